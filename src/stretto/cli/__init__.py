@@ -1,0 +1,1 @@
+"""The `stretto` command: one small module per subcommand."""

@@ -1,0 +1,1 @@
+"""One operator per file: each takes its inputs' new rows of a step and yields its own new rows."""

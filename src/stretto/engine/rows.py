@@ -1,0 +1,99 @@
+"""Rows of partial matches, column by column: event positions, and the first and last time of each row."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+I64 = npt.NDArray[np.int64]
+F64 = npt.NDArray[np.float64]
+Bool = npt.NDArray[np.bool_]
+
+UNBOUND = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Sets:
+    """A column of sets: row i holds the positions `values[offsets[i]:offsets[i + 1]]`, in time order."""
+
+    offsets: I64
+    values: I64
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def lengths(self) -> I64:
+        return np.diff(self.offsets)
+
+
+Column = I64 | Sets
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """`n` rows. A single column holds positions, -1 where unbound; an unbound set is empty.
+
+    `first` and `last` are the times of the row's earliest and latest event. An operator's output of one step is
+    sorted by `last`.
+    """
+
+    first: I64
+    last: I64
+    columns: tuple[Column, ...]
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    def take(self, index: npt.NDArray[Any]) -> "Rows":
+        """The rows at these numbers, or where a boolean mask is true."""
+        if index.dtype == np.bool_:
+            index = np.flatnonzero(index)
+        return Rows(self.first[index], self.last[index], tuple(take_column(c, index) for c in self.columns))
+
+
+def take_column(column: Column, index: I64) -> Column:
+    return take_sets(column, index) if isinstance(column, Sets) else column[index]
+
+
+def take_sets(column: Sets, index: I64) -> Sets:
+    starts = column.offsets[index]
+    lengths = column.offsets[index + 1] - starts
+    offsets = np.zeros(len(index) + 1, np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    return Sets(offsets, column.values[spread(starts, lengths, offsets)])
+
+
+def spread(starts: I64, lengths: I64, offsets: I64) -> I64:
+    """The numbers starts[i], starts[i] + 1, .. (lengths[i] of them) for every i, one after another."""
+    return np.arange(offsets[-1], dtype=np.int64) + np.repeat(starts - offsets[:-1], lengths)
+
+
+def concat_columns(columns: Sequence[Column]) -> Column:
+    """Columns of one shape, one after another."""
+    if isinstance(columns[0], Sets):
+        sets = [c for c in columns if isinstance(c, Sets)]
+        assert len(sets) == len(columns)
+        shifts = np.cumsum([0] + [len(s.values) for s in sets])
+        parts = [sets[0].offsets[:1] * 0] + [s.offsets[1:] + d for s, d in zip(sets, shifts, strict=False)]
+        return Sets(np.concatenate(parts), np.concatenate([s.values for s in sets]))
+    singles = [c for c in columns if not isinstance(c, Sets)]
+    assert len(singles) == len(columns)
+    return np.concatenate(singles)
+
+
+def concat_rows(parts: Sequence[Rows]) -> Rows:
+    """Rows of one shape, one after another (at least one part; order by `last` is the caller's affair)."""
+    if len(parts) == 1:
+        return parts[0]
+    columns = tuple(concat_columns([p.columns[i] for p in parts]) for i in range(len(parts[0].columns)))
+    return Rows(np.concatenate([p.first for p in parts]), np.concatenate([p.last for p in parts]), columns)
+
+
+def empty_rows(sets: Sequence[bool]) -> Rows:
+    """No rows; `sets` says which columns hold sets."""
+    none = np.zeros(0, np.int64)
+    columns = tuple(Sets(np.zeros(1, np.int64), none) if is_set else none for is_set in sets)
+    return Rows(none, none, columns)

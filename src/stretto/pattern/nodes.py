@@ -1,0 +1,105 @@
+"""A bound query: names resolved, predicates typed, nothing rewritten yet. The oracle reads this form."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Literal as OneOf
+
+from stretto.errors import Span
+from stretto.pattern.predicates import Expr
+from stretto.schema import Kind
+
+
+class Policy(StrEnum):
+    ANY = "ANY"
+    NEXT = "NEXT"
+    STRICT = "STRICT"
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """At most `size` microseconds from the first to the last event, or at most `size` consecutive events."""
+
+    size: int
+    unit: OneOf["us", "events"] = "us"
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """Events of one type that pass the terms, which read them as column 0."""
+
+    type: str
+    where: tuple[Expr, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A node of a bound pattern. Single-operand SEQ, AND, OR, ANY do not occur: they are their operand."""
+
+
+@dataclass(frozen=True, slots=True)
+class Atom(Pattern):
+    """One event of `stream`, bound to the variable with this number."""
+
+    variable: int
+    stream: Stream
+
+
+@dataclass(frozen=True, slots=True)
+class Combine(Pattern):
+    """SEQ, AND, OR or ANY; a NOT stands only directly in SEQ or AND, next to at least one positive part."""
+
+    word: OneOf["SEQ", "AND", "OR", "ANY"]
+    parts: tuple[Pattern, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Not(Pattern):
+    part: Atom
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat(Pattern):
+    """`low` to `high` repetitions (None: no limit), each strictly before the next; 0 <= low, 1 <= high.
+
+    A repeated Atom is a Kleene variable; a repeated anything else is a group (`Variable.groups`).
+    """
+
+    part: Pattern
+    low: int
+    high: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """`kleene`: directly repeated (`B b+`, `B b?` has high 1 and is not Kleene). `groups`: numbers of the repeated
+    groups around it, outermost first; the variable collects its events over their repetitions."""
+
+    name: str
+    negated: bool = False
+    kleene: bool = False
+    groups: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Return:
+    name: str
+    value: Expr
+    kind: Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A detection query. Columns of `terms` and `returns` are numbers of `variables`.
+
+    `terms` are the conjuncts of WHERE (BETWEEN and AND split), `same` the attributes of `[attr]`.
+    """
+
+    name: str
+    pattern: Pattern
+    variables: tuple[Variable, ...]
+    terms: tuple[Expr, ...]
+    same: tuple[str, ...]
+    window: Window
+    policy: Policy = Policy.ANY
+    returns: tuple[Return, ...] = ()
+    span: Span | None = field(default=None, compare=False, repr=False)

@@ -1,0 +1,117 @@
+"""Pieces: what is left of a query when OR/ANY are split off and its nesting is flattened into a partial order."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from stretto.pattern.nodes import Policy, Return, Stream, Window
+from stretto.pattern.predicates import Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A piece as one alternative of an owner: its column i is the owner's column `columns[i]`.
+
+    Owner's columns that no entry names stay unbound in this alternative.
+    """
+
+    piece: "Piece"
+    columns: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """What a repeated group repeats: one repetition is a match of any one alternative. It has `width` columns."""
+
+    width: int
+    branches: tuple[Branch, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One event of a stream, or `low` to `high` repetitions of a stream's event or of a group.
+
+    `low` is at least 1, except under the policy NEXT. Bounds (1, 1) of a Stream: a single event. A Group
+    is always a repetition, even with the bounds (1, 1).
+    """
+
+    source: Stream | Group
+    low: int = 1
+    high: int | None = 1
+
+    @property
+    def width(self) -> int:
+        return self.source.width if isinstance(self.source, Group) else 1
+
+    @property
+    def repeats(self) -> bool:
+        return isinstance(self.source, Group) or (self.low, self.high) != (1, 1)
+
+
+class Place(StrEnum):
+    """Where a negation stands, and so the interval of time it forbids its events in."""
+
+    BETWEEN = "between"  # after all events of the `after` slots, before all of the `before` slots; open
+    FIRST = "first"  # [last.ts - d, first event of the `before` slots)
+    LAST = "last"  # (last event of the `after` slots, first.ts + d]
+    ANYWHERE = "anywhere"  # [first.ts, first.ts + d]
+
+    @property
+    def waits(self) -> bool:
+        return self in (Place.LAST, Place.ANYWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class Negation:
+    """`after` and `before` are slot numbers; in `terms` the forbidden event is the column after the piece's last."""
+
+    stream: Stream
+    place: Place
+    after: tuple[int, ...] = ()
+    before: tuple[int, ...] = ()
+    terms: tuple[Expr, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Slots, a partial order between them, terms, negations, a window and a policy.
+
+    Columns are numbered through the slots in order: a stream slot has one, a group slot `width`.
+    `order` holds every pair (i, j) of slots with i before j, transitively closed and sorted. One-variable terms
+    of a stream slot stand in its stream. `same` are attributes on which all events agree, forbidden
+    ones too; group branches repeat it. Terms wholly inside a group stand in its branches. The policy STRICT has
+    been turned into terms over `@position`; a piece with the policy NEXT has its slots in sequence.
+    """
+
+    slots: tuple[Slot, ...]
+    order: tuple[tuple[int, int], ...]
+    terms: tuple[Expr, ...]
+    same: tuple[str, ...]
+    negations: tuple[Negation, ...]
+    window: Window
+    policy: Policy = Policy.ANY
+
+    @property
+    def width(self) -> int:
+        return sum(slot.width for slot in self.slots)
+
+    def columns(self, slot: int) -> range:
+        """The columns of one slot."""
+        start = sum(other.width for other in self.slots[:slot])
+        return range(start, start + self.slots[slot].width)
+
+
+@dataclass(frozen=True, slots=True)
+class Detection:
+    """The normal form of a detection query: matches are the union of its branches', each reported once.
+
+    `variables` are the positive variables in the order of the text: the owner's columns of the branches, and the
+    columns of `returns`. `kleene[i]` says whether variable i is reported as a list. `ambiguous`: two branches, or two
+    ways to bracket repetitions, could give one match twice.
+    """
+
+    name: str
+    variables: tuple[str, ...]
+    kleene: tuple[bool, ...]
+    branches: tuple[Branch, ...]
+    returns: tuple[Return, ...]
+    ambiguous: bool

@@ -1,0 +1,133 @@
+"""Predicates as data: typed expression trees over the columns of a match.
+
+A column is a number: in a bound query the number of a variable, in a piece and in a plan the number of a
+column of its rows. Trees are frozen values; equal terms are equal objects. Their meaning:
+
+- A comparison or arithmetic with a null is null; a term passes only when it is true. AND, OR and NOT follow
+  SQL's three-valued logic. NaN compares false, except `!=`.
+- `+ - * neg abs` on integers, times and durations give null where the result leaves 64 bits. `/` is always on
+  doubles, and null when the divisor is 0; `%` truncates towards zero (sign of the dividend) and is null when
+  the divisor is 0. SQRT of a negative number is NaN. LEAST and GREATEST are null if any argument is, NaN if
+  any is NaN.
+- The binder inserts `to_float`, so both sides of a comparison or of arithmetic have one kind (times and
+  durations apart).
+- Strings compare by code point.
+- COUNT counts events; SUM, AVG, MIN, MAX skip nulls and are null over nothing but nulls, NaN if any value is
+  NaN. A sum is taken in time order; an integer sum that leaves 64 bits is null; AVG is the sum, as a double,
+  divided by the number of values.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Self
+
+from stretto.schema import Kind
+
+Value = int | float | str | bool | None
+
+
+class Which(StrEnum):
+    """Which of the events bound to a column a reference means."""
+
+    EACH = "each"  # the one event; of a Kleene column, every one of them
+    CURRENT = "i"  # d[i], together with
+    PREVIOUS = "i-1"  # d[i-1]: every pair of neighbours
+    FIRST = "first"
+    LAST = "last"
+
+
+@dataclass(frozen=True, slots=True)
+class Expr:
+    """A typed expression."""
+
+    @property
+    def children(self) -> tuple["Expr", ...]:
+        return ()
+
+    def with_children(self, children: tuple["Expr", ...]) -> Self:  # noqa: ARG002 - leaves have none
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class Const(Expr):
+    """A constant; None is null. TIME and DURATION are microseconds."""
+
+    value: Value
+    kind: Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Ref(Expr):
+    """An attribute of the event(s) bound to a column. `ts` is the event's time.
+
+    `@position` is the event's position, `@position(k1,k2)` its position among the events with the same values
+    of those attributes; only the normal form writes these two.
+    """
+
+    column: int
+    attribute: str
+    kind: Kind
+    which: Which = Which.EACH
+
+
+@dataclass(frozen=True, slots=True)
+class Reduce(Expr):
+    """COUNT, SUM, AVG, MIN or MAX over the set bound to a column; COUNT has an empty attribute."""
+
+    function: str
+    column: int
+    attribute: str
+    kind: Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Apply(Expr):
+    """An operator or function applied to arguments.
+
+    Names: `+ - * / % neg`, `= != < <= > >=`, `and or not`, `in` (value, then constants), `is_null`, `to_float`,
+    `abs sqrt floor ceil least greatest geo_distance`, and `user:NAME`.
+    """
+
+    op: str
+    arguments: tuple[Expr, ...]
+    kind: Kind
+
+    @property
+    def children(self) -> tuple[Expr, ...]:
+        return self.arguments
+
+    def with_children(self, children: tuple[Expr, ...]) -> Self:
+        return replace(self, arguments=children)
+
+
+def walk(expr: Expr) -> Iterator[Expr]:
+    """Every node, parents first."""
+    pending = [expr]
+    while pending:
+        node = pending.pop()
+        yield node
+        pending.extend(reversed(node.children))
+
+
+def rewrite(expr: Expr, rule: Callable[[Expr], Expr | None]) -> Expr:
+    """Offer every node to `rule`, leaves first; the same object comes back if nothing changed."""
+    children = tuple(rewrite(child, rule) for child in expr.children)
+    if any(new is not old for new, old in zip(children, expr.children, strict=True)):
+        expr = expr.with_children(children)
+    changed = rule(expr)
+    return expr if changed is None else changed
+
+
+def columns_of(expr: Expr) -> frozenset[int]:
+    """The columns an expression reads."""
+    return frozenset(node.column for node in walk(expr) if isinstance(node, Ref | Reduce))
+
+
+def move_columns(expr: Expr, to: Callable[[int], int]) -> Expr:
+    """The same expression over renumbered columns."""
+
+    def moved(node: Expr) -> Expr | None:
+        return replace(node, column=to(node.column)) if isinstance(node, Ref | Reduce) else None
+
+    return rewrite(expr, moved)

@@ -1,0 +1,175 @@
+"""The operators of a plan. An operator names its inputs by their numbers in the plan and yields rows.
+
+A row binds columns to events: one event each, or, once a Repeat has grown it, a set of events. A column may be
+unbound in a row (an alternative that lacks it); a term that reads an unbound column does not apply. Every row also
+has a first and a last time. Terms are conjuncts; their columns are those given at each operator.
+"""
+
+from dataclasses import dataclass
+from typing import Literal as OneOf
+
+from stretto.pattern.nodes import Return, Stream, Window
+from stretto.pattern.piece import Place
+from stretto.pattern.predicates import Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Op:
+    """An operator; immutable and picklable."""
+
+    @property
+    def inputs(self) -> tuple[int, ...]:
+        return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Scan(Op):
+    """Events of a stream, one column."""
+
+    stream: Stream
+
+
+@dataclass(frozen=True, slots=True)
+class Join(Op):
+    """Pairs of a left and a right row inside the window; columns: the left's, then the right's.
+
+    `order` "before": all left events are strictly earlier than all right events; "any": no such rule (finer order
+    constraints are terms over `ts`). `distinct`: pairs (left column, right column) that must not be one event, by the
+    right's own numbering.
+    """
+
+    left: int
+    right: int
+    window: Window
+    order: OneOf["before", "any"] = "any"
+    terms: tuple[Expr, ...] = ()
+    distinct: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def inputs(self) -> tuple[int, ...]:
+        return (self.left, self.right)
+
+
+@dataclass(frozen=True, slots=True)
+class Filter(Op):
+    """Rows that pass the terms."""
+
+    input: int
+    terms: tuple[Expr, ...]
+
+    @property
+    def inputs(self) -> tuple[int, ...]:
+        return (self.input,)
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat(Op):
+    """Rows of `base`, whose columns `final` hold the last repetition, with the earlier repetitions added.
+
+    Let w be the width of the base and e that of `element` (= len(final)). For every base row, every chain of element
+    rows e1, e2, .., en (n from low - 1 to high - 1), each strictly before the next and the last strictly before the
+    final repetition, inside the window (every element's first event is at most the window before the row's last):
+    - `terms`, over columns base 0..w-1 and element w..w+e-1, hold for every element of the chain;
+    - `adjacent`, over base 0..w-1, earlier element w..w+e-1, later element w+e..w+2e-1, hold for every two
+      neighbours, the final repetition being the last of them;
+    - `start`, over base and element as in `terms`, hold for the earliest repetition (the final one, if n = 0);
+    - `distinct` pairs (base column, element column, by the element's own numbering) are not one event.
+    Out come the base's columns; those of `final` become sets that hold all repetitions' events.
+    """
+
+    base: int
+    element: int
+    final: tuple[int, ...]
+    low: int
+    high: int | None
+    window: Window
+    terms: tuple[Expr, ...] = ()
+    adjacent: tuple[Expr, ...] = ()
+    start: tuple[Expr, ...] = ()
+    distinct: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def inputs(self) -> tuple[int, ...]:
+        return (self.base, self.element)
+
+
+@dataclass(frozen=True, slots=True)
+class Forbid(Op):
+    """Rows of `input` (width w) without an event of `events`, a Scan, in the interval of `place`.
+
+    `after` and `before` are columns of the input. `terms` read the forbidden event as column w. An event bound to
+    one of the `distinct` columns of the row is not a forbidden one. Rows of a waiting place come out when their
+    interval has passed.
+    """
+
+    input: int
+    events: int
+    place: Place
+    window: Window
+    after: tuple[int, ...] = ()
+    before: tuple[int, ...] = ()
+    terms: tuple[Expr, ...] = ()
+    distinct: tuple[int, ...] = ()
+
+    @property
+    def inputs(self) -> tuple[int, ...]:
+        return (self.input, self.events)
+
+
+@dataclass(frozen=True, slots=True)
+class Next(Op):
+    """Skip-till-next-match over the steps of a sequence: one column per step; `bounds[i]` are its repetitions.
+
+    `steps` are Scans; a step with bounds other than (1, 1) has a set column, unbound if it took nothing.
+    `terms` read the columns; each is judged when the event taken makes it decidable: terms with aggregates, FIRST or
+    LAST of a repeated step when the run leaves that step or reports.
+    """
+
+    steps: tuple[int, ...]
+    bounds: tuple[tuple[int, int | None], ...]
+    window: Window
+    terms: tuple[Expr, ...] = ()
+
+    @property
+    def inputs(self) -> tuple[int, ...]:
+        return self.steps
+
+
+@dataclass(frozen=True, slots=True)
+class Union(Op):
+    """All rows of the parts; column i of part k becomes column `columns[k][i]` of `width`, others stay unbound.
+
+    `sets`: the columns that are sets in the result; single columns of a part are widened to sets of one.
+    `distinct`: equal rows come out once.
+    """
+
+    parts: tuple[int, ...]
+    columns: tuple[tuple[int, ...], ...]
+    width: int
+    sets: tuple[bool, ...]
+    distinct: bool
+
+    @property
+    def inputs(self) -> tuple[int, ...]:
+        return self.parts
+
+
+@dataclass(frozen=True, slots=True)
+class Emit(Op):
+    """The matches of one query: names for the columns, and the values to return.
+
+    `columns[i]` is the input's column of variable i; columns in `returns` are numbers of variables. `waits`: the
+    window, where a waiting negation makes the match certain only at first.ts + d.
+    """
+
+    input: int
+    query: str
+    variables: tuple[str, ...]
+    kleene: tuple[bool, ...]
+    columns: tuple[int, ...]
+    returns: tuple[Return, ...] = ()
+    waits: Window | None = None
+
+    @property
+    def inputs(self) -> tuple[int, ...]:
+        return (self.input,)
