@@ -156,20 +156,25 @@ class Union(Op):
 
 @dataclass(frozen=True, slots=True)
 class Emit(Op):
-    """The matches of one query: names for the columns, and the values to return.
+    """The matches of one query, from all of its parts: names for the columns, and the values to return.
 
-    `columns[i]` is the input's column of variable i; columns in `returns` are numbers of variables. `waits`: the
-    window, where a waiting negation makes the match certain only at first.ts + d.
+    Column i of part k is variable `columns[k][i]`; variables that a part's columns do not name are unbound in its
+    matches. `kleene`: the variables reported as lists; single columns of a part are widened to sets of one. `waits[k]`:
+    a waiting negation makes the matches of part k certain only at first.ts + `window`; other matches are certain at
+    their last event. `distinct`: equal matches, of one part or of several, come out once. Columns in `returns` are
+    numbers of variables.
     """
 
-    input: int
     query: str
     variables: tuple[str, ...]
     kleene: tuple[bool, ...]
-    columns: tuple[int, ...]
+    parts: tuple[int, ...]
+    columns: tuple[tuple[int, ...], ...]
+    waits: tuple[bool, ...]
+    window: Window
+    distinct: bool = False
     returns: tuple[Return, ...] = ()
-    waits: Window | None = None
 
     @property
     def inputs(self) -> tuple[int, ...]:
-        return (self.input,)
+        return self.parts
