@@ -1,0 +1,287 @@
+"""Terms and values over rows: typed trees, read by a small interpreter that handles many rows at a time.
+
+A term over sets speaks of every event of a set (several sets: every combination) or of every two neighbours.
+Rows are then expanded to all that the term speaks of, the term is evaluated there, and a row passes if all
+that belongs to it does.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Protocol
+
+import numpy as np
+
+from stretto.engine.kernels.reduce import ALL_PRESENT, all_hold, extremes, sum_floats, sum_ints
+from stretto.engine.operations import apply, call
+from stretto.engine.rows import I64, Bool, Column, Sets, take_column
+from stretto.engine.strings import Strings
+from stretto.engine.vector import Data, Vector, constant, passes, scattered
+from stretto.pattern.predicates import Apply, Const, Expr, Reduce, Ref, Which, walk
+from stretto.schema import Kind
+
+EXPANDED = (
+    1 << 18
+)  # elements of expanded rows that are looked at together; bounds the memory of a term over sets
+
+
+class Events(Protocol):
+    """Events by position."""
+
+    @property
+    def strings(self) -> Strings: ...
+
+    def values(self, attribute: str, positions: I64) -> Vector:
+        """The attribute of the events at these positions, all of them bound (>= 0)."""
+        ...
+
+
+def holds(terms: Sequence[Expr], columns: Sequence[Column], n: int, events: Events) -> Bool:
+    """Per row, whether all terms hold; a term that reads an unbound column does not apply to that row."""
+    block = _Block(columns, n, events)
+    alive = np.ones(n, np.bool_)  # over the rows of the block
+    with np.errstate(all="ignore"):
+        for term in terms:
+            count = np.count_nonzero(alive)
+            if count == 0:
+                break
+            if count < len(alive) // 2:
+                block = block.narrowed(np.flatnonzero(alive))
+                alive = np.ones(count, np.bool_)
+            alive &= _term_holds(term, block)
+    if block.rows is None:
+        return alive
+    result = np.zeros(n, np.bool_)
+    result[block.rows[alive]] = True
+    return result
+
+
+def value(expr: Expr, columns: Sequence[Column], n: int, events: Events) -> Vector:
+    """The expression's value in every row; it must have one (no EACH of a set, no neighbours).
+
+    What is read of an unbound column is null, its COUNT is 0.
+    """
+    with np.errstate(all="ignore"):
+        return _compute(expr, _Block(columns, n, events)).over(n)
+
+
+# ---- terms -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Reads:
+    """The columns a term reads, those it reads event by event, and those it reads by neighbours."""
+
+    columns: tuple[int, ...]
+    each: tuple[int, ...]
+    pairs: tuple[int, ...]
+
+
+@lru_cache(maxsize=4096)
+def _reads(term: Expr) -> _Reads:
+    nodes = [node for node in walk(term) if isinstance(node, Ref | Reduce)]
+    refs = [node for node in nodes if isinstance(node, Ref)]
+    return _Reads(
+        tuple(sorted({node.column for node in nodes})),
+        tuple(sorted({ref.column for ref in refs if ref.which is Which.EACH})),
+        tuple(sorted({ref.column for ref in refs if ref.which in (Which.CURRENT, Which.PREVIOUS)})),
+    )
+
+
+def _term_holds(term: Expr, block: "_Block") -> Bool:
+    reads = _reads(term)
+    bound: Bool | None = None
+    for column in reads.columns:
+        there = block.bound(column)
+        if there is not None:
+            bound = there if bound is None else bound & there
+    if bound is None:
+        return _bound_term_holds(term, reads, block)
+    rows = np.flatnonzero(bound)
+    result = np.ones(block.n, np.bool_)
+    if len(rows):
+        result[rows] = _bound_term_holds(term, reads, block.narrowed(rows))
+    return result
+
+
+def _bound_term_holds(term: Expr, reads: _Reads, block: "_Block") -> Bool:
+    if any(not isinstance(block.column(column), Sets) for column in reads.pairs):
+        return np.ones(block.n, np.bool_)  # one event has no neighbours
+    each = [column for column in reads.each if isinstance(block.column(column), Sets)]
+    if each or reads.pairs:
+        return _holds_throughout(
+            term, [*((c, False) for c in each), *((c, True) for c in reads.pairs)], block
+        )
+    return passes(_compute(term, block).over(block.n))
+
+
+def _holds_throughout(term: Expr, quantified: Sequence[tuple[int, bool]], block: "_Block") -> Bool:
+    """Whether the term holds for every combination of the columns' events or (True) neighbours."""
+    sets = [(column, pairs, block.sets(column)) for column, pairs in quantified]
+    sizes = [column.lengths - pairs for _, pairs, column in sets]
+    offsets = np.zeros(block.n + 1, np.int64)
+    np.cumsum(np.prod(sizes, axis=0), out=offsets[1:])
+    total = int(offsets[-1])
+    result = np.ones(block.n, np.bool_)
+    for start in range(0, total, EXPANDED):
+        stop = min(start + EXPANDED, total)
+        low = int(np.searchsorted(offsets, start, side="right")) - 1
+        high = int(np.searchsorted(offsets, stop, side="left"))
+        cut = np.clip(offsets[low : high + 1], start, stop) - start
+        rows = np.repeat(np.arange(low, high), np.diff(cut))
+        place = np.arange(start, stop) - offsets[rows]
+        positions: dict[tuple[int, Which], I64] = {}
+        for (column, pairs, chosen), size in zip(sets, sizes, strict=True):
+            at = place
+            if len(sets) > 1:
+                place, at = np.divmod(place, size[rows])
+            at = at + chosen.offsets[rows]
+            if pairs:
+                positions[column, Which.PREVIOUS] = chosen.values[at]
+                positions[column, Which.CURRENT] = chosen.values[at + 1]
+            else:
+                positions[column, Which.EACH] = chosen.values[at]
+        elements = _Elements(block, rows, positions)
+        result[low:high] &= all_hold(cut, passes(_compute(term, elements).over(stop - start)))
+    return result
+
+
+# ---- expressions -----------------------------------------------------------------------------------------
+
+
+class _Frame(Protocol):
+    """What an expression is evaluated over: `n` rows, or all elements of some rows."""
+
+    @property
+    def n(self) -> int: ...
+
+    @property
+    def events(self) -> Events: ...
+
+    def leaf(self, node: Ref | Reduce) -> Vector: ...
+
+
+def _compute(expr: Expr, frame: _Frame) -> Vector:
+    """The values of an expression; without a dimension where it reads no event."""
+    if isinstance(expr, Ref | Reduce):
+        return frame.leaf(expr)
+    if isinstance(expr, Const):
+        if isinstance(expr.value, str):
+            return constant(frame.events.strings.code(expr.value), expr.kind)
+        return constant(expr.value, expr.kind)
+    assert isinstance(expr, Apply), expr
+    arguments = [_compute(argument, frame) for argument in expr.arguments]
+    if expr.op.startswith("user:"):
+        return call(expr.op.removeprefix("user:"), arguments, frame.n, frame.events.strings)
+    return apply(expr.op, arguments, _kind(expr.arguments[0]), frame.events.strings)
+
+
+def _kind(expr: Expr) -> Kind:
+    assert isinstance(expr, Const | Ref | Reduce | Apply), expr
+    return expr.kind
+
+
+class _Block:
+    """Rows of columns: all, or those with the numbers `rows`. What is read is kept for the next reader."""
+
+    def __init__(self, columns: Sequence[Column], n: int, events: Events, rows: I64 | None = None) -> None:
+        self.n = n
+        self.events = events
+        self.rows = rows
+        self._all = columns
+        self._columns: dict[int, Column] = {}
+        self._bound: dict[int, Bool | None] = {}
+        self._leaves: dict[Ref | Reduce, Vector] = {}
+
+    def narrowed(self, rows: I64) -> "_Block":
+        """The block of only these rows of this one."""
+        return _Block(self._all, len(rows), self.events, rows if self.rows is None else self.rows[rows])
+
+    def column(self, number: int) -> Column:
+        if self.rows is None:
+            return self._all[number]
+        if number not in self._columns:
+            self._columns[number] = take_column(self._all[number], self.rows)
+        return self._columns[number]
+
+    def sets(self, number: int) -> Sets:
+        column = self.column(number)
+        assert isinstance(column, Sets)
+        return column
+
+    def bound(self, number: int) -> Bool | None:
+        """Which rows bind something to the column; None: all."""
+        if number not in self._bound:
+            column = self.column(number)
+            bound = column.offsets[1:] > column.offsets[:-1] if isinstance(column, Sets) else column >= 0
+            self._bound[number] = None if bound.all() else bound
+        return self._bound[number]
+
+    def leaf(self, node: Ref | Reduce) -> Vector:
+        if node not in self._leaves:
+            self._leaves[node] = self._reference(node) if isinstance(node, Ref) else self._reduction(node)
+        return self._leaves[node]
+
+    def _reference(self, ref: Ref) -> Vector:
+        column = self.column(ref.column)
+        bound = self.bound(ref.column)
+        rows = None if bound is None else np.flatnonzero(bound)
+        if isinstance(column, Sets):
+            assert ref.which in (Which.FIRST, Which.LAST), f"{ref} has no one value per row"
+            ends = column.offsets[:-1] if ref.which is Which.FIRST else column.offsets[1:] - 1
+            positions = column.values[ends if rows is None else ends[rows]]
+        else:
+            assert ref.which not in (Which.CURRENT, Which.PREVIOUS), f"{ref} has no one value per row"
+            positions = column if rows is None else column[rows]
+        found = self.events.values(ref.attribute, positions)
+        return found if rows is None else scattered(found, rows, self.n)
+
+    def _reduction(self, node: Reduce) -> Vector:
+        column = self.column(node.column)
+        if node.function == "COUNT":
+            return Vector(column.lengths if isinstance(column, Sets) else (column >= 0).astype(np.int64))
+        if isinstance(column, Sets):
+            found = self.events.values(node.attribute, column.values)
+            return _reduced(node, column.offsets, found, self.events.strings)
+        alone = self.leaf(Ref(node.column, node.attribute, node.kind))
+        return Vector(alone.data.astype(np.float64), alone.valid) if node.function == "AVG" else alone
+
+
+class _Elements:
+    """Every event, or neighbours, that a term speaks of: element k belongs to row `rows[k]` of the block."""
+
+    def __init__(self, block: _Block, rows: I64, positions: dict[tuple[int, Which], I64]) -> None:
+        self.n = len(rows)
+        self.events = block.events
+        self._block = block
+        self._rows = rows
+        self._positions = positions
+
+    def leaf(self, node: Ref | Reduce) -> Vector:
+        if isinstance(node, Ref) and (node.column, node.which) in self._positions:
+            return self.events.values(node.attribute, self._positions[node.column, node.which])
+        return self._block.leaf(node).take(self._rows)
+
+
+def _reduced(node: Reduce, offsets: I64, values: Vector, strings: Strings) -> Vector:
+    """SUM, AVG, MIN or MAX of every set; null over nothing but nulls."""
+    present = ALL_PRESENT if values.valid is None else values.valid
+    data = values.data
+    if node.function in ("MIN", "MAX"):
+        is_text = node.kind is Kind.STRING
+        best, counts = extremes(
+            offsets, strings.rank(data) if is_text else data, present, node.function == "MAX"
+        )
+        return Vector(strings.ranked(best) if is_text else best, _where(counts > 0))
+    sums: Data
+    if data.dtype.kind == "f":
+        sums, counts = sum_floats(offsets, data, present)
+        valid = counts > 0
+    else:
+        sums, counts, fits = sum_ints(offsets, data, present)
+        valid = (counts > 0) & fits
+    return Vector(sums / counts if node.function == "AVG" else sums, _where(valid))
+
+
+def _where(valid: Bool) -> Bool | None:
+    return None if valid.all() else valid

@@ -1,0 +1,94 @@
+"""Strings as numbers: one code space for all string attributes of an engine."""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from stretto.engine.rows import I64, Bool
+from stretto.engine.vector import Vector
+
+
+class Strings:
+    """Texts and their codes 0, 1, .. in the order of first sight; a text keeps its code for good.
+
+    Equal codes mean equal texts, so `=` never looks at text. Order goes by ranks, computed when asked for
+    after new texts came in: only `<`-like terms and MIN/MAX over strings pay for them.
+    """
+
+    def __init__(self) -> None:
+        self._codes: dict[str, int] = {}
+        self._texts: list[str] = []
+        self._array: pa.Array = pa.array([], pa.large_string())
+        self._ranks: I64 = np.zeros(0, np.int64)
+        self._sorted: I64 = np.zeros(0, np.int64)
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    def code(self, text: str) -> int:
+        """The code of a text, a new one if it was never seen."""
+        code = self._codes.setdefault(text, len(self._texts))
+        if code == len(self._texts):
+            self._texts.append(text)
+        return code
+
+    def encode(self, array: pa.Array | pa.ChunkedArray) -> Vector:
+        """The codes of an Arrow array of strings, plain or as a dictionary; looks up each distinct text once."""
+        if isinstance(array, pa.ChunkedArray):
+            array = array.combine_chunks()
+        if not pa.types.is_dictionary(array.type):
+            array = array.cast(pa.large_string()).dictionary_encode()
+        distinct = array.dictionary.to_pylist()
+        if not distinct:
+            return Vector(np.zeros(len(array), np.int64), np.zeros(len(array), np.bool_))
+        code_of = np.array([-1 if text is None else self.code(text) for text in distinct], np.int64)
+        indices = array.indices
+        valid: Bool | None = None
+        if indices.null_count:
+            valid = indices.is_valid().to_numpy(zero_copy_only=False)
+            indices = indices.fill_null(0)
+        codes: I64 = code_of[indices.to_numpy(zero_copy_only=False)]
+        if array.dictionary.null_count:  # a dictionary may itself hold a null
+            valid = codes >= 0 if valid is None else valid & (codes >= 0)
+        return Vector(codes, valid)
+
+    def texts(self, codes: I64, valid: Bool | None = None) -> pa.Array:
+        """The texts of these codes, as Arrow strings; null where not valid."""
+        if len(self._array) < len(self._texts) and len(codes) < len(self._texts):
+            # A few texts of many: the dictionary as a whole need not become an Arrow array for them.
+            distinct, inverse = np.unique(codes if valid is None else codes[valid], return_inverse=True)
+            few = pa.array([self._texts[code] for code in distinct.tolist()], pa.string())
+            if valid is None:
+                return few.take(pa.array(inverse))
+            index = np.zeros(len(codes), np.int64)
+            index[valid] = inverse
+            return few.take(pa.array(index, mask=~valid))
+        index = pa.array(codes) if valid is None else pa.array(codes, mask=~valid)
+        return self._all_texts().take(index).cast(pa.string())
+
+    def rank(self, codes: I64) -> I64:
+        """Numbers that order as the texts of these codes do, by code point; good until a new text comes in.
+
+        A code that is none (the arbitrary data under a null) has an arbitrary rank.
+        """
+        self._rank_all()
+        return self._ranks.take(codes, mode="clip") if len(self) else np.zeros_like(codes)
+
+    def ranked(self, ranks: I64) -> I64:
+        """The codes with these ranks: the inverse of `rank`."""
+        self._rank_all()
+        return self._sorted.take(ranks, mode="clip") if len(self) else np.zeros_like(ranks)
+
+    def _rank_all(self) -> None:
+        if len(self._ranks) == len(self._texts):
+            return
+        # Arrow orders UTF-8 by its bytes, and that is the order of code points.
+        self._sorted = pc.array_sort_indices(self._all_texts()).to_numpy().astype(np.int64)
+        self._ranks = np.empty(len(self._sorted), np.int64)
+        self._ranks[self._sorted] = np.arange(len(self._sorted), dtype=np.int64)
+
+    def _all_texts(self) -> pa.Array:
+        if len(self._array) < len(self._texts):
+            new = pa.array(self._texts[len(self._array) :], pa.large_string())
+            self._array = pa.concat_arrays([self._array, new])
+        return self._array
