@@ -36,8 +36,7 @@ Column = I64 | Sets
 class Rows:
     """`n` rows. A single column holds positions, -1 where unbound; an unbound set is empty.
 
-    `first` and `last` are the times of the row's earliest and latest event. An operator's output of one step is
-    sorted by `last`.
+    `first` and `last` are the times of the row's earliest and latest event.
     """
 
     first: I64

@@ -1,0 +1,159 @@
+"""The raw events that a window can still reach, column by column, found by position."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from stretto.engine.rows import I64
+from stretto.engine.strings import Strings
+from stretto.engine.vector import Vector
+
+POSITION = "@position"
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Events in one order, column by column: times, codes of types, ids, and the attributes that the plan reads."""
+
+    ts: I64
+    types: npt.NDArray[np.int32]
+    ids: I64
+    attributes: dict[str, Vector]
+
+    def __len__(self) -> int:
+        return len(self.ts)
+
+    def take(self, index: I64 | slice) -> "Block":
+        attributes = {
+            name: Vector(v.data[index], None if v.valid is None else v.valid[index])
+            for name, v in self.attributes.items()
+        }
+        return Block(self.ts[index], self.types[index], self.ids[index], attributes)
+
+
+def concat_blocks(blocks: list[Block]) -> Block:
+    """The blocks' events one after another (at least one block)."""
+    if len(blocks) == 1:
+        return blocks[0]
+    attributes = {}
+    for name in blocks[0].attributes:
+        vectors = [block.attributes[name] for block in blocks]
+        valid = None
+        if any(v.valid is not None for v in vectors):
+            valid = np.concatenate([np.ones(len(v.data), np.bool_) if v.valid is None else v.valid for v in vectors])
+        attributes[name] = Vector(np.concatenate([v.data for v in vectors]), valid)
+    return Block(
+        np.concatenate([b.ts for b in blocks]),
+        np.concatenate([b.types for b in blocks]),
+        np.concatenate([b.ids for b in blocks]),
+        attributes,
+    )
+
+
+class Growing:
+    """An array that grows at its end and is forgotten from its start."""
+
+    def __init__(self, dtype: npt.DTypeLike) -> None:
+        self._buffer = np.empty(1 << 10, dtype)
+        self._begin = self._end = 0
+
+    def append(self, values: npt.NDArray[np.generic] | bool, count: int) -> None:
+        if self._end + count > len(self._buffer):
+            live = self._end - self._begin
+            capacity = len(self._buffer)
+            while capacity < 2 * (live + count):
+                capacity *= 2
+            buffer = np.empty(capacity, self._buffer.dtype)
+            buffer[:live] = self._buffer[self._begin : self._end]
+            self._buffer, self._begin, self._end = buffer, 0, live
+        self._buffer[self._end : self._end + count] = values
+        self._end += count
+
+    def forget(self, count: int) -> None:
+        self._begin += count
+
+    @property
+    def view(self) -> npt.NDArray[np.generic]:
+        return self._buffer[self._begin : self._end]
+
+    @property
+    def nbytes(self) -> int:
+        return self._buffer.nbytes
+
+
+class Arena:
+    """Events by position, from `base` on; positions count all events that were released, in time order."""
+
+    def __init__(self, attributes: dict[str, npt.DTypeLike], strings: Strings, base: int = 0) -> None:
+        self.base = base
+        self.strings = strings
+        self._ts = Growing(np.int64)
+        self._types = Growing(np.int32)
+        self._ids = Growing(np.int64)
+        self._data = {name: Growing(dtype) for name, dtype in attributes.items()}
+        self._valid = {name: Growing(np.bool_) for name in attributes}
+        self._nulls = dict.fromkeys(attributes, 0)  # position up to which nulls have been seen, per attribute
+
+    def append(self, block: Block) -> None:
+        n = len(block)
+        self._ts.append(block.ts, n)
+        self._types.append(block.types, n)
+        self._ids.append(block.ids, n)
+        for name, data in self._data.items():
+            vector = block.attributes[name]
+            data.append(vector.data, n)
+            if vector.valid is None:
+                self._valid[name].append(True, n)
+            else:
+                self._valid[name].append(vector.valid, n)
+                self._nulls[name] = self.end
+
+    @property
+    def end(self) -> int:
+        """The position that the next event will have."""
+        return self.base + len(self._ts.view)
+
+    @property
+    def ts(self) -> I64:
+        return self._ts.view  # type: ignore[return-value]  # a Growing keeps its dtype
+
+    @property
+    def types(self) -> npt.NDArray[np.int32]:
+        return self._types.view  # type: ignore[return-value]
+
+    @property
+    def held(self) -> int:
+        growing = (self._ts, self._types, self._ids, *self._data.values(), *self._valid.values())
+        return sum(array.nbytes for array in growing)
+
+    def ids(self, positions: I64) -> I64:
+        return self._ids.view[positions - self.base]  # type: ignore[return-value]
+
+    def values(self, attribute: str, positions: I64) -> Vector:
+        """The attribute of the events at these positions, all of them bound."""
+        if attribute == POSITION:
+            return Vector(positions, None)
+        at = positions - self.base
+        if attribute == "ts":
+            return Vector(self.ts[at], None)
+        valid = self._valid[attribute].view[at] if self._nulls[attribute] > self.base else None
+        return Vector(self._data[attribute].view[at], valid)
+
+    def block(self, start: int, end: int) -> Block:
+        """A copy of the events at positions `start`..`end` - 1."""
+        at = slice(start - self.base, end - self.base)
+        attributes = {
+            name: Vector(data.view[at].copy(), self._valid[name].view[at].copy()) for name, data in self._data.items()
+        }
+        ids: I64 = self._ids.view[at].copy()  # type: ignore[assignment]
+        return Block(self.ts[at].copy(), self.types[at].copy(), ids, attributes)
+
+    def forget(self, before: int) -> None:
+        """Events at positions less than `before` are reached by nothing any more."""
+        count = min(before, self.end) - self.base
+        if count <= 0:
+            return
+        for array in (self._ts, self._types, self._ids, *self._data.values(), *self._valid.values()):
+            array.forget(count)
+        self.base += count

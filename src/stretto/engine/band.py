@@ -1,0 +1,318 @@
+"""The rows of one input that a window can still reach, and the pairs they form with rows that probe them."""
+
+from collections.abc import Iterator, Sequence
+from typing import Literal as OneOf
+
+import numpy as np
+
+from stretto.engine.evaluate import Events, holds
+from stretto.engine.kernels.band import FRESH, band_pairs, chained_pairs
+from stretto.engine.keys import MOST, KeyTerm, probing_keys, split_terms, stored_keys
+from stretto.engine.rows import I64, UNBOUND, Bool, Column, Rows, Sets, concat_rows, spread, take_column
+from stretto.engine.shape import Shape
+from stretto.pattern.nodes import Window
+from stretto.pattern.predicates import Expr, columns_of
+
+BLOCK = 1 << 16
+_FIRST_CAPACITY = 1 << 10
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
+
+def coordinates(rows: Rows, window: Window) -> tuple[I64, I64]:
+    """First and last coordinate of each row: its times, or for count windows its positions."""
+    if window.unit == "us":
+        return rows.first, rows.last
+    first = np.full(len(rows), MOST, np.int64)
+    last = np.full(len(rows), UNBOUND, np.int64)
+    for column in rows.columns:
+        bound = column.lengths > 0 if isinstance(column, Sets) else column != UNBOUND
+        if isinstance(column, Sets):
+            low = column.values[np.minimum(column.offsets[:-1], len(column.values) - 1)] if len(column.values) else last
+            high = column.values[column.offsets[1:] - 1] if len(column.values) else last
+        else:
+            low = high = column
+        np.minimum(first, low, out=first, where=bound)
+        np.maximum(last, high, out=last, where=bound)
+    return first, last
+
+
+def reach(last: I64, window: Window) -> I64:
+    """The least first coordinate that is inside the window of a row with this last coordinate."""
+    return last - window.size if window.unit == "us" else last - (window.size - 1)
+
+
+class Band:
+    """Rows of one input, kept sorted by their last coordinate, and the terms that relate them to probing rows.
+
+    Terms read the stored row's columns as `stored_at`.., the probing row's as `probing_at`..; `distinct` are pairs (stored
+    column, probing column), each by its own numbering. Row numbers are valid until the next append or expire.
+    """
+
+    def __init__(
+        self,
+        stored: Shape,
+        probing: Shape,
+        window: Window,
+        terms: Sequence[Expr],
+        distinct: Sequence[tuple[int, int]] = (),
+        *,
+        stored_at: int,
+        probing_at: int,
+    ) -> None:
+        self._stored, self._probing, self._window = stored, probing, window
+        self._stored_at, self._probing_at = stored_at, probing_at
+        self._distinct = tuple(distinct)
+        split = split_terms(terms, stored, probing, stored_at, probing_at)
+        self._equal, self._rest = split.equal, split.rest
+        # One equality is exact by its key; several meet in a mixed key, so each is checked again as two comparisons.
+        again = [KeyTerm(op, t.stored, t.probing, t.kind) for t in split.equal for op in ("<=", ">=")]
+        self._at_most = (*split.at_most, *(again if len(split.equal) > 1 else ()))
+        self._lay_out()
+        self._lanes = np.empty((self._lane_count, _FIRST_CAPACITY), np.int64)
+        self._pools = [np.empty(0, np.int64) for _ in stored.sets]
+        self._begin = self._end = 0
+        self._reset_chains()
+
+    def _lay_out(self) -> None:
+        """Number the lanes: last coordinate, terms, first coordinate's term, times, columns; key and chain come last."""
+        by_time, single = self._window.unit == "us", self._stored.single
+        terms = len(self._at_most)
+        # The first coordinate, negated, is the last term: a band on the last one is all there is for single events.
+        self._has_floor = not single
+        lane = 1 + terms + self._has_floor
+        self._last_ts_lane = 0 if by_time else lane
+        lane += not by_time
+        self._first_ts_lane = self._last_ts_lane if single else lane
+        lane += not single
+        self._column_lanes: list[int] = []
+        for is_set in self._stored.sets:
+            self._column_lanes.append(lane)
+            lane += 2 if is_set else 1
+        self._lane_count = lane + (2 if self._equal else 0)
+
+    def __len__(self) -> int:
+        return self._end - self._begin
+
+    @property
+    def width(self) -> int:
+        return self._stored.width
+
+    @property
+    def held(self) -> int:
+        return int(self._lanes.nbytes + self._heads.nbytes + sum(pool.nbytes for pool in self._pools))
+
+    # ---- keeping rows --------------------------------------------------------------------------------------
+
+    def append(self, parts: Sequence[Rows], events: Events) -> None:
+        """Keep these rows too; none of them has a last coordinate before one that is kept already."""
+        parts = [part for part in parts if len(part)]
+        if not parts:
+            return
+        rows = concat_rows(parts)
+        last = coordinates(rows, self._window)[1]
+        if (last[1:] < last[:-1]).any():
+            rows = rows.take(np.argsort(last, kind="stable"))
+        keys: list[I64] = []
+        alive: Bool | None = None
+        for term in (*self._at_most, *self._equal):
+            key, can = stored_keys(term, rows.columns, len(rows), events)
+            keys.append(key)
+            alive = can if alive is None else (alive if can is None else alive & can)
+        if alive is not None and not alive.all():
+            rows = rows.take(alive)
+            keys = [key[alive] for key in keys]
+        if len(rows):
+            self._write(rows, keys)
+
+    def _write(self, rows: Rows, keys: list[I64]) -> None:
+        self._make_room(len(rows))
+        new = slice(self._end, self._end + len(rows))
+        first, last = coordinates(rows, self._window)
+        lanes = self._lanes
+        lanes[0, new] = last
+        for t in range(len(self._at_most)):
+            lanes[1 + t, new] = keys[t]
+        if self._has_floor:
+            np.negative(first, out=lanes[1 + len(self._at_most), new])
+        if self._last_ts_lane:
+            lanes[self._last_ts_lane, new] = rows.last
+        if not self._stored.single:
+            lanes[self._first_ts_lane, new] = rows.first
+        for i, column in enumerate(rows.columns):
+            lane = self._column_lanes[i]
+            if isinstance(column, Sets):
+                lanes[lane, new] = column.offsets[:-1] + len(self._pools[i])
+                lanes[lane + 1, new] = column.lengths
+                self._pools[i] = np.concatenate([self._pools[i], column.values])
+            else:
+                lanes[lane, new] = column
+        if self._equal:
+            lanes[-2, new] = _mixed(keys[len(self._at_most) :])
+        self._end = new.stop
+
+    def _make_room(self, count: int) -> None:
+        """Drop what expired and grow, so that `count` more rows fit."""
+        if self._end + count <= self._lanes.shape[1]:
+            return
+        live = self._end - self._begin
+        capacity = self._lanes.shape[1]
+        while capacity < 2 * (live + count):
+            capacity *= 2
+        lanes = np.empty((self._lane_count, capacity), np.int64)
+        lanes[:, :live] = self._lanes[:, self._begin : self._end]
+        for i, is_set in enumerate(self._stored.sets):
+            if is_set:
+                starts = lanes[self._column_lanes[i], :live]
+                base = int(starts[0]) if live else len(self._pools[i])
+                self._pools[i] = self._pools[i][base:].copy()
+                starts -= base
+        self._lanes, self._begin, self._end = lanes, 0, live
+        self._reset_chains()
+
+    def _reset_chains(self) -> None:
+        """Empty buckets, about one for each row that fits; rows enter them when they are first looked for."""
+        bits = self._lanes.shape[1].bit_length() - 1 if self._equal else 1
+        self._heads = np.full(1 << bits, UNBOUND, np.int64)
+        self._shift = np.uint64(64 - bits)
+        self._inserted = self._begin
+
+    def expire(self, before: int) -> None:
+        """Rows whose last coordinate is less than `before` are reached by nothing any more."""
+        self._begin += int(np.searchsorted(self._lanes[0, self._begin : self._end], before, side="left"))
+
+    # ---- finding pairs -------------------------------------------------------------------------------------
+
+    def search(self, coordinate: I64, side: OneOf["left", "right"]) -> I64:
+        """Number of the first row whose last coordinate is >= (left) or > (right) each of these."""
+        return np.searchsorted(self._lanes[0, self._begin : self._end], coordinate, side=side) + self._begin
+
+    def pairs(
+        self, probe: Rows, lo: I64, hi: I64, events: Events, floor: I64 | None = None
+    ) -> Iterator[tuple[I64, I64]]:
+        """Blocks of (index into probe, row number) with lo <= row < hi that satisfy all terms.
+
+        `floor`: the row's first coordinate is at least this. Probe indices ascend over all blocks; row numbers ascend
+        for each of them, unless an equality is looked up by hash.
+        """
+        if not len(probe) or self._begin == self._end:
+            return
+        keys, bounds, alive = self._probe_keys(probe, events, floor)
+        lo = np.maximum(lo, self._begin)
+        if alive is not None:
+            hi = np.where(alive, hi, lo)
+        for index, numbers in self._candidates(lo, hi, keys, bounds):
+            if self._rest or self._distinct:
+                kept = self._passes(probe, index, numbers, events)
+                if not kept.all():
+                    yield index[kept], numbers[kept]
+                    continue
+            yield index, numbers
+
+    def _probe_keys(self, probe: Rows, events: Events, floor: I64 | None) -> tuple[I64, I64, Bool | None]:
+        bounds = np.empty((len(self._at_most) + self._has_floor, len(probe)), np.int64)
+        alive: Bool | None = None
+        equal: list[I64] = []
+        for t, term in enumerate((*self._at_most, *self._equal)):
+            key, can = probing_keys(term, probe.columns, len(probe), events)
+            if t < len(self._at_most):
+                bounds[t] = key
+            else:
+                equal.append(key)
+            alive = can if alive is None else (alive if can is None else alive & can)
+        if self._has_floor:
+            bounds[-1] = MOST if floor is None else -floor
+        return (_mixed(equal) if equal else np.empty(0, np.int64)), bounds, alive
+
+    def _candidates(self, lo: I64, hi: I64, keys: I64, bounds: I64) -> Iterator[tuple[I64, I64]]:
+        i, j = 0, FRESH
+        while i < len(lo):
+            probe, stored = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64)
+            if self._equal:
+                n, i, j, self._inserted = chained_pairs(
+                    self._lanes, self._heads, self._shift, self._inserted, lo, hi, keys, bounds, probe, stored, i, j
+                )
+            else:
+                n, i, j = band_pairs(self._lanes, lo, hi, bounds, probe, stored, i, j)
+            if n:
+                yield probe[:n], stored[:n]
+
+    def _passes(self, probe: Rows, index: I64, numbers: I64, events: Events) -> Bool:
+        """Which pairs also satisfy the terms that are no comparison of keys, and bind different events."""
+        kept = np.ones(len(index), np.bool_)
+        for mine, theirs in self._distinct:
+            kept &= differs(self.column(numbers, mine), take_column(probe.columns[theirs], index))
+        if not self._rest:
+            return kept
+        index, numbers = index[kept], numbers[kept]
+        needed = frozenset().union(*(columns_of(term) for term in self._rest))
+        width = max(self._stored_at + self._stored.width, self._probing_at + self._probing.width)
+        columns: list[Column] = [np.empty(0, np.int64)] * width
+        for c in needed:
+            if self._stored_at <= c < self._stored_at + self._stored.width:
+                columns[c] = self.column(numbers, c - self._stored_at)
+            else:
+                columns[c] = take_column(probe.columns[c - self._probing_at], index)
+        kept[kept] = holds(self._rest, columns, len(index), events)
+        return kept
+
+    # ---- reading rows --------------------------------------------------------------------------------------
+
+    def column(self, numbers: I64, column: int) -> Column:
+        lane = self._column_lanes[column]
+        values = self._lanes[lane][numbers]
+        if not self._stored.sets[column]:
+            return values
+        lengths = self._lanes[lane + 1][numbers]
+        offsets = np.concatenate([[0], np.cumsum(lengths)])
+        return Sets(offsets, self._pools[column][spread(values, lengths, offsets)])
+
+    def first_ts(self, numbers: I64) -> I64:
+        return self._lanes[self._first_ts_lane][numbers]
+
+    def last_ts(self, numbers: I64) -> I64:
+        return self._lanes[self._last_ts_lane][numbers]
+
+    def rows(self, numbers: I64) -> Rows:
+        columns = tuple(self.column(numbers, c) for c in range(self._stored.width))
+        return Rows(self.first_ts(numbers), self.last_ts(numbers), columns)
+
+
+def differs(left: Column, right: Column) -> Bool:
+    """Per row: whether no event is in both; an unbound column has none."""
+    if isinstance(left, Sets) and isinstance(right, Sets):
+        return _none_shared(left, right)
+    if isinstance(left, Sets):
+        left, right = right, left
+    if not isinstance(right, Sets):
+        assert not isinstance(left, Sets)
+        return (left != right) | (left == UNBOUND)
+    assert not isinstance(left, Sets)
+    hit = np.repeat(left, right.lengths) == right.values
+    rows = np.repeat(np.arange(len(right)), right.lengths)
+    result = np.ones(len(right), np.bool_)
+    result[rows[hit]] = False
+    return result
+
+
+def _none_shared(left: Sets, right: Sets) -> Bool:
+    """For each row every event of `left` beside the whole set of `right`."""
+    rows = np.repeat(np.arange(len(left)), left.lengths)
+    apart = differs(left.values, Sets(*_repeated(right, rows)))
+    result = np.ones(len(left), np.bool_)
+    result[rows[~apart]] = False
+    return result
+
+
+def _repeated(sets: Sets, rows: I64) -> tuple[I64, I64]:
+    taken = take_column(sets, rows)
+    assert isinstance(taken, Sets)
+    return taken.offsets, taken.values
+
+
+def _mixed(keys: Sequence[I64]) -> I64:
+    """One key from several; of one, that one, so that it stays exact."""
+    mixed = keys[0]
+    for key in keys[1:]:
+        folded = (mixed.view(np.uint64) ^ (mixed.view(np.uint64) >> np.uint64(29))) * _GOLDEN
+        mixed = (folded + key.view(np.uint64)).view(np.int64)
+    return mixed

@@ -1,0 +1,140 @@
+"""Arrow batches to blocks: columns checked and converted, bad events set apart with the reason."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from stretto.engine.arena import Block
+from stretto.engine.reorder import END_OF_TIME, START_OF_TIME
+from stretto.engine.rows import I64, Bool
+from stretto.engine.strings import Strings
+from stretto.engine.vector import Vector
+from stretto.errors import EventsError, near
+from stretto.schema import Kind, Special, kind_of
+
+DTYPES: Mapping[Kind, npt.DTypeLike] = {
+    Kind.INT: np.int64,
+    Kind.FLOAT: np.float64,
+    Kind.STRING: np.int64,
+    Kind.BOOL: np.bool_,
+    Kind.TIME: np.int64,
+    Kind.DURATION: np.int64,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Intake:
+    """What the engine takes from a batch: the attributes with their kinds, and a code for each type that is read."""
+
+    attributes: Mapping[str, Kind]
+    types: Mapping[str, int]
+    special: Special
+    strings: Strings
+
+    def convert(self, batch: pa.RecordBatch, arrived: int) -> tuple[Block, I64 | None, list[tuple[I64, str]]]:
+        """The good events, their rows in the batch (None: all), and rows of bad ones with a reason.
+
+        `arrived` counts the events before this batch; ids follow it where the data has none.
+        """
+        ts = self._times(batch)
+        codes = self._types(batch)
+        bad: list[tuple[Bool, str]] = [
+            (~_valid(ts), f"{self.special.ts} is null"),
+            (~_valid(codes), f"{self.special.type} is null"),
+            ((ts.data >= END_OF_TIME) | (ts.data <= START_OF_TIME), f"{self.special.ts} is out of range"),
+        ]
+        ids = self._ids(batch, arrived)
+        bad.append((~_valid(ids), f"{self.special.id} is null"))
+        attributes = {name: self._attribute(batch, name, kind) for name, kind in self.attributes.items()}
+        block = Block(ts.data, codes.data, ids.data, attributes)
+        rejected: list[tuple[I64, str]] = []
+        good = np.ones(len(block), np.bool_)
+        for mask, reason in bad:
+            hit = mask & good
+            if hit.any():
+                rejected.append((np.flatnonzero(hit), reason))
+                good &= ~hit
+        if not rejected:
+            return block, None, []
+        rows = np.flatnonzero(good)
+        return block.take(rows), rows, rejected
+
+    def _column(self, batch: pa.RecordBatch, name: str) -> pa.Array:
+        if name not in batch.schema.names:
+            hint = near(name, batch.schema.names)
+            raise EventsError(f"the events have no column `{name}`" + (f", {hint}" if hint else ""))
+        return batch.column(name)
+
+    def _times(self, batch: pa.RecordBatch) -> Vector:
+        column = self._column(batch, self.special.ts)
+        if not (pa.types.is_timestamp(column.type) or pa.types.is_date(column.type) or pa.types.is_integer(column.type)):
+            raise EventsError(f"column `{self.special.ts}` holds {column.type}, not timestamps")
+        return _plain(_as(column, Kind.TIME))
+
+    def _types(self, batch: pa.RecordBatch) -> Vector:
+        column = self._column(batch, self.special.type)
+        if not pa.types.is_dictionary(column.type):
+            if kind_of(column.type) is not Kind.STRING:
+                raise EventsError(f"column `{self.special.type}` holds {column.type}, not strings")
+            column = column.dictionary_encode()
+        words = column.dictionary.to_pylist()
+        code_of = np.array([*(self.types.get(word, 0) for word in words), 0], np.int32)
+        indices = _plain(column.indices.cast(pa.int64()) if column.indices.null_count else column.indices)
+        valid = indices.valid
+        nulls = [i for i, word in enumerate(words) if word is None]
+        if nulls:
+            named = ~np.isin(indices.data, nulls)
+            valid = named if valid is None else valid & named
+        return Vector(code_of[indices.data], valid)
+
+    def _ids(self, batch: pa.RecordBatch, arrived: int) -> Vector:
+        if self.special.id not in batch.schema.names:
+            return Vector(np.arange(arrived, arrived + batch.num_rows, dtype=np.int64), None)
+        column = batch.column(self.special.id)
+        if not pa.types.is_integer(column.type):
+            raise EventsError(f"column `{self.special.id}` holds {column.type}, not integers")
+        return _plain(column.cast(pa.int64()))
+
+    def _attribute(self, batch: pa.RecordBatch, name: str, kind: Kind) -> Vector:
+        column = self._column(batch, name)
+        found = kind_of(column.type)
+        if found is not kind and not (found is Kind.INT and kind is Kind.FLOAT) and not pa.types.is_null(column.type):
+            raise EventsError(f"column `{name}` holds {column.type}, where the queries were bound to {kind.value}")
+        return self.strings.encode(column) if kind is Kind.STRING else _plain(_as(column, kind))
+
+
+def _as(column: pa.Array, kind: Kind) -> pa.Array:
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if kind is Kind.TIME and pa.types.is_timestamp(column.type) and column.type.unit == "ns":
+        nanos = column.cast(pa.int64())
+        # Floor, also before the epoch, as a shift of the exact integer.
+        whole = pc.divide(pc.subtract(nanos, pc.if_else(pc.less(nanos, 0), 999, 0)), 1000)
+        return whole.cast(pa.timestamp("us"))
+    if kind is Kind.TIME and pa.types.is_integer(column.type):
+        return column.cast(pa.int64())
+    # Only an integer beyond 64 bits can be lost here; a double's or a timestamp's rounding is meant.
+    try:
+        return column.cast(kind.arrow, safe=pa.types.is_integer(column.type) and kind is Kind.INT)
+    except pa.ArrowInvalid as error:
+        raise EventsError(f"an integer is beyond 64 bits: {error}") from error
+
+
+def _plain(column: pa.Array) -> Vector:
+    """An Arrow array of fixed-width values as NumPy data, without a copy where there is no null."""
+    types = pa.types
+    if types.is_timestamp(column.type) or types.is_duration(column.type):
+        column = column.view(pa.int64())
+    if not column.null_count:
+        return Vector(column.to_numpy(zero_copy_only=False), None)
+    valid = column.is_valid().to_numpy(zero_copy_only=False)
+    zero = pa.scalar(0, pa.int64()).cast(column.type) if not types.is_boolean(column.type) else pa.scalar(False)  # noqa: FBT003
+    return Vector(pc.fill_null(column, zero).to_numpy(zero_copy_only=False), valid)
+
+
+def _valid(vector: Vector) -> Bool:
+    return np.ones(len(vector.data), np.bool_) if vector.valid is None else vector.valid

@@ -1,0 +1,40 @@
+"""From a plan's operators to running ones."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from stretto.engine.operators.emit import EmitOperator
+from stretto.engine.operators.filter import FilterOperator
+from stretto.engine.operators.forbid import ForbidOperator
+from stretto.engine.operators.join import JoinOperator
+from stretto.engine.operators.next import NextOperator
+from stretto.engine.operators.repeat import RepeatOperator
+from stretto.engine.operators.union import UnionOperator
+from stretto.engine.shape import Operator, Shape
+from stretto.plan.ops import Emit, Filter, Forbid, Join, Next, Op, Repeat, Scan, Union
+
+_EVENT = Shape((False,), (False,), single=True)
+
+# Every running operator is made from its part of the plan and the shapes of its inputs.
+_OPERATORS: dict[type[Op], Callable[[Any, Sequence[Shape]], Any]] = {
+    Join: JoinOperator,
+    Filter: FilterOperator,
+    Repeat: RepeatOperator,
+    Forbid: ForbidOperator,
+    Next: NextOperator,
+    Union: UnionOperator,
+    Emit: EmitOperator,
+}
+
+
+def build(ops: Sequence[Op]) -> dict[int, Operator | EmitOperator]:
+    """A running operator for each one of the plan, by number, inputs first; scans are the index's work."""
+    shapes: list[Shape] = []
+    running: dict[int, Operator | EmitOperator] = {}
+    for number, op in enumerate(ops):
+        if isinstance(op, Scan):
+            shapes.append(_EVENT)
+            continue
+        running[number] = _OPERATORS[type(op)](op, [shapes[k] for k in op.inputs])
+        shapes.append(running[number].shape)
+    return running

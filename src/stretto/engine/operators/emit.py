@@ -1,0 +1,92 @@
+"""Rows of a query's parts as matches: ids for positions, the time they became certain, and the returned values."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from stretto.engine.arena import Arena
+from stretto.engine.band import coordinates
+from stretto.engine.evaluate import value
+from stretto.engine.matches import NO_ID, Chunk, duplicates
+from stretto.engine.rows import I64, UNBOUND, Column, Rows, Sets, concat_rows
+from stretto.engine.shape import Clock, Shape
+from stretto.plan.ops import Emit
+
+
+class EmitOperator:
+    """Part k's column i is variable `columns[k][i]`; a variable that is a list somewhere is one everywhere."""
+
+    def __init__(self, op: Emit, inputs: Sequence[Shape]) -> None:
+        self._op = op
+        self.shape = Shape((), ())
+        self.held = 0
+        self._sources = [dict(zip(columns, range(len(columns)), strict=True)) for columns in op.columns]
+        self._optional = tuple(
+            any(v not in source or shape.optional[source[v]] for source, shape in zip(self._sources, inputs, strict=True))
+            for v in range(len(op.variables))
+        )
+
+    def step(self, inputs: Sequence[list[Rows]], clock: Clock, arena: Arena) -> list[Chunk]:
+        found = [
+            (self._bind(rows, k), self._detected(rows, k, clock, arena))
+            for k, parts in enumerate(inputs)
+            for rows in parts
+            if len(rows)
+        ]
+        if self._op.distinct and found:
+            found = [_once(found)]
+        return list(self._chunks(found, arena))
+
+    def _bind(self, rows: Rows, part: int) -> Rows:
+        """The rows with a column for each variable of the query."""
+        source = self._sources[part]
+        columns: list[Column] = []
+        for v, as_list in enumerate(self._op.kleene):
+            column = rows.columns[source[v]] if v in source else np.full(len(rows), UNBOUND, np.int64)
+            columns.append(widened(column) if as_list and not isinstance(column, Sets) else column)
+        return Rows(rows.first, rows.last, tuple(columns))
+
+    def _detected(self, rows: Rows, part: int, clock: Clock, arena: Arena) -> I64:
+        if not self._op.waits[part]:
+            return rows.last
+        window = self._op.window
+        if window.unit == "us":
+            return rows.first + window.size
+        certain = coordinates(rows, window)[0] + (window.size - 1)
+        return arena.ts[np.minimum(certain, clock.end - 1) - arena.base]
+
+    def _chunks(self, found: list[tuple[Rows, I64]], arena: Arena) -> Iterator[Chunk]:
+        for rows, detected in found:
+            ids = tuple(
+                _ids(column, arena, optional=optional)
+                for column, optional in zip(rows.columns, self._optional, strict=True)
+            )
+            returned = tuple(value(r.value, rows.columns, len(rows), arena).over(len(rows)) for r in self._op.returns)
+            yield Chunk(ids, rows.first, rows.last, detected, returned, arena.strings)
+
+
+def widened(column: I64) -> Sets:
+    """Each event as a set of one, unbound ones as empty sets."""
+    bound = column != UNBOUND
+    offsets = np.zeros(len(column) + 1, np.int64)
+    np.cumsum(bound, out=offsets[1:])
+    return Sets(offsets, column[bound])
+
+
+def _ids(column: Column, arena: Arena, *, optional: bool) -> Column:
+    if isinstance(column, Sets):
+        return Sets(column.offsets, arena.ids(column.values))
+    if not optional:
+        return arena.ids(column)
+    bound = column != UNBOUND
+    ids = np.full(len(column), NO_ID, np.int64)
+    ids[bound] = arena.ids(column[bound])
+    return ids
+
+
+def _once(found: list[tuple[Rows, I64]]) -> tuple[Rows, I64]:
+    """Equal matches once. They have the same events, so they come out of the same step."""
+    rows = concat_rows([rows for rows, _ in found])
+    detected = np.concatenate([times for _, times in found])
+    kept = duplicates(rows.columns, rows.first)
+    return rows.take(kept), detected[kept]

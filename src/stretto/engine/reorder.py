@@ -1,0 +1,80 @@
+"""The buffer in front of the engine: events go out in time order, as far as the watermark lets them."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from stretto.engine.arena import Block, concat_blocks
+from stretto.engine.rows import I64, Bool
+
+START_OF_TIME = -(1 << 62)
+END_OF_TIME = 1 << 62
+"""Every event's time lies strictly between these two."""
+
+
+def late_mask(ts: I64, greatest: int, lateness_us: int) -> tuple[Bool | None, int]:
+    """Which events come later than the lateness allows (None: no event), and the greatest time seen after them.
+
+    Judged event by event in the order of arrival, so that it does not matter how the input is cut into batches.
+    """
+    if not len(ts):
+        return None, greatest
+    seen = np.maximum.accumulate(ts)
+    top = max(greatest, int(seen[-1]))
+    before = np.empty_like(ts)
+    before[0] = greatest
+    np.maximum(seen[:-1], greatest, out=before[1:])
+    late = ts < before - lateness_us
+    return (late if late.any() else None), top
+
+
+@dataclass(slots=True)
+class Reorder:
+    """Holds events until no earlier one can come. Equal times keep the order of arrival."""
+
+    lateness_us: int
+    greatest: int = START_OF_TIME
+    pending: list[Block] = field(default_factory=list)
+
+    @property
+    def watermark(self) -> int:
+        """No event that is still accepted lies before this."""
+        return max(self.greatest - self.lateness_us, START_OF_TIME)
+
+    def push(self, block: Block) -> list[Block]:
+        """Take events that are not late, in order of arrival; give those that lie before the watermark, in time order.
+
+        Called after `greatest` has been moved on.
+        """
+        if len(block):
+            self.pending.append(block)
+        return self._release(self.watermark)
+
+    def flush(self) -> list[Block]:
+        return self._release(END_OF_TIME)
+
+    def _release(self, before: int) -> list[Block]:
+        if not self.pending:
+            return []
+        if not _in_order(self.pending):
+            merged = concat_blocks(self.pending)
+            self.pending = [merged.take(np.argsort(merged.ts, kind="stable"))]
+        released: list[Block] = []
+        kept: list[Block] = []
+        for block in self.pending:
+            cut = int(np.searchsorted(block.ts, before, side="left"))
+            if cut:
+                released.append(block.take(slice(0, cut)))
+            if cut < len(block):
+                kept.append(block.take(slice(cut, None)))
+        self.pending = kept
+        return released
+
+
+def _in_order(blocks: list[Block]) -> bool:
+    last = START_OF_TIME
+    for block in blocks:
+        if block.ts[0] < last or (block.ts[1:] < block.ts[:-1]).any():
+            return False
+        last = int(block.ts[-1])
+    return True

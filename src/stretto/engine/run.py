@@ -1,0 +1,306 @@
+"""The engine: events in, in batches of any size; matches out, as soon as they are certain."""
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+
+from stretto.engine.arena import Arena, Block
+from stretto.engine.index import ScanIndex
+from stretto.engine.intake import DTYPES, Intake
+from stretto.engine.limits import Meter, TooMuch
+from stretto.engine.matches import Matches, Output
+from stretto.engine.operators.build import build
+from stretto.engine.operators.emit import EmitOperator
+from stretto.engine.ranks import Ranks, partition_of
+from stretto.engine.reorder import END_OF_TIME, START_OF_TIME, Reorder, late_mask
+from stretto.engine.rows import I64, Rows
+from stretto.engine.shape import Clock
+from stretto.engine.state import Counts, Snapshot, Step
+from stretto.engine.strings import Strings
+from stretto.engine.vector import Vector
+from stretto.errors import EngineError
+from stretto.plan.dag import Plan
+from stretto.plan.ops import Emit, Scan
+from stretto.schema import Kind, Special
+
+STEP = 1 << 17
+MEMORY_BYTES = 8 << 30
+STRINGS_FROM = 1 << 21
+"""So many distinct strings are kept before the engine starts afresh with those in its window."""
+
+
+class Engine:
+    """Runs a plan. Results depend neither on how the input is cut into batches nor on the order within the lateness."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        *,
+        lateness_us: int = 0,
+        memory_bytes: int = MEMORY_BYTES,
+        special: Special | None = None,
+        step: int = STEP,
+    ) -> None:
+        self.plan = plan
+        self.counts = Counts()
+        self._special = special or plan.schema.special
+        self._memory, self._step_size = memory_bytes, step
+        self._reorder = Reorder(lateness_us)
+        self._until = START_OF_TIME
+        self._late: list[pa.RecordBatch] = []
+        self._rejected: list[pa.RecordBatch] = []
+        self._outputs = [
+            Output(op.query, op.variables, op.kleene, op.returns) for op in plan.ops if isinstance(op, Emit)
+        ]
+        self._begin(0)
+
+    def _begin(self, base: int) -> None:
+        """Empty operators and an empty arena whose first event will have the position `base`."""
+        plan = self.plan
+        self._strings = Strings()
+        self._strings_limit = STRINGS_FROM
+        self._index = ScanIndex({i: op.stream for i, op in enumerate(plan.ops) if isinstance(op, Scan)}, self._strings)
+        self._operators = build(plan.ops)
+        partitions = {name: partition_of(name) for name in plan.specials() if partition_of(name)}
+        read = plan.attributes() | {name for names in partitions.values() for name in names}
+        self._kinds: dict[str, Kind] = {name: plan.schema.attributes[name] for name in sorted(read)}
+        self._partitions = partitions
+        self._ranks = {name: Ranks([self._kinds[a] for a in of]) for name, of in partitions.items()}
+        dtypes = {name: DTYPES[kind] for name, kind in self._kinds.items()} | dict.fromkeys(partitions, np.int64)
+        self._arena = Arena(dtypes, self._strings, base)
+        self._intake = Intake(self._kinds, self._index.codes, self._special, self._strings)
+        self._steps: deque[Step] = deque()
+        self._chunks: dict[str, pa.RecordBatch] = {}
+
+    # ---- events in, matches out ------------------------------------------------------------------------------
+
+    def push(self, events: pa.RecordBatch | pa.Table) -> Matches:
+        """Take more events; give the matches that they made certain."""
+        matches = Matches(self._outputs)
+        for batch in events.to_batches() if isinstance(events, pa.Table) else [events]:
+            self._take(batch, matches)
+        return matches
+
+    def flush(self) -> Matches:
+        """The input has ended: everything that waited is decided now."""
+        matches = Matches(self._outputs)
+        self._advance(self._reorder.flush(), END_OF_TIME, matches, closing=True)
+        return matches
+
+    def take_late(self) -> list[pa.RecordBatch]:
+        """The late events since the last call, as they arrived."""
+        late, self._late = self._late, []
+        return late
+
+    def take_rejected(self) -> list[pa.RecordBatch]:
+        """The bad events since the last call, as they arrived, with the column `reason`."""
+        rejected, self._rejected = self._rejected, []
+        return rejected
+
+    def _take(self, batch: pa.RecordBatch, matches: Matches) -> None:
+        block, rows, bad = self._intake.convert(batch, self.counts.events)
+        for index, reason in bad:
+            found = batch.take(pa.array(index))
+            self._rejected.append(found.append_column("reason", pa.repeat(pa.scalar(reason), len(index))))
+        late, greatest = late_mask(block.ts, self._reorder.greatest, self._reorder.lateness_us)
+        if late is not None:
+            index = np.flatnonzero(late) if rows is None else rows[late]
+            self._late.append(batch.take(pa.array(index)))
+            block = block.take(np.flatnonzero(~late))
+        self._reorder.greatest = greatest
+        self.counts = self.counts.plus(
+            events=batch.num_rows,
+            late=0 if late is None else int(late.sum()),
+            rejected=sum(len(index) for index, _ in bad),
+        )
+        self._advance(self._reorder.push(block), self._reorder.watermark, matches, closing=False)
+
+    def _advance(self, released: list[Block], until: int, matches: Matches, *, closing: bool) -> None:
+        """Run released events, which lie before `until`, in steps that are cut between different times."""
+        steps = list(_cut(released, self._step_size))
+        for i, blocks in enumerate(steps):
+            last = i + 1 == len(steps)
+            then = until if last else int(steps[i + 1][0].ts[0])
+            self._step(blocks, then, matches, closing=closing and last)
+        if not steps and (closing or until > self._until):
+            self._step([], until, matches, closing=closing)
+
+    def _step(self, blocks: list[Block], until: int, matches: Matches, *, closing: bool) -> None:
+        arena, start = self._arena, self._arena.end
+        for block in blocks:
+            arena.append(self._ranked(block))
+        since = int(blocks[0].ts[0]) if blocks else self._until
+        step = Step(start, arena.end, since, until)
+        if blocks:
+            self._steps.append(step)
+        self._run(step, matches, closing=closing)
+        self._until = until
+        self._forget()
+        if len(self._strings) > self._strings_limit:
+            self._rebuild(self.snapshot())
+
+    def _ranked(self, block: Block) -> Block:
+        """The block with the positions inside partitions as further attributes."""
+        if not self._ranks:
+            return block
+        attributes: dict[str, Vector] = dict(block.attributes)
+        for name, ranks in self._ranks.items():
+            attributes[name] = ranks.step([block.attributes[a] for a in self._partitions[name]])
+        return Block(block.ts, block.types, block.ids, attributes)
+
+    def _run(self, step: Step, matches: Matches, *, closing: bool) -> None:
+        """Every operator once, inputs first."""
+        arena = self._arena
+        at = step.start - arena.base
+        held = arena.held + sum(operator.held for operator in self._operators.values() if operator.held)
+        meter = Meter(self._memory - held)
+        clock = Clock(arena, step.start, step.end, step.since, step.until, closing, meter)
+        rows: dict[int, list[Rows]] = self._index.step(clock, arena.types[at:], arena.ts[at:])
+        for number, operator in self._operators.items():
+            op = self.plan.ops[number]
+            inputs = [rows[k] for k in op.inputs]
+            try:
+                if isinstance(operator, EmitOperator):
+                    assert isinstance(op, Emit)
+                    chunks = operator.step(inputs, clock, arena)
+                    matches.add(op.query, chunks)
+                    self.counts = self.counts.plus(matches=sum(len(chunk.start) for chunk in chunks))
+                else:
+                    rows[number] = operator.step(inputs, clock)
+            except TooMuch as error:
+                raise self._too_much(number, error.rows) from None
+
+    def _too_much(self, number: int, rows: int) -> EngineError:
+        queries = ", ".join(self.plan.serves(number)[:8])
+        return EngineError(
+            f"out of memory: the limit is {self._memory:,} bytes, and operator n{number} "
+            f"({self.plan.pieces[number]}) went past it with {rows:,} rows in one block; it serves {queries}. "
+            "Give more memory, a shorter window, or a more selective pattern."
+        )
+
+    def _forget(self) -> None:
+        """Drop whole steps of events that no window reaches any more."""
+        plan, arena = self.plan, self._arena
+        reached = arena.end
+        if plan.horizon_us:
+            reached = arena.base + int(np.searchsorted(arena.ts, self._until - plan.horizon_us, side="left"))
+        if plan.horizon_events:
+            reached = min(reached, arena.end - plan.horizon_events)
+        while self._steps and self._steps[0].end <= reached:
+            self._chunks.pop(self._steps.popleft().name, None)
+        arena.forget(self._steps[0].start if self._steps else arena.end)
+
+    # ---- state -----------------------------------------------------------------------------------------------
+
+    def snapshot(self) -> Snapshot:
+        """All that is needed to go on from here: the raw events in the window. The engine can go on too."""
+        for step in self._steps:
+            if step.name not in self._chunks:
+                block = self._arena.block(step.start, step.end)
+                self._chunks[step.name] = self._to_arrow(block)
+        pending = tuple(self._to_arrow(block) for block in self._reorder.pending)
+        # Ids that follow the arrival order are in the events; the count goes on from `counts.events`.
+        return Snapshot(tuple(self._steps), dict(self._chunks), pending, self._reorder.greatest, self._until, self.counts)
+
+    @classmethod
+    def restore(cls, plan: Plan, snapshot: Snapshot, **options: Any) -> Self:
+        """An engine for the same plan that goes on where the snapshot was taken; `options` as for a new one."""
+        engine = cls(plan, **options)
+        engine._rebuild(snapshot)
+        engine.counts = snapshot.counts
+        return engine
+
+    def _rebuild(self, snapshot: Snapshot) -> None:
+        """Start afresh and run the window's events again; what they complete was reported before."""
+        counts = self.counts
+        self._begin(snapshot.steps[0].start if snapshot.steps else self._arena.end)
+        reported = Matches(self._outputs)
+        for step in snapshot.steps:
+            batch = snapshot.chunks[step.name]
+            self._arena.append(self._ranked(self._intake.convert(batch, 0)[0]))
+            self._steps.append(step)
+            self._chunks[step.name] = batch
+            self._run(step, reported, closing=False)
+        # Time may have moved on without events since, and let waiting matches out.
+        end = self._arena.end
+        self._run(Step(end, end, snapshot.until, snapshot.until), reported, closing=False)
+        self._until = snapshot.until
+        self._reorder.greatest = snapshot.greatest
+        self._reorder.pending = [self._intake.convert(batch, 0)[0] for batch in snapshot.pending]
+        self.counts = counts
+        self._strings_limit = max(STRINGS_FROM, 2 * len(self._strings))
+
+    def _to_arrow(self, block: Block) -> pa.RecordBatch:
+        names = {code: name for name, code in self._index.codes.items()}
+        other = "other"
+        while other in self._index.codes:
+            other += "_"
+        words = pa.array([names.get(code, other) for code in range(len(names) + 1)])
+        columns: dict[str, pa.Array] = {
+            self._special.ts: pa.array(block.ts).view(pa.timestamp("us")),
+            self._special.type: pa.DictionaryArray.from_arrays(pa.array(block.types), words),
+            self._special.id: pa.array(block.ids),
+        }
+        for name, kind in self._kinds.items():
+            if name not in columns:
+                columns[name] = self._array(block.attributes[name], kind)
+        return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+
+    def _array(self, vector: Vector, kind: Kind) -> pa.Array:
+        if kind is Kind.STRING:
+            return self._strings.texts(vector.data, vector.valid)
+        array = pa.array(vector.data, mask=None if vector.valid is None else ~vector.valid)
+        return array.view(kind.arrow) if kind in (Kind.TIME, Kind.DURATION) else array
+
+
+def _cut(blocks: list[Block], size: int) -> Iterator[list[Block]]:
+    """Blocks in time order as lists of about `size` events; events of one time stay together."""
+    part: list[Block] = []
+    count = 0
+    for block in blocks:
+        at = 0
+        while at < len(block):
+            tied = bool(part) and block.ts[at] == part[-1].ts[-1]
+            if count >= size and not tied:
+                yield part
+                part, count = [], 0
+            end = at + 1 if count >= size else min(len(block), at + size - count)
+            end = int(np.searchsorted(block.ts, block.ts[end - 1], side="right"))
+            part.append(block.take(slice(at, end)))
+            count += end - at
+            at = end
+    if part:
+        yield part
+
+
+def run(plan: Plan, events: Any, **options: Any) -> Matches:
+    """All matches of a whole table (Arrow, pandas, Polars, or an iterable of record batches), in any order of rows."""
+    if isinstance(events, Iterable) and not hasattr(events, "__arrow_c_stream__") and not isinstance(events, Mapping):
+        table = pa.Table.from_batches(list(events))
+    else:
+        table = events if isinstance(events, pa.Table) else pa.table(events)
+    special = options.get("special") or plan.schema.special
+    options.setdefault("lateness_us", _disorder(table, special))
+    engine = Engine(plan, **options)
+    matches = Matches(engine._outputs)  # noqa: SLF001 - the same module
+    for batch in table.to_batches(max_chunksize=STEP):
+        matches.extend(engine.push(batch))
+    matches.extend(engine.flush())
+    return matches
+
+
+def _disorder(table: pa.Table, special: Special) -> int:
+    """How far behind the greatest time before it an event of the table comes: the lateness that loses nothing."""
+    if special.ts not in table.column_names:
+        return 0
+    column = table.column(special.ts).drop_null()
+    if not pa.types.is_timestamp(column.type) and not pa.types.is_integer(column.type):
+        return 0
+    if pa.types.is_timestamp(column.type):
+        column = column.cast(pa.timestamp("us"), safe=False)
+    ts: I64 = column.cast(pa.int64()).to_numpy()
+    ts = ts[(ts > START_OF_TIME) & (ts < END_OF_TIME)]
+    return int((np.maximum.accumulate(ts) - ts).max()) if len(ts) else 0

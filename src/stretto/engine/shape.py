@@ -1,0 +1,53 @@
+"""What the engine knows of an operator before any row: the shape of its rows, and the time a step has reached."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from stretto.engine.evaluate import Events
+from stretto.engine.limits import Meter
+from stretto.engine.rows import Rows
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Per column: whether it holds sets, and whether it may be unbound. `single`: a row is one event."""
+
+    sets: tuple[bool, ...]
+    optional: tuple[bool, ...]
+    single: bool = False
+
+    @property
+    def width(self) -> int:
+        return len(self.sets)
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """A step: the new events have positions `start`..`end` - 1; every earlier event is strictly earlier in time.
+
+    `since`: no event of this or a later step is before it. `until`: no event of a later step is before it.
+    `closing`: there is no later step.
+    """
+
+    events: Events
+    start: int
+    end: int
+    since: int
+    until: int
+    closing: bool
+    meter: Meter
+
+
+class Operator(Protocol):
+    """A running operator: takes its inputs' new rows of one step, gives its own new rows, in no promised order."""
+
+    @property
+    def shape(self) -> Shape: ...
+
+    def step(self, inputs: Sequence[list[Rows]], clock: Clock) -> list[Rows]: ...
+
+    @property
+    def held(self) -> int:
+        """Bytes of rows kept for later steps."""
+        ...
