@@ -50,7 +50,7 @@ class QueryError(StrettoError):
     """A wrong workload, refused whole, with every mistake listed in the order of the text."""
 
     def __init__(self, mistakes: Iterable[Mistake], text: str = "", file: str = "") -> None:
-        found = {mistake: None for mistake in mistakes}
+        found = dict.fromkeys(mistakes)
         self.mistakes: tuple[Mistake, ...] = tuple(
             sorted(found, key=lambda m: (m.at is None, m.at or Span(0, 0, 0, 0)))
         )

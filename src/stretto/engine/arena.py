@@ -1,6 +1,7 @@
 """The raw events that a window can still reach, column by column, found by position."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -41,7 +42,9 @@ def concat_blocks(blocks: list[Block]) -> Block:
         vectors = [block.attributes[name] for block in blocks]
         valid = None
         if any(v.valid is not None for v in vectors):
-            valid = np.concatenate([np.ones(len(v.data), np.bool_) if v.valid is None else v.valid for v in vectors])
+            valid = np.concatenate(
+                [np.ones(len(v.data), np.bool_) if v.valid is None else v.valid for v in vectors]
+            )
         attributes[name] = Vector(np.concatenate([v.data for v in vectors]), valid)
     return Block(
         np.concatenate([b.ts for b in blocks]),
@@ -74,7 +77,7 @@ class Growing:
         self._begin += count
 
     @property
-    def view(self) -> npt.NDArray[np.generic]:
+    def view(self) -> npt.NDArray[Any]:
         return self._buffer[self._begin : self._end]
 
     @property
@@ -94,9 +97,12 @@ class Arena:
         self._data = {name: Growing(dtype) for name, dtype in attributes.items()}
         self._valid = {name: Growing(np.bool_) for name in attributes}
         self._nulls = dict.fromkeys(attributes, 0)  # position up to which nulls have been seen, per attribute
+        self._own_ids = 0  # position up to which ids that are not the positions have been seen
 
     def append(self, block: Block) -> None:
         n = len(block)
+        if not np.array_equal(block.ids, np.arange(self.end, self.end + n)):
+            self._own_ids = self.end + n
         self._ts.append(block.ts, n)
         self._types.append(block.types, n)
         self._ids.append(block.ids, n)
@@ -116,11 +122,11 @@ class Arena:
 
     @property
     def ts(self) -> I64:
-        return self._ts.view  # type: ignore[return-value]  # a Growing keeps its dtype
+        return self._ts.view
 
     @property
     def types(self) -> npt.NDArray[np.int32]:
-        return self._types.view  # type: ignore[return-value]
+        return self._types.view
 
     @property
     def held(self) -> int:
@@ -128,7 +134,11 @@ class Arena:
         return sum(array.nbytes for array in growing)
 
     def ids(self, positions: I64) -> I64:
-        return self._ids.view[positions - self.base]  # type: ignore[return-value]
+        """The ids of the events at these positions; the same array where ids and positions are one."""
+        if self._own_ids <= self.base:
+            return positions
+        ids: I64 = self._ids.view[positions - self.base]
+        return ids
 
     def values(self, attribute: str, positions: I64) -> Vector:
         """The attribute of the events at these positions, all of them bound."""
@@ -144,9 +154,10 @@ class Arena:
         """A copy of the events at positions `start`..`end` - 1."""
         at = slice(start - self.base, end - self.base)
         attributes = {
-            name: Vector(data.view[at].copy(), self._valid[name].view[at].copy()) for name, data in self._data.items()
+            name: Vector(data.view[at].copy(), self._valid[name].view[at].copy())
+            for name, data in self._data.items()
         }
-        ids: I64 = self._ids.view[at].copy()  # type: ignore[assignment]
+        ids: I64 = self._ids.view[at].copy()
         return Block(self.ts[at].copy(), self.types[at].copy(), ids, attributes)
 
     def forget(self, before: int) -> None:

@@ -27,7 +27,11 @@ def coordinates(rows: Rows, window: Window) -> tuple[I64, I64]:
     for column in rows.columns:
         bound = column.lengths > 0 if isinstance(column, Sets) else column != UNBOUND
         if isinstance(column, Sets):
-            low = column.values[np.minimum(column.offsets[:-1], len(column.values) - 1)] if len(column.values) else last
+            low = (
+                column.values[np.minimum(column.offsets[:-1], len(column.values) - 1)]
+                if len(column.values)
+                else last
+            )
             high = column.values[column.offsets[1:] - 1] if len(column.values) else last
         else:
             low = high = column
@@ -44,8 +48,8 @@ def reach(last: I64, window: Window) -> I64:
 class Band:
     """Rows of one input, kept sorted by their last coordinate, and the terms that relate them to probing rows.
 
-    Terms read the stored row's columns as `stored_at`.., the probing row's as `probing_at`..; `distinct` are pairs (stored
-    column, probing column), each by its own numbering. Row numbers are valid until the next append or expire.
+    Terms read the stored row's columns as `stored_at`.., the probing row's as `probing_at`..; `distinct` are pairs
+    (stored column, probing column), each by its own numbering. Row numbers are valid until the next append or expire.
     """
 
     def __init__(
@@ -74,7 +78,7 @@ class Band:
         self._reset_chains()
 
     def _lay_out(self) -> None:
-        """Number the lanes: last coordinate, terms, first coordinate's term, times, columns; key and chain come last."""
+        """Number the lanes: last coordinate, terms, first coordinate, times, columns; key and chain come last."""
         by_time, single = self._window.unit == "us", self._stored.single
         terms = len(self._at_most)
         # The first coordinate, negated, is the last term: a band on the last one is all there is for single events.
@@ -229,7 +233,18 @@ class Band:
             probe, stored = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64)
             if self._equal:
                 n, i, j, self._inserted = chained_pairs(
-                    self._lanes, self._heads, self._shift, self._inserted, lo, hi, keys, bounds, probe, stored, i, j
+                    self._lanes,
+                    self._heads,
+                    self._shift,
+                    self._inserted,
+                    lo,
+                    hi,
+                    keys,
+                    bounds,
+                    probe,
+                    stored,
+                    i,
+                    j,
                 )
             else:
                 n, i, j = band_pairs(self._lanes, lo, hi, bounds, probe, stored, i, j)
@@ -259,7 +274,7 @@ class Band:
 
     def column(self, numbers: I64, column: int) -> Column:
         lane = self._column_lanes[column]
-        values = self._lanes[lane][numbers]
+        values: I64 = self._lanes[lane][numbers]
         if not self._stored.sets[column]:
             return values
         lengths = self._lanes[lane + 1][numbers]
@@ -267,10 +282,12 @@ class Band:
         return Sets(offsets, self._pools[column][spread(values, lengths, offsets)])
 
     def first_ts(self, numbers: I64) -> I64:
-        return self._lanes[self._first_ts_lane][numbers]
+        times: I64 = self._lanes[self._first_ts_lane][numbers]
+        return times
 
     def last_ts(self, numbers: I64) -> I64:
-        return self._lanes[self._last_ts_lane][numbers]
+        times: I64 = self._lanes[self._last_ts_lane][numbers]
+        return times
 
     def rows(self, numbers: I64) -> Rows:
         columns = tuple(self.column(numbers, c) for c in range(self._stored.width))
@@ -285,7 +302,8 @@ def differs(left: Column, right: Column) -> Bool:
         left, right = right, left
     if not isinstance(right, Sets):
         assert not isinstance(left, Sets)
-        return (left != right) | (left == UNBOUND)
+        apart: Bool = (left != right) | (left == UNBOUND)
+        return apart
     assert not isinstance(left, Sets)
     hit = np.repeat(left, right.lengths) == right.values
     rows = np.repeat(np.arange(len(right)), right.lengths)

@@ -58,7 +58,9 @@ class ScanIndex:
         by_type: defaultdict[str, list[tuple[int, Stream]]] = defaultdict(list)
         for number, stream in scans.items():
             by_type[stream.type].append((number, stream))
-        self._types = [(self.codes[name], *_divide(found, strings)) for name, found in sorted(by_type.items())]
+        self._types = [
+            (self.codes[name], *_divide(found, strings)) for name, found in sorted(by_type.items())
+        ]
         self._scans = tuple(scans)
 
     def step(self, clock: Clock, types: np.ndarray, ts: I64) -> dict[int, list[Rows]]:
@@ -155,7 +157,11 @@ def _ranges(term: Expr, strings: Strings) -> Ranges | None:
         return Ranges(of, kind, (), ())
     key = keys[0]
     if op in ("<", "<="):
-        return Ranges(of, kind, (LEAST,), (key - (op == "<" and key > LEAST),)) if op == "<=" or key > LEAST else None
+        return (
+            Ranges(of, kind, (LEAST,), (key - (op == "<" and key > LEAST),))
+            if op == "<=" or key > LEAST
+            else None
+        )
     return Ranges(of, kind, (key + (op == ">"),), (MOST,)) if op == ">=" or key < MOST else None
 
 

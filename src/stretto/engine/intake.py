@@ -71,7 +71,11 @@ class Intake:
 
     def _times(self, batch: pa.RecordBatch) -> Vector:
         column = self._column(batch, self.special.ts)
-        if not (pa.types.is_timestamp(column.type) or pa.types.is_date(column.type) or pa.types.is_integer(column.type)):
+        if not (
+            pa.types.is_timestamp(column.type)
+            or pa.types.is_date(column.type)
+            or pa.types.is_integer(column.type)
+        ):
             raise EventsError(f"column `{self.special.ts}` holds {column.type}, not timestamps")
         return _plain(_as(column, Kind.TIME))
 
@@ -102,8 +106,14 @@ class Intake:
     def _attribute(self, batch: pa.RecordBatch, name: str, kind: Kind) -> Vector:
         column = self._column(batch, name)
         found = kind_of(column.type)
-        if found is not kind and not (found is Kind.INT and kind is Kind.FLOAT) and not pa.types.is_null(column.type):
-            raise EventsError(f"column `{name}` holds {column.type}, where the queries were bound to {kind.value}")
+        if (
+            found is not kind
+            and not (found is Kind.INT and kind is Kind.FLOAT)
+            and not pa.types.is_null(column.type)
+        ):
+            raise EventsError(
+                f"column `{name}` holds {column.type}, where the queries were bound to {kind.value}"
+            )
         return self.strings.encode(column) if kind is Kind.STRING else _plain(_as(column, kind))
 
 
@@ -132,7 +142,9 @@ def _plain(column: pa.Array) -> Vector:
     if not column.null_count:
         return Vector(column.to_numpy(zero_copy_only=False), None)
     valid = column.is_valid().to_numpy(zero_copy_only=False)
-    zero = pa.scalar(0, pa.int64()).cast(column.type) if not types.is_boolean(column.type) else pa.scalar(False)  # noqa: FBT003
+    zero = (
+        pa.scalar(0, pa.int64()).cast(column.type) if not types.is_boolean(column.type) else pa.scalar(False)
+    )
     return Vector(pc.fill_null(column, zero).to_numpy(zero_copy_only=False), valid)
 
 

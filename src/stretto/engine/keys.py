@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stretto.engine.rows import I64, Bool, Column
 from stretto.engine.evaluate import Events, value
+from stretto.engine.rows import I64, Bool, Column
 from stretto.engine.shape import Shape
 from stretto.engine.vector import Vector
 from stretto.pattern.predicates import Apply, Expr, Ref, Which, columns_of, move_columns, walk
@@ -69,7 +69,9 @@ def _key_term(term: Expr, stored: Shape, probing: Shape, stored_at: int, probing
         left, right, op = right, left, _MIRROR[op]
     elif not (_over(left, stored, stored_at) and _over(right, probing, probing_at)):
         return None
-    return KeyTerm(op, move_columns(left, lambda c: c - stored_at), move_columns(right, lambda c: c - probing_at), kind)
+    return KeyTerm(
+        op, move_columns(left, lambda c: c - stored_at), move_columns(right, lambda c: c - probing_at), kind
+    )
 
 
 def _over(expr: Expr, shape: Shape, at: int) -> bool:

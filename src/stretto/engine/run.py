@@ -62,14 +62,18 @@ class Engine:
         plan = self.plan
         self._strings = Strings()
         self._strings_limit = STRINGS_FROM
-        self._index = ScanIndex({i: op.stream for i, op in enumerate(plan.ops) if isinstance(op, Scan)}, self._strings)
+        self._index = ScanIndex(
+            {i: op.stream for i, op in enumerate(plan.ops) if isinstance(op, Scan)}, self._strings
+        )
         self._operators = build(plan.ops)
         partitions = {name: partition_of(name) for name in plan.specials() if partition_of(name)}
         read = plan.attributes() | {name for names in partitions.values() for name in names}
         self._kinds: dict[str, Kind] = {name: plan.schema.attributes[name] for name in sorted(read)}
         self._partitions = partitions
         self._ranks = {name: Ranks([self._kinds[a] for a in of]) for name, of in partitions.items()}
-        dtypes = {name: DTYPES[kind] for name, kind in self._kinds.items()} | dict.fromkeys(partitions, np.int64)
+        dtypes = {name: DTYPES[kind] for name, kind in self._kinds.items()} | dict.fromkeys(
+            partitions, np.int64
+        )
         self._arena = Arena(dtypes, self._strings, base)
         self._intake = Intake(self._kinds, self._index.codes, self._special, self._strings)
         self._steps: deque[Step] = deque()
@@ -203,7 +207,9 @@ class Engine:
                 self._chunks[step.name] = self._to_arrow(block)
         pending = tuple(self._to_arrow(block) for block in self._reorder.pending)
         # Ids that follow the arrival order are in the events; the count goes on from `counts.events`.
-        return Snapshot(tuple(self._steps), dict(self._chunks), pending, self._reorder.greatest, self._until, self.counts)
+        return Snapshot(
+            tuple(self._steps), dict(self._chunks), pending, self._reorder.greatest, self._until, self.counts
+        )
 
     @classmethod
     def restore(cls, plan: Plan, snapshot: Snapshot, **options: Any) -> Self:
@@ -278,7 +284,11 @@ def _cut(blocks: list[Block], size: int) -> Iterator[list[Block]]:
 
 def run(plan: Plan, events: Any, **options: Any) -> Matches:
     """All matches of a whole table (Arrow, pandas, Polars, or an iterable of record batches), in any order of rows."""
-    if isinstance(events, Iterable) and not hasattr(events, "__arrow_c_stream__") and not isinstance(events, Mapping):
+    if (
+        isinstance(events, Iterable)
+        and not hasattr(events, "__arrow_c_stream__")
+        and not isinstance(events, Mapping)
+    ):
         table = pa.Table.from_batches(list(events))
     else:
         table = events if isinstance(events, pa.Table) else pa.table(events)

@@ -76,11 +76,15 @@ class Snapshot:
         try:
             header: dict[str, Any] = json.loads(files["header"])
             if header["version"] != VERSION:
-                raise EngineError(f"a snapshot of version {header['version']}; this engine reads version {VERSION}")
+                raise EngineError(
+                    f"a snapshot of version {header['version']}; this engine reads version {VERSION}"
+                )
             steps = tuple(Step(**step) for step in header["steps"])
             chunks = {step.name: _from_ipc(files[step.name]) for step in steps}
             pending = tuple(_from_ipc(files[f"pending-{i}"]) for i in range(header["pending"]))
-            return cls(steps, chunks, pending, header["greatest"], header["until"], Counts(**header["counts"]))
+            return cls(
+                steps, chunks, pending, header["greatest"], header["until"], Counts(**header["counts"])
+            )
         except (KeyError, TypeError, ValueError, pa.ArrowInvalid) as error:
             raise EngineError(f"a damaged snapshot: {error!r}") from error
 

@@ -72,7 +72,8 @@ class Repeat(Pattern):
 @dataclass(frozen=True, slots=True)
 class Variable:
     """`kleene`: directly repeated (`B b+`, `B b?` has high 1 and is not Kleene). `groups`: numbers of the repeated
-    groups around it, outermost first; the variable collects its events over their repetitions."""
+    groups around it, outermost first; the variable collects its events over their repetitions.
+    """
 
     name: str
     negated: bool = False

@@ -29,7 +29,9 @@ def band_pairs_reference(lanes: I64, lo: I64, hi: I64, bounds: I64) -> tuple[I64
 
 
 @njit(cache=True, nogil=True)
-def band_pairs(lanes, lo, hi, bounds, probe, stored, i, j):  # type: ignore[no-untyped-def]  # pragma: no cover
+def band_pairs(
+    lanes: I64, lo: I64, hi: I64, bounds: I64, probe: I64, stored: I64, i: int, j: int
+) -> tuple[int, int, int]:
     """Go on from probing row i, stored row j; return (pairs written, i, j) to go on from."""
     n = 0
     terms = bounds.shape[0]
@@ -69,9 +71,20 @@ def band_pairs(lanes, lo, hi, bounds, probe, stored, i, j):  # type: ignore[no-u
 
 
 @njit(cache=True, nogil=True)
-def chained_pairs(  # type: ignore[no-untyped-def]  # pragma: no cover
-    lanes, heads, shift, inserted, lo, hi, keys, bounds, probe, stored, i, j
-):
+def chained_pairs(
+    lanes: I64,
+    heads: I64,
+    shift: np.uint64,
+    inserted: int,
+    lo: I64,
+    hi: I64,
+    keys: I64,
+    bounds: I64,
+    probe: I64,
+    stored: I64,
+    i: int,
+    j: int,
+) -> tuple[int, int, int, int]:
     """As `band_pairs`, for stored rows whose key equals the probing row's.
 
     The last two lanes are the key and the number of the row before in the same bucket. Rows below `hi` enter their

@@ -15,7 +15,7 @@ def split_by_code_reference(codes: npt.NDArray[np.int32], count: int) -> tuple[I
 
 
 @njit(cache=True, nogil=True)
-def split_by_code(codes, count):  # type: ignore[no-untyped-def]  # pragma: no cover
+def split_by_code(codes: npt.NDArray[np.int32], count: int) -> tuple[I64, I64]:
     """As the reference, in two passes over the codes."""
     starts = np.zeros(count + 1, np.int64)
     for code in codes:

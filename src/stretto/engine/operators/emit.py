@@ -22,7 +22,10 @@ class EmitOperator:
         self.held = 0
         self._sources = [dict(zip(columns, range(len(columns)), strict=True)) for columns in op.columns]
         self._optional = tuple(
-            any(v not in source or shape.optional[source[v]] for source, shape in zip(self._sources, inputs, strict=True))
+            any(
+                v not in source or shape.optional[source[v]]
+                for source, shape in zip(self._sources, inputs, strict=True)
+            )
             for v in range(len(op.variables))
         )
 
@@ -53,7 +56,8 @@ class EmitOperator:
         if window.unit == "us":
             return rows.first + window.size
         certain = coordinates(rows, window)[0] + (window.size - 1)
-        return arena.ts[np.minimum(certain, clock.end - 1) - arena.base]
+        times: I64 = arena.ts[np.minimum(certain, clock.end - 1) - arena.base]
+        return times
 
     def _chunks(self, found: list[tuple[Rows, I64]], arena: Arena) -> Iterator[Chunk]:
         for rows, detected in found:
@@ -61,7 +65,9 @@ class EmitOperator:
                 _ids(column, arena, optional=optional)
                 for column, optional in zip(rows.columns, self._optional, strict=True)
             )
-            returned = tuple(value(r.value, rows.columns, len(rows), arena).over(len(rows)) for r in self._op.returns)
+            returned = tuple(
+                value(r.value, rows.columns, len(rows), arena).over(len(rows)) for r in self._op.returns
+            )
             yield Chunk(ids, rows.first, rows.last, detected, returned, arena.strings)
 
 

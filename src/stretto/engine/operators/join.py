@@ -49,11 +49,10 @@ class JoinOperator:
         lo = self._left.search(floor, "left")
         hi = self._left.search(first, "left") if sequence else self._left.search(last, "right")
         for index, numbers in self._left.pairs(probe, lo, hi, clock.events, floor):
+            rows = self._rows(self._left, numbers, probe, index, stored_first=True, sequence=sequence)
             if sequence and self._op.window.unit == "events":
                 # Positions also order events of one time, which are in no sequence.
-                kept = self._left.last_ts(numbers) < probe.first[index]
-                index, numbers = index[kept], numbers[kept]
-            rows = self._rows(self._left, numbers, probe, index, stored_first=True, sequence=sequence)
+                rows = rows.take(self._left.last_ts(numbers) < probe.first[index])
             clock.meter.charge(_size(rows), len(rows))
             yield rows
 
