@@ -1,0 +1,192 @@
+"""What each rule of the grammar builds: syntax nodes with their spans. Pure functions of the parts of the rule.
+
+The names are those of the rules and of the aliases behind `->` in grammar.lark; each takes the list of all parts,
+signs and keywords included.
+"""
+
+from typing import Any, cast
+
+from stretto.errors import Span
+from stretto.text import syntax
+from stretto.text.tokens import Token
+
+Parts = list[Any]
+_BOUNDS: dict[str, tuple[int, int | None]] = {"PLUS": (1, None), "STAR": (0, None), "QMARK": (0, 1)}
+
+
+def _across(first: Any, last: Any) -> Span:
+    """From the start of one token or node to the end of another."""
+    start = first if isinstance(first, Token) else first.span
+    end = last if isinstance(last, Token) else last.span
+    return Span(start.line, start.column, end.end_line, end.end_column)
+
+
+def logic(word: str, parts: list[syntax.Expression], span: Span | None = None) -> syntax.Logic:
+    """AND or OR of the parts; those of the same word are taken apart, since a Logic never holds its own word."""
+    flat: list[syntax.Expression] = []
+    for part in parts:
+        if isinstance(part, syntax.Logic) and part.word == word:
+            flat.extend(part.parts)
+        else:
+            flat.append(part)
+    return syntax.Logic(cast("Any", word), tuple(flat), span=span)
+
+
+def conjuncts(expression: syntax.Expression) -> tuple[syntax.Expression, ...]:
+    """The terms of a condition: the parts of a top-level AND, else the expression alone."""
+    if isinstance(expression, syntax.Logic) and expression.word == "AND":
+        return expression.parts
+    return (expression,)
+
+
+class Actions:
+    """One method per rule; lark calls them while it parses, so no parse tree is ever built."""
+
+    # ---- patterns
+
+    def atom(self, parts: Parts) -> syntax.Atom:
+        variable = parts[1].value if len(parts) == 2 else None
+        return syntax.Atom(parts[0].value, variable, span=_across(parts[0], parts[-1]))
+
+    def named_late(self, parts: Parts) -> syntax.Repeat:
+        """`Buy+ d` is `Buy d+`."""
+        repeat, name = parts
+        span = _across(repeat, name)
+        atom = syntax.Atom(repeat.part.type, name.value, span=span)
+        return syntax.Repeat(atom, repeat.low, repeat.high, span=span)
+
+    def repeat(self, parts: Parts) -> syntax.Repeat:
+        part, sign = parts
+        low, high = sign.value if sign.type == "REPEAT" else _BOUNDS[sign.type]
+        return syntax.Repeat(part, low, high, span=_across(part, sign))
+
+    def kleene(self, parts: Parts) -> syntax.Repeat:
+        return syntax.Repeat(parts[2], 1, None, span=_across(parts[0], parts[3]))
+
+    def negation(self, parts: Parts) -> syntax.Not:
+        return syntax.Not(parts[1], span=_across(parts[0], parts[1]))
+
+    def negate(self, parts: Parts) -> syntax.Not:
+        return syntax.Not(parts[2], span=_across(parts[0], parts[3]))
+
+    def combine(self, parts: Parts) -> syntax.Combine:
+        return syntax.Combine(parts[0].value, tuple(parts[2:-1:2]), span=_across(parts[0], parts[-1]))
+
+    def pattern(self, parts: Parts) -> syntax.Combine:
+        return syntax.Combine("SEQ", tuple(parts[::2]), span=_across(parts[0], parts[-1]))
+
+    def choice(self, parts: Parts) -> syntax.Combine:
+        return syntax.Combine("ANY", tuple(parts[::2]), span=_across(parts[0], parts[-1]))
+
+    def both(self, parts: Parts) -> syntax.Combine:
+        return syntax.Combine("AND", tuple(parts[::2]), span=_across(parts[0], parts[-1]))
+
+    def inner(self, parts: Parts) -> Any:
+        return parts[1]
+
+    # ---- expressions
+
+    def condition(self, parts: Parts) -> tuple[syntax.Expression, ...]:
+        return conjuncts(parts[0])
+
+    def expression(self, parts: Parts) -> syntax.Logic:
+        return logic("OR", parts[::2], _across(parts[0], parts[-1]))
+
+    def conjunction(self, parts: Parts) -> syntax.Logic:
+        return logic("AND", parts[::2], _across(parts[0], parts[-1]))
+
+    def unary(self, parts: Parts) -> syntax.Unary:
+        op: Any = "NOT" if parts[0].type == "NOT" else "-"
+        return syntax.Unary(op, parts[1], span=_across(parts[0], parts[1]))
+
+    def binary(self, parts: Parts) -> syntax.Binary:
+        left, op, right = parts
+        start, end = left.span, right.span
+        span = Span(start.line, start.column, end.end_line, end.end_column)
+        return syntax.Binary(op.value, left, right, span=span)
+
+    def is_in(self, parts: Parts) -> syntax.In:
+        return syntax.In(parts[0], tuple(parts[3:-1:2]), span=_across(parts[0], parts[-1]))
+
+    def not_in(self, parts: Parts) -> syntax.In:
+        return syntax.In(parts[0], tuple(parts[4:-1:2]), negated=True, span=_across(parts[0], parts[-1]))
+
+    def between(self, parts: Parts) -> syntax.Between:
+        return syntax.Between(parts[0], parts[2], parts[4], span=_across(parts[0], parts[4]))
+
+    def not_between(self, parts: Parts) -> syntax.Between:
+        return syntax.Between(parts[0], parts[3], parts[5], negated=True, span=_across(parts[0], parts[5]))
+
+    def is_null(self, parts: Parts) -> syntax.IsNull:
+        return syntax.IsNull(parts[0], span=_across(parts[0], parts[-1]))
+
+    def is_not_null(self, parts: Parts) -> syntax.IsNull:
+        return syntax.IsNull(parts[0], negated=True, span=_across(parts[0], parts[-1]))
+
+    def literal(self, parts: Parts) -> syntax.Literal:
+        return syntax.Literal(parts[0].value, span=parts[0].span)
+
+    def null(self, parts: Parts) -> syntax.Literal:
+        return syntax.Literal(None, span=parts[0].span)
+
+    def duration(self, parts: Parts) -> syntax.Duration:
+        return syntax.Duration(parts[0].value, span=parts[0].span)
+
+    def timestamp(self, parts: Parts) -> syntax.Timestamp:
+        return syntax.Timestamp(parts[0].value, span=parts[0].span)
+
+    def name(self, parts: Parts) -> syntax.Name:
+        return syntax.Name(parts[0].value, span=parts[0].span)
+
+    def name_of(self, parts: Parts) -> syntax.Name:
+        variable, _, name = parts
+        span = Span(variable.line, variable.column, name.end_line, name.end_column)
+        return syntax.Name(name.value, variable.value, span=span)
+
+    def indexed(self, parts: Parts) -> syntax.Name:
+        variable, index, _, name = parts
+        return syntax.Name(name.value, variable.value, index.value, span=_across(variable, name))
+
+    def star(self, parts: Parts) -> syntax.Star:
+        return syntax.Star(span=parts[0].span)
+
+    def call(self, parts: Parts) -> syntax.Call:
+        arguments = tuple(parts[2:-1:2])
+        return syntax.Call(parts[0].value.upper(), arguments, span=_across(parts[0], parts[-1]))
+
+    def field(self, parts: Parts) -> syntax.Call:
+        call, _, name = parts
+        return syntax.Call(call.function, call.arguments, name.value, span=_across(call, name))
+
+    def same(self, parts: Parts) -> syntax.Expression:
+        names = [syntax.Same(token.value, span=token.span) for token in parts[1:-1:2]]
+        if len(names) == 1:
+            return syntax.Same(names[0].attribute, span=_across(parts[0], parts[-1]))
+        return syntax.Logic("AND", tuple(names), span=_across(parts[0], parts[-1]))
+
+    # ---- the other clauses
+
+    def window(self, parts: Parts) -> tuple[syntax.Within, syntax.Duration | None]:
+        size = parts[0]
+        within = syntax.Within(size.value, "events" if size.type == "COUNT" else "us", span=size.span)
+        return within, (syntax.Duration(parts[2].value, span=parts[2].span) if len(parts) == 3 else None)
+
+    def policy(self, parts: Parts) -> Token:
+        return cast("Token", parts[0])
+
+    def returned(self, parts: Parts) -> tuple[syntax.Item, ...]:
+        return tuple(parts[::2])
+
+    def items(self, parts: Parts) -> tuple[syntax.Item, ...]:
+        return tuple(parts[::2])
+
+    def item(self, parts: Parts) -> syntax.Item:
+        name = parts[2].value if len(parts) == 3 else None
+        return syntax.Item(parts[0], name, span=_across(parts[0], parts[-1]))
+
+    def group_names(self, parts: Parts) -> tuple[syntax.Name, ...]:
+        return tuple(parts[::2])
+
+    def source(self, parts: Parts) -> syntax.Source:
+        alias = parts[1].value if len(parts) == 2 else None
+        return syntax.Source(parts[0].value, alias, span=_across(parts[0], parts[-1]))

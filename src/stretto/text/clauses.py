@@ -1,0 +1,129 @@
+"""A text taken apart into statements, and these into clauses, before any of them is parsed.
+
+A broken clause then spoils no other, and every clause can report its own mistake.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from stretto.errors import Mistake
+from stretto.text.tokens import KEYWORDS, QUERY_CLAUSES, STREAM_CLAUSES, Token, Tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """`tokens` stand behind the keyword; the last of them is what follows the clause, and not part of it.
+
+    The word is empty for what stands before the first clause.
+    """
+
+    word: str
+    head: Token
+    tokens: list[Token]
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A statement not parsed yet. The last token is what follows it; `marks` are the places of clause keywords."""
+
+    tokens: list[Token]
+    marks: list[int]
+
+    def clauses(self, start: int, words: tuple[str, ...]) -> list[Clause]:
+        """The clauses from token `start` on, the first one being what stands before any keyword, if anything does."""
+        heads = [mark for mark in self.marks if mark >= start and self._begins(mark, start, words)]
+        stops = [*heads, len(self.tokens) - 1]
+        found: list[Clause] = []
+        if stops[0] > start:
+            found.append(Clause("", self.tokens[start], self.tokens[start : stops[0] + 1]))
+        for head, stop in zip(heads, stops[1:], strict=True):
+            first = head + 2 if self.tokens[head].type == "GROUP" else head + 1
+            found.append(Clause(self.tokens[head].type, self.tokens[head], self.tokens[first : stop + 1]))
+        return found
+
+    def _begins(self, mark: int, start: int, words: tuple[str, ...]) -> bool:
+        tokens = self.tokens
+        if tokens[mark].type not in words:
+            return False
+        following = tokens[mark + 1]
+        if tokens[mark].type == "GROUP" and not is_word(following, "BY"):
+            return False
+        if mark == start:
+            return True
+        before = tokens[mark - 1].type
+        if before in _BEFORE_NAMES or following.type in _AFTER_NAMES:
+            return False
+        return not (before in _BETWEEN_PARTS and is_word(following) and tokens[mark + 2].type in _AFTER_VARIABLES)
+
+
+# A clause keyword is a name after or before one of these, as in `a.select`, `[where]` and `group = 3` ...
+_BEFORE_NAMES = frozenset({"DOT", "AS", "LPAR", "LSQB"})
+_AFTER_NAMES = frozenset(
+    {"DOT", "COMMA", "RPAR", "RSQB", "AMPERSAND", "VBAR", "PLUS", "QMARK", "LBRACE", "COMPARE", "SLASH", "PERCENT"}
+    | {"IN", "IS", "BETWEEN", "AND", "OR", "AS"}
+)
+# ... and so is one that is a type with its variable, as in `SEQ(A a, Where w)`.
+_BETWEEN_PARTS = frozenset({"COMMA", "AMPERSAND", "VBAR", "BANG"})
+_AFTER_VARIABLES = frozenset({"COMMA", "RPAR", "PLUS", "STAR", "QMARK", "LBRACE", "AMPERSAND", "VBAR"})
+
+QUERY_ORDER = QUERY_CLAUSES[:1]
+STREAM_ORDER = STREAM_CLAUSES[:4]
+
+
+def is_word(token: Token, word: str = "") -> bool:
+    """Whether a token is a name or keyword; with `word`, whether it is this one, unquoted, in any case."""
+    if token.type != "NAME" and token.type not in KEYWORDS:
+        return False
+    return not word or (not token.quoted and token.value.upper() == word)
+
+
+def drafts(scanned: Tokens, mistakes: list[Mistake]) -> Iterator[Draft]:
+    """The statements of a text, empty ones left out; a missing `;` between two of them is a mistake."""
+    tokens = scanned.tokens
+    start = 0
+    marks: list[int] = []
+    for mark in scanned.marks:
+        if tokens[mark].type == "SEMICOLON":
+            if mark > start:
+                yield Draft(tokens[start : mark + 1], marks)
+            start, marks = mark + 1, []
+        elif mark > start + 1 and _begins_statement(tokens, mark):
+            note = f"write `;` before `{tokens[mark].value}`"
+            mistakes.append(Mistake("a statement begins here, but the one before it is not ended", tokens[mark].span, note))
+            yield Draft(tokens[start : mark + 1], marks)
+            start, marks = mark, []
+        else:
+            marks.append(mark - start)
+    if len(tokens) - 1 > start:
+        yield Draft(tokens[start:], marks)
+
+
+def _begins_statement(tokens: list[Token], at: int) -> bool:
+    """Whether `QUERY name PATTERN` or `CREATE EVENT|STREAM name AS` stands here, which no clause can hold."""
+    kinds = [token.type for token in tokens[at : at + 4]]
+    if kinds[0] == "QUERY":
+        return kinds[2:3] == ["PATTERN"] and is_word(tokens[at + 1])
+    if kinds[0] == "CREATE":
+        return kinds[3:] == ["AS"] and (is_word(tokens[at + 1], "EVENT") or is_word(tokens[at + 1], "STREAM"))
+    return False
+
+
+def parts_at(tokens: list[Token], sign: str) -> list[list[Token]]:
+    """A clause cut at every AND or comma outside brackets, each part with the token that follows it."""
+    cuts: list[int] = []
+    depth = 0
+    between = False
+    for at, token in enumerate(tokens[:-1]):
+        if token.type in ("LPAR", "LSQB"):
+            depth += 1
+        elif token.type in ("RPAR", "RSQB"):
+            depth -= 1
+        elif token.type == "BETWEEN":
+            between = True
+        elif token.type == sign and depth <= 0:
+            if between and sign == "AND":
+                between = False
+            else:
+                cuts.append(at)
+    edges = [-1, *cuts, len(tokens) - 1]
+    return [tokens[first + 1 : last + 1] for first, last in zip(edges, edges[1:], strict=False)]

@@ -1,0 +1,106 @@
+"""The grammar at work: the tokens of one clause to its value, by the start rule of that clause."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+from lark import Lark, UnexpectedToken
+from lark.lexer import Lexer, LexerState
+
+from stretto.errors import Mistake
+from stretto.text import syntax
+from stretto.text.actions import Actions
+from stretto.text.clauses import parts_at
+from stretto.text.messages import unexpected
+from stretto.text.terminals import Reader, as_expression, as_names, as_pattern, as_window
+from stretto.text.tokens import Token
+from stretto.text.walk import MAX_DEPTH, depth_of
+
+GRAMMAR: Final = Path(__file__).with_name("grammar.lark")
+_READERS: Final[dict[str, Reader]] = {
+    "pattern": as_pattern,
+    "expression": as_expression,
+    "condition": as_expression,
+    "returned": as_expression,
+    "items": as_expression,
+    "window": as_window,
+    "policy": as_names,
+    "group_names": as_names,
+    "source": as_names,
+}
+# A long clause in which something is wrong is read again part by part, so that each part tells of its own mistake.
+_PARTS: Final = {"condition": ("AND", "expression"), "returned": ("COMMA", "returned"), "items": ("COMMA", "items")}
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The value of a clause and what is wrong with it; `stuck` is the token that could not stand where it does."""
+
+    value: Any
+    mistakes: list[Mistake]
+    stuck: Token | None = None
+
+
+class _Given(Lexer):
+    """Lark's lexer, except that the terminals are there already."""
+
+    __future_interface__ = 2
+
+    def __init__(self, conf: object) -> None:
+        """Nothing to set up."""
+
+    def lex(self, lexer_state: LexerState, parser_state: object) -> Iterator[Any]:  # noqa: ARG002 - lark's interface
+        return iter(lexer_state.text)  # type: ignore[call-overload]  # lark hands on the list that it was given
+
+
+@cache
+def _lark() -> Lark:
+    """The parser, made on first use and kept: making it takes longer than parsing a hundred queries."""
+    return Lark(
+        GRAMMAR.read_text("utf-8"),
+        parser="lalr",
+        lexer=_Given,
+        start=list(_READERS),
+        transformer=Actions(),
+        keep_all_tokens=True,
+        maybe_placeholders=False,
+    )
+
+
+def read(rule: str, tokens: list[Token], text: str) -> Outcome:
+    """The value that a start rule gives for tokens of which the last one follows the clause."""
+    terminals, mistakes = _READERS[rule](tokens)
+    try:
+        value = _lark().parse(terminals, start=rule)  # type: ignore[arg-type]  # custom input, read by _Given
+    except UnexpectedToken as error:
+        stuck: Token = tokens[-1] if error.token.type == "$END" else error.token  # type: ignore[assignment]  # ours
+        shown = text[stuck.start_pos : stuck.end_pos]
+        wrong = unexpected(stuck, shown, error.accepts or error.expected, rule)
+        return Outcome(None, mistakes + (_of_parts(rule, tokens, text) or [wrong]), stuck)
+    if len(terminals) > MAX_DEPTH:
+        mistakes += [too_deep(node) for node in _roots(value) if depth_of(node) > MAX_DEPTH]
+    return Outcome(value, mistakes)
+
+
+def too_deep(node: syntax.Node) -> Mistake:
+    return Mistake(f"nested more than {MAX_DEPTH:,} levels deep", node.span)
+
+
+def _of_parts(rule: str, tokens: list[Token], text: str) -> list[Mistake]:
+    """The mistakes of the parts of a clause, if it has several; none where only their whole is wrong."""
+    sign, part_rule = _PARTS.get(rule, ("", ""))
+    parts = parts_at(tokens, sign) if sign else []
+    if len(parts) < 2:
+        return []
+    return [mistake for part in parts for mistake in read(part_rule, part, text).mistakes]
+
+
+def _roots(value: Any) -> Iterable[syntax.Node]:
+    """The patterns and expressions of a clause's value."""
+    if isinstance(value, syntax.Pattern | syntax.Expression):
+        return (value,)
+    if isinstance(value, tuple):
+        return [item.value if isinstance(item, syntax.Item) else item for item in value if item is not None]
+    return ()

@@ -1,0 +1,100 @@
+"""What the grammar expected, in the words of a person."""
+
+from collections.abc import Set as AbstractSet
+
+from stretto.errors import Mistake, Span, near
+from stretto.text.tokens import KEYWORDS, RESERVED, Token
+
+# A whole group of terminals goes by one phrase; the larger groups come first.
+_GROUPS: tuple[tuple[AbstractSet[str], str], ...] = (
+    (frozenset({"NAME", "LITERAL", "NULL", "DURATION", "TIMESTAMP", "LPAR", "LSQB", "MINUS", "NOT"}), "an expression"),
+    (frozenset({"NAME", "LITERAL", "NULL", "DURATION", "TIMESTAMP", "LPAR", "LSQB", "MINUS"}), "a value"),
+    (frozenset({"NAME", "COMBINE", "NEGATE", "KLEENE", "LPAR", "BANG"}), "a pattern"),
+    (frozenset({"PLUS", "MINUS", "STAR", "SLASH", "PERCENT", "COMPARE", "IN", "BETWEEN", "IS", "NOT"}), "an operator"),
+    (frozenset({"PLUS", "MINUS", "STAR", "SLASH", "PERCENT"}), "an arithmetic operator"),
+    (frozenset({"PLUS", "STAR", "QMARK", "REPEAT"}), "a repetition sign"),
+    (frozenset({"DURATION", "COUNT"}), "a duration such as `10 SECONDS` or a count such as `100 EVENTS`"),
+)
+_PHRASES = {
+    "NAME": "a name",
+    "DURATION": "a duration such as `10 SECONDS`",
+    "INDEX": "`[i]`",
+    "COMPARE": "a comparison",
+    "LPAR": "`(`",
+    "RPAR": "`)`",
+    "LSQB": "`[`",
+    "RSQB": "`]`",
+    "COMMA": "`,`",
+    "DOT": "`.`",
+    "STAR": "`*`",
+    "VBAR": "`|`",
+    "AMPERSAND": "`&`",
+    "$END": "",
+}
+# After a complete part almost anything may follow; the signs that only continue it would drown the rest.
+_MINOR = frozenset({"INDEX", "LPAR", "DOT", "VBAR", "AMPERSAND", "a repetition sign", "an arithmetic operator"})
+_FOREIGN = {
+    "AMPERSAND": "write `AND` between conditions",
+    "VBAR": "write `OR` between conditions",
+    "BANG": "write `NOT` before a condition",
+}
+
+
+def expectation(accepted: AbstractSet[str]) -> str:
+    """The terminals that could have come next, as "expected ...": few words, the telling ones."""
+    left = set(accepted) - {"$END"}
+    found: list[str] = []
+    for group, phrase in _GROUPS:
+        if group <= left:
+            left -= group
+            found.append(phrase)
+    found += sorted(left)
+    telling = [part for part in found if part not in _MINOR] or found
+    phrases = [_PHRASES.get(part, f"`{part}`" if part.isupper() else part) for part in telling]
+    if not phrases:
+        return "expected nothing more here"
+    return "expected " + (" or ".join(phrases) if len(phrases) < 3 else ", ".join(phrases[:-1]) + f" or {phrases[-1]}")
+
+
+def unexpected(token: Token, shown: str, accepted: AbstractSet[str], rule: str) -> Mistake:
+    """The mistake of a token that cannot stand where it does; `shown` is its text, `rule` the clause's start rule."""
+    if token.type == "END":
+        return Mistake("unexpected end of the text", token.span, expectation(accepted))
+    message = f"unexpected `{_short(shown)}`"
+    return Mistake(message, token.span, _hint(token, accepted, rule) or expectation(accepted))
+
+
+def _hint(token: Token, accepted: AbstractSet[str], rule: str) -> str:
+    """What to write instead, for the slips that people bring from other languages."""
+    if rule == "pattern":
+        word = str(token.value).upper() if token.type == "NAME" else ""
+        if word in ("AND", "OR"):
+            sign = "&" if word == "AND" else "|"
+            return f"write `{word}(A a, B b)`" + (f" or `A a {sign} B b`" if word == "AND" else "")
+        if "RPAR" in accepted and token.type == "COMMA":
+            return "expected `)`: NOT and KL take one pattern"
+        return ""
+    if token.type in _FOREIGN and "AND" in accepted | {"AND"}:
+        return _FOREIGN[token.type]
+    if token.type == "COMPARE" and "AND" in accepted:
+        return "comparisons do not chain: write `a < b AND b < c`"
+    if token.type in RESERVED and "NAME" in accepted:
+        return f'{expectation(accepted)}; a name spelled like this word takes quotes: "{token.value}"'
+    return ""
+
+
+def missing(what: str, at: Span | None, note: str = "") -> Mistake:
+    return Mistake(what, at, note)
+
+
+def nearest_clause(token: Token, clauses: tuple[str, ...]) -> str:
+    """The clause keyword that an unexpected word was meant to be, or an empty text."""
+    if token.type != "NAME" or token.quoted or token.value.upper() in KEYWORDS:
+        return ""
+    hint = near(token.value.upper(), clauses)
+    return next((clause for clause in clauses if f"`{clause}`" in hint), "")
+
+
+def _short(text: str) -> str:
+    line = text.split("\n", 1)[0]
+    return line if len(line) <= 40 and line == text else f"{line[:37]}..."

@@ -1,0 +1,331 @@
+"""Drafts to statements: which clauses a statement has, in which order, and what they must say."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from stretto.errors import Mistake, Span, near
+from stretto.text import syntax
+from stretto.text.clauses import Clause, Draft, is_word
+from stretto.text.grammar import read
+from stretto.text.messages import nearest_clause
+from stretto.text.tokens import QUERY_CLAUSES, STREAM_CLAUSES, Token
+from stretto.text.values import MAX_WINDOW
+
+_RULES = {
+    "PATTERN": "pattern",
+    "WHERE": "condition",
+    "ON": "condition",
+    "WITHIN": "window",
+    "RETURN": "returned",
+    "GROUP": "group_names",
+    "FROM": "source",
+    "JOIN": "source",
+}
+_SHOWN = {"GROUP": "GROUP BY"}
+_WANTED = {
+    "PATTERN": "expected a pattern",
+    "WHERE": "expected a condition",
+    "ON": "expected a condition",
+    "WITHIN": "expected a duration such as `10 SECONDS`",
+    "RETURN": "expected an expression",
+    "GROUP": "expected the name of an attribute",
+    "FROM": "expected the name of a stream",
+    "JOIN": "expected the name of a stream",
+}
+_POLICIES = ("ANY", "NEXT", "STRICT")
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """A kind of statement: its clauses, those that open it in this order, and those it cannot do without."""
+
+    title: str
+    clauses: tuple[str, ...]
+    order: tuple[str, ...]
+    required: tuple[tuple[str, str], ...]
+    select: str
+    foreign: str
+
+
+_QUERY = _Shape(
+    "query",
+    QUERY_CLAUSES,
+    ("PATTERN",),
+    (
+        ("PATTERN", "expected `PATTERN` and what to look for, as in `PATTERN SEQ(A a, B b)`"),
+        ("WITHIN", "expected the longest time from first to last event, as in `WITHIN 10 MINUTES`"),
+    ),
+    "policy",
+    "",
+)
+_SELECTED = (("SELECT", "expected `SELECT`"), ("FROM", "expected `FROM` and the name of a stream"))
+_EVENT = _Shape(
+    "event",
+    ("SELECT", "FROM", "WHERE"),
+    ("SELECT", "FROM"),
+    _SELECTED,
+    "items",
+    "an event is a plain selection: SELECT * FROM stream WHERE ...; CREATE STREAM has the rest",
+)
+_STREAM = _Shape("stream", STREAM_CLAUSES, ("SELECT", "FROM", "JOIN", "ON"), _SELECTED, "items", "")
+
+
+@dataclass(slots=True)
+class Parsed:
+    """What came of one statement. Without mistakes `statement` is whole; with mistakes in WHERE alone it comes
+    without its terms; else it is None. `name` is empty where even that is missing."""
+
+    name: str = ""
+    statement: syntax.Statement | None = None
+    mistakes: list[Mistake] = field(default_factory=list)
+
+
+def parse_statement(draft: Draft, text: str) -> Parsed:
+    """One statement, with all of its mistakes."""
+    parsed = Parsed()
+    kind = _kind(draft.tokens, parsed.mistakes)
+    if kind is _QUERY:
+        _query(draft, text, parsed)
+    elif kind is not None:
+        _create(kind, draft, text, parsed)
+    return parsed
+
+
+def _kind(tokens: Sequence[Token], mistakes: list[Mistake]) -> _Shape | None:
+    """What the first words say, or were meant to say."""
+    word = _keyword(tokens[0], ("QUERY", "CREATE"), "statement", mistakes)
+    if word != "CREATE":
+        return _QUERY if word else None
+    made = _keyword(tokens[1], ("EVENT", "STREAM"), "kind of thing to create", mistakes)
+    return {"EVENT": _EVENT, "STREAM": _STREAM}.get(made)
+
+
+def _keyword(token: Token, known: tuple[str, ...], what: str, mistakes: list[Mistake]) -> str:
+    """The known word that a token is, or comes near to; an empty text where it does neither."""
+    word = token.value.upper() if is_word(token) and not token.quoted else ""
+    if word in known:
+        return word
+    hint = near(word, known) if word else ""
+    shown = f"`{token.value}`" if token.type != "END" else "the end of the text"
+    note = hint or f"expected {' or '.join(f'`{other}`' for other in known)}"
+    mistakes.append(Mistake(f"unknown {what} {shown}" if word else f"unexpected {shown}", token.span, note))
+    return next((other for other in known if f"`{other}`" in hint), "")
+
+
+def _query(draft: Draft, text: str, parsed: Parsed) -> None:
+    tokens = draft.tokens
+    named = _has_name(tokens, 1, "PATTERN")
+    if not named:
+        parsed.mistakes.append(Mistake("a query needs a name", tokens[1].span, "expected a name after `QUERY`"))
+    parsed.name = tokens[1].value if named else ""
+    found, broken = _read_clauses(_QUERY, draft.clauses(1 + named, _QUERY.clauses), draft, text, parsed)
+    select = _policy(found.get("SELECT"), parsed.mistakes, broken)
+    within, slide = found.get("WITHIN", (None, None))
+    if not named or broken - {"WHERE"} or within is None:
+        return
+    parsed.statement = syntax.Query(
+        parsed.name,
+        found["PATTERN"],
+        within,
+        () if "WHERE" in broken else found.get("WHERE", ()),
+        select,
+        found.get("RETURN", ()),
+        found.get("GROUP", ()),
+        slide,
+        span=_whole(tokens),
+        name_span=tokens[1].span,
+    )
+
+
+def _create(shape: _Shape, draft: Draft, text: str, parsed: Parsed) -> None:
+    tokens = draft.tokens
+    named = _has_name(tokens, 2, "AS")
+    if not named:
+        note = f"expected a name after `CREATE {shape.title.upper()}`"
+        parsed.mistakes.append(Mistake(f"the {shape.title} needs a name", tokens[2].span, note))
+    parsed.name = tokens[2].value if named else ""
+    start = 2 + named
+    if tokens[start].type == "AS":
+        start += 1
+    else:
+        wrong = _unexpected(tokens[start], text, "expected `AS SELECT`")
+        parsed.mistakes.append(wrong)
+    found, broken = _read_clauses(shape, draft.clauses(start, STREAM_CLAUSES), draft, text, parsed)
+    if not named or broken - {"WHERE"} or parsed.mistakes and not broken:
+        return
+    where = () if "WHERE" in broken else found.get("WHERE", ())
+    places = {"span": _whole(tokens), "name_span": tokens[2].span}
+    source: syntax.Source = found["FROM"]
+    if shape is _EVENT:
+        parsed.statement = syntax.CreateEvent(parsed.name, source.stream, where, source_span=source.span, **places)
+        return
+    sources = (source, found["JOIN"]) if "JOIN" in found else (source,)
+    parsed.statement = syntax.CreateStream(
+        parsed.name,
+        found["SELECT"],
+        sources,
+        found.get("ON", ()),
+        where,
+        found.get("GROUP", ()),
+        found["WITHIN"][0] if "WITHIN" in found else None,
+        **places,
+    )
+
+
+def _has_name(tokens: Sequence[Token], at: int, follower: str) -> bool:
+    """Whether a name stands there, and not already the keyword that follows it."""
+    return is_word(tokens[at]) and (tokens[at].type != follower or tokens[at + 1].type == follower)
+
+
+def _read_clauses(
+    shape: _Shape, clauses: list[Clause], draft: Draft, text: str, parsed: Parsed
+) -> tuple[dict[str, Any], set[str]]:
+    """The value of each clause, and the words of those with mistakes (an empty word for what fits nowhere)."""
+    found: dict[str, Any] = {}
+    broken: set[str] = set()
+    heads: dict[str, Token] = {}
+    pending = list(reversed(clauses))
+    while pending:
+        clause = pending.pop()
+        before = len(parsed.mistakes)
+        meant = _read_clause(shape, clause, heads, found, text, parsed)
+        if meant is not None:
+            present = heads.keys() | {other.word for other in pending}
+            word = nearest_clause(meant, tuple(word for word in shape.clauses if word not in present))
+            if word:
+                del parsed.mistakes[before:]
+                pending += _split_at(clause, meant, word, parsed.mistakes)
+                heads.pop(clause.word, None)
+                broken.add("")
+                continue
+        if len(parsed.mistakes) > before:
+            broken.add(clause.word)
+    _check_present(shape, heads, draft, parsed, broken)
+    return found, broken
+
+
+def _read_clause(
+    shape: _Shape, clause: Clause, heads: dict[str, Token], found: dict[str, Any], text: str, parsed: Parsed
+) -> Token | None:
+    """Read one clause into `found` and its mistakes into `parsed`; returns the token it was stuck at, if at any."""
+    word, mistakes = clause.word, parsed.mistakes
+    shown = _SHOWN.get(word, word)
+    if not word:
+        expected = f"expected `{next((w for w in shape.order if w not in heads), 'WHERE')}`"
+        mistakes.append(_unexpected(clause.head, text, expected))
+        return clause.head
+    if word not in shape.clauses:
+        mistakes.append(Mistake(f"CREATE {shape.title.upper()} has no {shown}", clause.head.span, shape.foreign))
+    elif word in heads:
+        note = f"the first stands in line {heads[word].line}"
+        mistakes.append(Mistake(f"{shown} is given twice", clause.head.span, note))
+    else:
+        _check_order(shape, word, clause.head, heads, mistakes)
+    first = word not in heads
+    heads.setdefault(word, clause.head)
+    rule = _RULES.get(word, shape.select)
+    if len(clause.tokens) == 1:
+        wanted = _WANTED.get(word) or f"expected {'the policy' if rule == 'policy' else '`*` or expressions'}"
+        mistakes.append(Mistake(f"{shown} is empty", clause.head.span, wanted))
+        return None
+    outcome = read(rule, clause.tokens, text)
+    mistakes += outcome.mistakes
+    if outcome.value is not None:
+        mistakes += _wrong_values(shape, word, outcome.value)
+        if first:
+            found[word] = outcome.value
+    return outcome.stuck
+
+
+def _check_order(shape: _Shape, word: str, head: Token, heads: dict[str, Token], mistakes: list[Mistake]) -> None:
+    """The clauses of `order` open the statement, one after the other; the others follow in any order."""
+    rank = {other: at for at, other in enumerate(shape.order)}
+    after = [other for other in heads if rank.get(other, len(rank)) > rank.get(word, len(rank))]
+    if after:
+        later = _SHOWN.get(after[0], after[0])
+        mistakes.append(Mistake(f"{word} comes before {later}", head.span, f"move it before `{later}`"))
+    if word == "ON" and "JOIN" not in heads:
+        mistakes.append(Mistake("ON without JOIN", head.span, "expected `JOIN` and the name of a stream before it"))
+
+
+def _split_at(clause: Clause, meant: Token, word: str, mistakes: list[Mistake]) -> list[Clause]:
+    """A clause that runs into a misspelled keyword: its two halves, the second one first."""
+    shown = _SHOWN.get(word, word)
+    mistakes.append(Mistake(f"unknown clause `{meant.value}`", meant.span, f"did you mean `{shown}`?"))
+    at = next(k for k, token in enumerate(clause.tokens) if token.start_pos == meant.start_pos)
+    rest = clause.tokens[at + 1 :]
+    if word == "GROUP" and rest and is_word(rest[0], "BY"):
+        rest = rest[1:]
+    halves = [Clause(word, meant, rest)]
+    if clause.word:
+        halves.append(Clause(clause.word, clause.head, clause.tokens[: at + 1]))
+    return halves
+
+
+def _check_present(
+    shape: _Shape, heads: dict[str, Token], draft: Draft, parsed: Parsed, broken: set[str]
+) -> None:
+    """Required clauses must be there, unless a string that was never closed may have swallowed them."""
+    lost = any(token.type == "OPEN" for token in draft.tokens)
+    for word, note in shape.required:
+        if word not in heads:
+            broken.add(word)
+            if not lost:
+                what = f"{shape.title} `{parsed.name}`" if parsed.name else f"this {shape.title}"
+                at = draft.tokens[-1] if word != "WITHIN" else draft.tokens[0]
+                parsed.mistakes.append(Mistake(f"{what} has no {word}", _place(draft.tokens, at), note))
+
+
+def _place(tokens: Sequence[Token], at: Token) -> Span:
+    """Where to show that something is missing: at the statement's name, else at its first word."""
+    named = next((token for token in tokens[1:3] if token.type == "NAME"), None)
+    return (named or (at if at.type != "END" else tokens[0])).span
+
+
+def _wrong_values(shape: _Shape, word: str, value: Any) -> Iterable[Mistake]:
+    """Values that the grammar allows and the language does not."""
+    if word == "WITHIN":
+        yield from _wrong_window(shape, *value)
+    elif shape is _EVENT and word == "SELECT" and not (len(value) == 1 and isinstance(value[0].value, syntax.Star)):
+        yield Mistake("an event keeps all attributes", value[0].span, "expected `*`; CREATE STREAM has projections")
+    elif shape is _EVENT and word == "FROM" and value.alias is not None:
+        yield Mistake("the source of an event takes no variable", value.span, "expected the name of a stream alone")
+
+
+def _wrong_window(shape: _Shape, within: syntax.Within, slide: syntax.Duration | None) -> Iterable[Mistake]:
+    if not isinstance(within.size, int):
+        yield Mistake("events are counted in whole numbers", within.span)
+    elif within.size <= 0:
+        yield Mistake("the window must be longer than zero", within.span)
+    elif within.size > MAX_WINDOW:
+        yield Mistake("the window is too long", within.span, "at most 2^62 - 1 microseconds or events")
+    if slide is not None and shape is not _QUERY:
+        yield Mistake("only the window of a query has a SLIDE", slide.span)
+    elif slide is not None and slide.us <= 0:
+        yield Mistake("the SLIDE must be longer than zero", slide.span)
+    elif slide is not None and slide.us > MAX_WINDOW:
+        yield Mistake("the SLIDE is too long", slide.span, "at most 2^62 - 1 microseconds")
+
+
+def _policy(word: Token | None, mistakes: list[Mistake], broken: set[str]) -> Any:
+    if word is None:
+        return None
+    policy = word.value.upper()
+    if policy in _POLICIES:
+        return policy
+    broken.add("SELECT")
+    hint = near(policy, _POLICIES) or "expected `ANY`, `NEXT` or `STRICT`"
+    mistakes.append(Mistake(f"unknown policy `{word.value}`", word.span, hint))
+    return None
+
+
+def _unexpected(token: Token, text: str, expected: str) -> Mistake:
+    if token.type == "END":
+        return Mistake("unexpected end of the text", token.span, expected)
+    return Mistake(f"unexpected `{text[token.start_pos : token.end_pos]}`", token.span, expected)
+
+
+def _whole(tokens: Sequence[Token]) -> Span:
+    first, last = tokens[0], tokens[-2]
+    return Span(first.line, first.column, last.end_line, last.end_column)

@@ -1,0 +1,223 @@
+"""Tokens as the terminals of the grammar: what a word means is decided by its neighbours, so few words are reserved.
+
+Numbers, durations, times, `[i]` and `{m,n}` become one terminal each, with their value; a value that cannot be is a
+mistake, and parsing goes on with another in its place. Functions here are pure: tokens in, terminals and mistakes out.
+"""
+
+from collections.abc import Callable
+from itertools import islice
+from typing import Any
+
+from stretto.errors import Mistake, near
+from stretto.text.tokens import KEYWORDS, RESERVED, Token
+from stretto.text.values import UNITS, duration_us, number, timestamp_us
+
+PATTERN_WORDS = {
+    "SEQ": ("COMBINE", "SEQ"),
+    "AND": ("COMBINE", "AND"),
+    "CONJ": ("COMBINE", "AND"),
+    "OR": ("COMBINE", "OR"),
+    "ANY": ("COMBINE", "ANY"),
+    "DISJ": ("COMBINE", "ANY"),
+    "NOT": ("NEGATE", "NOT"),
+    "NEG": ("NEGATE", "NOT"),
+    "KL": ("KLEENE", "KL"),
+}
+# After one of these a `-` subtracts and `[` cannot begin `[attr]`; after anything else an operand begins.
+_OPERAND_ENDS = frozenset({"NAME", "LITERAL", "DURATION", "TIMESTAMP", "NULL", "RPAR", "RSQB"})
+_JUDGED = KEYWORDS | {"NUMBER", "STRING", "OPEN", "LSQB", "MINUS"}
+
+Terminals = tuple[list[Token], list[Mistake]]
+Reader = Callable[[list[Token]], Terminals]
+
+
+def as_expression(tokens: list[Token]) -> Terminals:
+    """The terminals of an expression. The last token is what follows the clause, and not part of it."""
+    return _read_expression(tokens, counts=False)
+
+
+def as_window(tokens: list[Token]) -> Terminals:
+    """The same for WITHIN, where `100 EVENTS` is a COUNT."""
+    return _read_expression(tokens, counts=True)
+
+
+def as_names(tokens: list[Token]) -> Terminals:
+    """The same where no expression can stand, so that every word is a name."""
+    plain = islice(tokens, len(tokens) - 1)
+    return [_as_name(token) if token.type in KEYWORDS or token.type == "OPEN" else token for token in plain], []
+
+
+def as_pattern(tokens: list[Token]) -> Terminals:
+    """The terminals of a pattern: a word before `(` combines patterns, any other is a name."""
+    out: list[Token] = []
+    mistakes: list[Mistake] = []
+    at, end = 0, len(tokens) - 1
+    while at < end:
+        token = tokens[at]
+        kind = token.type
+        if kind == "NAME" or kind in KEYWORDS:
+            if tokens[at + 1].type == "LPAR" and at + 1 < end:
+                token = _combining(token, mistakes)
+            elif kind != "NAME":
+                token = _as_name(token)
+        elif kind == "LBRACE":
+            at, token = _repetition(tokens, at, end, mistakes)
+        elif kind == "OPEN":
+            token = _as_name(token)
+        out.append(token)
+        at += 1
+    return out, mistakes
+
+
+def _read_expression(tokens: list[Token], *, counts: bool) -> Terminals:
+    out: list[Token] = []
+    mistakes: list[Mistake] = []
+    at, end = 0, len(tokens) - 1
+    while at < end:
+        token = tokens[at]
+        kind = token.type
+        if kind not in _JUDGED:
+            pass
+        elif kind == "NUMBER":
+            at, token = _quantity(tokens, at, end, "", mistakes, counts=counts)
+        elif kind == "MINUS":
+            if at + 1 < end and tokens[at + 1].type == "NUMBER" and not (out and out[-1].type in _OPERAND_ENDS):
+                first = token
+                at, token = _quantity(tokens, at + 1, end, "-", mistakes, counts=counts)
+                token = _joined(token.type, token.value, first, token)
+        elif kind == "STRING":
+            token = token._replace(type="LITERAL")
+        elif kind == "OPEN":
+            token = token._replace(type="LITERAL") if token.value[0] == "'" else _as_name(token)
+        elif kind == "LSQB":
+            if out and out[-1].type == "NAME":
+                at, token = _index(tokens, at, end, mistakes)
+        else:
+            at, token = _keyword(tokens, at, end, mistakes)
+        out.append(token)
+        at += 1
+    return out, mistakes
+
+
+def _keyword(tokens: list[Token], at: int, end: int, mistakes: list[Mistake]) -> tuple[int, Token]:
+    token, following = tokens[at], tokens[at + 1]
+    before = tokens[at - 1].type if at else ""
+    if before in ("DOT", "AS") or following.type == "DOT" or _names_index(tokens, at, end):
+        return at, _as_name(token)
+    if token.type in ("TRUE", "FALSE"):
+        return at, token._replace(type="LITERAL", value=token.type == "TRUE")
+    if token.type == "TIMESTAMP" and following.type == "STRING" and at + 1 < end:
+        try:
+            us = timestamp_us(following.value)
+        except ValueError as error:
+            mistakes.append(Mistake(str(error), following.span))
+            us = 0
+        return at + 1, _joined("TIMESTAMP", us, token, following)
+    if token.type in RESERVED or token.type == "SLIDE":
+        return at, token
+    return at, _as_name(token)
+
+
+def _quantity(
+    tokens: list[Token], at: int, end: int, sign: str, mistakes: list[Mistake], *, counts: bool
+) -> tuple[int, Token]:
+    """A number, alone or with the unit after it."""
+    token, unit = tokens[at], tokens[at + 1]
+    if at + 1 >= end or unit.type != "NAME" or unit.quoted:
+        return at, token._replace(type="LITERAL", value=_checked(mistakes, token, number, sign + token.value))
+    word = unit.value.upper()
+    if counts and word in ("EVENTS", "EVENT"):
+        return at + 1, _joined("COUNT", _checked(mistakes, token, number, sign + token.value), token, unit)
+    if word not in UNITS:
+        hint = near(word, (*UNITS, "EVENTS") if counts else UNITS)
+        if not hint:  # not meant as a unit: the grammar says what it expected instead
+            return at, token._replace(type="LITERAL", value=_checked(mistakes, token, number, sign + token.value))
+        mistakes.append(Mistake(f"unknown unit of time `{unit.value}`", unit.span, hint))
+        return at + 1, _joined("DURATION", 1, token, unit)
+    us = _checked(mistakes, _joined("DURATION", 1, token, unit), duration_us, sign + token.value, word)
+    return at + 1, _joined("DURATION", us, token, unit)
+
+
+def _checked(mistakes: list[Mistake], at: Token, read: Callable[..., Any], *text: str) -> Any:
+    """What `read` makes of the text; 1 and a mistake where it makes nothing."""
+    try:
+        return read(*text)
+    except ValueError as error:
+        mistakes.append(Mistake(str(error), at.span))
+        return 1
+
+
+def _names_index(tokens: list[Token], at: int, end: int) -> bool:
+    """Whether `[i].` or `[i-1].` follows, so that even a keyword before it can only be a variable."""
+    if tokens[at + 1].type != "LSQB":
+        return False
+    kinds = [token.type for token in tokens[at + 1 : min(at + 7, end)]]
+    return kinds[:4] == ["LSQB", "NAME", "RSQB", "DOT"] or kinds == ["LSQB", "NAME", "MINUS", "NUMBER", "RSQB", "DOT"]
+
+
+def _index(tokens: list[Token], at: int, end: int, mistakes: list[Mistake]) -> tuple[int, Token]:
+    """`[i]` or `[i-1]` after a variable."""
+    close = next((k for k in range(at + 1, min(at + 8, end)) if tokens[k].type == "RSQB"), None)
+    if close is None:
+        return at, tokens[at]
+    text = "".join(str(token.value) for token in tokens[at + 1 : close])
+    if text not in ("i", "i-1") and tokens[close + 1].type != "DOT":
+        return at, tokens[at]
+    token = _joined("INDEX", text if text in ("i", "i-1") else "i", tokens[at], tokens[close])
+    if text not in ("i", "i-1"):
+        note = "only neighbours can be named: `[i]` and `[i-1]`"
+        mistakes.append(Mistake(f"unknown position `[{text}]`", token.span, note))
+    return close, token
+
+
+def _combining(token: Token, mistakes: list[Mistake]) -> Token:
+    meaning = None if token.type == "NAME" and token.quoted else PATTERN_WORDS.get(token.value.upper())
+    if meaning is None:
+        hint = near(token.value.upper(), PATTERN_WORDS) or "known are SEQ, AND, OR, ANY, NOT and KL"
+        mistakes.append(Mistake(f"unknown pattern word `{token.value}`", token.span, hint))
+        meaning = ("COMBINE", "SEQ")
+    return token._replace(type=meaning[0], value=meaning[1])
+
+
+def _repetition(tokens: list[Token], at: int, end: int, mistakes: list[Mistake]) -> tuple[int, Token]:
+    """`{m}`, `{m,}`, `{m,n}` or `{,n}`."""
+    close = next((k for k in range(at + 1, min(at + 6, end)) if tokens[k].type == "RBRACE"), None)
+    if close is None:
+        return at, tokens[at]
+    inner = tokens[at + 1 : close]
+    bounds, problem = _bounds(inner)
+    token = _joined("REPEAT", bounds, tokens[at], tokens[close])
+    if problem:
+        mistakes.append(Mistake(problem, token.span, "write `{m}`, `{m,}`, `{m,n}` or `{,n}`, as in `{2,5}`"))
+    return close, token
+
+
+def _bounds(inner: list[Token]) -> tuple[tuple[int, int | None], str]:
+    """The bounds of a repetition, and what is wrong with them, if anything is."""
+    shape = "".join({"NUMBER": "n", "COMMA": ","}.get(token.type, "?") for token in inner)
+    if shape not in ("n", "n,", "n,n", ",n"):
+        return (1, None), "this is not a number of repetitions"
+    try:
+        read = [number(token.value) for token in inner if token.type == "NUMBER"]
+    except ValueError as error:
+        return (1, None), str(error)
+    counts = [count for count in read if isinstance(count, int)]
+    if len(counts) < len(read):
+        return (1, None), "repetitions are counted in whole numbers"
+    low = 0 if shape == ",n" else counts[0]
+    high = None if shape == "n," else counts[-1]
+    if high == 0:
+        return (1, None), "at least one repetition must be allowed"
+    if high is not None and low > high:
+        return (1, None), f"at least {low} and at most {high} repetitions cannot both hold"
+    return (low, high), ""
+
+
+def _as_name(token: Token) -> Token:
+    return token._replace(type="NAME")
+
+
+def _joined(kind: str, value: Any, first: Token, last: Token) -> Token:
+    """One token in the place of several."""
+    start, line, column = first.start_pos, first.line, first.column
+    return Token(kind, value, start, line, column, last.end_line, last.end_column, last.end_pos)
