@@ -1,0 +1,61 @@
+"""A plan under construction: operators are added one by one, equal streams are scanned once."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from stretto.pattern.nodes import Stream
+from stretto.pattern.predicates import Ref, Which
+from stretto.plan.ops import Op, Scan
+from stretto.plan.terms import equal
+from stretto.schema import Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The rows of an operator, as the operators above it need to know them.
+
+    `types`: per column, the types its events may have. `always`: the columns bound in every row. `entries`
+    and `exits`: columns among which every row has its earliest and its latest event.
+    """
+
+    op: int
+    sets: tuple[bool, ...]
+    types: tuple[frozenset[str], ...]
+    always: tuple[int, ...]
+    entries: tuple[int, ...]
+    exits: tuple[int, ...]
+
+    @property
+    def width(self) -> int:
+        return len(self.sets)
+
+
+@dataclass(slots=True)
+class Builder:
+    """Operators so far, with the rule behind each. `kinds` are those of the schema's attributes."""
+
+    kinds: Mapping[str, Kind]
+    ops: list[Op] = field(default_factory=list)
+    because: list[str] = field(default_factory=list)
+    scans: dict[Stream, int] = field(default_factory=dict)
+
+    def add(self, op: Op, because: str) -> int:
+        self.ops.append(op)
+        self.because.append(because)
+        return len(self.ops) - 1
+
+    def scan(self, stream: Stream, same: Iterable[str]) -> int:
+        """The scan of those events of a stream that have a value, neither null nor NaN, of all `same`."""
+        valued = (equal(self.ref(0, name), self.ref(0, name)) for name in same)
+        where = (*stream.where, *(term for term in valued if term not in stream.where))
+        wanted = replace(stream, where=where)
+        if wanted not in self.scans:
+            self.scans[wanted] = self.add(Scan(wanted), "scan_stream")
+        return self.scans[wanted]
+
+    def scan_part(self, stream: Stream, same: Iterable[str]) -> Part:
+        return Part(self.scan(stream, same), (False,), (frozenset((stream.type,)),), (0,), (0,), (0,))
+
+    def ref(self, column: int, attribute: str, which: Which = Which.EACH) -> Ref:
+        kind = Kind.TIME if attribute == "ts" else self.kinds[attribute]
+        return Ref(column, attribute, kind, which)

@@ -1,0 +1,153 @@
+"""The plan: operators in topological order, the query each Emit answers, and what follows from them."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from stretto.pattern.nodes import Window
+from stretto.pattern.predicates import Expr, Reduce, Ref, walk
+from stretto.plan.explain import explain
+from stretto.plan.ops import Emit, Filter, Forbid, Join, Next, Op, Repeat, Scan, Union
+from stretto.plan.pieces import piece_texts
+from stretto.schema import Schema
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Operators that answer every query of a workload; inputs stand before their users.
+
+    `queries` gives the number of each query's Emit, `because` the rule behind each operator.
+    """
+
+    ops: tuple[Op, ...]
+    queries: Mapping[str, int]
+    because: tuple[str, ...]
+    schema: Schema
+    optimizer: str
+
+    def serves(self, op: int) -> tuple[str, ...]:
+        """The queries whose matches depend on an operator, in the order of their Emits."""
+        return self._serves[op]
+
+    def readers(self, op: int) -> tuple[int, ...]:
+        """The operators that read this one, each once."""
+        return self._readers[op]
+
+    def width(self, op: int) -> int:
+        return len(self._sets[op])
+
+    def sets(self, op: int) -> tuple[bool, ...]:
+        """Which columns of an operator's rows hold sets."""
+        return self._sets[op]
+
+    @cached_property
+    def pieces(self) -> tuple[str, ...]:
+        """What each operator computes, as a pattern over its columns."""
+        return piece_texts(self.ops)
+
+    def attributes(self) -> frozenset[str]:
+        """All attributes of events that some operator or RETURN reads; `specials` are not among them."""
+        return frozenset(name for name in self._names if not is_special(name))
+
+    def specials(self) -> frozenset[str]:
+        """Those of `ts`, `@position` and `@position(..)` that some operator or RETURN reads."""
+        return frozenset(name for name in self._names if is_special(name))
+
+    @property
+    def horizon_us(self) -> int:
+        """The longest window of time, in microseconds; 0 if there is none."""
+        return self._horizon("us")
+
+    @property
+    def horizon_events(self) -> int:
+        """The longest window of events; 0 if there is none."""
+        return self._horizon("events")
+
+    def explain(self, format: str = "text", *, limit: int | None = None) -> str:  # noqa: A002 - public
+        """The plan as `text` or `json`; the text of a large plan can be cut after `limit` operators."""
+        return explain(self, format, limit=limit)
+
+    def __str__(self) -> str:
+        return self.explain()
+
+    def _horizon(self, unit: str) -> int:
+        return max((w.size for op in self.ops if (w := window_of(op)) and w.unit == unit), default=0)
+
+    @cached_property
+    def _sets(self) -> tuple[tuple[bool, ...], ...]:
+        known: list[tuple[bool, ...]] = []
+        for op in self.ops:
+            known.append(sets_of(op, known))
+        return tuple(known)
+
+    @cached_property
+    def _readers(self) -> tuple[tuple[int, ...], ...]:
+        readers: list[dict[int, None]] = [{} for _ in self.ops]
+        for number, op in enumerate(self.ops):
+            for source in op.inputs:
+                readers[source][number] = None
+        return tuple(map(tuple, readers))
+
+    @cached_property
+    def _serves(self) -> tuple[tuple[str, ...], ...]:
+        emits: list[dict[int, None]] = [{} for _ in self.ops]
+        for number in range(len(self.ops) - 1, -1, -1):
+            op = self.ops[number]
+            if isinstance(op, Emit):
+                emits[number][number] = None
+            for source in op.inputs:
+                emits[source].update(emits[number])
+        names = {number: query for query, number in self.queries.items()}
+        return tuple(tuple(names[emit] for emit in sorted(found)) for found in emits)
+
+    @cached_property
+    def _names(self) -> frozenset[str]:
+        return frozenset(
+            node.attribute
+            for op in self.ops
+            for term in expressions(op)
+            for node in walk(term)
+            if isinstance(node, Ref | Reduce) and node.attribute
+        )
+
+
+def is_special(attribute: str) -> bool:
+    return attribute == "ts" or attribute.startswith("@")
+
+
+def window_of(op: Op) -> Window | None:
+    """The window an operator keeps, if it keeps one."""
+    return op.window if isinstance(op, Join | Repeat | Forbid | Next | Emit) else None
+
+
+def expressions(op: Op) -> Iterator[Expr]:
+    """Every expression an operator evaluates."""
+    match op:
+        case Scan():
+            yield from op.stream.where
+        case Join() | Filter() | Forbid() | Next():
+            yield from op.terms
+        case Repeat():
+            yield from (*op.terms, *op.adjacent, *op.start)
+        case Emit():
+            yield from (returned.value for returned in op.returns)
+
+
+def sets_of(op: Op, known: list[tuple[bool, ...]]) -> tuple[bool, ...]:
+    """Which columns of an operator's rows hold sets, given the same of the operators before it."""
+    match op:
+        case Scan():
+            return (False,)
+        case Join():
+            return known[op.left] + known[op.right]
+        case Filter() | Forbid():
+            return known[op.input]
+        case Repeat():
+            return tuple(held or i in op.final for i, held in enumerate(known[op.base]))
+        case Next():
+            return tuple(bounds != (1, 1) for bounds in op.bounds)
+        case Union():
+            return op.sets
+        case Emit():
+            return op.kleene
+    raise TypeError(f"not an operator: {type(op).__name__}")

@@ -1,0 +1,137 @@
+"""The rows of a piece while its operators are being added: what is joined, what has grown."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from stretto.pattern.piece import Piece
+from stretto.pattern.predicates import Expr, Ref, Which
+from stretto.plan.build import Builder, Part
+from stretto.plan.ops import Filter, Op
+from stretto.plan.terms import earlier, equal
+
+
+class Draft:
+    """Rows that bind the first `joined` slots of a piece.
+
+    Of the growing slots, those in `grown` bind whole sets, the others their last repetition.
+
+    `parts` are the slots' own rows (one event or one repetition). Columns are the piece's columns.
+    """
+
+    def __init__(
+        self, piece: Piece, parts: Sequence[Part], growing: frozenset[int], builder: Builder
+    ) -> None:
+        self.piece = piece
+        self.parts = tuple(parts)
+        self.growing = growing
+        self.builder = builder
+        self.starts = tuple(piece.columns(slot).start for slot in range(len(parts)))
+        self.order = frozenset(piece.order)
+        self.types = tuple(types for part in parts for types in part.types)
+        self.op = -1
+        self.sets: tuple[bool, ...] = ()
+        self.joined = 0
+        self.grown: set[int] = set()
+
+    def add(self, op: Op, because: str) -> None:
+        self.op = self.builder.add(op, because)
+
+    def filter(self, terms: tuple[Expr, ...]) -> None:
+        if terms:
+            self.add(Filter(self.op, terms), "filter_terms")
+
+    def whole(self, slot: int) -> bool:
+        """Whether the rows bind all events of a slot."""
+        return slot < self.joined and (slot not in self.growing or slot in self.grown)
+
+    def entries(self, slot: int) -> list[int]:
+        """Columns among which a slot has its earliest event."""
+        return [self.starts[slot] + column for column in self.parts[slot].entries]
+
+    def exits(self, slot: int) -> list[int]:
+        """Columns among which a slot has its latest event."""
+        return [self.starts[slot] + column for column in self.parts[slot].exits]
+
+    def always(self, slot: int) -> list[int]:
+        """The columns of a slot that are bound in every row."""
+        return [self.starts[slot] + column for column in self.parts[slot].always]
+
+    def cover(self, slots: Iterable[int], *, latest: bool) -> list[int]:
+        """Of these slots, those that no other of them is ordered after (`latest`), or before."""
+        found = list(slots)
+        if latest:
+            return [i for i in found if not any((i, k) in self.order for k in found)]
+        return [i for i in found if not any((k, i) in self.order for k in found)]
+
+    def predecessors(self, slot: int) -> list[int]:
+        """The joined slots that a slot comes right after; those before them are before it too."""
+        return self.cover((i for i in range(self.joined) if (i, slot) in self.order), latest=True)
+
+    def successors(self, slot: int) -> list[int]:
+        """The joined slots that come right after a slot."""
+        return self.cover((i for i in range(self.joined) if (slot, i) in self.order), latest=False)
+
+    def after_terms(self, slots: Iterable[int], columns: Iterable[int], sets: Sequence[bool]) -> list[Expr]:
+        """All events of the `columns` (over `sets`) are later than those of the joined slots."""
+        after = list(columns)
+        return [
+            earlier(self.edge(exit_column, Which.LAST, sets), self.edge(column, Which.FIRST, sets))
+            for slot in slots
+            for exit_column in self.exits(slot)
+            for column in after
+        ]
+
+    def before_terms(self, slots: Iterable[int], columns: Iterable[int], sets: Sequence[bool]) -> list[Expr]:
+        """All events of the `columns` (over `sets`) are earlier than those of the joined slots."""
+        before = list(columns)
+        return [
+            earlier(self.edge(column, Which.LAST, sets), self.edge(entry, Which.FIRST, sets))
+            for slot in slots
+            for entry in self.entries(slot)
+            for column in before
+        ]
+
+    def edge(self, column: int, which: Which, sets: Sequence[bool], attribute: str = "ts") -> Ref:
+        """An attribute of the one event of a column, or of the first or last of its set."""
+        return self.builder.ref(column, attribute, which if sets[column] else Which.EACH)
+
+    def same_terms(self, slots: Sequence[int], part: Part, start: int, sets: Sequence[bool]) -> list[Expr]:
+        """The events of `part`, whose columns begin at `start`, agree with those of the joined slots.
+
+        Within the rows of both sides all events agree already, so one bound column of each side is enough.
+        """
+        left = self.anchors(slots)
+        bound = sorted(part.always, key=lambda column: part.sets[column])
+        right = [start + column for column in (bound[:1] or range(part.width))]
+        return [
+            equal(self.edge(one, Which.LAST, sets, name), self.edge(other, Which.LAST, sets, name))
+            for name in self.piece.same
+            for one in left
+            for other in right
+        ]
+
+    def anchors(self, slots: Sequence[int]) -> list[int]:
+        """A column bound in every row, if possible a single one; if there is none, all columns."""
+        always = [column for slot in slots for column in self.always(slot)]
+        singles = [column for column in always if not self.sets[column]]
+        return (singles or always)[:1] or [column for slot in slots for column in self.piece.columns(slot)]
+
+    def clashes(self, slot: int) -> Iterator[tuple[int, int]]:
+        """Pairs (column of the rows, column of the slot's own part) that could be one event, but must not."""
+        part, order = self.parts[slot], self.order
+        for other in range(self.joined):
+            if other == slot or (other, slot) in order or (slot, other) in order:
+                continue
+            for column, types in enumerate(self.parts[other].types, self.starts[other]):
+                yield from ((column, own) for own, kinds in enumerate(part.types) if types & kinds)
+
+    def part(self) -> Part:
+        """The finished rows."""
+        slots = range(len(self.parts))
+        return Part(
+            op=self.op,
+            sets=self.sets,
+            types=self.types,
+            always=tuple(column for slot in slots for column in self.always(slot)),
+            entries=tuple(c for slot in self.cover(slots, latest=False) for c in self.entries(slot)),
+            exits=tuple(c for slot in self.cover(slots, latest=True) for c in self.exits(slot)),
+        )

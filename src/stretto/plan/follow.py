@@ -1,0 +1,54 @@
+"""Lowering pieces with the policy NEXT: one operator follows the runs, negations filter its matches."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import combinations
+
+from stretto.errors import PlanError
+from stretto.pattern.nodes import Stream
+from stretto.pattern.piece import Piece
+from stretto.pattern.predicates import Expr, Which
+from stretto.plan.build import Builder, Part
+from stretto.plan.draft import Draft
+from stretto.plan.forbid import forbid
+from stretto.plan.ops import Next
+from stretto.plan.terms import equal, fit
+
+
+def follow_next(piece: Piece, builder: Builder) -> Part:
+    """Add the operators of a piece whose slots are the steps of a run."""
+    rows = Draft(
+        piece, [_step(piece, slot, builder) for slot in range(len(piece.slots))], frozenset(), builder
+    )
+    bounds = tuple((slot.low, slot.high) for slot in piece.slots)
+    rows.sets = tuple(bound != (1, 1) for bound in bounds)
+    terms = (*_same_terms(piece, builder), *piece.terms)
+    steps = tuple(part.op for part in rows.parts)
+    rows.add(Next(steps, bounds, piece.window, fit(terms, rows.sets)), "follow_next")
+    rows.joined = len(steps)
+    for negation in sorted(piece.negations, key=lambda n: n.place.waits):
+        forbid(rows, negation, range(len(steps)))
+    return rows.part()
+
+
+def _step(piece: Piece, slot: int, builder: Builder) -> Part:
+    step = piece.slots[slot]
+    if not isinstance(step.source, Stream):
+        raise PlanError("a step of a NEXT pattern is a repeated group")
+    part = builder.scan_part(step.source, piece.same)
+    return part if step.low else replace(part, always=())
+
+
+def _same_terms(piece: Piece, builder: Builder) -> Iterator[Expr]:
+    """All events agree: every two steps, whichever a run takes, and neighbours in a repeated one.
+
+    A run judges a term once its variables are bound; equality with one chosen step alone would let a run take
+    an event that disagrees before it reaches that step.
+    """
+    for name in piece.same:
+        for one, other in combinations(range(len(piece.slots)), 2):
+            yield equal(builder.ref(one, name), builder.ref(other, name))
+        for number, slot in enumerate(piece.slots):
+            if slot.high != 1:
+                current = builder.ref(number, name, Which.CURRENT)
+                yield equal(current, builder.ref(number, name, Which.PREVIOUS))
