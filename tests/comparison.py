@@ -1,0 +1,80 @@
+"""Comparing matches as multisets, with a readable diff."""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from stretto.pattern.nodes import Query
+from stretto.pattern.oracle import Match
+
+SHOWN = 8  # matches shown per side of a diff
+
+
+def assert_same_matches(found: Iterable[Match], expected: Iterable[Match], about: str = "") -> None:
+    """Fails unless both hold the same matches equally often; NaN equals NaN, other doubles are exact."""
+    got, want = Counter(map(_key, found)), Counter(map(_key, expected))
+    if got == want:
+        return
+    missing, surplus = want - got, got - want
+    lines = [f"{sum(got.values())} matches found, {sum(want.values())} expected"]
+    for title, keys in (("missing", missing), ("not expected", surplus)):
+        lines += [f"{title}: {sum(keys.values())}"] * bool(keys)
+        lines += [
+            f"  {_show(key)}" + f"  x{n}" * (n > 1) for key, n in sorted(keys.items(), key=repr)[:SHOWN]
+        ]
+    raise AssertionError("\n".join([*lines, about]))
+
+
+def matches_of(table: pa.Table, query: Query) -> list[Match]:
+    """The rows of an engine's table of matches, in the oracle's shape; unbound variables are left out."""
+    variables = [variable.name for variable in query.variables if not variable.negated]
+    times = [name for name in ("start", "end", "detected") if name in table.column_names]
+    returned = [item.name for item in query.returns]
+    assert sorted(table.column_names) == sorted([*variables, *times, *returned]), table.schema
+    columns = {name: _plain(table.column(name)) for name in table.column_names}
+    return [
+        Match(
+            *(columns[name][row] for name in times),
+            events=_bound({name: columns[name][row] for name in variables}),
+            returned={name: columns[name][row] for name in returned},
+        )
+        for row in range(table.num_rows)
+    ]
+
+
+def _plain(column: pa.ChunkedArray) -> list[Any]:
+    """Python values, times and durations as microseconds."""
+    if pa.types.is_timestamp(column.type) or pa.types.is_duration(column.type):
+        assert column.type.unit == "us", column.type
+        return column.cast(pa.int64()).to_pylist()
+    return column.to_pylist()
+
+
+def _bound(values: dict[str, int | Sequence[int] | None]) -> dict[str, tuple[int, ...]]:
+    sets = {
+        name: (value,) if isinstance(value, int) else tuple(value or ()) for name, value in values.items()
+    }
+    return {name: ids for name, ids in sets.items() if ids}
+
+
+def _key(match: Match) -> tuple[Any, ...]:
+    events = tuple(sorted(match.events.items()))
+    returned = tuple(sorted((name, _comparable(value)) for name, value in match.returned.items()))
+    return match.start, match.end, match.detected, events, returned
+
+
+def _comparable(value: Any) -> tuple[str, str]:
+    """The value as its type and text: exact, and able to stand for NaN; the two zeros are one value."""
+    if isinstance(value, float) and math.isnan(value):
+        return "float", "nan"
+    return type(value).__name__, repr(value + 0.0 if isinstance(value, float) else value)
+
+
+def _show(key: tuple[Any, ...]) -> str:
+    start, end, detected, events, returned = key
+    bound = " ".join(f"{name}={','.join(map(str, ids))}" for name, ids in events)
+    values = " ".join(f"{name}={text}" for name, (_, text) in returned)
+    return f"{bound}  [{start}, {end}] detected {detected}  {values}".rstrip()

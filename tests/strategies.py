@@ -1,0 +1,404 @@
+"""Random workloads and streams: texts in the language, events, batch cuts, and orders of arrival.
+
+`random_workload` draws everything from one `random.Random`, so a seed names a workload for good. Sizes are
+such that brute force stays quick: few slots, few events, small windows.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from random import Random
+
+import pyarrow as pa
+from hypothesis import strategies as st
+
+from stretto.pattern.oracle import Event
+from stretto.schema import Kind, Schema
+
+ATTRIBUTES = {"x": Kind.FLOAT, "n": Kind.INT, "k": Kind.INT, "s": Kind.STRING, "f": Kind.BOOL}
+TYPES = ("A", "B", "C", "D")
+SCHEMA = Schema(ATTRIBUTES, frozenset({*TYPES, "E"}))  # E is in the streams, but in no query
+
+NAMES = ("p", "q", "r", "t", "u", "v", "w", "y", "z")
+COMPARE = ("=", "!=", "<", "<=", ">", ">=")
+REPEATS = ("+", "+", "+", "*", "?", "?", "{1,2}", "{2,3}", "{2}", "{,2}", "{2,}", "{0,2}")
+GROUP_REPEATS = ("+", "+", "*", "?", "{1,2}", "{2}", "{2,3}", "{,2}")
+
+VALUES: dict[str, tuple[tuple[object, ...], tuple[object, ...]]] = {  # usual values, and rare ones
+    "x": (
+        (-1.5, 0.0, 0.5, 1.0, 1.0, 2.0, 3.0),
+        (1e300, -1e300, float("inf"), float("nan"), -0.0, 0.1, 2.0**53),
+    ),
+    "n": ((-2, -1, 0, 1, 2, 3, 4), (2**62, -(2**62), 2**63 - 1, -(2**63), 2**53 + 1)),
+    "k": ((0, 1, 1, 2), (0,)),
+    "s": (("a", "b", "ab", "c"), ("", "ü", "\uffff", "𝄞", "a'b")),
+    "f": ((True, False), (True,)),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A workload's text, the schema it is bound to, and events in arrival order."""
+
+    text: str
+    schema: Schema
+    events: tuple[Event, ...]
+
+    def __str__(self) -> str:
+        return f"{self.text}\n-- events\n{' '.join(map(show_event, self.events))}"
+
+
+def workloads() -> st.SearchStrategy[Sample]:
+    """Samples that hypothesis can shrink."""
+    return st.randoms(use_true_random=False).map(random_workload)
+
+
+def random_workload(rng: Random) -> Sample:
+    """One to three queries, sometimes over named selections, and a stream."""
+    selections = {f"Sel{i}": rng.choice(TYPES) for i in range(rng.choice((0, 0, 0, 1, 2)))}
+    texts = []
+    for name, source in selections.items():
+        condition = _Terms(rng, [Variable("")]).condition(simple=True)
+        texts.append(f"CREATE EVENT {name} AS SELECT * FROM {source} WHERE {condition};")
+    streams = (*TYPES, *selections)
+    texts += [_query(rng, f"q{i}", streams) for i in range(rng.choice((1, 1, 1, 2, 3)))]
+    return Sample("\n".join(texts), SCHEMA, random_events(rng))
+
+
+# ---- events ------------------------------------------------------------------------------------------------
+
+
+def random_events(rng: Random) -> tuple[Event, ...]:
+    """Up to 15 events, ties and nulls among them, mostly but not always in time order."""
+    size = rng.choice((0, 1, 2, *range(4, 15), *range(6, 13)))
+    types = [*TYPES, *TYPES, "E"] if rng.random() < 0.8 else ["A", "B"]
+    wild = rng.choice((0.0, 0.0, 0.1, 0.3))
+    ts = rng.choice((0, 0, 0, -7, 10**15))
+    rows = []
+    for _ in range(size):
+        ts += rng.choice((0, 1, 1, 1, 2, 3))
+        rows.append((ts, rng.choice(types), {name: _value(rng, name, wild) for name in ATTRIBUTES}))
+    if rng.random() < 0.2:
+        rng.shuffle(rows)
+    return tuple(Event(i, ts, kind, attributes) for i, (ts, kind, attributes) in enumerate(rows))
+
+
+def _value(rng: Random, name: str, wild: float) -> object:
+    if rng.random() < 0.07:
+        return None
+    usual, rare = VALUES[name]
+    return rng.choice(rare if rng.random() < wild else usual)
+
+
+def show_event(event: Event) -> str:
+    """An event as the cases write it."""
+    known = {name: value for name, value in event.attributes.items() if value is not None}
+    values = ",".join(f"{name}={str(v).lower() if isinstance(v, bool) else v}" for name, v in known.items())
+    return f"{event.type}@{event.ts}" + (f"({values})" if values else "")
+
+
+def to_table(events: Sequence[Event], *, ids: bool = True) -> pa.Table:
+    """The events as the engine reads them; without ids the row numbers are the ids."""
+    columns = {
+        "ts": pa.array([event.ts for event in events], pa.timestamp("us")),
+        "type": pa.array([event.type for event in events], pa.string()),
+    }
+    if ids:
+        columns["id"] = pa.array([event.id for event in events], pa.int64())
+    for name, kind in ATTRIBUTES.items():
+        columns[name] = pa.array([event.attributes.get(name) for event in events], kind.arrow)
+    return pa.table(columns)
+
+
+def in_batches(rng: Random, table: pa.Table) -> list[pa.RecordBatch]:
+    """The table cut at random places; some batches may be empty."""
+    cuts = sorted(rng.randint(0, table.num_rows) for _ in range(rng.randint(0, 6)))
+    if rng.random() < 0.2:
+        cuts = list(range(table.num_rows))
+    edges = [0, *cuts, table.num_rows]
+    pieces = [table.slice(a, b - a).combine_chunks() for a, b in pairwise(edges)]
+    none = pa.RecordBatch.from_pylist([], schema=table.schema)
+    return [(piece.to_batches() or [none])[0] for piece in pieces]
+
+
+def out_of_order(rng: Random, events: Sequence[Event], lateness: int) -> list[Event]:
+    """An order of arrival in which none is late and events of equal time keep theirs."""
+    delays: dict[int, list[int]] = {}
+    for event in events:
+        delays.setdefault(event.ts, []).append(rng.randint(0, lateness))
+    turns = {ts: iter(sorted(drawn)) for ts, drawn in delays.items()}
+    arrival = {event.id: event.ts + next(turns[event.ts]) for event in events}
+    return sorted(events, key=lambda event: arrival[event.id])
+
+
+def drop_late(events: Sequence[Event], lateness: int) -> list[Event]:
+    """The events that are not behind the watermark when they arrive."""
+    kept, latest = [], None
+    for event in events:
+        if latest is None or event.ts >= latest - lateness:
+            kept.append(event)
+        latest = event.ts if latest is None else max(latest, event.ts)
+    return kept
+
+
+# ---- queries -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """`many`: can hold several events; `near`: directly repeated, so that [i] makes sense."""
+
+    name: str
+    many: bool = False
+    near: bool = False
+    negated: bool = False
+
+
+def _query(rng: Random, name: str, streams: Sequence[str]) -> str:
+    policy = rng.choice(("ANY", "ANY", "ANY", "ANY", "ANY", "NEXT", "NEXT", "STRICT"))
+    writer = _Patterns(rng, streams)
+    pattern = writer.steps() if policy != "ANY" else writer.root()
+    terms = _Terms(rng, writer.variables)
+    where = [terms.term() for _ in range(rng.choice((0, 0, 1, 1, 1, 2, 2, 3)))]
+    if rng.random() < 0.2:
+        where += [f"[{attribute}]" for attribute in rng.sample(("k", "k", "n", "s"), rng.choice((1, 1, 2)))]
+    size = rng.choice((2, 3, 4, 5, 6, 8, 12))
+    clauses = [
+        f"WITHIN {size} {'EVENTS' if rng.random() < 0.2 else rng.choice(('us', 'MICROSECONDS'))}",
+        f"WHERE {' AND '.join(where)}" if where else "",
+        f"SELECT {policy}" if policy != "ANY" or rng.random() < 0.1 else "",
+        f"RETURN {', '.join(terms.returned())}" if rng.random() < 0.5 else "",
+    ]
+    rng.shuffle(clauses)
+    return "\n  ".join([f"QUERY {name} PATTERN {pattern}", *filter(None, clauses)]) + ";"
+
+
+@dataclass(slots=True)
+class _Patterns:
+    """Writes one pattern and collects its variables."""
+
+    rng: Random
+    streams: Sequence[str]
+    variables: list[Variable] = field(default_factory=list)
+    slots: int = 0
+    groups: int = 0  # how many groups may still be repeated
+    sets: int = 2  # how many variables may still be repeated
+
+    def root(self) -> str:
+        self.slots = self.rng.choice((1, 2, 2, 3, 3, 3, 4, 4, 5))
+        self.groups = self.rng.choice((0, 0, 0, 1, 1, 2))
+        self.sets = 1 if self.groups else 2
+        return self.part(3, repeated=False)
+
+    def steps(self) -> str:
+        """What NEXT and STRICT read: types, repeated types and NOTs, one after another."""
+        count = self.rng.choice((1, 2, 2, 3, 3, 4))
+        parts = [self.leaf(repeated=False) for _ in range(count)]
+        parts = self.with_nots(parts, chance=0.25)
+        if len(parts) > 2 and self.rng.random() < 0.15:
+            parts[-2:] = (
+                [f"SEQ({parts[-2]}, {parts[-1]})"] if "NOT" not in parts[-2] + parts[-1] else parts[-2:]
+            )
+        return f"SEQ({', '.join(parts)})" if len(parts) > 1 else parts[0]
+
+    def part(self, depth: int, *, repeated: bool) -> str:
+        if depth == 0 or self.slots <= 1 or self.rng.random() < 0.25 * (depth < 3):
+            self.slots -= 1
+            return self.leaf(repeated=repeated)
+        grouped = self.groups > 0 and self.rng.random() < 0.6
+        self.groups -= grouped
+        sign = self.rng.choice(GROUP_REPEATS) if grouped else ""
+        inside = repeated or grouped
+        word = self.rng.choice(("SEQ", "SEQ", "SEQ", "SEQ", "AND", "AND", "OR", "ANY"))
+        if word == "OR" and self.rng.random() < 0.4:
+            return self.shared(repeated=inside) + sign
+        parts = [self.part(depth - 1, repeated=inside)]
+        while len(parts) < 2 or (self.slots > 0 and len(parts) < 3):
+            parts.append(self.part(depth - 1, repeated=inside))
+        if word in ("SEQ", "AND") and not inside:
+            parts = self.with_nots(parts, chance=0.22 if word == "SEQ" else 0.15)
+        return self.spelled(word, parts, plain=not sign) + sign
+
+    def spelled(self, word: str, parts: Sequence[str], *, plain: bool) -> str:
+        other = {"AND": "CONJ", "ANY": "DISJ"}.get(word, word)
+        infix = {"SEQ": ", ", "AND": " & ", "ANY": " | "}.get(word)
+        roll = self.rng.random()
+        if roll < 0.04 and infix and plain:
+            return f"({infix.join(parts)})"
+        return f"{other if roll > 0.93 else word}({', '.join(parts)})"
+
+    def leaf(self, *, repeated: bool) -> str:
+        stream = self.rng.choice(self.streams)
+        sign = self.rng.choice(REPEATS) if self.sets > 0 and self.rng.random() < 0.3 else ""
+        many = sign not in ("", "?")
+        self.sets -= many
+        left_out = self.rng.random() < 0.08 and all(v.name != stream.lower() for v in self.variables)
+        name = self.new(many=many or repeated, near=many, name=stream.lower() if left_out else "")
+        if left_out:
+            return f"{stream}{sign}"
+        if sign == "+" and self.rng.random() < 0.1:
+            return f"KL({stream} {name})"
+        return f"{stream} {name}{sign}"
+
+    def shared(self, *, repeated: bool) -> str:
+        """Alternatives that bind one variable."""
+        self.slots -= 1
+        name = self.new(many=repeated, near=False)
+        return f"OR({', '.join(f'{self.rng.choice(self.streams)} {name}' for _ in range(2))})"
+
+    def with_nots(self, parts: list[str], chance: float) -> list[str]:
+        parts = list(parts)
+        while self.rng.random() < chance and len(parts) < 5:
+            stream, name = self.rng.choice(self.streams), self.new(negated=True)
+            written = self.rng.choice((f"NOT({stream} {name})",) * 4 + (f"NEG({stream} {name})",))
+            parts.insert(self.rng.randint(0, len(parts)), written)
+        return parts
+
+    def new(self, *, many: bool = False, near: bool = False, negated: bool = False, name: str = "") -> str:
+        name = name or NAMES[len(self.variables)]
+        self.variables.append(Variable(name, many, near, negated))
+        return name
+
+
+@dataclass(slots=True)
+class _Terms:
+    """Writes terms and returned values over a pattern's variables; a nameless one stands for bare names."""
+
+    rng: Random
+    variables: Sequence[Variable]
+    chosen: list[Variable] = field(default_factory=list)
+    whole: bool = False  # RETURN: sets are seen whole
+
+    def term(self) -> str:
+        """A conjunct over one to three variables, of which at most one is negated."""
+        positive = [variable for variable in self.variables if not variable.negated]
+        negated = [variable for variable in self.variables if variable.negated]
+        count = min(len(positive), self.rng.choice((1, 1, 2, 2, 2, 3)))
+        self.chosen = self.rng.sample(positive, count)
+        if negated and self.rng.random() < 0.5:
+            self.chosen = [self.rng.choice(negated), *self.chosen[: self.rng.choice((0, 1, 1, 2))]]
+        near = [variable for variable in self.chosen if variable.near]
+        if near and self.rng.random() < 0.4:
+            return self.neighbours(near[0])
+        return self.condition()
+
+    def neighbours(self, variable: Variable) -> str:
+        name, op = variable.name, self.rng.choice(COMPARE)
+        if self.rng.random() < 0.3:
+            return f"{name}[i].ts - {name}[i-1].ts {op} {self.rng.randint(1, 4)} us"
+        if self.rng.random() < 0.3:
+            return f"{name}[i].x - {name}[i-1].x {op} {self.number()}"
+        attribute = self.rng.choice(("x", "x", "n", "s"))
+        return f"{name}[i].{attribute} {op} {name}[i-1].{attribute}"
+
+    def condition(self, depth: int = 1, *, simple: bool = False) -> str:
+        roll = self.rng.random()
+        if simple and not self.chosen:
+            self.chosen = list(self.variables)
+        if depth and roll < 0.12:
+            return f"({self.condition(0)} OR {self.condition(0)})"
+        if depth and roll < 0.17:
+            return f"(({self.condition(0)} AND {self.condition(0)}) OR {self.condition(0)})"
+        if depth and roll < 0.22:
+            return f"NOT ({self.condition(0)})"
+        forms = [self.numbers] * 9 + [self.strings] * 2 + [self.times] * 2
+        forms += [self.membership, self.between, self.is_null, self.booleans]
+        return self.rng.choice(forms)()
+
+    def numbers(self) -> str:
+        """Two numbers compared, mostly of different variables."""
+        if len(self.chosen) == 3 and self.rng.random() < 0.7:
+            one, two, three = (self.value(variable) for variable in self.chosen)
+            return f"{one} {self.rng.choice('+-*')} {two} {self.rng.choice(COMPARE)} {three}"
+        if len(self.chosen) == 2:
+            one, two = (self.value(variable) for variable in self.chosen)
+            return f"{one} {self.rng.choice(COMPARE)} {two}{self.rng.choice(('', '', ' + 1', ' * 2'))}"
+        return f"{self.number()} {self.rng.choice(COMPARE)} {self.number()}"
+
+    def number(self, depth: int = 1) -> str:
+        roll = self.rng.random()
+        if roll < 0.25:
+            return self.rng.choice(("0", "1", "2", "1.5", "-1", "3", "0.5", "4611686018427387904", "1e300"))
+        if depth and roll < 0.45:
+            one, two = self.number(0), self.number(0)
+            return f"({one} {self.rng.choice('+-*/%')} {two})"
+        if depth and roll < 0.6:
+            one, two = self.number(0), self.number(0)
+            forms = (f"ABS({one})", f"-({one})", f"SQRT({one})", f"FLOOR({one})", f"CEIL({one})")
+            return self.rng.choice((*forms, f"LEAST({one}, {two})", f"GREATEST({one}, {two})"))
+        return self.value(self.rng.choice(self.chosen))
+
+    def value(self, variable: Variable) -> str:
+        """A number that a variable has: of its one event, of each, or of its set."""
+        attribute = self.rng.choice(("x", "x", "n", "n", "k"))
+        if not variable.name:
+            return attribute
+        reduced = self.rng.choice(("FIRST", "LAST", "COUNT", "SUM", "AVG", "MIN", "MAX"))
+        reduce = self.rng.random() < (0.5 if variable.near else 0.25 if variable.many else 0.03)
+        if variable.negated or not (reduce or (variable.many and self.whole)):
+            return f"{variable.name}.{attribute}"
+        if reduced in ("FIRST", "LAST"):
+            return f"{reduced}({variable.name}).{attribute}"
+        return f"{reduced}({variable.name}{'' if reduced == 'COUNT' else '.' + attribute})"
+
+    def attribute(self, variable: Variable, name: str) -> str:
+        if not variable.name:
+            return name
+        plain = not variable.many or (not self.whole and self.rng.random() < 0.6)
+        reference = variable.name if plain else f"{self.rng.choice(('FIRST', 'LAST'))}({variable.name})"
+        return f"{reference}.{name}"
+
+    def strings(self) -> str:
+        one = self.attribute(self.chosen[0], "s")
+        constant = self.rng.choice(("'a'", "'b'", "'ü'", "'a''b'"))
+        two = self.attribute(self.chosen[1], "s") if len(self.chosen) > 1 else constant
+        return f"{one} {self.rng.choice(COMPARE)} {two}"
+
+    def booleans(self) -> str:
+        one = self.attribute(self.chosen[0], "f")
+        two = (
+            self.attribute(self.chosen[1], "f")
+            if len(self.chosen) > 1
+            else self.rng.choice(("TRUE", "FALSE"))
+        )
+        return f"{one} {self.rng.choice(('=', '!='))} {two}"
+
+    def times(self) -> str:
+        if len(self.chosen) < 2:
+            return self.numbers()
+        one, two = (self.attribute(variable, "ts") for variable in self.chosen[:2])
+        gap = f"{self.rng.randint(1, 5)} us"
+        forms = (f"{two} - {one}", f"ABS({one} - {two})", f"({one} - {two}) * 2", f"-({one} - {two})")
+        if self.rng.random() < 0.3:
+            return f"{one} {self.rng.choice(COMPARE)} {two} + {gap}"
+        return f"{self.rng.choice(forms)} {self.rng.choice(COMPARE)} {gap}"
+
+    def membership(self) -> str:
+        variable = self.rng.choice(self.chosen)
+        forms = (
+            f"{self.attribute(variable, 's')} IN ('a', 'b', 'zz')",
+            f"{self.attribute(variable, 'k')} NOT IN (1, 2)",
+            f"{self.value(variable)} IN (1, 2, 0.5)",
+        )
+        return self.rng.choice(forms)
+
+    def between(self) -> str:
+        no = self.rng.choice(("", "", "NOT "))
+        return f"{self.value(self.rng.choice(self.chosen))} {no}BETWEEN {self.number(0)} AND {self.number(0)}"
+
+    def is_null(self) -> str:
+        variable = self.rng.choice(self.chosen)
+        one = self.rng.choice((self.attribute(variable, self.rng.choice("xnsf")), f"({self.number()})"))
+        return f"{one} IS {self.rng.choice(('', 'NOT '))}NULL"
+
+    def returned(self) -> list[str]:
+        """One to three named values; the first is no bare aggregate, which would ask for trends."""
+        self.whole = True
+        self.chosen = [variable for variable in self.variables if not variable.negated]
+        some = self.rng.choice(self.chosen)
+        firsts = (self.attribute(some, "s"), self.attribute(some, "ts"), f"({self.number()}) + 1")
+        items = [self.rng.choice(firsts)]
+        for _ in range(self.rng.choice((0, 1, 1, 2))):
+            forms = (self.number(), self.number(), f"({self.condition(0)})", self.attribute(some, "f"))
+            items.append(self.rng.choice(forms))
+        return [f"{item} AS out{i}" for i, item in enumerate(items)]
