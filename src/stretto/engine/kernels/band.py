@@ -39,30 +39,35 @@ def band_pairs(
         j = max(j, lo[i])
         stop = max(hi[i], j)
         cut = min(stop, j + stored.shape[0] - n)
-        start = n
+        # Views from 0 and an unsigned count spare the loops the check for negative indices: half their time.
+        room = stored[n:]
+        found = np.uint64(0)
         if terms == 0:
-            for r in range(j, cut):
-                stored[n + r - j] = r
-            n += cut - j
+            for r in range(cut - j):
+                room[r] = j + r
+            found = np.uint64(cut - j)
         elif terms == 1:
             bound = bounds[0, i]
-            for r in range(j, cut):
-                stored[n] = r
-                n += lanes[1, r] <= bound
+            keys = lanes[1, j:cut]
+            for r in range(keys.shape[0]):
+                room[found] = j + r
+                found += np.uint64(keys[r] <= bound)
         else:
-            bound = bounds[0, i]
-            other = bounds[1, i]
-            for r in range(j, cut):
-                stored[n] = r
-                n += (lanes[1, r] <= bound) & (lanes[2, r] <= other)
+            bound, other_bound = bounds[0, i], bounds[1, i]
+            keys, other_keys = lanes[1, j:cut], lanes[2, j:cut]
+            for r in range(keys.shape[0]):
+                room[found] = j + r
+                found += np.uint64((keys[r] <= bound) & (other_keys[r] <= other_bound))
         for t in range(2, terms):
-            kept = start
-            for k in range(start, n):
-                stored[kept] = stored[k]
-                kept += lanes[1 + t, stored[k]] <= bounds[t, i]
-            n = kept
-        for k in range(start, n):
-            probe[k] = i
+            candidates = found
+            found = np.uint64(0)
+            bound = bounds[t, i]
+            for k in range(candidates):
+                row = room[k]
+                room[found] = row
+                found += np.uint64(lanes[1 + t, row] <= bound)
+        probe[n : n + np.int64(found)] = i
+        n += np.int64(found)
         if cut < stop:
             return n, i, cut
         i += 1
