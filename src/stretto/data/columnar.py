@@ -1,0 +1,147 @@
+"""Parquet and Arrow IPC files: columns come typed, so only times and types are looked at."""
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from stretto.data.casts import SHARE, is_text, is_timelike, to_time, to_types
+from stretto.data.parts import Chunk, Rejected, need_content, need_special, need_time
+from stretto.errors import EventsError
+from stretto.schema import Special
+
+Raw = Callable[[list[str], bool], AbstractContextManager[Iterator[pa.RecordBatch]]]
+STEP = 1 << 16
+
+
+@contextmanager
+def _blamed(name: str, what: str) -> Iterator[None]:
+    """Arrow's own errors as ours, with the file's name."""
+    try:
+        yield
+    except EventsError:
+        raise
+    except (pa.ArrowException, OSError, ValueError) as error:
+        line = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise EventsError(f"{name}: not a readable {what} file, or damaged: {line}") from error
+
+
+@dataclass(slots=True)
+class ColumnarPart:
+    """A file whose columns have types; `raw` opens its record batches of the named columns."""
+
+    name: str
+    what: str
+    schema: pa.Schema
+    special: Special
+    rows: int | None
+    raw: Raw
+
+    def columns(self) -> Mapping[str, pa.DataType]:
+        return {column.name: column.type for column in self.schema}
+
+    def known_rows(self) -> int | None:
+        return self.rows
+
+    def survey(self, special: Special, rejected: Rejected) -> Iterator[Chunk]:
+        yield from self.batches([special.ts, special.type], rejected, threads=False)
+
+    def batches(self, names: Collection[str], rejected: Rejected, *, threads: bool) -> Iterator[Chunk]:
+        wanted = [name for name in self.schema.names if name in names]
+        before = 0
+        with _blamed(self.name, self.what), self.raw(wanted, threads) as batches:
+            for batch in batches:
+                for start in range(0, batch.num_rows, STEP):
+                    piece = batch.slice(start, STEP)
+                    yield self._good(piece, before, rejected)
+                    before += piece.num_rows
+
+    def _good(self, batch: pa.RecordBatch, before: int, rejected: Rejected) -> Chunk:
+        """The batch with plain times and types, without the rows whose time is none."""
+        rows = np.arange(before, before + batch.num_rows, dtype=np.int64)
+        names = batch.schema.names
+        where = names.index(self.special.ts)
+        ts, bad = to_time(batch.column(where))
+        type_column = to_types(batch.column(names.index(self.special.type)))
+        changed = _replaced(batch, {self.special.ts: ts, self.special.type: type_column})
+        if not bad.any():
+            return Chunk(changed, rows)
+        for i in np.flatnonzero(bad).tolist():
+            values = {name: column[i].as_py() for name, column in zip(names, batch.columns, strict=True)}
+            reason = f"row {before + i + 1}: {self.special.ts}: {values[self.special.ts]!r} is not a time"
+            rejected.add(f"{self.name}: {reason}", values)
+        return Chunk(changed.filter(pa.array(~bad)), rows[~bad])
+
+
+def _replaced(batch: pa.RecordBatch, columns: Mapping[str, Any]) -> pa.RecordBatch:
+    arrays = [columns.get(n, c) for n, c in zip(batch.schema.names, batch.columns, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, names=batch.schema.names)
+
+
+def open_parquet(path: Path, special: Special) -> ColumnarPart:
+    need_content(path)
+    with _blamed(str(path), "Parquet"), pq.ParquetFile(path) as file:
+        schema, rows = file.schema_arrow, file.metadata.num_rows
+
+    @contextmanager
+    def raw(names: list[str], threads: bool) -> Iterator[Iterator[pa.RecordBatch]]:
+        with pq.ParquetFile(path, read_dictionary=[special.type]) as opened:
+            yield opened.iter_batches(batch_size=STEP, columns=names, use_threads=threads)
+
+    return _checked(ColumnarPart(str(path), "Parquet", schema, special, rows, raw))
+
+
+def open_arrow(path: Path, special: Special) -> ColumnarPart:
+    """An Arrow IPC file, in the file or in the stream format."""
+    need_content(path)
+    with _blamed(str(path), "Arrow"), pa.memory_map(str(path)) as source:
+        is_file = source.read(6) == b"ARROW1"
+        source.seek(0)
+        schema = (pa.ipc.open_file(source) if is_file else pa.ipc.open_stream(source)).schema
+
+    @contextmanager
+    def raw(names: list[str], threads: bool) -> Iterator[Iterator[pa.RecordBatch]]:
+        fields = [schema.get_field_index(name) for name in names]
+        options = pa.ipc.IpcReadOptions(included_fields=fields, use_threads=threads)
+        with pa.memory_map(str(path)) as opened:
+            if is_file:
+                reader = pa.ipc.open_file(opened, options=options)
+                yield (reader.get_batch(i) for i in range(reader.num_record_batches))
+            else:
+                yield iter(pa.ipc.open_stream(opened, options=options))
+
+    return _checked(ColumnarPart(str(path), "Arrow", schema, special, None, raw))
+
+
+def _checked(part: ColumnarPart) -> ColumnarPart:
+    """The part, if it has times and types and their columns can hold such values."""
+    need_special(part.name, part.schema.names, part.special)
+    ts = part.schema.field(part.special.ts).type
+    if not is_timelike(ts):
+        raise need_time(part.name, part.special, str(ts))
+    if is_text(ts):
+        _check_text_times(part)
+    kind = part.schema.field(part.special.type).type
+    if not (is_text(kind) or pa.types.is_integer(kind)):
+        raise EventsError(
+            f"{part.name}: column `{part.special.type}` holds {kind}, not the names of event types"
+            " (name another column with --type)"
+        )
+    return part
+
+
+def _check_text_times(part: ColumnarPart) -> None:
+    with _blamed(part.name, part.what), part.raw([part.special.ts], False) as batches:
+        first = next((batch for batch in batches if batch.num_rows), None)
+    if first is None:
+        return
+    texts = first.column(0).slice(0, 1000)
+    _, bad = to_time(texts)
+    if bad.mean() > 1 - SHARE:
+        example = texts[int(np.flatnonzero(bad)[0])].as_py()
+        raise need_time(part.name, part.special, "texts", example)

@@ -1,0 +1,265 @@
+"""JSON lines: parsed block by block by Arrow; only lines that Arrow refuses are looked at one by one."""
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.json as pa_json
+
+from stretto.data.casts import TYPES, fit, to_time, to_types
+from stretto.data.json_values import convert, kind_of_values, load, show
+from stretto.data.parts import Chunk, Numbers, Rejected, need_special, need_time
+from stretto.errors import EventsError
+from stretto.schema import Kind, Special, kind_of
+
+SAMPLE_ROWS = 2000
+BLOCK = 1 << 20
+FEW = 32
+
+Open = Callable[[], AbstractContextManager[Any]]
+
+
+@dataclass(slots=True)
+class _Block:
+    """Lines that are not blank, with the 1-based line and the 0-based row of each."""
+
+    texts: list[bytes]
+    lines: Numbers
+    rows: Numbers
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def part(self, start: int, stop: int) -> "_Block":
+        return _Block(self.texts[start:stop], self.lines[start:stop], self.rows[start:stop])
+
+    def take(self, kept: list[int]) -> "_Block":
+        return _Block([self.texts[i] for i in kept], self.lines[kept], self.rows[kept])
+
+    def objects(self) -> list[dict[str, Any]]:
+        return [found for text in self.texts if isinstance(found := load(text), dict)]
+
+
+@dataclass(slots=True)
+class JsonPart:
+    """A file or pipe of JSON lines, one object each; `kinds` is complete after a survey.
+
+    `nested` names the columns that mostly hold lists or objects, `empty` those with nothing but nulls so far.
+    """
+
+    name: str
+    open: Open
+    special: Special
+    kinds: dict[str, Kind] = field(default_factory=dict)
+    nested: set[str] = field(default_factory=set)
+    empty: set[str] = field(default_factory=set)
+    rows: int | None = None
+
+    def columns(self) -> Mapping[str, pa.DataType]:
+        known = {name: kind.arrow for name, kind in self.kinds.items()}
+        return known | {self.special.type: TYPES} | {name: pa.list_(pa.null()) for name in self.nested}
+
+    def known_rows(self) -> int | None:
+        return self.rows
+
+    def survey(self, special: Special, rejected: Rejected) -> Iterator[Chunk]:
+        """Also finds the columns that the sample did not have."""
+        names = [special.ts, special.type]
+        rows = 0
+        for block in self._blocks():
+            table = _parsed(block, self._shape(self.kinds), "infer")
+            self._learn(block, table)
+            whole = [] if table is None else [self._typed(table.select(names), block, rejected)]
+            for chunk in whole or self._chunks(block, names, rejected):
+                rows += chunk.batch.num_rows
+                yield chunk
+        for name in self.empty:
+            self.kinds.setdefault(name, Kind.STRING)
+        self.rows = rows
+
+    def batches(self, names: Collection[str], rejected: Rejected, *, threads: bool) -> Iterator[Chunk]:  # noqa: ARG002 - lines are numbered as they are parsed, in one thread
+        wanted = [name for name in self.kinds if name in names]
+        for block in self._blocks():
+            yield from self._chunks(block, wanted, rejected)
+
+    def sample(self) -> None:
+        """Learn from the first lines, and refuse what has no times and types."""
+        for block in self._blocks():
+            first = block.part(0, SAMPLE_ROWS)
+            objects = first.objects()
+            if not objects:
+                raise self._no_objects(first)
+            self._decide(objects)
+            need_special(self.name, list(dict.fromkeys(key for o in objects for key in o)), self.special)
+            ts = self.kinds.setdefault(self.special.ts, Kind.TIME)
+            if ts not in (Kind.INT, Kind.TIME):
+                example = next(str(o[self.special.ts]) for o in objects if o.get(self.special.ts) is not None)
+                raise need_time(self.name, self.special, f"{ts}s", example)
+            self.kinds.setdefault(self.special.type, Kind.STRING)
+            return
+
+    def _no_objects(self, block: _Block) -> EventsError:
+        if block.texts[0].lstrip().startswith(b"["):
+            return EventsError(
+                f"{self.name}: a JSON array; events are read as JSON lines, one object per line"
+            )
+        found = load(block.texts[0])
+        problem = found if isinstance(found, str) else f"{show(found)} is not an object"
+        return EventsError(f"{self.name}: not JSON lines: line {block.lines[0]}: {problem}")
+
+    def _learn(self, block: _Block, table: pa.Table | None) -> None:
+        """Kinds of the columns that this block is the first to have."""
+        if table is None:  # a line that Arrow refuses: look at the objects
+            self._decide(block.objects())
+            return
+        fresh = [column for column in table.schema if column.name not in self.kinds]
+        open_questions = False
+        for column in fresh:
+            kind = kind_of(column.type)
+            if pa.types.is_null(column.type):
+                self.empty.add(column.name)
+            elif kind in (Kind.INT, Kind.FLOAT, Kind.BOOL):
+                self.kinds[column.name] = kind
+            else:
+                open_questions |= column.name not in self.nested
+        if open_questions:
+            self._decide(block.objects())
+
+    def _decide(self, objects: list[dict[str, Any]]) -> None:
+        for name in dict.fromkeys(key for o in objects for key in o):
+            if name in self.kinds:
+                continue
+            values = [value for o in objects if (value := o.get(name)) is not None]
+            kind = kind_of_values(values)
+            if kind is not None:
+                self.nested.discard(name)
+                self.kinds[name] = kind
+            else:
+                (self.nested if values else self.empty).add(name)
+
+    def _shape(self, names: Collection[str]) -> pa.Schema:
+        """How the columns stand in the text: a time is a text there."""
+        kinds = {name: self.kinds[name] for name in names}
+        return pa.schema([(n, pa.string() if kind is Kind.TIME else kind.arrow) for n, kind in kinds.items()])
+
+    def _chunks(self, block: _Block, names: list[str], rejected: Rejected) -> Iterator[Chunk]:
+        """The good events of a block, in order; halves what Arrow refuses until few lines are left."""
+        shape = self._shape(names)
+        pending = [(0, len(block))]
+        while pending:
+            start, stop = pending.pop()
+            part = block.part(start, stop)
+            table = _parsed(part, shape, "ignore")
+            if table is None and stop - start > FEW:
+                middle = (start + stop) // 2
+                pending += [(middle, stop), (start, middle)]
+                continue
+            if table is None:
+                table, part = self._one_by_one(part, shape, rejected)
+            if len(part):
+                yield self._typed(table, part, rejected)
+
+    def _one_by_one(self, block: _Block, shape: pa.Schema, rejected: Rejected) -> tuple[pa.Table, _Block]:
+        kept: list[int] = []
+        rows: list[dict[str, Any]] = []
+        for i, text in enumerate(block.texts):
+            found = load(text)
+            shown = text.decode(errors="replace").rstrip("\r")
+            if not isinstance(found, dict):
+                problem = found if isinstance(found, str) else f"{show(found)} is not an object"
+                rejected.add(f"{self.name}: line {block.lines[i]}: {problem}", {}, shown)
+                continue
+            row, problem = convert(found, {name: self.kinds[name] for name in shape.names})
+            if problem:
+                values = {name: found.get(name) for name in shape.names}
+                rejected.add(f"{self.name}: line {block.lines[i]}: {problem}", values, shown)
+                continue
+            kept.append(i)
+            rows.append(row)
+        return pa.Table.from_pylist(rows, schema=shape), block.take(kept)
+
+    def _typed(self, table: pa.Table, block: _Block, rejected: Rejected) -> Chunk:
+        """The table with times and types as such, without the rows whose times are none."""
+        arrays: list[Any] = []
+        bad = np.zeros(table.num_rows, np.bool_)
+        for name in table.schema.names:
+            values = _one(table.column(name))
+            if self.kinds[name] is Kind.TIME:
+                texts = values
+                values, misfit = fit(texts, Kind.TIME)
+                for i in np.flatnonzero(misfit & ~bad).tolist():
+                    reason = f"{name}: {texts[i].as_py()!r} is not a time"
+                    rejected.add(
+                        f"{self.name}: line {block.lines[i]}: {reason}", table.slice(i, 1).to_pylist()[0]
+                    )
+                bad |= misfit
+            elif name == self.special.ts:
+                values, _ = to_time(values)
+            arrays.append(to_types(values) if name == self.special.type else values)
+        batch = pa.RecordBatch.from_arrays(arrays, names=table.schema.names)
+        return (
+            Chunk(batch.filter(pa.array(~bad)), block.rows[~bad]) if bad.any() else Chunk(batch, block.rows)
+        )
+
+    def _blocks(self) -> Iterator[_Block]:
+        """The lines, about a megabyte at a time."""
+        line, row = 1, 0
+        rest = b""
+        try:
+            with self.open() as stream:
+                data = stream.read(BLOCK)
+                while data:
+                    following = stream.read(BLOCK)
+                    # The last line may lack its end.
+                    whole, end, rest = (
+                        (rest + data).rpartition(b"\n") if following else (rest + data, b"\n", b"")
+                    )
+                    data = following
+                    if end:
+                        block = _without_blanks(whole.split(b"\n"), line, row)
+                        line += whole.count(b"\n") + 1
+                        row += len(block)
+                        if len(block):
+                            yield block
+        except (pa.ArrowException, OSError) as error:
+            raise EventsError(f"{self.name}: cannot be read: {error}") from error
+
+
+def _without_blanks(texts: list[bytes], line: int, row: int) -> _Block:
+    if line == 1:
+        texts[0] = texts[0].removeprefix(b"\xef\xbb\xbf")
+    lines = np.arange(line, line + len(texts), dtype=np.int64)
+    kept = [i for i, text in enumerate(texts) if text and not text.isspace()]
+    rows = np.arange(row, row + len(kept), dtype=np.int64)
+    if len(kept) == len(texts):
+        return _Block(texts, lines, rows)
+    return _Block([texts[i] for i in kept], lines[kept], rows)
+
+
+def _parsed(block: _Block, shape: pa.Schema, others: str) -> pa.Table | None:
+    """The lines as a table, one row each, or None where Arrow would refuse or misread one."""
+    data = b"\n".join(block.texts) + b"\n"
+    try:
+        data.decode()  # Arrow takes any bytes inside a text
+        table = pa_json.read_json(
+            pa.BufferReader(data),
+            read_options=pa_json.ReadOptions(use_threads=False, block_size=len(data) + 1),
+            parse_options=pa_json.ParseOptions(explicit_schema=shape, unexpected_field_behavior=others),
+        )
+    except (pa.ArrowException, UnicodeDecodeError):
+        return None
+    return table if table.num_rows == len(block) else None
+
+
+def _one(column: Any) -> Any:
+    return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+
+
+def open_json(name: str, opener: Open, special: Special) -> JsonPart:
+    """JSON lines, their kinds inferred from the first ones."""
+    part = JsonPart(name, opener, special)
+    part.sample()
+    return part

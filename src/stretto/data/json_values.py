@@ -1,0 +1,88 @@
+"""Single JSON values: what kind they are, and what is wrong with one."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from stretto.data.casts import SHARE, WORDS, kind_of_texts
+from stretto.schema import Kind
+
+SHOWN = 60
+_INT64 = range(-(1 << 63), 1 << 63)
+
+
+def load(text: bytes) -> Any:
+    """The value of a line, or a text that says why it has none (a mere string has none either)."""
+    try:
+        value = json.loads(text)
+    except UnicodeDecodeError:
+        return "not UTF-8 text"
+    except json.JSONDecodeError as error:
+        return f"not JSON: {error.msg} at column {error.colno}"
+    except RecursionError:
+        return "not JSON: nested too deeply"
+    return f"{show(value)} is not an object" if isinstance(value, str) else value
+
+
+def show(value: Any) -> str:
+    """A value as it would stand in JSON, cut where it is long."""
+    text = repr(value) if isinstance(value, str) else json.dumps(value)
+    return text if len(text) <= SHOWN else text[: SHOWN - 3] + "..."
+
+
+def kind_of_values(values: Sequence[Any]) -> Kind | None:
+    """The strictest kind that nine in ten of these values fit (no nulls); None for lists and objects."""
+    needed = len(values) * SHARE
+    kinds = [_KINDS.get(type(value)) for value in values]
+    integers, doubles = kinds.count(Kind.INT), kinds.count(Kind.FLOAT)
+    texts = [value for value in values if isinstance(value, str)]
+    if not values or len(values) - kinds.count(None) < needed:
+        return None
+    if integers >= needed:
+        return Kind.INT
+    if integers + doubles >= needed:
+        return Kind.FLOAT
+    if kinds.count(Kind.BOOL) >= needed:
+        return Kind.BOOL
+    is_time = len(texts) >= needed and kind_of_texts(pa.array(texts)) is Kind.TIME
+    return Kind.TIME if is_time else Kind.STRING
+
+
+_KINDS: dict[type, Kind] = {bool: Kind.BOOL, int: Kind.INT, float: Kind.FLOAT, str: Kind.STRING}
+
+
+def convert(row: Mapping[str, Any], kinds: Mapping[str, Kind]) -> tuple[dict[str, Any], str]:
+    """The named values as their kinds have them (a time stays a text), and the first problem, if any."""
+    converted: dict[str, Any] = {}
+    for name, kind in kinds.items():
+        value = row.get(name)
+        if value is None:
+            continue
+        found = _as_kind(value, kind)
+        if found is None:
+            return {}, f"{name}: {show(value)} is not {WORDS[kind]}"
+        converted[name] = found
+    return converted, ""
+
+
+def _as_kind(value: Any, kind: Kind) -> Any:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if kind is Kind.INT:
+        whole = int(value) if is_number and (isinstance(value, int) or value.is_integer()) else None
+        return whole if whole is not None and whole in _INT64 else None
+    if kind is Kind.FLOAT:
+        return _double(value) if is_number else None
+    if kind is Kind.BOOL:
+        return value if isinstance(value, bool) else None
+    if kind is Kind.STRING and not isinstance(value, list | dict):
+        return value if isinstance(value, str) else json.dumps(value)
+    return value if isinstance(value, str) else None
+
+
+def _double(value: float) -> float | None:
+    try:
+        return float(value)
+    except OverflowError:
+        return None

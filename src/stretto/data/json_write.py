@@ -1,0 +1,81 @@
+"""Columns as JSON texts, a whole array at a time."""
+
+import json
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+_UNSAFE = r"[\x00-\x1f]"
+
+
+def json_lines(batch: pa.RecordBatch) -> Any:
+    """One JSON object per row, as an array of texts."""
+    if not batch.num_columns:
+        return pa.array(["{}"] * batch.num_rows, pa.string())
+    pieces: list[Any] = []
+    for i, name in enumerate(batch.schema.names):
+        pieces += [("{" if i == 0 else ", ") + json.dumps(name) + ": ", json_texts(batch.column(i))]
+    return pc.binary_join_element_wise(*pieces, "}", "")
+
+
+def json_texts(values: Any) -> Any:
+    """Every value as JSON: times as ISO texts, a map as an object; null where a double is no number."""
+    return pc.fill_null(_texts(values), "null")
+
+
+def _texts(values: Any) -> Any:
+    types, kind = pa.types, values.type
+    if types.is_dictionary(kind):
+        return _texts(values.dictionary).take(values.indices)
+    if types.is_null(kind):
+        return pa.nulls(len(values), pa.string())
+    if types.is_map(kind):
+        return _joined(values, _entries(values.keys, values.items), "{", "}")
+    if types.is_list(kind) or types.is_large_list(kind):
+        return _joined(values, json_texts(values.values), "[", "]")
+    if types.is_boolean(kind) or types.is_integer(kind):
+        return values.cast(pa.string())
+    if types.is_floating(kind):
+        return double_texts(pc.if_else(pc.is_finite(values), values, None))
+    if types.is_timestamp(kind):
+        return _quoted(pc.replace_substring(_plain_text(values), " ", "T"))
+    return _quoted(escaped(_plain_text(values)))
+
+
+def double_texts(values: Any) -> Any:
+    """Doubles as texts that still show that they are doubles: 1.0, not 1."""
+    texts = values.cast(pa.float64()).cast(pa.string())
+    whole = pc.match_substring_regex(texts, r"^-?\d+$")
+    return pc.if_else(whole, pc.binary_join_element_wise(texts, ".0", ""), texts)
+
+
+def escaped(texts: Any) -> Any:
+    """Texts as they stand between the quotes of a JSON string."""
+    safe = pc.replace_substring(pc.replace_substring(texts, "\\", "\\\\"), '"', '\\"')
+    odd = pc.match_substring_regex(texts, _UNSAFE)
+    if not pc.any(odd).as_py():
+        return safe
+    rows = pc.indices_nonzero(pc.fill_null(odd, False))
+    written = [json.dumps(text, ensure_ascii=False)[1:-1] for text in texts.take(rows).to_pylist()]
+    return pc.replace_with_mask(safe, pc.fill_null(odd, False), pa.array(written, pa.string()))
+
+
+def _plain_text(values: Any) -> Any:
+    return values.cast(pa.string())
+
+
+def _quoted(texts: Any) -> Any:
+    return pc.binary_join_element_wise('"', texts, '"', "")
+
+
+def _entries(keys: Any, items: Any) -> Any:
+    return pc.binary_join_element_wise(_quoted(escaped(keys)), ": ", json_texts(items), "")
+
+
+def _joined(values: Any, parts: Any, left: str, right: str) -> Any:
+    """Per list, its parts with commas between; `parts` are the texts of all its child values."""
+    offsets = pa.array(values.offsets.to_numpy(zero_copy_only=False).astype(np.int32))
+    lists = pa.ListArray.from_arrays(offsets, parts, mask=values.is_null() if values.null_count else None)
+    return pc.binary_join_element_wise(left, pc.binary_join(lists, ", "), right, "")

@@ -1,0 +1,109 @@
+"""What every kind of event file offers to the reader, and how rows that cannot be read are set apart."""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from stretto.errors import EventsError, near
+from stretto.schema import Kind, Special
+
+Numbers = npt.NDArray[np.int64]
+
+
+class Chunk(NamedTuple):
+    """Good events, and the 0-based row of each in its file; rejected rows count, blank lines do not."""
+
+    batch: pa.RecordBatch
+    rows: Numbers
+
+
+@dataclass(slots=True)
+class Rejected:
+    """Rows set apart with a reason: their values as texts, or the whole text where it has no columns.
+
+    With `keep` off they are only counted.
+    """
+
+    keep: bool = True
+    rows: list[dict[str, str | None]] = field(default_factory=list)
+    count: int = 0
+
+    def add(self, reason: str, values: Mapping[str, Any], text: str | None = None) -> None:
+        """Set a row apart; every value is kept as a text."""
+        self.count += 1
+        if self.keep:
+            kept = {name: None if value is None else str(value) for name, value in values.items()}
+            self.rows.append({**kept, "text": text, "reason": reason})
+
+    def take(self, columns: Collection[str]) -> pa.Table:
+        """The rows since the last call: the columns as texts, `text` and `reason`."""
+        rows, self.rows = self.rows, []
+        schema = pa.schema([(name, pa.string()) for name in [*columns, "text", "reason"]])
+        return pa.Table.from_pylist(rows, schema=schema)
+
+
+class Part(Protocol):
+    """One file of events."""
+
+    name: str
+
+    def columns(self) -> Mapping[str, pa.DataType]:
+        """All columns with the Arrow types that `batches` gives them; complete after a whole `survey`."""
+
+    def known_rows(self) -> int | None:
+        """The number of rows, where the file says it."""
+
+    def survey(self, special: Special, rejected: Rejected) -> Iterator[Chunk]:
+        """Only the time and the type of every event; finds out on the way what a sample left open."""
+
+    def batches(self, names: Collection[str], rejected: Rejected, *, threads: bool) -> Iterator[Chunk]:
+        """The events, only these columns (those that exist), in the order of the file."""
+
+
+def need_special(file: str, columns: Collection[str], special: Special) -> None:
+    """Refuse a file that has no column of times or types, or a column twice."""
+    seen: set[str] = set()
+    for name in columns:
+        if name in seen:
+            raise EventsError(f"{file}: column `{name}` occurs twice")
+        seen.add(name)
+    for name, meaning, option in ((special.ts, "times", "--ts"), (special.type, "types", "--type")):
+        if name not in seen:
+            hint = near(name, columns)
+            raise EventsError(
+                f"{file}: no column `{name}` for the {meaning} of the events"
+                + (f", {hint}" if hint else "")
+                + f" (columns: {_listed(columns)}; name the right one with {option})"
+            )
+
+
+def _listed(columns: Collection[str], limit: int = 20) -> str:
+    names = list(columns)
+    more = f", and {len(names) - limit} more" if len(names) > limit else ""
+    return (", ".join(names[:limit]) + more) or "none"
+
+
+def need_time(file: str, special: Special, kind: Kind | str, example: str | None = None) -> EventsError:
+    """The error for a column of times that holds something else."""
+    seen = f", such as {example!r}" if example is not None else ""
+    return EventsError(
+        f"{file}: column `{special.ts}` holds no times but {kind}{seen} (expected: timestamps, dates, ISO"
+        " texts, or integers in microseconds since 1970; name another column with --ts)"
+    )
+
+
+def need_content(path: Path) -> None:
+    """Refuse what is no file, cannot be read, or has no bytes."""
+    try:
+        size = path.stat().st_size if path.is_file() else None
+        with path.open("rb"):
+            pass
+    except OSError as error:
+        raise EventsError(f"{path}: cannot be read: {error.strerror}") from error
+    if size == 0:
+        raise EventsError(f"{path}: the file is empty (0 bytes)")

@@ -1,0 +1,206 @@
+"""Rows to files by their ending; a file appears under its name only when it is complete."""
+
+import os
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+
+from stretto.data.json_write import double_texts, json_lines, json_texts
+from stretto.errors import EventsError
+
+STDOUT = "-"
+STEP = 1 << 14
+
+
+class _Writer(Protocol):
+    def write(self, batch: pa.RecordBatch) -> None: ...
+    def close(self) -> None: ...
+
+
+class Sink:
+    """A file of rows with one schema, that of `open_sink` or of the first batch.
+
+    `close` puts it in its place, `abort` leaves nothing behind; as a context it does the one or the other.
+    """
+
+    def __init__(self, path: str, ending: str, schema: pa.Schema | None) -> None:
+        self.path = path
+        self.rows = 0
+        self._ending = ending
+        self._schema = schema
+        self._writer: _Writer | None = None
+        self._place, self._temporary = _places(path)
+        self._stream = _opened(path, self._temporary or self._place)
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Add rows."""
+        writer = self._started(batch.schema)
+        writer.write(batch)
+        self.rows += batch.num_rows
+
+    def close(self) -> None:
+        """Finish the file and give it its name."""
+        self._started(self._schema or pa.schema([])).close()
+        self._stream.close() if self.path != STDOUT else self._stream.flush()
+        if self._temporary is not None:
+            self._temporary.replace(self._place)
+
+    def abort(self) -> None:
+        """Drop what was written; a file that was there before stays as it was."""
+        if self._writer is not None:
+            self._writer.close()
+        if self.path != STDOUT:
+            self._stream.close()
+        if self._temporary is not None:
+            self._temporary.unlink(missing_ok=True)
+
+    def _started(self, schema: pa.Schema) -> _Writer:
+        if self._writer is None:
+            self._writer = _WRITERS[self._ending](self._stream, self._schema or schema)
+        return self._writer
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.abort()
+
+
+def _places(path: str) -> tuple[Path, Path | None]:
+    """Where the file goes, and where it is written until it is complete (pipes and devices: at once)."""
+    place = Path(path)
+    if path == STDOUT or (place.exists() and not place.is_file()):
+        return place, None
+    place = place.resolve()  # through a link, so that the link stays one
+    return place, place.with_name(f".{place.name}.{os.getpid()}.partial")
+
+
+def _opened(path: str, place: Path) -> Any:
+    if path == STDOUT:
+        return sys.stdout.buffer
+    if place.is_dir():
+        raise EventsError(f"{path}: cannot be written: it is a folder")
+    try:
+        return place.open("wb")
+    except OSError as error:
+        missing = "" if place.parent.exists() else f" (there is no folder {place.parent})"
+        raise EventsError(f"{path}: cannot be written: {error.strerror}{missing}") from error
+
+
+class _ParquetWriter:
+    def __init__(self, stream: Any, schema: pa.Schema) -> None:
+        self._schema = schema
+        self._writer = pq.ParquetWriter(stream, schema, compression="zstd")
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        self._writer.write_batch(_cast(batch, self._schema))
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+class _ArrowWriter:
+    def __init__(self, stream: Any, schema: pa.Schema) -> None:
+        # A file holds one dictionary per column, but batches may come with their own: so none are kept.
+        self._schema = pa.schema([pa.field(f.name, _decoded(f.type), f.nullable) for f in schema])
+        self._writer = pa.ipc.new_file(stream, self._schema)
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        self._writer.write_batch(_cast(batch, self._schema))
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+class _CsvWriter:
+    def __init__(self, stream: Any, schema: pa.Schema) -> None:
+        self._schema = pa.schema([(f.name, _csv_type(f.type)) for f in schema])
+        self._writer = pa_csv.CSVWriter(stream, self._schema) if len(schema) else None
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        assert self._writer is not None
+        arrays = [_csv_column(column) for column in batch.columns]
+        self._writer.write_batch(_cast(pa.RecordBatch.from_arrays(arrays, batch.schema.names), self._schema))
+
+    def close(self) -> None:
+        if self._writer is not None:
+            self._writer.close()
+
+
+class _JsonWriter:
+    def __init__(self, stream: Any, schema: pa.Schema) -> None:  # noqa: ARG002 - every line has its own names
+        self._stream = stream
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        for start in range(0, batch.num_rows, STEP):
+            lines = json_lines(batch.slice(start, STEP)).to_pylist()
+            self._stream.write(("\n".join(lines) + "\n").encode())
+
+    def close(self) -> None:
+        """Nothing is held back."""
+
+
+def _cast(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    return batch if batch.schema.equals(schema) else batch.cast(schema)
+
+
+def _decoded(arrow: pa.DataType) -> pa.DataType:
+    return arrow.value_type if pa.types.is_dictionary(arrow) else arrow
+
+
+def _is_nested(arrow: pa.DataType) -> bool:
+    return bool(pa.types.is_nested(arrow))
+
+
+def _csv_type(arrow: pa.DataType) -> pa.DataType:
+    is_written_as_text = _is_nested(arrow) or pa.types.is_floating(arrow)
+    return pa.string() if is_written_as_text else _decoded(arrow)
+
+
+def _csv_column(column: Any) -> Any:
+    if _is_nested(column.type):
+        texts = json_texts(column)
+        return pa.compute.if_else(column.is_null(), None, texts) if column.null_count else texts
+    if pa.types.is_dictionary(column.type):
+        return column.dictionary_decode()
+    return double_texts(column) if pa.types.is_floating(column.type) else column
+
+
+_WRITERS: Mapping[str, Callable[[Any, pa.Schema], _Writer]] = {
+    ".parquet": _ParquetWriter,
+    ".pq": _ParquetWriter,
+    ".csv": _CsvWriter,
+    ".jsonl": _JsonWriter,
+    ".ndjson": _JsonWriter,
+    ".json": _JsonWriter,
+    ".arrow": _ArrowWriter,
+    ".ipc": _ArrowWriter,
+    ".feather": _ArrowWriter,
+}
+
+
+def open_sink(path: str | Path, schema: pa.Schema | None = None) -> Sink:
+    """A file to write rows to: Parquet, CSV, JSON lines or Arrow by its ending.
+
+    `-` is JSON lines on standard output. Without a schema that of the first batch is taken.
+    """
+    name = str(path)
+    ending = ".jsonl" if name == STDOUT else Path(name).suffix.lower()
+    if name in ("/dev/stdout", "/dev/null"):
+        ending = ".jsonl"
+    if ending not in _WRITERS:
+        raise EventsError(
+            f"{name}: unknown ending {ending or 'of the name'!r} (known: {', '.join(_WRITERS)})"
+        )
+    return Sink(name, ending, schema)

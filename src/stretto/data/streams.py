@@ -1,0 +1,193 @@
+"""Generators of the papers' event streams: the same seed gives the same events, however they are cut.
+
+Events are made in blocks of a fixed size, each with its own random numbers, so that memory stays bounded
+and a longer stream starts with the shorter one.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from stretto.data.casts import TIME
+from stretto.data.datacenter import datacenter_blocks
+from stretto.errors import EventsError, near
+
+BLOCK = 1 << 16
+START_US = 1_577_836_800_000_000  # 2020-01-01, UTC
+SYMBOLS = ("AAPL", "MSFT", "INTC", "FB", "IBM", "GOOG", "AMZN", "CSCO", "ORCL", "SAP", "HPQ", "DELL", "QCOM")
+
+F64 = npt.NDArray[np.float64]
+I64 = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class StreamOptions:
+    """What a stream looks like. `rate` is in events per second, over all types.
+
+    `types`: how many event types (uniform, zipf) or symbols (stocks, at most 13); None is 10, or 13 symbols.
+    `keys`: `k` stays below it (uniform, zipf). `exponent`: of Zipf's law. `machines`: in the data centre.
+    """
+
+    seed: int = 0
+    rate: float = 10.0
+    types: int | None = None
+    keys: int = 1000
+    exponent: float = 1.0
+    machines: int = 20
+
+    def __post_init__(self) -> None:
+        for name in ("types", "keys", "machines"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise EventsError(f"{name} must be at least 1, not {value}")
+        if not 0 < self.rate < float("inf"):
+            raise EventsError(f"the rate must be a positive number of events per second, not {self.rate}")
+        if self.seed < 0:
+            raise EventsError(f"the seed must not be negative: {self.seed}")
+        if not 0 <= self.exponent < float("inf"):
+            raise EventsError(f"the exponent must not be negative: {self.exponent}")
+
+
+Blocks = Callable[[StreamOptions], Iterator[pa.RecordBatch]]
+
+
+def generate(
+    kind: str,
+    events: int,
+    seed: int = 0,
+    rate: float = 10.0,
+    *,
+    types: int | None = None,
+    keys: int = 1000,
+    exponent: float = 1.0,
+    machines: int = 20,
+) -> pa.Table:
+    """The first `events` events of a stream, as one table in order of time.
+
+    Kinds: `uniform` and `zipf` (types A, B, ..; attributes x in [0, 1) and k), `stocks`, `datacenter`.
+    """
+    options = StreamOptions(seed, rate, types, keys, exponent, machines)
+    batches = list(generate_batches(kind, events, options))
+    return pa.Table.from_batches(batches, schema_of(kind, options)).combine_chunks()
+
+
+def generate_batches(
+    kind: str, events: int, options: StreamOptions, batch: int = BLOCK
+) -> Iterator[pa.RecordBatch]:
+    """The same in batches of at most `batch` events."""
+    if events < 0:
+        raise EventsError(f"the number of events must not be negative: {events}")
+    if batch < 1:
+        raise EventsError(f"the size of a batch must be at least 1, not {batch}")
+    return _cut(_blocks(kind)(options), events, batch)
+
+
+def schema_of(kind: str, options: StreamOptions) -> pa.Schema:
+    """The columns of a stream."""
+    schema: pa.Schema = next(_blocks(kind)(options)).schema
+    return schema
+
+
+def _blocks(kind: str) -> Blocks:
+    if kind not in STREAMS:
+        hint = near(kind, STREAMS)
+        raise EventsError(
+            f"unknown stream `{kind}`" + (f", {hint}" if hint else f" (known: {', '.join(STREAMS)})")
+        )
+    return STREAMS[kind]
+
+
+def _cut(blocks: Iterator[pa.RecordBatch], events: int, size: int) -> Iterator[pa.RecordBatch]:
+    left = events
+    while left > 0:
+        block = next(blocks)
+        for start in range(0, min(left, block.num_rows), size):
+            yield block.slice(start, min(size, left - start))
+        left -= block.num_rows
+
+
+def type_names(count: int) -> list[str]:
+    """A, B, .. Z, AA, AB, .. as in the columns of a spreadsheet."""
+    names: list[str] = []
+    for number in range(1, count + 1):
+        name, rest = "", number
+        while rest:
+            rest, digit = divmod(rest - 1, 26)
+            name = chr(ord("A") + digit) + name
+        names.append(name)
+    return names
+
+
+def arrivals(random: np.random.Generator, count: int, rate: float, after_us: int) -> I64:
+    """Times of a Poisson process, in microseconds, from a moment on; several may fall on one microsecond."""
+    return after_us + np.cumsum(random.exponential(1e6 / rate, count)).astype(np.int64)
+
+
+def coded(codes: I64, names: list[str]) -> pa.DictionaryArray:
+    """Codes as dictionary<int32, string>."""
+    return pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32)), pa.array(names, pa.string()))
+
+
+def _plain_blocks(options: StreamOptions, exponent: float) -> Iterator[pa.RecordBatch]:
+    """Independent events whose i-th type has a share in proportion to i ** -exponent."""
+    names = type_names(options.types or 10)
+    bounds = _shares(len(names), exponent)
+    clock, block = START_US, 0
+    while True:
+        random = np.random.default_rng([options.seed, block])
+        ts = arrivals(random, BLOCK, options.rate, clock)
+        columns = {
+            "ts": pa.array(ts).cast(TIME),
+            "type": coded(np.searchsorted(bounds, random.random(BLOCK), side="right"), names),
+            "x": pa.array(random.random(BLOCK)),
+            "k": pa.array(random.integers(0, options.keys, BLOCK)),
+        }
+        yield pa.RecordBatch.from_pydict(columns)
+        clock, block = int(ts[-1]), block + 1
+
+
+def _shares(count: int, exponent: float) -> F64:
+    """Upper bounds in [0, 1] that cut a uniform number into codes; the last one is left out."""
+    weights = np.arange(1, count + 1, dtype=np.float64) ** -exponent
+    bounds: F64 = np.cumsum(weights / weights.sum())[:-1]
+    return bounds
+
+
+def _stock_blocks(options: StreamOptions) -> Iterator[pa.RecordBatch]:
+    """Trades: a symbol as type, its price a random walk, a volume, and the side that traded."""
+    count = options.types or len(SYMBOLS)
+    if count > len(SYMBOLS):
+        raise EventsError(f"stocks has at most {len(SYMBOLS)} symbols, not {count}")
+    bounds = _shares(count, 0.5)  # some symbols trade more often than others
+    start = np.random.default_rng([options.seed, 1 << 32])
+    logs = np.log(start.uniform(20.0, 500.0, count))
+    clock, block = START_US, 0
+    while True:
+        random = np.random.default_rng([options.seed, block])
+        ts = arrivals(random, BLOCK, options.rate, clock)
+        symbols = np.searchsorted(bounds, random.random(BLOCK), side="right")
+        walk = random.normal(0.0, 5e-4, BLOCK)
+        for symbol in range(count):
+            mine = np.flatnonzero(symbols == symbol)
+            walk[mine] = logs[symbol] + np.cumsum(walk[mine])
+            logs[symbol] = walk[mine[-1]] if len(mine) else logs[symbol]
+        columns = {
+            "ts": pa.array(ts).cast(TIME),
+            "type": coded(symbols, list(SYMBOLS[:count])),
+            "price": pa.array(np.round(np.exp(walk), 2)),
+            "volume": pa.array(100 * random.geometric(0.2, BLOCK)),
+            "side": coded(random.integers(0, 2, BLOCK), ["buy", "sell"]),
+        }
+        yield pa.RecordBatch.from_pydict(columns)
+        clock, block = int(ts[-1]), block + 1
+
+
+STREAMS: Mapping[str, Blocks] = {
+    "uniform": lambda options: _plain_blocks(options, 0.0),
+    "zipf": lambda options: _plain_blocks(options, options.exponent),
+    "stocks": _stock_blocks,
+    "datacenter": lambda options: datacenter_blocks(options.seed, options.rate, options.machines, START_US),
+}
