@@ -163,7 +163,7 @@ def _emit(plan: Plan, op: Emit) -> Findings:
         yield "two of its variables have one name"
     if len(op.waits) != len(op.parts):
         yield f"{len(op.parts)} parts, but `waits` has {len(op.waits)} entries"
-    yield from _mapped(plan, op.parts, op.columns, op.kleene)
+    yield from _mapped(plan, op.parts, op.columns, op.kleene, allow=_at_most_one)
     for returned in op.returns:
         for node in walk(returned.value):
             if isinstance(node, Ref | Reduce) and not 0 <= node.column < len(op.variables):
@@ -173,9 +173,13 @@ def _emit(plan: Plan, op: Emit) -> Findings:
 
 
 def _mapped(
-    plan: Plan, parts: tuple[int, ...], columns: tuple[tuple[int, ...], ...], sets: tuple[bool, ...]
+    plan: Plan,
+    parts: tuple[int, ...],
+    columns: tuple[tuple[int, ...], ...],
+    sets: tuple[bool, ...],
+    allow: Callable[[Plan, int, int], bool] = lambda _plan, _part, _column: False,
 ) -> Findings:
-    """Every part's columns go to different columns of the result, and sets to sets."""
+    """Every part's columns go to different columns of the result, and sets to sets, unless `allow` says more."""
     if len(columns) != len(parts):
         yield f"{len(parts)} parts, but columns for {len(columns)}"
         return
@@ -187,9 +191,18 @@ def _mapped(
         if len(set(targets)) != len(targets):
             yield f"two columns of operator {part} become one: {targets}"
         yield from _within(targets, len(sets), "columns")
-        for target, is_set in zip(targets, held, strict=True):
-            if is_set and 0 <= target < len(sets) and not sets[target]:
+        for column, target in enumerate(targets):
+            narrowed = held[column] and 0 <= target < len(sets) and not sets[target]
+            if narrowed and not allow(plan, part, column):
                 yield f"a set of operator {part} becomes column {target}, which is single"
+
+
+def _at_most_one(plan: Plan, number: int, column: int) -> bool:
+    """Whether a set column is that of a step of runs which takes one event or none."""
+    op = plan.ops[number]
+    while isinstance(op, Filter | Forbid):
+        op = plan.ops[op.input]
+    return isinstance(op, Next) and op.bounds[column][1] == 1
 
 
 # Any: each check takes the operator type it stands beside.

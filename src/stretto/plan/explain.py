@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from stretto.errors import StrettoError
 from stretto.pattern.describe import stream_text, term_text, window_text
-from stretto.pattern.predicates import Expr
+from stretto.pattern.predicates import Apply, Expr
 from stretto.plan.ops import Emit, Filter, Forbid, Join, Next, Op, Repeat, Scan, Union
 from stretto.plan.pieces import Absence, column_name, repetition
 
@@ -149,7 +149,12 @@ def _parts(op: Union | Emit, names: Sequence[str]) -> Iterator[str]:
 
 def _terms(word: str, terms: Sequence[Expr], names: Sequence[str]) -> Iterator[str]:
     if terms:
-        yield f"{word} {' AND '.join(term_text(term, names) for term in terms)}"
+        yield f"{word} {' AND '.join(_conjunct(term, names) for term in terms)}"
+
+
+def _conjunct(term: Expr, names: Sequence[str]) -> str:
+    text = term_text(term, names)
+    return f"({text})" if isinstance(term, Apply) and term.op == "or" else text
 
 
 def _distinct(pairs: Iterable[tuple[int, str]]) -> Iterator[str]:

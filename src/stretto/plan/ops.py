@@ -159,10 +159,12 @@ class Emit(Op):
     """The matches of one query, from all of its parts: names for the columns, and the values to return.
 
     Column i of part k is variable `columns[k][i]`; variables that a part's columns do not name are unbound in
-    its matches. `kleene`: the variables reported as lists; single columns of a part are widened to sets of
-    one. `waits[k]`: a waiting negation makes the matches of part k certain only at first.ts + `window`; other
-    matches are certain at their last event. `distinct`: equal matches, of one part or of several, come out
-    once, when the first of them is certain. Columns in `returns` are numbers of variables.
+    its matches. `kleene`: the variables reported as lists. Single columns of a part are widened to sets of
+    one; the set column of a variable that is no list (a step of Next that may be left out) holds at most one
+    event and becomes single. `waits[k]`: a waiting negation makes the matches of part k certain only at
+    first.ts + `window`; other matches are certain at their last event. `distinct`: equal matches, of one part
+    or of several, come out once, when the first of them is certain. Columns in `returns` are numbers of
+    variables.
     """
 
     query: str
