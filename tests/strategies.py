@@ -19,8 +19,8 @@ ATTRIBUTES = {"x": Kind.FLOAT, "n": Kind.INT, "k": Kind.INT, "s": Kind.STRING, "
 TYPES = ("A", "B", "C", "D")
 SCHEMA = Schema(ATTRIBUTES, frozenset({*TYPES, "E"}))  # E is in the streams, but in no query
 
-NAMES = ("p", "q", "r", "t", "u", "v", "w", "y", "z")
-COMPARE = ("=", "!=", "<", "<=", ">", ">=")
+NAMES = ("p", "q", "r", "t", "u", "v", "w", "y", "z", "p1", "q1", "r1", "t1", "u1", "v1", "w1", "y1", "z1")
+COMPARE = ("=", "!=", "!=", "<", "<=", "<=", ">", ">=", ">=")  # rather those that let something pass
 REPEATS = ("+", "+", "+", "*", "?", "?", "{1,2}", "{2,3}", "{2}", "{,2}", "{2,}", "{0,2}")
 GROUP_REPEATS = ("+", "+", "*", "?", "{1,2}", "{2}", "{2,3}", "{,2}")
 
@@ -54,24 +54,28 @@ def workloads() -> st.SearchStrategy[Sample]:
 
 
 def random_workload(rng: Random) -> Sample:
-    """One to three queries, sometimes over named selections, and a stream."""
-    selections = {f"Sel{i}": rng.choice(TYPES) for i in range(rng.choice((0, 0, 0, 1, 2)))}
+    """One to three queries over few types, sometimes over named selections, and a stream."""
+    types = rng.sample(TYPES, rng.choice((2, 2, 2, 3, 3, 4)))
+    selections = {f"Sel{i}": rng.choice(types) for i in range(rng.choice((0, 0, 0, 1, 2)))}
     texts = []
     for name, source in selections.items():
-        condition = _Terms(rng, [Variable("")]).condition(simple=True)
+        condition = _Terms(rng, [Variable("")]).condition()
         texts.append(f"CREATE EVENT {name} AS SELECT * FROM {source} WHERE {condition};")
-    streams = (*TYPES, *selections)
-    texts += [_query(rng, f"q{i}", streams) for i in range(rng.choice((1, 1, 1, 2, 3)))]
-    return Sample("\n".join(texts), SCHEMA, random_events(rng))
+    heaviest = 0
+    for i in range(rng.choice((1, 1, 1, 2, 3))):
+        text, weight = _query(rng, f"q{i}", (*types, *types, *selections))
+        texts.append(text)
+        heaviest = max(heaviest, weight)
+    return Sample("\n".join(texts), SCHEMA, random_events(rng, types, most=max(11, 31 - 2 * heaviest)))
 
 
 # ---- events ------------------------------------------------------------------------------------------------
 
 
-def random_events(rng: Random) -> tuple[Event, ...]:
-    """Up to 15 events, ties and nulls among them, mostly but not always in time order."""
-    size = rng.choice((0, 1, 2, *range(4, 15), *range(6, 13)))
-    types = [*TYPES, *TYPES, "E"] if rng.random() < 0.8 else ["A", "B"]
+def random_events(rng: Random, types: Sequence[str] = TYPES, most: int = 14) -> tuple[Event, ...]:
+    """At most so many events, ties and nulls among them, mostly but not always in time order."""
+    size = rng.randint(0, 3) if rng.random() < 0.06 else rng.randint(most * 2 // 3, most)
+    types = [*types, *types, *types, "E"] if rng.random() < 0.5 else types
     wild = rng.choice((0.0, 0.0, 0.1, 0.3))
     ts = rng.choice((0, 0, 0, -7, 10**15))
     rows = []
@@ -154,15 +158,18 @@ class Variable:
     negated: bool = False
 
 
-def _query(rng: Random, name: str, streams: Sequence[str]) -> str:
+def _query(rng: Random, name: str, streams: Sequence[str]) -> tuple[str, int]:
+    """A query, and how heavy brute force will find it."""
     policy = rng.choice(("ANY", "ANY", "ANY", "ANY", "ANY", "NEXT", "NEXT", "STRICT"))
     writer = _Patterns(rng, streams)
     pattern = writer.steps() if policy != "ANY" else writer.root()
     terms = _Terms(rng, writer.variables)
-    where = [terms.term() for _ in range(rng.choice((0, 0, 1, 1, 1, 2, 2, 3)))]
-    if rng.random() < 0.2:
-        where += [f"[{attribute}]" for attribute in rng.sample(("k", "k", "n", "s"), rng.choice((1, 1, 2)))]
-    size = rng.choice((2, 3, 4, 5, 6, 8, 12))
+    where = [terms.term() for _ in range(rng.choice((0, 0, 0, 1, 1, 1, 1, 2, 2, 3)))]
+    if rng.random() < 0.15:
+        where += [
+            f"[{attribute}]" for attribute in rng.sample(("k", "k", "f", "s"), rng.choice((1, 1, 1, 2)))
+        ]
+    size = rng.choice((3, 5, 6, 8, 10, 15))
     clauses = [
         f"WITHIN {size} {'EVENTS' if rng.random() < 0.2 else rng.choice(('us', 'MICROSECONDS'))}",
         f"WHERE {' AND '.join(where)}" if where else "",
@@ -170,7 +177,8 @@ def _query(rng: Random, name: str, streams: Sequence[str]) -> str:
         f"RETURN {', '.join(terms.returned())}" if rng.random() < 0.5 else "",
     ]
     rng.shuffle(clauses)
-    return "\n  ".join([f"QUERY {name} PATTERN {pattern}", *filter(None, clauses)]) + ";"
+    text = "\n  ".join([f"QUERY {name} PATTERN {pattern}", *filter(None, clauses)]) + ";"
+    return text, writer.weight + (size > 8)
 
 
 @dataclass(slots=True)
@@ -183,6 +191,7 @@ class _Patterns:
     slots: int = 0
     groups: int = 0  # how many groups may still be repeated
     sets: int = 2  # how many variables may still be repeated
+    weight: int = 0
 
     def root(self) -> str:
         self.slots = self.rng.choice((1, 2, 2, 3, 3, 3, 4, 4, 5))
@@ -207,6 +216,7 @@ class _Patterns:
             return self.leaf(repeated=repeated)
         grouped = self.groups > 0 and self.rng.random() < 0.6
         self.groups -= grouped
+        self.weight += grouped
         sign = self.rng.choice(GROUP_REPEATS) if grouped else ""
         inside = repeated or grouped
         word = self.rng.choice(("SEQ", "SEQ", "SEQ", "SEQ", "AND", "AND", "OR", "ANY"))
@@ -232,6 +242,7 @@ class _Patterns:
         sign = self.rng.choice(REPEATS) if self.sets > 0 and self.rng.random() < 0.3 else ""
         many = sign not in ("", "?")
         self.sets -= many
+        self.weight += 1 + many
         left_out = self.rng.random() < 0.08 and all(v.name != stream.lower() for v in self.variables)
         name = self.new(many=many or repeated, near=many, name=stream.lower() if left_out else "")
         if left_out:
@@ -243,6 +254,7 @@ class _Patterns:
     def shared(self, *, repeated: bool) -> str:
         """Alternatives that bind one variable."""
         self.slots -= 1
+        self.weight += 1
         name = self.new(many=repeated, near=False)
         return f"OR({', '.join(f'{self.rng.choice(self.streams)} {name}' for _ in range(2))})"
 
@@ -287,14 +299,14 @@ class _Terms:
         if self.rng.random() < 0.3:
             return f"{name}[i].ts - {name}[i-1].ts {op} {self.rng.randint(1, 4)} us"
         if self.rng.random() < 0.3:
-            return f"{name}[i].x - {name}[i-1].x {op} {self.number()}"
+            self.chosen = [other for other in self.chosen if other is not variable]
+            return f"{name}[i].x - {name}[i-1].x {op} {self.number() if self.chosen else 0}"
         attribute = self.rng.choice(("x", "x", "n", "s"))
         return f"{name}[i].{attribute} {op} {name}[i-1].{attribute}"
 
-    def condition(self, depth: int = 1, *, simple: bool = False) -> str:
+    def condition(self, depth: int = 1) -> str:
         roll = self.rng.random()
-        if simple and not self.chosen:
-            self.chosen = list(self.variables)
+        self.chosen = self.chosen or list(self.variables)
         if depth and roll < 0.12:
             return f"({self.condition(0)} OR {self.condition(0)})"
         if depth and roll < 0.17:
@@ -311,14 +323,17 @@ class _Terms:
             one, two, three = (self.value(variable) for variable in self.chosen)
             return f"{one} {self.rng.choice('+-*')} {two} {self.rng.choice(COMPARE)} {three}"
         if len(self.chosen) == 2:
-            one, two = (self.value(variable) for variable in self.chosen)
+            same = self.rng.choice(("x", "n", "k", ""))
+            one, two = (self.value(variable, same) for variable in self.chosen)
             return f"{one} {self.rng.choice(COMPARE)} {two}{self.rng.choice(('', '', ' + 1', ' * 2'))}"
-        return f"{self.number()} {self.rng.choice(COMPARE)} {self.number()}"
+        return f"{self.value(self.chosen[0])} {self.rng.choice(COMPARE)} {self.number()}"
 
     def number(self, depth: int = 1) -> str:
         roll = self.rng.random()
         if roll < 0.25:
-            return self.rng.choice(("0", "1", "2", "1.5", "-1", "3", "0.5", "4611686018427387904", "1e300"))
+            return self.rng.choice(
+                ("0", "1", "2", "1.5", "-1", "0", "1", "2", "4611686018427387904", "1e300")
+            )
         if depth and roll < 0.45:
             one, two = self.number(0), self.number(0)
             return f"({one} {self.rng.choice('+-*/%')} {two})"
@@ -328,9 +343,9 @@ class _Terms:
             return self.rng.choice((*forms, f"LEAST({one}, {two})", f"GREATEST({one}, {two})"))
         return self.value(self.rng.choice(self.chosen))
 
-    def value(self, variable: Variable) -> str:
+    def value(self, variable: Variable, attribute: str = "") -> str:
         """A number that a variable has: of its one event, of each, or of its set."""
-        attribute = self.rng.choice(("x", "x", "n", "n", "k"))
+        attribute = attribute or self.rng.choice(("x", "x", "n", "n", "k"))
         if not variable.name:
             return attribute
         reduced = self.rng.choice(("FIRST", "LAST", "COUNT", "SUM", "AVG", "MIN", "MAX"))
