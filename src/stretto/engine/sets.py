@@ -1,0 +1,53 @@
+"""Columns seen as sets of events, and the times at which some columns of a row begin and end."""
+
+from collections.abc import Sequence
+from typing import Literal as OneOf
+
+import numpy as np
+
+from stretto.engine.band import Band, coordinates
+from stretto.engine.evaluate import Events
+from stretto.engine.keys import LEAST, MOST
+from stretto.engine.rows import I64, UNBOUND, Bool, Column, Rows, Sets
+from stretto.pattern.nodes import Window
+
+_BY_POSITION = Window(1, "events")
+
+
+def as_sets(column: Column) -> Sets:
+    """A single column as sets of one, unbound ones as empty sets."""
+    if isinstance(column, Sets):
+        return column
+    bound = column != UNBOUND
+    offsets = np.zeros(len(column) + 1, np.int64)
+    np.cumsum(bound, out=offsets[1:])
+    return Sets(offsets, column if offsets[-1] == len(column) else column[bound])
+
+
+def times(rows: Rows, columns: Sequence[int], events: Events) -> tuple[I64, I64, Bool]:
+    """Per row: times of the earliest and the latest event of these columns, and whether there is any."""
+    chosen = Rows(rows.first, rows.last, tuple(rows.columns[c] for c in columns))
+    first, last = coordinates(chosen, _BY_POSITION)
+    bound = last != UNBOUND
+    if bound.all():
+        return events.values("ts", first).data, events.values("ts", last).data, bound
+    starts, ends = np.full(len(rows), MOST), np.full(len(rows), LEAST)
+    starts[bound] = events.values("ts", first[bound]).data
+    ends[bound] = events.values("ts", last[bound]).data
+    return starts, ends, bound
+
+
+def rows_ending(band: Band, ts: I64, window: Window, side: OneOf["left", "right"] = "left") -> I64:
+    """Number of the first row of the band whose last time is >= (left) or > (right) each of these."""
+    if window.unit == "us":
+        return band.search(ts, side)
+    end = int(band.search(np.array([MOST]), "right")[0])
+    begin = end - len(band)
+    # The band is sorted by position, and so by time.
+    return np.searchsorted(band.last_ts(np.arange(begin, end)), ts, side=side) + begin
+
+
+def size_of(rows: Rows) -> int:
+    """Bytes of the rows."""
+    columns = [c.offsets.nbytes + c.values.nbytes if isinstance(c, Sets) else c.nbytes for c in rows.columns]
+    return rows.first.nbytes + rows.last.nbytes + sum(columns)

@@ -1,0 +1,101 @@
+"""Running one operator over steps of a small stream, and rows as plain tuples."""
+
+import numpy as np
+from hypothesis import strategies as st
+
+from events import arena_of
+from stretto.engine.limits import Meter
+from stretto.engine.rows import Rows, Sets, empty_rows
+from stretto.engine.shape import Clock, Shape
+from stretto.pattern.nodes import Window
+
+EVENT = Shape((False,), (False,), single=True)
+
+
+@st.composite
+def streams(draw, size=9):
+    """Arenas with ties in time, few values of `k` and `x`, nulls among them."""
+    gaps = draw(st.lists(st.integers(0, 2), min_size=1, max_size=size))
+    n = len(gaps)
+    values = st.one_of(st.none(), st.integers(0, 2))
+    types = draw(st.lists(st.integers(0, 2), min_size=n, max_size=n))
+    xs = draw(st.lists(values.map(lambda v: None if v is None else float(v)), min_size=n, max_size=n))
+    ks = draw(st.lists(values, min_size=n, max_size=n))
+    return arena_of(np.cumsum(gaps), types=types, x=xs, k=ks)
+
+
+windows = st.one_of(
+    st.integers(0, 8).map(Window), st.integers(1, 7).map(lambda n: Window(n, "events")), st.just(Window(100))
+)
+
+
+def of_type(arena, kind):
+    """Rows of one column: the events of a type."""
+    return [(int(p),) for p in np.flatnonzero(arena.types == kind)]
+
+
+def rows_of(tuples, sets, arena):
+    """Rows from tuples of positions: None is unbound, a tuple is a set."""
+    if not tuples:
+        return empty_rows(sets)
+    columns = []
+    for c, is_set in enumerate(sets):
+        if is_set:
+            members = [t[c] or () for t in tuples]
+            offsets = np.concatenate([[0], np.cumsum([len(m) for m in members])])
+            columns.append(Sets(offsets, np.array([p for m in members for p in m], np.int64)))
+        else:
+            columns.append(np.array([-1 if t[c] is None else t[c] for t in tuples], np.int64))
+    bound = [events_of(t) for t in tuples]
+    first = np.array([min(b) for b in bound])
+    last = np.array([max(b) for b in bound])
+    return Rows(arena.ts[first], arena.ts[last], tuple(columns))
+
+
+def events_of(row):
+    """All positions that a tuple binds."""
+    return [
+        p for value in row if value is not None for p in (value if isinstance(value, tuple) else (value,))
+    ]
+
+
+def tuples_of(rows):
+    columns = []
+    for column in rows.columns:
+        if isinstance(column, Sets):
+            bounds = zip(column.offsets[:-1], column.offsets[1:], strict=True)
+            columns.append([tuple(column.values[a:b].tolist()) or None for a, b in bounds])
+        else:
+            columns.append([None if p < 0 else p for p in column.tolist()])
+    return list(zip(*columns, strict=True))
+
+
+def check_times(rows, arena):
+    """Every row's times are those of its events."""
+    for row, first, last in zip(tuples_of(rows), rows.first, rows.last, strict=True):
+        assert first == arena.ts[min(events_of(row))]
+        assert last == arena.ts[max(events_of(row))]
+
+
+def stepped(operator, inputs, shapes, arena, cuts, late=0):
+    """All rows the operator gives, as sorted tuples; each input row comes in the step of its last event.
+
+    `cuts` are positions to cut the stream at, as far as times there differ.
+    """
+    n = len(arena.ts)
+    ends = sorted({c for c in cuts if 0 < c < n and arena.ts[c] != arena.ts[c - 1]} | {n})
+    found, start = [], 0
+    for end in ends:
+        closing = end == n
+        until = 1 << 62 if closing else int(arena.ts[end])
+        clock = Clock(arena, start, end, int(arena.ts[start]), until, closing, Meter(1 << 40))
+        parts = [
+            [rows_of([t for t in tuples if start <= max(events_of(t)) < end], shape.sets, arena)]
+            for tuples, shape in zip(inputs, shapes, strict=True)
+        ]
+        for rows in operator.step(parts, clock):
+            check_times(rows, arena)
+            found += tuples_of(rows)
+        assert operator.held >= 0
+        start = end
+    return sorted(found, key=repr)
