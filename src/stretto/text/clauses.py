@@ -5,9 +5,10 @@ A broken clause then spoils no other, and every clause can report its own mistak
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 from stretto.errors import Mistake
-from stretto.text.tokens import KEYWORDS, QUERY_CLAUSES, STREAM_CLAUSES, Token, Tokens
+from stretto.text.tokens import KEYWORDS, Chunk, Token
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,21 +54,33 @@ class Draft:
         before = tokens[mark - 1].type
         if before in _BEFORE_NAMES or following.type in _AFTER_NAMES:
             return False
-        return not (before in _BETWEEN_PARTS and is_word(following) and tokens[mark + 2].type in _AFTER_VARIABLES)
+        return not (
+            before in _BETWEEN_PARTS and is_word(following) and tokens[mark + 2].type in _AFTER_VARIABLES
+        )
 
 
 # A clause keyword is a name after or before one of these, as in `a.select`, `[where]` and `group = 3` ...
 _BEFORE_NAMES = frozenset({"DOT", "AS", "LPAR", "LSQB"})
 _AFTER_NAMES = frozenset(
-    {"DOT", "COMMA", "RPAR", "RSQB", "AMPERSAND", "VBAR", "PLUS", "QMARK", "LBRACE", "COMPARE", "SLASH", "PERCENT"}
+    {
+        "DOT",
+        "COMMA",
+        "RPAR",
+        "RSQB",
+        "AMPERSAND",
+        "VBAR",
+        "PLUS",
+        "QMARK",
+        "LBRACE",
+        "COMPARE",
+        "SLASH",
+        "PERCENT",
+    }
     | {"IN", "IS", "BETWEEN", "AND", "OR", "AS"}
 )
 # ... and so is one that is a type with its variable, as in `SEQ(A a, Where w)`.
 _BETWEEN_PARTS = frozenset({"COMMA", "AMPERSAND", "VBAR", "BANG"})
 _AFTER_VARIABLES = frozenset({"COMMA", "RPAR", "PLUS", "STAR", "QMARK", "LBRACE", "AMPERSAND", "VBAR"})
-
-QUERY_ORDER = QUERY_CLAUSES[:1]
-STREAM_ORDER = STREAM_CLAUSES[:4]
 
 
 def is_word(token: Token, word: str = "") -> bool:
@@ -77,25 +90,25 @@ def is_word(token: Token, word: str = "") -> bool:
     return not word or (not token.quoted and token.value.upper() == word)
 
 
-def drafts(scanned: Tokens, mistakes: list[Mistake]) -> Iterator[Draft]:
-    """The statements of a text, empty ones left out; a missing `;` between two of them is a mistake."""
-    tokens = scanned.tokens
+def drafts(chunk: Chunk, mistakes: list[Mistake]) -> Iterator[Draft]:
+    """The statements of a chunk: none if it is empty, several if a `;` is missing, which is a mistake."""
+    tokens = chunk.tokens
     start = 0
     marks: list[int] = []
-    for mark in scanned.marks:
-        if tokens[mark].type == "SEMICOLON":
-            if mark > start:
-                yield Draft(tokens[start : mark + 1], marks)
-            start, marks = mark + 1, []
-        elif mark > start + 1 and _begins_statement(tokens, mark):
+    for mark in chunk.marks:
+        if mark > start + 1 and _begins_statement(tokens, mark):
             note = f"write `;` before `{tokens[mark].value}`"
-            mistakes.append(Mistake("a statement begins here, but the one before it is not ended", tokens[mark].span, note))
+            mistakes.append(
+                Mistake(
+                    "a statement begins here, but the one before it is not ended", tokens[mark].span, note
+                )
+            )
             yield Draft(tokens[start : mark + 1], marks)
             start, marks = mark, []
         else:
             marks.append(mark - start)
     if len(tokens) - 1 > start:
-        yield Draft(tokens[start:], marks)
+        yield Draft(tokens[start:] if start else tokens, marks)
 
 
 def _begins_statement(tokens: list[Token], at: int) -> bool:
@@ -126,4 +139,4 @@ def parts_at(tokens: list[Token], sign: str) -> list[list[Token]]:
             else:
                 cuts.append(at)
     edges = [-1, *cuts, len(tokens) - 1]
-    return [tokens[first + 1 : last + 1] for first, last in zip(edges, edges[1:], strict=False)]
+    return [tokens[first + 1 : last + 1] for first, last in pairwise(edges)]

@@ -31,7 +31,11 @@ _READERS: Final[dict[str, Reader]] = {
     "source": as_names,
 }
 # A long clause in which something is wrong is read again part by part, so that each part tells of its own mistake.
-_PARTS: Final = {"condition": ("AND", "expression"), "returned": ("COMMA", "returned"), "items": ("COMMA", "items")}
+_PARTS: Final = {
+    "condition": ("AND", "expression"),
+    "returned": ("COMMA", "returned"),
+    "items": ("COMMA", "items"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +56,8 @@ class _Given(Lexer):
         """Nothing to set up."""
 
     def lex(self, lexer_state: LexerState, parser_state: object) -> Iterator[Any]:  # noqa: ARG002 - lark's interface
-        return iter(lexer_state.text)  # type: ignore[call-overload]  # lark hands on the list that it was given
+        given: Any = lexer_state.text  # the list of terminals, handed on as it is
+        return iter(given)
 
 
 @cache
@@ -73,9 +78,9 @@ def read(rule: str, tokens: list[Token], text: str) -> Outcome:
     """The value that a start rule gives for tokens of which the last one follows the clause."""
     terminals, mistakes = _READERS[rule](tokens)
     try:
-        value = _lark().parse(terminals, start=rule)  # type: ignore[arg-type]  # custom input, read by _Given
+        value = _lark().parse(terminals, start=rule)
     except UnexpectedToken as error:
-        stuck: Token = tokens[-1] if error.token.type == "$END" else error.token  # type: ignore[assignment]  # ours
+        stuck: Token = tokens[-1] if error.token.type == "$END" else error.token
         shown = text[stuck.start_pos : stuck.end_pos]
         wrong = unexpected(stuck, shown, error.accepts or error.expected, rule)
         return Outcome(None, mistakes + (_of_parts(rule, tokens, text) or [wrong]), stuck)

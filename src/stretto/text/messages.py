@@ -7,10 +7,16 @@ from stretto.text.tokens import KEYWORDS, RESERVED, Token
 
 # A whole group of terminals goes by one phrase; the larger groups come first.
 _GROUPS: tuple[tuple[AbstractSet[str], str], ...] = (
-    (frozenset({"NAME", "LITERAL", "NULL", "DURATION", "TIMESTAMP", "LPAR", "LSQB", "MINUS", "NOT"}), "an expression"),
+    (
+        frozenset({"NAME", "LITERAL", "NULL", "DURATION", "TIMESTAMP", "LPAR", "LSQB", "MINUS", "NOT"}),
+        "an expression",
+    ),
     (frozenset({"NAME", "LITERAL", "NULL", "DURATION", "TIMESTAMP", "LPAR", "LSQB", "MINUS"}), "a value"),
     (frozenset({"NAME", "COMBINE", "NEGATE", "KLEENE", "LPAR", "BANG"}), "a pattern"),
-    (frozenset({"PLUS", "MINUS", "STAR", "SLASH", "PERCENT", "COMPARE", "IN", "BETWEEN", "IS", "NOT"}), "an operator"),
+    (
+        frozenset({"PLUS", "MINUS", "STAR", "SLASH", "PERCENT", "COMPARE", "IN", "BETWEEN", "IS", "NOT"}),
+        "an operator",
+    ),
     (frozenset({"PLUS", "MINUS", "STAR", "SLASH", "PERCENT"}), "an arithmetic operator"),
     (frozenset({"PLUS", "STAR", "QMARK", "REPEAT"}), "a repetition sign"),
     (frozenset({"DURATION", "COUNT"}), "a duration such as `10 SECONDS` or a count such as `100 EVENTS`"),
@@ -32,7 +38,9 @@ _PHRASES = {
     "$END": "",
 }
 # After a complete part almost anything may follow; the signs that only continue it would drown the rest.
-_MINOR = frozenset({"INDEX", "LPAR", "DOT", "VBAR", "AMPERSAND", "a repetition sign", "an arithmetic operator"})
+_MINOR = frozenset(
+    {"INDEX", "LPAR", "DOT", "VBAR", "AMPERSAND", "a repetition sign", "an arithmetic operator"}
+)
 _FOREIGN = {
     "AMPERSAND": "write `AND` between conditions",
     "VBAR": "write `OR` between conditions",
@@ -53,7 +61,9 @@ def expectation(accepted: AbstractSet[str]) -> str:
     phrases = [_PHRASES.get(part, f"`{part}`" if part.isupper() else part) for part in telling]
     if not phrases:
         return "expected nothing more here"
-    return "expected " + (" or ".join(phrases) if len(phrases) < 3 else ", ".join(phrases[:-1]) + f" or {phrases[-1]}")
+    return "expected " + (
+        " or ".join(phrases) if len(phrases) < 3 else ", ".join(phrases[:-1]) + f" or {phrases[-1]}"
+    )
 
 
 def unexpected(token: Token, shown: str, accepted: AbstractSet[str], rule: str) -> Mistake:

@@ -8,8 +8,8 @@ from stretto.text import syntax
 from stretto.text.clauses import drafts
 from stretto.text.grammar import read
 from stretto.text.statements import Parsed, parse_statement
-from stretto.text.tokens import tokenize
-from stretto.text.walk import children_of, fold
+from stretto.text.tokens import Chunk, OpenStringError, tokenize
+from stretto.text.walk import fold_syntax
 
 
 def parse(text: str, file: str = "") -> tuple[syntax.Statement, ...]:
@@ -26,10 +26,10 @@ def parse_partial(text: str) -> tuple[tuple[syntax.Statement, ...], tuple[Mistak
     A statement with mistakes in WHERE alone comes without its terms. One with other mistakes is left out, and so is
     every statement that reads from it, so that nothing false is said about names that were meant to exist.
     """
-    scanned = tokenize(text)
-    mistakes = list(scanned.mistakes)
-    parsed = [parse_statement(draft, text) for draft in drafts(scanned, mistakes)]
-    mistakes += [mistake for one in parsed for mistake in one.mistakes]
+    try:
+        parsed, mistakes = _parse_chunks(tokenize(text), text)
+    except OpenStringError:
+        parsed, mistakes = _parse_chunks(tokenize(text, across_lines=False), text)
     found = [one for one in parsed if one.statement is not None]
     if len(found) < len(parsed):
         found = _without_readers(found, {one.name for one in parsed if one.statement is None})
@@ -56,13 +56,28 @@ def parse_duration(text: str) -> int:
     return value.us
 
 
+def _parse_chunks(chunks: Iterable[Chunk], text: str) -> tuple[list[Parsed], list[Mistake]]:
+    mistakes: list[Mistake] = []
+    parsed: list[Parsed] = []
+    for chunk in chunks:
+        mistakes += chunk.mistakes
+        parsed += [parse_statement(draft, text) for draft in drafts(chunk, mistakes)]
+    mistakes += [mistake for one in parsed for mistake in one.mistakes]
+    return parsed, mistakes
+
+
 def _parse_alone(rule: str, text: str, what: str) -> Any:
-    scanned = tokenize(text)
-    if len(scanned.tokens) == 1:
-        raise QueryError([*scanned.mistakes, Mistake(f"expected {what}", scanned.tokens[0].span)], text)
-    outcome = read(rule, scanned.tokens, text)
-    if scanned.mistakes or outcome.mistakes:
-        raise QueryError([*scanned.mistakes, *outcome.mistakes], text)
+    try:
+        chunks = list(tokenize(text))
+    except OpenStringError:
+        chunks = list(tokenize(text, across_lines=False))
+    tokens = [token for chunk in chunks for token in chunk.tokens]
+    mistakes = [mistake for chunk in chunks for mistake in chunk.mistakes]
+    if len(tokens) == 1:
+        raise QueryError([*mistakes, Mistake(f"expected {what}", tokens[0].span)], text)
+    outcome = read(rule, tokens, text)
+    if mistakes or outcome.mistakes:
+        raise QueryError([*mistakes, *outcome.mistakes], text)
     return outcome.value
 
 
@@ -94,4 +109,4 @@ def _types(pattern: syntax.Pattern) -> set[str]:
         own = {node.type} if isinstance(node, syntax.Atom) else set()
         return own.union(*below)
 
-    return fold(pattern, children_of, union)
+    return fold_syntax(pattern, union)

@@ -74,7 +74,8 @@ _STREAM = _Shape("stream", STREAM_CLAUSES, ("SELECT", "FROM", "JOIN", "ON"), _SE
 @dataclass(slots=True)
 class Parsed:
     """What came of one statement. Without mistakes `statement` is whole; with mistakes in WHERE alone it comes
-    without its terms; else it is None. `name` is empty where even that is missing."""
+    without its terms; else it is None. `name` is empty where even that is missing.
+    """
 
     name: str = ""
     statement: syntax.Statement | None = None
@@ -117,7 +118,9 @@ def _query(draft: Draft, text: str, parsed: Parsed) -> None:
     tokens = draft.tokens
     named = _has_name(tokens, 1, "PATTERN")
     if not named:
-        parsed.mistakes.append(Mistake("a query needs a name", tokens[1].span, "expected a name after `QUERY`"))
+        parsed.mistakes.append(
+            Mistake("a query needs a name", tokens[1].span, "expected a name after `QUERY`")
+        )
     parsed.name = tokens[1].value if named else ""
     found, broken = _read_clauses(_QUERY, draft.clauses(1 + named, _QUERY.clauses), draft, text, parsed)
     select = _policy(found.get("SELECT"), parsed.mistakes, broken)
@@ -146,19 +149,21 @@ def _create(shape: _Shape, draft: Draft, text: str, parsed: Parsed) -> None:
         parsed.mistakes.append(Mistake(f"the {shape.title} needs a name", tokens[2].span, note))
     parsed.name = tokens[2].value if named else ""
     start = 2 + named
-    if tokens[start].type == "AS":
-        start += 1
-    else:
-        wrong = _unexpected(tokens[start], text, "expected `AS SELECT`")
-        parsed.mistakes.append(wrong)
-    found, broken = _read_clauses(shape, draft.clauses(start, STREAM_CLAUSES), draft, text, parsed)
-    if not named or broken - {"WHERE"} or parsed.mistakes and not broken:
+    introduced = tokens[start].type == "AS"
+    if not introduced:
+        parsed.mistakes.append(_unexpected(tokens[start], text, "expected `AS SELECT`"))
+    found, broken = _read_clauses(
+        shape, draft.clauses(start + introduced, STREAM_CLAUSES), draft, text, parsed
+    )
+    if not (named and introduced) or broken - {"WHERE"}:
         return
     where = () if "WHERE" in broken else found.get("WHERE", ())
     places = {"span": _whole(tokens), "name_span": tokens[2].span}
     source: syntax.Source = found["FROM"]
     if shape is _EVENT:
-        parsed.statement = syntax.CreateEvent(parsed.name, source.stream, where, source_span=source.span, **places)
+        parsed.statement = syntax.CreateEvent(
+            parsed.name, source.stream, where, source_span=source.span, **places
+        )
         return
     sources = (source, found["JOIN"]) if "JOIN" in found else (source,)
     parsed.statement = syntax.CreateStream(
@@ -216,7 +221,9 @@ def _read_clause(
         mistakes.append(_unexpected(clause.head, text, expected))
         return clause.head
     if word not in shape.clauses:
-        mistakes.append(Mistake(f"CREATE {shape.title.upper()} has no {shown}", clause.head.span, shape.foreign))
+        mistakes.append(
+            Mistake(f"CREATE {shape.title.upper()} has no {shown}", clause.head.span, shape.foreign)
+        )
     elif word in heads:
         note = f"the first stands in line {heads[word].line}"
         mistakes.append(Mistake(f"{shown} is given twice", clause.head.span, note))
@@ -238,7 +245,9 @@ def _read_clause(
     return outcome.stuck
 
 
-def _check_order(shape: _Shape, word: str, head: Token, heads: dict[str, Token], mistakes: list[Mistake]) -> None:
+def _check_order(
+    shape: _Shape, word: str, head: Token, heads: dict[str, Token], mistakes: list[Mistake]
+) -> None:
     """The clauses of `order` open the statement, one after the other; the others follow in any order."""
     rank = {other: at for at, other in enumerate(shape.order)}
     after = [other for other in heads if rank.get(other, len(rank)) > rank.get(word, len(rank))]
@@ -246,7 +255,9 @@ def _check_order(shape: _Shape, word: str, head: Token, heads: dict[str, Token],
         later = _SHOWN.get(after[0], after[0])
         mistakes.append(Mistake(f"{word} comes before {later}", head.span, f"move it before `{later}`"))
     if word == "ON" and "JOIN" not in heads:
-        mistakes.append(Mistake("ON without JOIN", head.span, "expected `JOIN` and the name of a stream before it"))
+        mistakes.append(
+            Mistake("ON without JOIN", head.span, "expected `JOIN` and the name of a stream before it")
+        )
 
 
 def _split_at(clause: Clause, meant: Token, word: str, mistakes: list[Mistake]) -> list[Clause]:
@@ -267,11 +278,10 @@ def _check_present(
     shape: _Shape, heads: dict[str, Token], draft: Draft, parsed: Parsed, broken: set[str]
 ) -> None:
     """Required clauses must be there, unless a string that was never closed may have swallowed them."""
-    lost = any(token.type == "OPEN" for token in draft.tokens)
     for word, note in shape.required:
         if word not in heads:
             broken.add(word)
-            if not lost:
+            if not any(token.type == "OPEN" for token in draft.tokens):
                 what = f"{shape.title} `{parsed.name}`" if parsed.name else f"this {shape.title}"
                 at = draft.tokens[-1] if word != "WITHIN" else draft.tokens[0]
                 parsed.mistakes.append(Mistake(f"{what} has no {word}", _place(draft.tokens, at), note))
@@ -287,10 +297,18 @@ def _wrong_values(shape: _Shape, word: str, value: Any) -> Iterable[Mistake]:
     """Values that the grammar allows and the language does not."""
     if word == "WITHIN":
         yield from _wrong_window(shape, *value)
-    elif shape is _EVENT and word == "SELECT" and not (len(value) == 1 and isinstance(value[0].value, syntax.Star)):
-        yield Mistake("an event keeps all attributes", value[0].span, "expected `*`; CREATE STREAM has projections")
+    elif (
+        shape is _EVENT
+        and word == "SELECT"
+        and not (len(value) == 1 and isinstance(value[0].value, syntax.Star))
+    ):
+        yield Mistake(
+            "an event keeps all attributes", value[0].span, "expected `*`; CREATE STREAM has projections"
+        )
     elif shape is _EVENT and word == "FROM" and value.alias is not None:
-        yield Mistake("the source of an event takes no variable", value.span, "expected the name of a stream alone")
+        yield Mistake(
+            "the source of an event takes no variable", value.span, "expected the name of a stream alone"
+        )
 
 
 def _wrong_window(shape: _Shape, within: syntax.Within, slide: syntax.Duration | None) -> Iterable[Mistake]:

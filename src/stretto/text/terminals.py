@@ -44,7 +44,9 @@ def as_window(tokens: list[Token]) -> Terminals:
 def as_names(tokens: list[Token]) -> Terminals:
     """The same where no expression can stand, so that every word is a name."""
     plain = islice(tokens, len(tokens) - 1)
-    return [_as_name(token) if token.type in KEYWORDS or token.type == "OPEN" else token for token in plain], []
+    return [
+        _as_name(token) if token.type in KEYWORDS or token.type == "OPEN" else token for token in plain
+    ], []
 
 
 def as_pattern(tokens: list[Token]) -> Terminals:
@@ -81,7 +83,11 @@ def _read_expression(tokens: list[Token], *, counts: bool) -> Terminals:
         elif kind == "NUMBER":
             at, token = _quantity(tokens, at, end, "", mistakes, counts=counts)
         elif kind == "MINUS":
-            if at + 1 < end and tokens[at + 1].type == "NUMBER" and not (out and out[-1].type in _OPERAND_ENDS):
+            if (
+                at + 1 < end
+                and tokens[at + 1].type == "NUMBER"
+                and not (out and out[-1].type in _OPERAND_ENDS)
+            ):
                 first = token
                 at, token = _quantity(tokens, at + 1, end, "-", mistakes, counts=counts)
                 token = _joined(token.type, token.value, first, token)
@@ -131,7 +137,9 @@ def _quantity(
     if word not in UNITS:
         hint = near(word, (*UNITS, "EVENTS") if counts else UNITS)
         if not hint:  # not meant as a unit: the grammar says what it expected instead
-            return at, token._replace(type="LITERAL", value=_checked(mistakes, token, number, sign + token.value))
+            return at, token._replace(
+                type="LITERAL", value=_checked(mistakes, token, number, sign + token.value)
+            )
         mistakes.append(Mistake(f"unknown unit of time `{unit.value}`", unit.span, hint))
         return at + 1, _joined("DURATION", 1, token, unit)
     us = _checked(mistakes, _joined("DURATION", 1, token, unit), duration_us, sign + token.value, word)
@@ -152,7 +160,14 @@ def _names_index(tokens: list[Token], at: int, end: int) -> bool:
     if tokens[at + 1].type != "LSQB":
         return False
     kinds = [token.type for token in tokens[at + 1 : min(at + 7, end)]]
-    return kinds[:4] == ["LSQB", "NAME", "RSQB", "DOT"] or kinds == ["LSQB", "NAME", "MINUS", "NUMBER", "RSQB", "DOT"]
+    return kinds[:4] == ["LSQB", "NAME", "RSQB", "DOT"] or kinds == [
+        "LSQB",
+        "NAME",
+        "MINUS",
+        "NUMBER",
+        "RSQB",
+        "DOT",
+    ]
 
 
 def _index(tokens: list[Token], at: int, end: int, mistakes: list[Mistake]) -> tuple[int, Token]:

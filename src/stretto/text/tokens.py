@@ -2,6 +2,8 @@
 
 import re
 from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from stretto.errors import Mistake, Span
@@ -32,12 +34,20 @@ class Token(NamedTuple):
         return len(self.value) != self.end_pos - self.start_pos
 
 
-class Tokens(NamedTuple):
-    """All tokens of a text, a last one of type END, and the numbers of those where a clause or statement may begin."""
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """The tokens up to a `;` or, in the last chunk, up to one of type END; that one is the last token.
 
-    tokens: list[Token]
-    marks: list[int]
-    mistakes: list[Mistake]
+    `marks` are the places where a clause or statement may begin; `mistakes` are characters that are no tokens.
+    """
+
+    tokens: list[Token] = field(default_factory=list)
+    marks: list[int] = field(default_factory=list)
+    mistakes: list[Mistake] = field(default_factory=list)
+
+
+class OpenStringError(Exception):
+    """A string is never closed, if strings may hold line ends."""
 
 
 # Words that are never bare names in an expression, and those that begin a clause. All others (units, EVENTS, BY,
@@ -45,8 +55,8 @@ class Tokens(NamedTuple):
 RESERVED = frozenset({"AND", "OR", "NOT", "IN", "BETWEEN", "IS", "NULL", "TRUE", "FALSE", "AS"})
 QUERY_CLAUSES = ("PATTERN", "WHERE", "WITHIN", "SELECT", "RETURN", "GROUP")
 STREAM_CLAUSES = ("SELECT", "FROM", "JOIN", "ON", "WHERE", "GROUP", "WITHIN")
-_MARKS = frozenset({"QUERY", "CREATE", "SEMICOLON", *QUERY_CLAUSES, *STREAM_CLAUSES})
-KEYWORDS = frozenset({"TIMESTAMP", "SLIDE"}) | RESERVED | (_MARKS - {"SEMICOLON"})
+_MARKS = frozenset({"QUERY", "CREATE", *QUERY_CLAUSES, *STREAM_CLAUSES})
+KEYWORDS = frozenset({"TIMESTAMP", "SLIDE"}) | RESERVED | _MARKS
 _KEYWORD = {word: word for word in KEYWORDS}
 
 _SIGNS = {
@@ -71,28 +81,24 @@ _LEXEME = r"""(?>[\s\ufeff]+|--[^\n]*)*+(?:
   | \Z
 )"""
 _WORD, _NUMBER, _SIGN, _STRING, _QUOTED, _OPEN, _OTHER = range(1, 8)
-# A string may hold line ends. Only when that leaves one open are strings read line by line, so that the one which
-# was never closed is named, and not the last one of the text.
 _ACROSS_LINES = re.compile(_LEXEME % (IDENTIFIER, "[^']", "[^']", '[^"]', '[^"]'), re.VERBOSE | re.DOTALL)
 _WITHIN_LINES = re.compile(
     _LEXEME % (IDENTIFIER, r"[^'\n]", r"[^'\n]", r'[^"\n]', r'[^"\n]'), re.VERBOSE | re.DOTALL
 )
 
 
-def tokenize(text: str) -> Tokens:
-    """The tokens of a text. What cannot be one is a mistake and left out."""
-    found = _scan(text, _ACROSS_LINES)
-    return found if found is not None else _scan(text, _WITHIN_LINES) or Tokens([], [], [])
+def tokenize(text: str, *, across_lines: bool = True) -> Iterator[Chunk]:
+    """The tokens of a text, chunk by chunk, so that those of a long text need not live all at once.
 
-
-def _scan(text: str, lexemes: re.Pattern[str]) -> Tokens | None:
-    """The tokens of a text, or None if a string is left open while strings may hold line ends."""
-    tokens: list[Token] = []
-    marks: list[int] = []
-    mistakes: list[Mistake] = []
+    A string may hold line ends if `across_lines`; then one that is never closed raises OpenStringError, and the text
+    is to be read again without: so the string that was left open is named, and not the last one of the text.
+    """
     starts = [0, *(found.end() for found in re.finditer("\n", text)), len(text) + 1]
     line, line_start, next_start = 1, 0, starts[1]
-    for found in lexemes.finditer(text):
+    last = Token("END", "", 0, 1, 1, 1, 1, 0)
+    chunk = Chunk()
+    tokens, marks = chunk.tokens, chunk.marks
+    for found in (_ACROSS_LINES if across_lines else _WITHIN_LINES).finditer(text):
         group = found.lastindex
         if group is None:
             continue
@@ -109,27 +115,35 @@ def _scan(text: str, lexemes: re.Pattern[str]) -> Tokens | None:
         elif group == _NUMBER:
             kind = "NUMBER"
         elif group in (_STRING, _QUOTED):
-            tokens.append(_quoted(group, value, start, end, starts))
+            last = _quoted(group, value, start - 1, end + 1, starts)
+            tokens.append(last)
             if group == _QUOTED and not value:
-                mistakes.append(Mistake("a name cannot be empty", tokens[-1].span))
+                chunk.mistakes.append(Mistake("a name cannot be empty", last.span))
             continue
-        elif group == _OPEN and lexemes is _ACROSS_LINES:
-            return None
+        elif group == _OPEN and across_lines:
+            raise OpenStringError
         else:
-            mistakes.append(_unreadable(group, value, Span(line, column, line, column + end - start)))
+            last = Token("OPEN", value, start, line, column, line, column + end - start, end)
+            chunk.mistakes.append(_unreadable(group, value, last.span))
             if group == _OPEN:
-                tokens.append(Token("OPEN", value, start, line, column, line, column + end - start, end))
+                tokens.append(last)
             continue
+        last = Token(kind, value, start, line, column, line, column + end - start, end)
         if kind in _MARKS:
             marks.append(len(tokens))
-        tokens.append(Token(kind, value, start, line, column, line, column + end - start, end))
-    tokens.append(_end(tokens))
-    return Tokens(tokens, marks, mistakes)
+        tokens.append(last)
+        if kind == "SEMICOLON":
+            yield chunk
+            chunk = Chunk()
+            tokens, marks = chunk.tokens, chunk.marks
+    # What is missing at the end of the text is shown behind its last token.
+    end, line, column = last.end_pos, last.end_line, last.end_column
+    tokens.append(Token("END", "", end, line, column, line, column + 1, end))
+    yield chunk
 
 
 def _quoted(group: int, value: str, start: int, end: int, starts: list[int]) -> Token:
-    """The token of a string or a quoted name, whose quotes stand just outside `start` and `end`."""
-    start, end = start - 1, end + 1
+    """The token of a string or a quoted name, quotes included."""
     line = bisect_right(starts, start)
     end_line = bisect_right(starts, end - 1)
     place = (start, line, start - starts[line - 1] + 1, end_line, end - starts[end_line - 1] + 1, end)
@@ -145,11 +159,3 @@ def _unreadable(group: int, value: str, span: Span) -> Mistake:
     note = "strings take straight single quotes, names straight double quotes" if value in "‘’“”`´" else ""
     shown = value if value.isprintable() else f"U+{ord(value):04X}"
     return Mistake(f"unexpected character `{shown}`", span, note)
-
-
-def _end(tokens: list[Token]) -> Token:
-    """What stands after the last token, as the place of mistakes about something missing."""
-    if not tokens:
-        return Token("END", "", 0, 1, 1, 1, 2, 0)
-    last = tokens[-1]
-    return Token("END", "", last.end_pos, last.end_line, last.end_column, last.end_line, last.end_column + 1, last.end_pos)

@@ -1,4 +1,4 @@
-"""The values that words and digits stand for: numbers, durations, times. A text that stands for none raises ValueError."""
+"""The values that digits and words stand for: numbers, durations, times. ValueError where they stand for none."""
 
 import re
 from datetime import UTC, datetime, timedelta

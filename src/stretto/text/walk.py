@@ -30,6 +30,11 @@ def fold(root: T, children: Callable[[T], Sequence[T]], build: Callable[[T, list
     return results[0]
 
 
+def fold_syntax(root: syntax.Node, build: Callable[[syntax.Node, list[R]], R]) -> R:
+    """The same over the patterns or expressions inside one."""
+    return fold(root, children_of, build)
+
+
 def children_of(node: syntax.Node) -> Sequence[syntax.Node]:
     """The patterns or expressions directly inside one, in the order written."""
     match node:
@@ -57,4 +62,4 @@ def depth_of(node: syntax.Node) -> int:
     def deeper(_: syntax.Node, below: list[int]) -> int:
         return 1 + max(below, default=0)
 
-    return fold(node, children_of, deeper)
+    return fold_syntax(node, deeper)

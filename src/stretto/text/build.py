@@ -1,0 +1,268 @@
+"""Python words that build the same syntax as text: `SEQ(a, b, d.plus())`, `a.price < b.price`, `query(...)`.
+
+Everything here is immutable. What a word gives wraps a syntax node; `.build()` of a query hands out the syntax.
+"""
+
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any, Literal, Self
+
+from stretto.errors import Mistake, QueryError
+from stretto.text import syntax
+from stretto.text.actions import conjuncts
+from stretto.text.parser import parse_duration, parse_expression
+from stretto.text.terms import Constant, Term, as_expression, call
+from stretto.text.values import MAX_WINDOW, microseconds
+
+__all__ = [
+    "AND",
+    "ANY",
+    "EVERYTHING",
+    "NOT",
+    "OR",
+    "SEQ",
+    "E",
+    "Event",
+    "Group",
+    "QueryBuilder",
+    "call",
+    "query",
+]
+
+EVERYTHING = Term(syntax.Star())
+"""The `*` of `COUNT(*)`: `call("COUNT", EVERYTHING)`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A pattern that can be repeated and combined further."""
+
+    pattern: syntax.Pattern
+
+    def plus(self) -> Self:
+        """One repetition or more."""
+        return self.times(1, None)
+
+    def star(self) -> Self:
+        """Any number of repetitions, none included."""
+        return self.times(0, None)
+
+    def optional(self) -> Self:
+        """One repetition or none."""
+        return self.times(0, 1)
+
+    def times(self, low: int, high: int | None = -1) -> Self:
+        """`low` to `high` repetitions; None for no upper bound, exactly `low` if `high` is left out."""
+        most = low if high == -1 else high
+        if low < 0 or (most is not None and (most < 1 or low > most)):
+            bounds = f"{low} to {most}" if high != -1 else str(low)
+            raise QueryError(
+                [Mistake(f"there cannot be {bounds} repetitions", note="at least one must be allowed")]
+            )
+        return replace(self, pattern=syntax.Repeat(self.pattern, low, most))
+
+
+@dataclass(frozen=True, slots=True)
+class Attributes:
+    """The attributes of what a variable is bound to: `d.i.price` is `d[i].price`, `d.last["odd name"]` is LAST."""
+
+    variable: str
+    index: Literal["", "i", "i-1"] = ""
+    function: str = ""
+
+    def __getitem__(self, attribute: str) -> Term:
+        if self.function:
+            return Term(syntax.Call(self.function, (syntax.Name(self.variable),), attribute))
+        return Term(syntax.Name(attribute, self.variable, self.index))
+
+    def __getattr__(self, attribute: str) -> Term:
+        if attribute.startswith("__"):
+            raise AttributeError(attribute)
+        return self[attribute]
+
+
+@dataclass(frozen=True, slots=True)
+class Event(Group):
+    """One event type with its variable, or its repetition. `a.price` is the attribute; `a["plus"]` where the name
+    is also a word of this class.
+    """
+
+    variable: str
+
+    def __getitem__(self, attribute: str) -> Term:
+        return Attributes(self.variable)[attribute]
+
+    def __getattr__(self, attribute: str) -> Term:
+        return getattr(Attributes(self.variable), attribute)  # type: ignore[no-any-return]  # a Term, by __getattr__
+
+    @property
+    def i(self) -> Attributes:
+        """Each event of the repetition, beside `prev`."""
+        return Attributes(self.variable, "i")
+
+    @property
+    def prev(self) -> Attributes:
+        """The event before `i`."""
+        return Attributes(self.variable, "i-1")
+
+    @property
+    def first(self) -> Attributes:
+        return Attributes(self.variable, function="FIRST")
+
+    @property
+    def last(self) -> Attributes:
+        return Attributes(self.variable, function="LAST")
+
+    def count(self) -> Term:
+        return Term(syntax.Call("COUNT", (syntax.Name(self.variable),)))
+
+    def sum(self, attribute: str) -> Term:
+        return call("SUM", self[attribute])
+
+    def avg(self, attribute: str) -> Term:
+        return call("AVG", self[attribute])
+
+    def min(self, attribute: str) -> Term:
+        return call("MIN", self[attribute])
+
+    def max(self, attribute: str) -> Term:
+        return call("MAX", self[attribute])
+
+
+def E(type: str, variable: str | None = None) -> Event:  # noqa: A002, N802 - the word of the contract
+    """An event of a type; a variable left out is the type's name in lower case."""
+    if not type or variable == "":
+        raise QueryError([Mistake("a name cannot be empty")])
+    return Event(syntax.Atom(type, variable), type.lower() if variable is None else variable)
+
+
+def SEQ(*parts: Group) -> Group:  # noqa: N802 - a word of the language, as the three below
+    """All parts, each strictly before the next."""
+    return _combine("SEQ", parts)
+
+
+def AND(*parts: Group) -> Group:  # noqa: N802
+    """All parts, in any order."""
+    return _combine("AND", parts)
+
+
+def OR(*parts: Group) -> Group:  # noqa: N802
+    """Exactly one of the parts."""
+    return _combine("OR", parts)
+
+
+def ANY(*parts: Group) -> Group:  # noqa: N802
+    """One or more of the parts, in any order."""
+    return _combine("ANY", parts)
+
+
+def NOT(part: Group) -> Group:  # noqa: N802
+    """No such event, in the interval that the place in SEQ or AND gives."""
+    return Group(syntax.Not(_pattern(part)))
+
+
+def query(name: str, pattern: Group | syntax.Pattern) -> "QueryBuilder":
+    """A query that still needs a window: `.within("10 minutes")` or `.within_events(100)`."""
+    if not name:
+        raise QueryError([Mistake("a name cannot be empty")])
+    return QueryBuilder(name, _pattern(pattern))
+
+
+@dataclass(frozen=True, slots=True)
+class QueryBuilder:
+    """A query in the making; every call gives a new one."""
+
+    name: str
+    pattern: syntax.Pattern
+    terms: tuple[syntax.Expression, ...] = ()
+    window: syntax.Within | None = None
+    policy: Literal["ANY", "NEXT", "STRICT"] | None = None
+    items: tuple[syntax.Item, ...] = ()
+    groups: tuple[syntax.Name, ...] = ()
+    slide_by: syntax.Duration | None = None
+
+    def where(self, *terms: Term | str) -> Self:
+        """Further terms, all of which must hold; a string is read as text of the language."""
+        read = [parse_expression(term) if isinstance(term, str) else as_expression(term) for term in terms]
+        return replace(self, terms=self.terms + tuple(part for term in read for part in conjuncts(term)))
+
+    def same(self, *attributes: str) -> Self:
+        """All events agree on each of these attributes: `[attr]`."""
+        return replace(self, terms=self.terms + tuple(syntax.Same(attribute) for attribute in attributes))
+
+    def within(self, longest: str | timedelta) -> Self:
+        """The longest time from the first to the last event."""
+        return replace(self, window=syntax.Within(_positive_us(longest, "window")))
+
+    def within_events(self, count: int) -> Self:
+        """The most consecutive events of the input that a match may span."""
+        return replace(self, window=syntax.Within(_positive(count, "window"), "events"))
+
+    def slide(self, by: str | timedelta) -> Self:
+        """The step from one window to the next, for trend aggregation."""
+        return replace(self, slide_by=syntax.Duration(_positive_us(by, "SLIDE")))
+
+    def select(self, policy: str) -> Self:
+        """ANY, NEXT or STRICT."""
+        match policy.upper():
+            case "ANY" | "NEXT" | "STRICT" as known:
+                return replace(self, policy=known)
+            case _:
+                note = "expected `ANY`, `NEXT` or `STRICT`"
+                raise QueryError([Mistake(f"unknown policy `{policy}`", note=note)])
+
+    def returning(self, *values: Term | str, **named: Term | Constant) -> Self:
+        """Further columns of the result: without a name (a string is read as text), or by name."""
+        read = [
+            parse_expression(value) if isinstance(value, str) else as_expression(value) for value in values
+        ]
+        items = [syntax.Item(value) for value in read]
+        items += [syntax.Item(as_expression(value), name) for name, value in named.items()]
+        return replace(self, items=self.items + tuple(items))
+
+    def group_by(self, *attributes: str) -> Self:
+        """The attributes that label a trend's result."""
+        return replace(self, groups=self.groups + tuple(syntax.Name(attribute) for attribute in attributes))
+
+    def build(self) -> syntax.Query:
+        """The query as syntax; QueryError if it has no window."""
+        if self.window is None:
+            note = 'call .within("10 minutes") or .within_events(100)'
+            raise QueryError([Mistake(f"query `{self.name}` has no WITHIN", note=note)])
+        return syntax.Query(
+            self.name,
+            self.pattern,
+            self.window,
+            self.terms,
+            self.policy,
+            self.items,
+            self.groups,
+            self.slide_by,
+        )
+
+
+def _combine(word: Literal["SEQ", "AND", "OR", "ANY"], parts: tuple[Group, ...]) -> Group:
+    if not parts:
+        raise QueryError([Mistake(f"{word} needs at least one pattern")])
+    return Group(syntax.Combine(word, tuple(_pattern(part) for part in parts)))
+
+
+def _pattern(part: Any) -> syntax.Pattern:
+    if isinstance(part, Group):
+        return part.pattern
+    if isinstance(part, syntax.Pattern):
+        return part
+    raise TypeError(f"expected a pattern such as E('Buy', 'b') or SEQ(...), not {part!r}")
+
+
+def _positive_us(longest: str | timedelta, what: str) -> int:
+    return _positive(
+        microseconds(longest) if isinstance(longest, timedelta) else parse_duration(longest), what
+    )
+
+
+def _positive(size: int, what: str) -> int:
+    if not 0 < size <= MAX_WINDOW:
+        problem = "must be longer than zero" if size <= 0 else "is too long"
+        raise QueryError([Mistake(f"the {what} {problem}")])
+    return size

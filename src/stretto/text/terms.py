@@ -1,0 +1,170 @@
+"""Expressions made with Python's operators: the same syntax as text gives."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, NoReturn
+
+from stretto.errors import Mistake, QueryError
+from stretto.text import syntax
+from stretto.text.actions import logic
+from stretto.text.values import MAX_INT, microseconds
+
+Constant = bool | int | float | str | timedelta | datetime | None
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Term:
+    """An expression. Comparisons give terms, not truth values, so `a < b < c` and `if a < b` are refused."""
+
+    expression: syntax.Expression
+
+    def __add__(self, other: "Term | Constant") -> "Term":
+        return _binary("+", self, other)
+
+    def __radd__(self, other: Constant) -> "Term":
+        return _binary("+", other, self)
+
+    def __sub__(self, other: "Term | Constant") -> "Term":
+        return _binary("-", self, other)
+
+    def __rsub__(self, other: Constant) -> "Term":
+        return _binary("-", other, self)
+
+    def __mul__(self, other: "Term | Constant") -> "Term":
+        return _binary("*", self, other)
+
+    def __rmul__(self, other: Constant) -> "Term":
+        return _binary("*", other, self)
+
+    def __truediv__(self, other: "Term | Constant") -> "Term":
+        return _binary("/", self, other)
+
+    def __rtruediv__(self, other: Constant) -> "Term":
+        return _binary("/", other, self)
+
+    def __mod__(self, other: "Term | Constant") -> "Term":
+        return _binary("%", self, other)
+
+    def __rmod__(self, other: Constant) -> "Term":
+        return _binary("%", other, self)
+
+    def __neg__(self) -> "Term":
+        return Term(syntax.Unary("-", self.expression))
+
+    def __abs__(self) -> "Term":
+        return call("ABS", self)
+
+    def __lt__(self, other: "Term | Constant") -> "Term":
+        return _binary("<", self, other)
+
+    def __le__(self, other: "Term | Constant") -> "Term":
+        return _binary("<=", self, other)
+
+    def __gt__(self, other: "Term | Constant") -> "Term":
+        return _binary(">", self, other)
+
+    def __ge__(self, other: "Term | Constant") -> "Term":
+        return _binary(">=", self, other)
+
+    def __eq__(self, other: object) -> Any:
+        return _binary("=", self, other)
+
+    def __ne__(self, other: object) -> Any:
+        return _binary("!=", self, other)
+
+    # Equality makes a term, so terms cannot be keys.
+    __hash__ = None  # type: ignore[assignment]  # how Python says "unhashable"
+
+    def __and__(self, other: "Term | Constant") -> "Term":
+        return Term(logic("AND", [self.expression, as_expression(other)]))
+
+    def __rand__(self, other: Constant) -> "Term":
+        return Term(logic("AND", [as_expression(other), self.expression]))
+
+    def __or__(self, other: "Term | Constant") -> "Term":
+        return Term(logic("OR", [self.expression, as_expression(other)]))
+
+    def __ror__(self, other: Constant) -> "Term":
+        return Term(logic("OR", [as_expression(other), self.expression]))
+
+    def __invert__(self) -> "Term":
+        return Term(syntax.Unary("NOT", self.expression))
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError(
+            "a term has no truth value: write `(a < b) & (b < c)` for `a < b < c`, and & | ~ for and, or, not"
+        )
+
+    def __iter__(self) -> NoReturn:
+        raise TypeError("a term cannot be looped over")
+
+    def is_in(self, *options: Any) -> "Term":
+        """One of the options, given one by one or as one list."""
+        return Term(syntax.In(self.expression, _options(options)))
+
+    def not_in(self, *options: Any) -> "Term":
+        return Term(syntax.In(self.expression, _options(options), negated=True))
+
+    def between(self, low: "Term | Constant", high: "Term | Constant") -> "Term":
+        """From `low` to `high`, both included."""
+        return Term(syntax.Between(self.expression, as_expression(low), as_expression(high)))
+
+    def not_between(self, low: "Term | Constant", high: "Term | Constant") -> "Term":
+        return Term(syntax.Between(self.expression, as_expression(low), as_expression(high), negated=True))
+
+    def is_null(self) -> "Term":
+        return Term(syntax.IsNull(self.expression))
+
+    def is_not_null(self) -> "Term":
+        return Term(syntax.IsNull(self.expression, negated=True))
+
+
+def call(name: str, *arguments: Term | Constant) -> Term:
+    """A function of the language or a registered one: `call("ABS", a.x)`."""
+    if not name:
+        raise QueryError([Mistake("a name cannot be empty")])
+    return Term(syntax.Call(name.upper(), tuple(as_expression(argument) for argument in arguments)))
+
+
+def as_expression(value: Any) -> syntax.Expression:
+    """The expression of a term, or the literal of a constant; a time without a zone is UTC."""
+    match value:
+        case Term():
+            return value.expression
+        case syntax.Expression():
+            return value
+        case timedelta():
+            return syntax.Duration(microseconds(value))
+        case datetime():
+            aware = value if value.tzinfo else value.replace(tzinfo=UTC)
+            return syntax.Timestamp(microseconds(aware - _EPOCH))
+        case bool() | str() | None:
+            return syntax.Literal(value)
+        case int() if -MAX_INT - 1 <= value <= MAX_INT:
+            return syntax.Literal(value)
+        case float() if value - value == 0:
+            return syntax.Literal(value)
+        case int() | float():
+            raise QueryError(
+                [Mistake(f"{value} cannot be a number of a query", note="64-bit integers, finite doubles")]
+            )
+        case _:
+            raise TypeError(f"expected a term such as a.price or a constant, not {type(value).__name__}")
+
+
+def _binary(op: str, left: Any, right: Any) -> Term:
+    return Term(syntax.Binary(op, as_expression(left), as_expression(right)))
+
+
+def _options(options: tuple[Any, ...]) -> tuple[syntax.Expression, ...]:
+    given = options[0] if len(options) == 1 and _is_many(options[0]) else options
+    found = tuple(as_expression(option) for option in given)
+    if not found:
+        raise QueryError([Mistake("IN needs at least one option")])
+    return found
+
+
+def _is_many(value: Any) -> bool:
+    return isinstance(value, Iterable) and not isinstance(value, Term | str)
