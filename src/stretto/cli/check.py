@@ -1,0 +1,40 @@
+"""`stretto check`: is a workload right, by itself or for some events?"""
+
+from typing import Annotated
+
+import typer
+
+from stretto.cli.console import counted, reported, say
+from stretto.cli.options import EVENTS_HELP, IdName, TsName, TypeName, WorkloadPath
+
+
+def check(
+    workload: WorkloadPath,
+    events: Annotated[str | None, typer.Option("--events", metavar="PATH", help=EVENTS_HELP)] = None,
+    ts: TsName = "ts",
+    type_name: TypeName = "type",
+    id_name: IdName = "id",
+) -> None:
+    """Read a workload and list every mistake; with events, against their types and columns too.
+
+    Example: stretto check rules.cep --events trades.parquet
+    """
+    with reported():
+        from stretto.cli.inputs import read_workload
+
+        read = read_workload(workload)
+        if events is None:
+            read.verify()
+        else:
+            from stretto.data.files import open_events
+            from stretto.schema import Special
+
+            bound = read.bind(open_events(events, Special(ts, type_name, id_name)).schema)
+            if bound.unsupported:
+                say("right, but cannot be run yet:")
+                for mistake in bound.unsupported:
+                    say(mistake.show(read.text, read.file))
+        others = len(read.statements) - len(read.queries)
+        more = f", {counted(others, 'definition')}" if others else ""
+        against = f" for {events}" if events else ""
+        typer.echo(f"{workload}: {counted(len(read.queries), 'query')}{more}, no mistake{against}")

@@ -1,0 +1,50 @@
+"""What every command shares: errors as plain text with an exit code, and output that suits terminals and pipes."""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NoReturn
+
+import typer
+
+from stretto.errors import StrettoError
+
+FAILED = 1
+WRONG = 2
+INTERRUPTED = 130
+
+
+@contextmanager
+def reported(code: int = WRONG) -> Iterator[None]:
+    """Turn an error on purpose, or one of the system, into its text on standard error and this exit code."""
+    try:
+        yield
+    except (StrettoError, MemoryError) as error:
+        fail(str(error) or "out of memory", code if isinstance(error, StrettoError) else FAILED)
+    except BrokenPipeError:
+        # The reader of our output has gone, as with `| head`: nothing is left to say, here or when Python ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(FAILED) from None
+    except OSError as error:
+        what = f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error)
+        fail(what, code)
+    except KeyboardInterrupt:
+        fail("interrupted", INTERRUPTED)
+
+
+def fail(message: str, code: int = WRONG) -> NoReturn:
+    """End with a message on standard error."""
+    say(message)
+    raise typer.Exit(code)
+
+
+def say(message: str) -> None:
+    """A line on standard error; the text of a workload's mistakes is printed as it is."""
+    typer.echo(message, err=True)
+
+
+def counted(number: int, word: str) -> str:
+    """`1 query`, `2 queries`, `1,000 events`."""
+    plural = f"{word[:-1]}ies" if word.endswith("y") else f"{word}es" if word.endswith("ch") else f"{word}s"
+    return f"{number:,} {word if number == 1 else plural}"

@@ -1,0 +1,63 @@
+"""`stretto generate`: the papers' event streams as files."""
+
+from typing import Annotated
+
+import typer
+
+from stretto.cli.console import FAILED, counted, reported
+
+
+def generate(
+    stream: Annotated[
+        str,
+        typer.Argument(metavar="STREAM", help="uniform, zipf, stocks or datacenter.", show_default=False),
+    ],
+    events: Annotated[
+        int, typer.Option("--events", metavar="N", min=0, help="How many.", show_default=False)
+    ],
+    out: Annotated[
+        str,
+        typer.Option(
+            "--out",
+            metavar="PATH",
+            help="A Parquet, CSV, JSON lines or Arrow file, by its ending; `-` is JSON lines on standard output.",
+            show_default=False,
+        ),
+    ],
+    seed: Annotated[
+        int, typer.Option("--seed", metavar="N", min=0, help="The same seed, the same events.")
+    ] = 0,
+    rate: Annotated[
+        float, typer.Option("--rate", metavar="EVENTS_PER_SECOND", help="Over all types.")
+    ] = 10.0,
+    types: Annotated[
+        int | None,
+        typer.Option(
+            "--types", metavar="N", min=1, help="Types of uniform and zipf (10), symbols of stocks (13)."
+        ),
+    ] = None,
+    keys: Annotated[
+        int, typer.Option("--keys", metavar="N", min=1, help="Values of k, in uniform and zipf.")
+    ] = 1000,
+    exponent: Annotated[
+        float,
+        typer.Option("--exponent", metavar="S", min=0, help="Of Zipf's law: the i-th type has weight i^-S."),
+    ] = 1.0,
+    machines: Annotated[
+        int, typer.Option("--machines", metavar="N", min=1, help="Machines of the datacenter.")
+    ] = 20,
+) -> None:
+    """Write one of the papers' event streams.
+
+    Example: stretto generate uniform --events 1000000 --out events.parquet --seed 1 --rate 100
+    """
+    with reported():
+        from stretto.data.sinks import STDOUT, open_sink
+        from stretto.data.streams import StreamOptions, generate_batches, schema_of
+
+        options = StreamOptions(seed, rate, types, keys, exponent, machines)
+        batches = generate_batches(stream, events, options)
+        with open_sink(out, schema_of(stream, options)) as sink, reported(FAILED):
+            for batch in batches:
+                sink.write(batch)
+        typer.echo(f"{out}: {counted(sink.rows, 'event')}", err=out == STDOUT)

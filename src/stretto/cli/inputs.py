@@ -1,0 +1,49 @@
+"""What commands read: the workload, and the plan that it becomes over some events."""
+
+from pathlib import Path
+
+from stretto.errors import QueryError, StrettoError
+from stretto.pattern.workload import Workload
+from stretto.plan.dag import Plan
+from stretto.schema import Schema
+from stretto.stats.profile import Stats
+
+
+def read_text(path: str, what: str) -> str:
+    """The text of a file; the error names it."""
+    try:
+        return Path(path).read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise StrettoError(f"{path}: the {what} is not UTF-8 text (at byte {error.start})") from None
+    except OSError as error:
+        raise StrettoError(f"{path}: the {what} cannot be read: {error.strerror}") from None
+
+
+def read_workload(path: str) -> Workload:
+    """The workload of a file; QueryError with every mistake of its syntax."""
+    workload = Workload.parse(read_text(path, "workload"), path)
+    if not workload.statements:
+        raise StrettoError(f"{path}: the workload holds no statement")
+    return workload
+
+
+def plan_for(workload: Workload, known: Schema | Stats, optimizer: str) -> Plan:
+    """The plan of a workload; mistakes are shown with their lines."""
+    from stretto.plan.optimize import optimize
+
+    try:
+        plan = optimize(workload, known, optimizer=optimizer)
+    except QueryError as error:
+        text, file = error.text or workload.text, error.file or workload.file
+        raise QueryError(error.mistakes, text, file) from None
+    if not plan.queries:
+        raise StrettoError(f"{workload.file}: the workload holds no query to run")
+    return plan
+
+
+def read_stats(path: str) -> Stats:
+    """The statistics of a file."""
+    try:
+        return Stats.from_json(read_text(path, "file of statistics"))
+    except StrettoError as error:
+        raise StrettoError(f"{path}: {str(error).removeprefix(f'{path}: ')}") from None

@@ -1,0 +1,91 @@
+"""The options that several commands take, and how their values are read."""
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from stretto.errors import StrettoError
+
+WorkloadPath = Annotated[
+    str, typer.Argument(metavar="WORKLOAD", help="A file of queries.", show_default=False)
+]
+TsName = Annotated[str, typer.Option("--ts", metavar="NAME", help="The column of the events' times.")]
+TypeName = Annotated[str, typer.Option("--type", metavar="NAME", help="The column of the events' types.")]
+IdName = Annotated[
+    str,
+    typer.Option(
+        "--id", metavar="NAME", help="The column of the events' ids; where it is not there, the row."
+    ),
+]
+OptimizerName = Annotated[
+    str,
+    typer.Option("--optimizer", metavar="NAME", help="Who plans; `none` shares and reorders nothing."),
+]
+Budget = Annotated[
+    float | None,
+    typer.Option(
+        "--budget", metavar="SECONDS", min=0, help="The time an optimizer may take; `none` needs none."
+    ),
+]
+Out = Annotated[
+    str | None,
+    typer.Option(
+        "--out",
+        metavar="PATH",
+        help="A Parquet, CSV, JSON lines or Arrow file, by its ending; `-` is JSON lines on standard output.",
+    ),
+]
+Quiet = Annotated[bool, typer.Option("--quiet", help="No progress bar.")]
+
+EVENTS_HELP = (
+    "Parquet, CSV, JSON lines or Arrow: a file, or a folder of them; `-` is JSON lines on standard input."
+)
+
+
+class On(StrEnum):
+    """Where a plan runs."""
+
+    LOCAL = "local"
+    SPARK = "spark"
+
+
+_UNITS = {
+    "": 1,
+    "b": 1,
+    **{f"{letter}b": 1000**i for i, letter in enumerate("kmgt", start=1)},
+    **{f"{letter}ib": 1024**i for i, letter in enumerate("kmgt", start=1)},
+    **{letter: 1024**i for i, letter in enumerate("kmgt", start=1)},
+}
+
+
+def bytes_of(size: str) -> int:
+    """The bytes of a size such as `512MB`, `4GiB` or `2g`."""
+    text = size.strip().lower().replace(" ", "").replace("_", "")
+    number = text.rstrip("bikmgt")
+    unit = text[len(number) :]
+    try:
+        value = float(number) * _UNITS[unit]
+    except (ValueError, KeyError):
+        raise StrettoError(f"--memory: `{size}` is not a size (write one like 512MB or 4GiB)") from None
+    if not 1 <= value < 1 << 62:
+        raise StrettoError(f"--memory: `{size}` must be at least one byte")
+    return int(value)
+
+
+def lateness_us(text: str | None) -> int | None:
+    """The microseconds of `--lateness`, if it was given."""
+    from stretto.errors import QueryError
+    from stretto.text.parser import parse_duration
+
+    if text is None:
+        return None
+    try:
+        value = 0 if text.strip() == "0" else parse_duration(text)
+    except QueryError:
+        raise StrettoError(
+            f"--lateness: `{text}` is not a duration (write one like `10 seconds` or 500ms)"
+        ) from None
+    if value < 0:
+        raise StrettoError(f"--lateness: `{text}` is negative")
+    return value

@@ -1,0 +1,194 @@
+"""A run from the events of a file to the files and tables of what was found."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Any, Self
+
+import pyarrow as pa
+from rich.console import Console
+from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn
+from rich.text import Text
+
+from stretto.cli.console import counted, say
+from stretto.cli.tables import show_counts, show_matches
+from stretto.data.files import EventFile
+from stretto.data.sinks import STDOUT, Sink, open_sink
+from stretto.engine.matches import SCHEMA, Matches
+from stretto.engine.ranks import partition_of
+from stretto.engine.run import MEMORY_BYTES, Engine
+from stretto.engine.state import Counts
+from stretto.plan.dag import Plan
+
+SHOWN_MATCHES = 20
+SHOWN_REASONS = 3
+
+
+class Outputs:
+    """Where a run's results go: files that appear when all is done, and what is kept to be shown."""
+
+    def __init__(self, out: str | None, late: str | None, rejected: str | None) -> None:
+        self._opened: list[Sink] = []
+        self._out = out
+        try:
+            self.matches = self._open(out, SCHEMA)
+            self.late = self._open(late)
+            self.rejected = self._open(rejected)
+        except BaseException:
+            self.abort()
+            raise
+        self.first: list[pa.RecordBatch] = []
+        self.found: dict[str, int] = {}
+        self.counts = Counts()
+        self.reasons: list[str] = []
+
+    def _open(self, path: str | None, schema: pa.Schema | None = None) -> Sink | None:
+        if path is None:
+            return None
+        sink = open_sink(path, schema)
+        self._opened.append(sink)
+        return sink
+
+    def add(self, matches: Matches) -> None:
+        """Write matches, or keep the first of them."""
+        for query, count in matches.counts().items():
+            self.found[query] = self.found.get(query, 0) + count
+        if self.matches is not None:
+            for batch in matches.batches():
+                self.matches.write(batch)
+            return
+        missing = SHOWN_MATCHES - sum(batch.num_rows for batch in self.first)
+        if missing > 0 and len(matches):
+            for batch in matches.batches():
+                self.first.append(batch.slice(0, missing))
+                missing -= self.first[-1].num_rows
+                if missing <= 0:
+                    break
+
+    def add_late(self, batches: list[pa.RecordBatch]) -> None:
+        for batch in batches:
+            if self.late is not None:
+                self.late.write(batch)
+
+    def add_rejected(self, table: pa.Table) -> None:
+        """Write bad events, and keep the first reasons."""
+        missing = SHOWN_REASONS - len(self.reasons)
+        self.reasons += table["reason"].slice(0, max(0, missing)).to_pylist()
+        if self.rejected is not None:
+            for batch in table.to_batches():
+                self.rejected.write(batch)
+
+    def show(self) -> None:
+        """The table of the first matches and the counts, and one line that sums up."""
+        on_stdout = self._out != STDOUT
+        if self._out is None:
+            show_matches(self.first, sum(self.found.values()))
+            show_counts(self.found)
+        if self.reasons and self.rejected is None:
+            more = self.counts.rejected - len(self.reasons)
+            for reason in self.reasons:
+                say(f"rejected: {reason}")
+            if more > 0:
+                say(f"rejected: and {more:,} more (--rejected PATH keeps them)")
+        counts = self.counts
+        line = (
+            f"{counted(counts.events, 'event')}, {counted(counts.matches, 'match')}, {counts.late:,} late,"
+            f" {counts.rejected:,} rejected"
+        )
+        print(line, file=sys.stdout if on_stdout else sys.stderr)
+
+    def close(self) -> None:
+        """Finish all files and give them their names."""
+        for sink in self._opened:
+            sink.close()
+        self._opened = []
+
+    def abort(self) -> None:
+        for sink in self._opened:
+            sink.abort()
+        self._opened = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.abort()
+
+
+def find(
+    plan: Plan,
+    source: EventFile,
+    outputs: Outputs,
+    *,
+    batch: int,
+    lateness_us: int,
+    memory_bytes: int | None,
+    quiet: bool,
+) -> None:
+    """Run a plan over all events of a file."""
+    events = source.select(columns_of(plan))
+    engine = Engine(
+        plan, lateness_us=lateness_us, memory_bytes=memory_bytes or MEMORY_BYTES, special=source.special
+    )
+    outputs.found.update(dict.fromkeys(plan.queries, 0))
+
+    def finish(matches: Matches) -> None:
+        outputs.add(matches)
+        outputs.add_late(engine.take_late())
+        bad = [_as_texts(part, events) for part in engine.take_rejected()]
+        outputs.add_rejected(pa.concat_tables([events.take_rejected(), *bad]))
+        read, counts = events.rejected, engine.counts
+        outputs.counts = counts.plus(events=read, rejected=read)
+
+    with progress(source.rows, quiet=quiet) as advance:
+        for piece in events.batches(batch):
+            finish(engine.push(piece))
+            advance(outputs.counts)
+        finish(engine.flush())
+        advance(outputs.counts)
+
+
+def columns_of(plan: Plan) -> frozenset[str]:
+    """The attributes that a plan reads, those that partition a count of positions too."""
+    return plan.attributes() | {key for name in plan.specials() for key in partition_of(name)}
+
+
+def _as_texts(batch: pa.RecordBatch, events: EventFile) -> pa.Table:
+    """Bad events of the engine in the shape of those that could not be read."""
+    shape = events.take_rejected().schema
+    have = dict(zip(batch.schema.names, batch.columns, strict=True))
+    columns = [_text(have.get(name), batch.num_rows) for name in shape.names]
+    return pa.Table.from_arrays(columns, schema=shape)
+
+
+def _text(column: Any, length: int) -> Any:
+    if column is None:
+        return pa.nulls(length, pa.string())
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    return column.cast(pa.string())
+
+
+class _Numbers(ProgressColumn):
+    """Events, events per second and matches so far."""
+
+    def render(self, task: Task) -> Text:
+        speed = task.completed / task.elapsed if task.elapsed else 0.0
+        matches = task.fields["matches"]
+        return Text(f"{int(task.completed):,} events  {speed:,.0f} events/s  {matches:,} matches")
+
+
+@contextmanager
+def progress(total: int | None, *, quiet: bool) -> Iterator[Callable[[Counts], None]]:
+    """A bar on standard error, if that is a terminal; yields what moves it on."""
+    console = Console(stderr=True)
+    if quiet or not console.is_terminal:
+        yield lambda _: None
+        return
+    columns = (SpinnerColumn(), BarColumn(), TextColumn("{task.percentage:>3.0f}%"), _Numbers())
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("", total=total, matches=0)
+        yield lambda counts: bar.update(task, completed=counts.events, matches=counts.matches)

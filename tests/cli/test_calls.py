@@ -1,0 +1,99 @@
+"""The frame of the commands: help, versions, wrong calls, and what is loaded."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import stretto
+from stretto.cli.main import app
+from stretto.cli.options import bytes_of, lateness_us
+from stretto.errors import StrettoError
+
+COMMANDS = ("check", "run", "explain", "generate", "bench", "demo")
+
+
+def test_version(call) -> None:
+    result = call("--version")
+    assert (result.code, result.out) == (0, f"stretto {stretto.__version__}\n")
+
+
+def test_help_names_every_command(call) -> None:
+    result = call("--help")
+    assert result.code == 0
+    assert all(name in result.out for name in COMMANDS)
+    assert len(app.registered_commands) == len(COMMANDS)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_help_has_an_example(call, command: str) -> None:
+    result = call(command, "--help")
+    assert result.code == 0
+    assert f"Example: stretto {command}" in result.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--nonsense"], "No such option"),
+        (["fly"], "No such command 'fly'"),
+        (["run", "rules.cep"], "Missing option '--events'"),
+        (["run", "--events", "events.csv"], "Missing argument 'WORKLOAD'"),
+        (["run", "rules.cep", "--events", "events.csv", "--batch", "0"], "Invalid value for '--batch'"),
+        (["run", "rules.cep", "--events", "events.csv", "--evnts", "x"], "No such option"),
+        (["run", "rules.cep", "--events", "events.csv", "--on", "moon"], "Invalid value for '--on'"),
+        (["generate", "uniform", "--events", "-5", "--out", "e.csv"], "Invalid value for '--events'"),
+        (["explain", "rules.cep", "--format", "png"], "Invalid value for '--format'"),
+    ],
+)
+def test_wrong_calls(call, arguments: list[str], message: str) -> None:
+    result = call(*arguments)
+    assert result.code == 2
+    assert message in result.err
+    assert "Traceback" not in result.err
+
+
+def test_help_and_check_load_no_kernels(tmp_path: Path) -> None:
+    (tmp_path / "rules.cep").write_text("QUERY q PATTERN SEQ(A a, B b) WITHIN 1 SECOND;")
+    code = (
+        "import sys\n"
+        "from typer.testing import CliRunner\n"
+        "from stretto.cli.main import app\n"
+        "assert CliRunner().invoke(app, ['--help']).exit_code == 0\n"
+        "early = {m.partition('.')[0] for m in sys.modules}\n"
+        "assert not early & {'numba', 'pyarrow', 'lark', 'numpy'}, early\n"
+        "assert CliRunner().invoke(app, ['check', 'rules.cep']).exit_code == 0\n"
+        "assert 'numba' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("100", 100),
+        ("1kB", 1000),
+        ("1 KiB", 1024),
+        ("2g", 2 << 30),
+        ("1.5GiB", 3 << 29),
+        ("512MB", 512_000_000),
+    ],
+)
+def test_sizes(text: str, size: int) -> None:
+    assert bytes_of(text) == size
+
+
+@pytest.mark.parametrize("text", ["", "many", "1XB", "-1GB", "0", "nan", "infGB", "GB"])
+def test_wrong_sizes(text: str) -> None:
+    with pytest.raises(StrettoError, match="--memory"):
+        bytes_of(text)
+
+
+def test_lateness() -> None:
+    assert lateness_us(None) is None
+    assert lateness_us("0") == 0
+    assert lateness_us("1.5 seconds") == 1_500_000
+    for wrong in ("soon", "5", "-1 second", ""):
+        with pytest.raises(StrettoError, match="--lateness"):
+            lateness_us(wrong)

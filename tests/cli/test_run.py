@@ -1,0 +1,263 @@
+"""`stretto run`: results in every format, bad events, late events, and what is refused."""
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+COLUMNS = ["query", "match_id", "start", "end", "detected", "events", "returned"]
+FOUND = {
+    ("rise", (("a", (0,)), ("b", (1,)))),
+    ("rise", (("a", (0,)), ("b", (3,)))),
+    ("pair", (("a", (2,)), ("c", (4,)))),
+}
+
+
+def found(rows: list[dict]) -> set:
+    return {(r["query"], tuple(sorted((k, tuple(v)) for k, v in dict(r["events"]).items()))) for r in rows}
+
+
+def read(path: str) -> list[dict]:
+    if path.endswith(".parquet"):
+        return pq.read_table(path).to_pylist()
+    if path.endswith(".arrow"):
+        return pa.ipc.open_file(path).read_all().to_pylist()
+    if path.endswith(".csv"):
+        with Path(path).open(newline="") as file:
+            return [{**row, "events": json.loads(row["events"])} for row in csv.DictReader(file)]
+    return [json.loads(line) for line in Path(path).read_text().splitlines()]
+
+
+@pytest.mark.parametrize("out", ["m.parquet", "m.csv", "m.jsonl", "m.arrow"])
+def test_matches_in_every_format(call, out: str) -> None:
+    result = call("run", "rules.cep", "--events", "events.csv", "--out", out)
+    assert result.code == 0, result
+    rows = read(out)
+    assert list(rows[0]) == COLUMNS
+    assert len(rows) == 3
+    assert found(rows) == FOUND
+    assert result.out == "5 events, 3 matches, 0 late, 0 rejected\n"
+    gains = {json.loads(row["returned"])["gain"] for row in rows if row["query"] == "rise"}
+    assert gains == {1, 2}
+
+
+def test_the_file_format_of_matches(call) -> None:
+    call("run", "rules.cep", "--events", "events.csv", "--out", "m.parquet")
+    table = pq.read_table("m.parquet")
+    types = {field.name: field.type for field in table.schema}
+    assert [types[name] for name in ("start", "end", "detected")] == [pa.timestamp("us")] * 3
+    assert types["events"] == pa.map_(pa.string(), pa.list_(pa.int64()))
+    assert {types[name] for name in ("query", "match_id", "returned")} == {pa.string()}
+    assert all(len(value) == 32 for value in table["match_id"].to_pylist())
+    assert len(set(table["match_id"].to_pylist())) == 3
+
+
+def test_without_out_a_table_is_shown(call) -> None:
+    result = call("run", "rules.cep", "--events", "events.csv")
+    assert result.code == 0
+    lines = [line.split() for line in result.out.splitlines()]
+    assert ["rise", "2"] in lines
+    assert ["pair", "1"] in lines
+    assert "a=0 b=1" in result.out
+    assert "gain=1" in result.out
+    assert result.out.endswith("5 events, 3 matches, 0 late, 0 rejected\n")
+    assert "\x1b" not in result.out
+
+
+def test_many_matches_show_the_first(call) -> None:
+    call("generate", "uniform", "--events", "2000", "--types", "3", "--out", "u.parquet")
+    result = call("run", "rules.cep", "--events", "u.parquet")
+    assert "first 20 of" in result.out
+
+
+def test_no_match_still_gives_a_file(call) -> None:
+    Path("none.csv").write_text("ts,type,x\n1,A,1\n2,C,1\n3,B,0\n")
+    Path("q.cep").write_text("QUERY q PATTERN SEQ(A a, B b) WHERE a.x < b.x WITHIN 1 SECOND;")
+    assert call("run", "q.cep", "--events", "none.csv", "--out", "m.parquet").code == 0
+    assert pq.read_table("m.parquet").column_names == COLUMNS
+    assert pq.read_table("m.parquet").num_rows == 0
+
+
+def test_files_without_events(call) -> None:
+    Path("none.csv").write_text("ts,type,x\n")
+    result = call("run", "rules.cep", "--events", "none.csv")
+    assert result.code == 2  # without a value the column has no numbers to compare
+    pq.write_table(
+        pa.table({"ts": pa.array([], pa.int64()), "type": pa.array([], pa.string()), "x": [0.5][:0]}),
+        "n.parquet",
+    )
+    Path("count.cep").write_text("QUERY q PATTERN SEQ(A a, B b) WITHIN 1 SECOND;")
+    result = call("run", "count.cep", "--events", "n.parquet")
+    assert (result.code, result.out.splitlines()[-1]) == (0, "0 events, 0 matches, 0 late, 0 rejected")
+
+
+@pytest.mark.parametrize("batch", ["1", "2", "1000"])
+def test_batches_do_not_show(call, batch: str) -> None:
+    call("run", "rules.cep", "--events", "events.csv", "--out", "m.jsonl", "--batch", batch)
+    assert found(read("m.jsonl")) == FOUND
+
+
+def test_unsorted_files_lose_nothing(call) -> None:
+    header, *lines = Path("events.csv").read_text().splitlines()
+    Path("mixed.csv").write_text("\n".join([header, *reversed(lines)]))
+    result = call("run", "rules.cep", "--events", "mixed.csv", "--batch", "2", "--out", "m.jsonl")
+    assert result.out == "5 events, 3 matches, 0 late, 0 rejected\n"
+    assert found(read("m.jsonl")) == {
+        (query, tuple((name, tuple(4 - i for i in ids)) for name, ids in events)) for query, events in FOUND
+    }
+
+
+def test_late_events_go_to_their_file(call) -> None:
+    header, *lines = Path("events.csv").read_text().splitlines()
+    Path("mixed.csv").write_text("\n".join([header, *lines[1:], lines[0]]))
+    options = ["--lateness", "1 second", "--late", "late.csv", "--out", "m.jsonl"]
+    result = call("run", "rules.cep", "--events", "mixed.csv", *options)
+    assert result.out == "5 events, 1 match, 1 late, 0 rejected\n"
+    with Path("late.csv").open(newline="") as file:
+        (late,) = csv.DictReader(file)
+    assert (late["type"], late["x"], late["ts"]) == ("A", "1", "2024-01-01 00:00:00.000000")
+
+
+def test_bad_events_go_to_their_file(call) -> None:
+    text = Path("events.csv").read_text()
+    good = "".join(f"2024-01-01T00:01:{i:02},D,1\n" for i in range(20))
+    Path("bad.csv").write_text(
+        text + good + "2024-01-01T00:02:00,A,abc\nsoon,A,1\n,A,1\n2024-01-01T00:02:00,,1\n"
+    )
+    result = call("run", "rules.cep", "--events", "bad.csv", "--rejected", "r.jsonl", "--out", "m.jsonl")
+    assert result.code == 0
+    assert result.out == "29 events, 3 matches, 0 late, 4 rejected\n"
+    rows = read("r.jsonl")
+    reasons = {row["reason"] for row in rows}
+    assert "bad.csv: line 27: x: 'abc' is not an integer" in reasons
+    assert "bad.csv: line 28: ts: 'soon' is not a time" in reasons
+    assert "ts is null" in reasons
+    assert "type is null" in reasons
+    assert [row["x"] for row in rows if row["ts"] == "soon"] == ["1"]
+
+
+def test_bad_events_are_told_where_no_file_is_asked_for(call) -> None:
+    rows = "".join(f"{i},A,{i}\n" for i in range(100)) + "x,A,1\n" * 5
+    Path("bad.csv").write_text("ts,type,x\n" + rows + "200,B,1\n201,C,1\n")
+    result = call("run", "rules.cep", "--events", "bad.csv")
+    assert result.code == 0
+    assert "rejected: bad.csv: line 102: ts: 'x' is not an integer\n" in result.err
+    assert "rejected: and 2 more" in result.err
+
+
+def test_standard_input_and_output(call) -> None:
+    lines = [
+        {"ts": 3_000_000, "type": "B", "x": 2},
+        {"ts": 1_000_000, "type": "A", "x": 1},
+        {"ts": 9_000_000, "type": "C"},
+    ]
+    text = "\n".join(json.dumps(line) for line in lines)
+    result = call("run", "rules.cep", "--events", "-", "--out", "-", stdin=text)
+    assert result.code == 0
+    (match,) = [json.loads(line) for line in result.out.splitlines()]
+    assert match["events"] == {"a": [1], "b": [0]}
+    assert result.err == "3 events, 1 match, 0 late, 0 rejected\n"
+
+
+def test_own_columns(call) -> None:
+    text = Path("events.csv").read_text().replace("ts,type,x", "when,what,x")
+    lines = text.splitlines()
+    Path("own.csv").write_text(
+        "\n".join([lines[0] + ",key", *(f"{line},{i * 10}" for i, line in enumerate(lines[1:]))])
+    )
+    names = ["--ts", "when", "--type", "what", "--id", "key"]
+    assert call("run", "rules.cep", "--events", "own.csv", *names, "--out", "m.jsonl").code == 0
+    assert {tuple(i for ids in row["events"].values() for i in ids) for row in read("m.jsonl")} == {
+        (0, 10),
+        (0, 30),
+        (20, 40),
+    }
+
+
+def test_memory_limit(call) -> None:
+    call("generate", "uniform", "--events", "20000", "--types", "3", "--rate", "1000", "--out", "u.parquet")
+    result = call("run", "rules.cep", "--events", "u.parquet", "--memory", "200kB", "--out", "m.parquet")
+    assert result.code == 1
+    assert "out of memory" in result.err
+    assert not Path("m.parquet").exists()
+    assert not list(Path().glob(".*"))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--on", "spark"], "not supported yet"),
+        (["--master", "local[2]"], "not supported yet"),
+        (["--optimizer", "magic"], "unknown optimizer `magic`"),
+        (["--lateness", "soon"], "--lateness: `soon` is not a duration"),
+        (["--memory", "plenty"], "--memory: `plenty` is not a size"),
+        (["--out", "m.xls"], "unknown ending '.xls'"),
+        (["--out", "no/m.csv"], "there is no folder"),
+        (["--late", "l.txt"], "unknown ending '.txt'"),
+        (["--rejected", "no/r.csv"], "there is no folder"),
+        (["--ts", "when"], "no column `when`"),
+        (["--type", "kind"], "no column `kind`"),
+        (["--events", "none.csv"], "none.csv: no such file or folder"),
+    ],
+)
+def test_wrong_calls(call, options: list[str], message: str) -> None:
+    result = call("run", "rules.cep", "--events", "events.csv", *options)
+    assert result.code == 2
+    assert message in result.err
+    assert result.out == ""
+    assert sorted(path.name for path in Path().iterdir()) == ["events.csv", "rules.cep"]
+
+
+def test_a_wrong_workload_is_refused_with_every_mistake(call) -> None:
+    Path("bad.cep").write_text(
+        "QUERY p PATTERN SEQ(A a, Z b) WHERE a.y < 1 WITHIN 1 SECOND;\nQUERY q PATTERN X x WITHIN 1 s;"
+    )
+    result = call("run", "bad.cep", "--events", "events.csv", "--out", "m.csv")
+    assert result.code == 2
+    assert all(
+        text in result.err for text in ("bad.cep:1:", "unknown type `Z`", "`y`", "bad.cep:2:", "type `X`")
+    )
+    assert not Path("m.csv").exists()
+
+
+def test_what_cannot_be_run_yet_is_shown_with_its_line(call) -> None:
+    Path("trend.cep").write_text("QUERY t PATTERN SEQ(A a, B b+) WITHIN 1 MINUTE RETURN COUNT(*);")
+    result = call("run", "trend.cep", "--events", "events.csv")
+    assert result.code == 2
+    assert "trend.cep:1:" in result.err
+    assert "Traceback" not in result.err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_leaves_no_file(tmp_path: Path, end: signal.Signals) -> None:
+    (tmp_path / "q.cep").write_text("QUERY q PATTERN SEQ(A a, B b, C c, D d) WITHIN 30 SECONDS;")
+    command = [sys.executable, "-c", "from stretto.cli.main import main; main()"]
+    subprocess.run(
+        [*command, "generate", "uniform", "--events", "300000", "--types", "4", "--out", "u.parquet"],
+        cwd=tmp_path,
+        check=True,
+    )
+    process = subprocess.Popen(
+        [*command, "run", "q.cep", "--events", "u.parquet", "--out", "m.jsonl", "--batch", "500"],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+    )
+    deadline = time.monotonic() + 60
+    while not list(tmp_path.glob(".m.jsonl.*")) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    time.sleep(0.5)
+    process.send_signal(end)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 128 + end
+    assert b"Traceback" not in err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["q.cep", "u.parquet"]
