@@ -7,7 +7,7 @@ that belongs to it does.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Protocol
 
 import numpy as np
@@ -117,10 +117,9 @@ def _bound_term_holds(term: Expr, reads: _Reads, block: "_Block") -> Bool:
 
 def _holds_throughout(term: Expr, quantified: Sequence[tuple[int, bool]], block: "_Block") -> Bool:
     """Whether the term holds for every combination of the columns' events or (True) neighbours."""
-    sets = [(column, pairs, block.sets(column)) for column, pairs in quantified]
-    sizes = [column.lengths - pairs for _, pairs, column in sets]
+    sets = [_Domain(column, pairs, block.sets(column)) for column, pairs in quantified]
     offsets = np.zeros(block.n + 1, np.int64)
-    np.cumsum(np.prod(sizes, axis=0), out=offsets[1:])
+    np.cumsum(np.prod([domain.sizes for domain in sets], axis=0), out=offsets[1:])
     total = int(offsets[-1])
     result = np.ones(block.n, np.bool_)
     for start in range(0, total, EXPANDED):
@@ -128,22 +127,49 @@ def _holds_throughout(term: Expr, quantified: Sequence[tuple[int, bool]], block:
         low = int(np.searchsorted(offsets, start, side="right")) - 1
         high = int(np.searchsorted(offsets, stop, side="left"))
         cut = np.clip(offsets[low : high + 1], start, stop) - start
-        rows = np.repeat(np.arange(low, high), np.diff(cut))
-        place = np.arange(start, stop) - offsets[rows]
-        positions: dict[tuple[int, Which], I64] = {}
-        for (column, pairs, chosen), size in zip(sets, sizes, strict=True):
-            at = place
-            if len(sets) > 1:
-                place, at = np.divmod(place, size[rows])
-            at = at + chosen.offsets[rows]
-            if pairs:
-                positions[column, Which.PREVIOUS] = chosen.values[at]
-                positions[column, Which.CURRENT] = chosen.values[at + 1]
-            else:
-                positions[column, Which.EACH] = chosen.values[at]
-        elements = _Elements(block, rows, positions)
+        elements = _Elements(block, low, cut)
+        if len(sets) == 1:
+            sets[0].choose_in_order(elements, start, stop)
+        else:
+            place = np.arange(start, stop) - offsets[elements.rows]
+            for domain in sets:
+                place = domain.choose(elements, place)
         result[low:high] &= all_hold(cut, passes(_compute(term, elements).over(stop - start)))
     return result
+
+
+@dataclass(frozen=True, slots=True)
+class _Domain:
+    """What a term says something of: every event of a column's set, or (`pairs`) every two neighbours of it."""
+
+    column: int
+    pairs: bool
+    sets: Sets
+
+    @property
+    def sizes(self) -> I64:
+        return self.sets.lengths - self.pairs
+
+    def choose(self, elements: "_Elements", place: I64) -> I64:
+        """Give each element the `place` modulo `sizes` of its row's set; what is left of the places."""
+        left, at = np.divmod(place, self.sizes[elements.rows])
+        self._put(elements, at + self.sets.offsets[elements.rows])
+        return left
+
+    def choose_in_order(self, elements: "_Elements", start: int, stop: int) -> None:
+        """The same for the elements `start` to `stop` - 1, where no other domain takes part."""
+        if self.pairs:  # every row has one pair less than events, so pairs lag behind by the row's number
+            self._put(elements, np.arange(start, stop) + elements.rows)
+        else:
+            elements.positions[self.column, Which.EACH] = self.sets.values[start:stop]
+
+    def _put(self, elements: "_Elements", at: I64) -> None:
+        values = self.sets.values
+        if self.pairs:
+            elements.positions[self.column, Which.PREVIOUS] = values[at]
+            elements.positions[self.column, Which.CURRENT] = values[at + 1]
+        else:
+            elements.positions[self.column, Which.EACH] = values[at]
 
 
 # ---- expressions -----------------------------------------------------------------------------------------
@@ -248,19 +274,29 @@ class _Block:
 
 
 class _Elements:
-    """Every event, or neighbours, that a term speaks of: element k belongs to row `rows[k]` of the block."""
+    """All that a term speaks of in some rows of a block: those from number `low` on, cut as `offsets` says.
 
-    def __init__(self, block: _Block, rows: I64, positions: dict[tuple[int, Which], I64]) -> None:
-        self.n = len(rows)
+    `positions`: the events that stand for the term's references to every event, or to neighbours.
+    """
+
+    def __init__(self, block: _Block, low: int, offsets: I64) -> None:
+        self.n = int(offsets[-1])
         self.events = block.events
+        self.positions: dict[tuple[int, Which], I64] = {}
         self._block = block
-        self._rows = rows
-        self._positions = positions
+        self._low = low
+        self._offsets = offsets
+
+    @cached_property
+    def rows(self) -> I64:
+        """The number of each element's row."""
+        numbers = np.arange(self._low, self._low + len(self._offsets) - 1)
+        return np.repeat(numbers, np.diff(self._offsets))
 
     def leaf(self, node: Ref | Reduce) -> Vector:
-        if isinstance(node, Ref) and (node.column, node.which) in self._positions:
-            return self.events.values(node.attribute, self._positions[node.column, node.which])
-        return self._block.leaf(node).take(self._rows)
+        if isinstance(node, Ref) and (node.column, node.which) in self.positions:
+            return self.events.values(node.attribute, self.positions[node.column, node.which])
+        return self._block.leaf(node).take(self.rows)
 
 
 def _reduced(node: Reduce, offsets: I64, values: Vector, strings: Strings) -> Vector:

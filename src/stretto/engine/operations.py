@@ -1,4 +1,4 @@
-"""What each operator and function of an expression does to vectors; `pattern.predicates` says their meaning."""
+"""What the operators and functions of expressions do to vectors; `pattern.predicates` says their meaning."""
 
 from collections.abc import Callable, Sequence
 from functools import reduce
@@ -38,7 +38,7 @@ def _plain(function: Callable[..., Any]) -> Operation:
     """A function of values, each of which has a result."""
 
     def operation(arguments: Sequence[Vector]) -> Vector:
-        return Vector(np.asarray(function(*(a.data for a in arguments))), known(*arguments))
+        return _vector(function(*(a.data for a in arguments)), known(*arguments))
 
     return operation
 
@@ -48,7 +48,7 @@ def _checked(function: Callable[..., arithmetic.Checked]) -> Operation:
 
     def operation(arguments: Sequence[Vector]) -> Vector:
         data, fits = function(*(a.data for a in arguments))
-        return Vector(np.asarray(data), _both(known(*arguments), fits))
+        return _vector(data, _both(known(*arguments), fits))
 
     return operation
 
@@ -64,6 +64,12 @@ def _to_float(values: Data) -> Data:
 
 def _rounded(function: Callable[[Data], Data]) -> Operation:
     return _plain(lambda values: function(values) if values.dtype.kind == "f" else values)
+
+
+def _vector(data: Any, valid: Bool | None) -> Vector:
+    """Data and validity of one shape: a null constant makes all rows null."""
+    data = np.asarray(data)
+    return Vector(data, None if valid is None else np.broadcast_to(valid, data.shape))
 
 
 def _both(left: Bool | None, right: Bool | None) -> Bool | None:
@@ -112,7 +118,7 @@ def _in(arguments: Sequence[Vector]) -> Vector:
     found = np.isin(value.data, given)
     if len(given) == len(options):
         return Vector(np.asarray(found), value.valid)
-    return Vector(np.asarray(found), np.asarray(_both(value.valid, found)))
+    return _vector(found, _both(value.valid, found))
 
 
 _OPERATIONS: Final[dict[str, Operation]] = {

@@ -33,7 +33,7 @@ class Strings:
         return code
 
     def encode(self, array: pa.Array | pa.ChunkedArray) -> Vector:
-        """The codes of an Arrow array of strings, plain or as a dictionary; looks up each distinct text once."""
+        """The codes of an Arrow array of strings, plain or as a dictionary; distinct texts are looked up."""
         if isinstance(array, pa.ChunkedArray):
             array = array.combine_chunks()
         if not pa.types.is_dictionary(array.type):
