@@ -207,14 +207,13 @@ class Engine:
                 self._chunks[step.name] = self._to_arrow(block)
         pending = tuple(self._to_arrow(block) for block in self._reorder.pending)
         # Ids that follow the arrival order are in the events; the count goes on from `counts.events`.
-        return Snapshot(
-            tuple(self._steps), dict(self._chunks), pending, self._reorder.greatest, self._until, self.counts
-        )
+        times = (self._reorder.greatest, self._until, self._reorder.lateness_us)
+        return Snapshot(tuple(self._steps), dict(self._chunks), pending, *times, self.counts)
 
     @classmethod
     def restore(cls, plan: Plan, snapshot: Snapshot, **options: Any) -> Self:
         """An engine for the same plan that goes on where the snapshot was taken; `options` as for a new one."""
-        engine = cls(plan, **options)
+        engine = cls(plan, **({"lateness_us": snapshot.lateness_us} | options))
         engine._rebuild(snapshot)
         engine.counts = snapshot.counts
         return engine

@@ -52,6 +52,7 @@ class Snapshot:
     pending: tuple[pa.RecordBatch, ...]
     greatest: int
     until: int
+    lateness_us: int
     counts: Counts
     version: int = VERSION
 
@@ -63,6 +64,7 @@ class Snapshot:
             "pending": len(self.pending),
             "greatest": self.greatest,
             "until": self.until,
+            "lateness_us": self.lateness_us,
             "counts": asdict(self.counts),
         }
         files = {"header": json.dumps(header).encode()}

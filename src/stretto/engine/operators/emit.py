@@ -20,6 +20,9 @@ class EmitOperator:
         self._op = op
         self.shape = Shape((), ())
         self.held = 0
+        # A match can be certain at once by one alternative and again, later, by one that waits.
+        self._mixed = op.distinct and any(op.waits) and not all(op.waits)
+        self._reported: list[Rows] = []
         self._sources = [dict(zip(columns, range(len(columns)), strict=True)) for columns in op.columns]
         self._optional = tuple(
             any(
@@ -32,13 +35,25 @@ class EmitOperator:
     def step(self, inputs: Sequence[list[Rows]], clock: Clock, arena: Arena) -> list[Chunk]:
         found = [
             (self._bind(rows, k), self._detected(rows, k, clock, arena))
-            for k, parts in enumerate(inputs)
-            for rows in parts
+            for k in sorted(range(len(inputs)), key=self._op.waits.__getitem__)
+            for rows in inputs[k]
             if len(rows)
         ]
         if self._op.distinct and found:
-            found = [_once(found)]
+            found = [_once(found, self._reported)]
+            if self._mixed:
+                self._remember(found[0][0], clock)
         return list(self._chunks(found, arena))
+
+    def _remember(self, rows: Rows, clock: Clock) -> None:
+        """Keep what was reported for as long as an equal match may still be waiting."""
+        window = self._op.window
+        self._reported.append(rows)
+        first = [coordinates(kept, window)[0] for kept in self._reported]
+        now = clock.until if window.unit == "us" else clock.end
+        self._reported = [
+            kept.take(start + window.size >= now) for kept, start in zip(self._reported, first, strict=True)
+        ]
 
     def _bind(self, rows: Rows, part: int) -> Rows:
         """The rows with a column for each variable of the query."""
@@ -90,9 +105,11 @@ def _ids(column: Column, arena: Arena, *, optional: bool) -> Column:
     return ids
 
 
-def _once(found: list[tuple[Rows, I64]]) -> tuple[Rows, I64]:
-    """Equal matches once. They have the same events, so they come out of the same step."""
-    rows = concat_rows([rows for rows, _ in found])
+def _once(found: list[tuple[Rows, I64]], reported: list[Rows]) -> tuple[Rows, I64]:
+    """Equal matches once, the first of them, and none that was reported before."""
+    before = sum(len(rows) for rows in reported)
+    rows = concat_rows([*reported, *(rows for rows, _ in found)])
+    kept = np.flatnonzero(duplicates(rows.columns, rows.first))
+    kept = kept[kept >= before]
     detected = np.concatenate([times for _, times in found])
-    kept = duplicates(rows.columns, rows.first)
-    return rows.take(kept), detected[kept]
+    return rows.take(kept), detected[kept - before]
