@@ -1,0 +1,251 @@
+"""The alternatives of a bound pattern: OR, ANY, `?` and `*` split off, nesting flattened into a partial order."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, product
+from math import prod
+from typing import Final
+
+from stretto.pattern.nodes import Atom, Combine, Not, Pattern, Repeat, Stream
+from stretto.pattern.piece import Place
+
+MAX_BRANCHES: Final = 4096
+
+
+class NotPlannable(Exception):  # noqa: N818 - a fact about a query, turned into a QueryError by its caller
+    """A query that is right, but that no plan can answer yet; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A variable that takes `low` to `high` events of a stream."""
+
+    variable: int
+    stream: Stream
+    low: int = 1
+    high: int | None = 1
+
+    @property
+    def repeats(self) -> bool:
+        return (self.low, self.high) != (1, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """A repeated group: `low` to `high` repetitions of any of the alternatives, none of them empty."""
+
+    alternatives: tuple["Alternative", ...]
+    low: int
+    high: int | None
+    variables: tuple[int, ...]
+
+    @property
+    def repeats(self) -> bool:
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class Forbidden:
+    """A negation; `after` and `before` are numbers of slots of its alternative."""
+
+    variable: int
+    stream: Stream
+    place: Place
+    after: tuple[int, ...] = ()
+    before: tuple[int, ...] = ()
+
+    def shifted(self, by: int) -> "Forbidden":
+        if not by:
+            return self
+        after, before = tuple(i + by for i in self.after), tuple(i + by for i in self.before)
+        return Forbidden(self.variable, self.stream, self.place, after, before)
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """One way to match a pattern: slots, the pairs (i, j) of slots with i before j, and what is forbidden."""
+
+    slots: tuple[Leaf | Cluster, ...] = ()
+    order: tuple[tuple[int, int], ...] = ()
+    forbidden: tuple[Forbidden, ...] = ()
+
+
+NOTHING: Final = Alternative()
+
+
+def alternatives(pattern: Pattern, *, split: bool = True) -> tuple[Alternative, ...]:
+    """Every way to match a pattern, each once, in the order of the text; one of them may bind nothing.
+
+    Without `split`, as the policy NEXT reads it, a type that may occur zero times stays one slot.
+    """
+    match pattern:
+        case Atom(variable, stream):
+            return (Alternative((Leaf(variable, stream),)),)
+        case Repeat(Atom(variable, stream), low, high):
+            if not split:
+                return (Alternative((Leaf(variable, stream, low, high),)),)
+            some = Alternative((Leaf(variable, stream, max(low, 1), high),))
+            return (some,) if low else (some, NOTHING)
+        case Repeat(part, low, high):
+            return _repeated(alternatives(part), low, high)
+        case Combine("SEQ", parts):
+            place = _in_sequence if split else _in_steps
+            return _combined([_options(part, split=split) for part in parts], place)
+        case Combine("AND", parts):
+            return _combined([_options(part, split=True) for part in parts], _in_conjunction)
+        case Combine("OR", parts):
+            return _once(chain.from_iterable(alternatives(part) for part in parts))
+        case Combine("ANY", parts):
+            return _any([alternatives(part) for part in parts])
+    raise AssertionError(pattern)
+
+
+def _any(options: Sequence[tuple[Alternative, ...]]) -> tuple[Alternative, ...]:
+    """Leaving a part out is as good as letting it bind nothing, but not all parts may be left out."""
+    found = _combined([(*option, NOTHING) for option in options], _in_conjunction)
+    if any(NOTHING in option for option in options):
+        return found
+    return tuple(part for part in found if part != NOTHING)
+
+
+def _options(part: Pattern, *, split: bool) -> tuple[Alternative | Not, ...]:
+    return (part,) if isinstance(part, Not) else alternatives(part, split=split)
+
+
+def _once(found: Iterable[Alternative]) -> tuple[Alternative, ...]:
+    kept = tuple(dict.fromkeys(found))
+    _guard(len(kept))
+    return kept
+
+
+def _guard(count: int) -> None:
+    if count > MAX_BRANCHES:
+        raise NotPlannable(f"OR, ANY, `?` and `*` split into more than {MAX_BRANCHES:,} alternatives")
+
+
+def _repeated(inner: tuple[Alternative, ...], low: int, high: int | None) -> tuple[Alternative, ...]:
+    """Repetitions of a group. One that binds nothing is none, so a group that may be empty may be left out."""
+    parts = tuple(part for part in inner if part.slots)
+    if len(parts) < len(inner):
+        low = 0
+    if high == 1:
+        found = parts
+    else:
+        variables = tuple(sorted({variable for part in parts for variable in variables_of(part)}))
+        found = (Alternative((Cluster(parts, max(low, 1), high, variables),)),)
+    return found if low else (*found, NOTHING)
+
+
+def _combined(
+    options: Sequence[tuple[Alternative | Not, ...]],
+    place: Callable[[tuple[Alternative | Not, ...]], Alternative],
+) -> tuple[Alternative, ...]:
+    if all(len(option) == 1 for option in options):
+        return (place(tuple(option[0] for option in options)),)
+    _guard(prod(len(option) for option in options))
+    return _once(place(chosen) for chosen in product(*options))
+
+
+def _joined(
+    chosen: Sequence[Alternative | Not], *, in_order: bool
+) -> tuple[list[Leaf | Cluster], list[tuple[int, int]], list[Forbidden], list[range]]:
+    """Slots, order and inner negations of the parts one after another, and the slots of each part."""
+    slots: list[Leaf | Cluster] = []
+    order: list[tuple[int, int]] = []
+    forbidden: list[Forbidden] = []
+    ranges: list[range] = []
+    for part in chosen:
+        start = len(slots)
+        if isinstance(part, Alternative):
+            slots.extend(part.slots)
+            order.extend((i + start, j + start) for i, j in part.order)
+            forbidden.extend(inner.shifted(start) for inner in part.forbidden)
+            if in_order:
+                order.extend((i, j) for i in range(start) for j in range(start, len(slots)))
+        ranges.append(range(start, len(slots)))
+    return slots, order, forbidden, ranges
+
+
+def _in_conjunction(chosen: tuple[Alternative | Not, ...]) -> Alternative:
+    slots, order, forbidden, _ = _joined(chosen, in_order=False)
+    for part in chosen:
+        if isinstance(part, Not):
+            forbidden.append(Forbidden(part.part.variable, part.part.stream, Place.ANYWHERE))
+    return Alternative(tuple(slots), tuple(sorted(order)), tuple(forbidden))
+
+
+def _in_sequence(chosen: tuple[Alternative | Not, ...]) -> Alternative:
+    slots, order, forbidden, ranges = _joined(chosen, in_order=True)
+    order.sort()
+    for number, part in enumerate(chosen):
+        if isinstance(part, Not):
+            # What stands before the part before it ends earlier anyway; so do all slots but the last of a part.
+            after = next((r for r in reversed(ranges[:number]) if r), range(0))
+            before = next((r for r in ranges[number:] if r), range(0))
+            firsts = [i for i, j in order if i in after and j in after]
+            seconds = [j for i, j in order if i in before and j in before]
+            forbidden.extend(
+                _placed(part, [i for i in after if i not in firsts], [j for j in before if j not in seconds])
+            )
+    return Alternative(tuple(slots), tuple(order), tuple(forbidden))
+
+
+def _in_steps(chosen: tuple[Alternative | Not, ...]) -> Alternative:
+    """A sequence whose slots may take nothing: a NOT reaches over those to the nearest that must take something."""
+    slots, order, forbidden, ranges = _joined(chosen, in_order=True)
+    for number, part in enumerate(chosen):
+        if isinstance(part, Not):
+            start = ranges[number].start
+            after = _reach(slots, range(start - 1, ranges[0].start - 1, -1))
+            before = _reach(slots, range(start, ranges[-1].stop))
+            forbidden.extend(_placed(part, sorted(after), before))
+    return Alternative(tuple(slots), tuple(sorted(order)), tuple(forbidden))
+
+
+def _reach(slots: Sequence[Leaf | Cluster], numbers: range) -> list[int]:
+    found: list[int] = []
+    for number in numbers:
+        found.append(number)
+        if slots[number].low > 0:
+            return found
+    if found:
+        raise NotPlannable("NOT beside steps that may all be left out, under SELECT NEXT")
+    return found
+
+
+def _placed(part: Not, after: Sequence[int], before: Sequence[int]) -> Iterator[Forbidden]:
+    """The negation between these slots; where the SEQ binds nothing there is nothing to forbid."""
+    place = Place.BETWEEN if after and before else Place.LAST if after else Place.FIRST
+    if after or before:
+        yield Forbidden(part.part.variable, part.part.stream, place, tuple(after), tuple(before))
+
+
+def variables_of(part: Alternative) -> Iterator[int]:
+    """The variables that an alternative can bind."""
+    for slot in part.slots:
+        if isinstance(slot, Leaf):
+            yield slot.variable
+        else:
+            yield from slot.variables
+
+
+def always_bound(part: Alternative) -> frozenset[int]:
+    """The variables that every match of an alternative binds."""
+    found: set[int] = set()
+    for slot in part.slots:
+        if isinstance(slot, Cluster):
+            found |= frozenset.intersection(*(always_bound(inner) for inner in slot.alternatives))
+        elif slot.low > 0:
+            found.add(slot.variable)
+    return frozenset(found)
+
+
+def repeated_variables(part: Alternative) -> frozenset[int]:
+    """The variables that can bind several events within one repetition of every group around them."""
+    found: set[int] = set()
+    for slot in part.slots:
+        if isinstance(slot, Cluster):
+            found.update(*(repeated_variables(inner) for inner in slot.alternatives))
+        elif slot.high != 1:
+            found.add(slot.variable)
+    return frozenset(found)

@@ -1,0 +1,186 @@
+"""Terms in one form, however they were written. Nothing here changes what a term means, for no input.
+
+That rules out much of school algebra: addition is not associative (overflow gives null, doubles round), `-(-x)` is not
+x for the smallest integer, and `NOT x < y` is not `x >= y` where a NaN can occur.
+"""
+
+import operator
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from math import isfinite
+from typing import Any, Final
+
+from stretto.pattern.predicates import Apply, Const, Expr, Reduce, Ref, Which, rewrite
+from stretto.schema import Kind
+
+MIRROR: Final = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
+_OPPOSITE: Final = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "=": "!=", "!=": "="}
+_COMMUTES: Final = frozenset({"+", "*", "least", "greatest"})
+_EXACT: Final[dict[str, Callable[[Any, Any], Any]]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "=": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+TRUE: Final = Const(True, Kind.BOOL)
+FALSE: Final = Const(False, Kind.BOOL)
+
+
+@lru_cache(maxsize=1 << 16)
+def key(expr: Expr) -> str:
+    """A text by which terms are sorted: references by column first, then what is computed, constants last."""
+    match expr:
+        case Ref(column, attribute, kind, which):
+            return f"0{column:04d}.{attribute}.{which}.{kind}"
+        case Reduce(function, column, attribute, kind):
+            return f"0{column:04d}.{attribute}.~{function}.{kind}"
+        case Apply(op, arguments, _):
+            return f"1{op}({','.join(key(argument) for argument in arguments)})"
+        case Const(value, kind):
+            return f"2{kind}:{value!r}"
+    raise AssertionError(expr)
+
+
+def canonical_term(term: Expr) -> Expr:
+    """The one form of a term."""
+    return rewrite(term, _rule)
+
+
+def canonical_terms(terms: Iterable[Expr]) -> tuple[Expr, ...]:
+    """Conjuncts in one form: AND split, true ones and duplicates dropped, sorted."""
+    found: set[Expr] = set()
+    for term in terms:
+        found.update(_conjuncts(canonical_term(term)))
+    found.discard(TRUE)
+    return tuple(sorted(found, key=key))
+
+
+def _conjuncts(term: Expr) -> Iterable[Expr]:
+    return term.children if isinstance(term, Apply) and term.op == "and" else (term,)
+
+
+def _rule(node: Expr) -> Expr | None:
+    """One node whose arguments have their one form already."""
+    if not isinstance(node, Apply):
+        return None
+    op, arguments = node.op, node.arguments
+    if op in ("and", "or"):
+        return _logic(op, arguments)
+    if op == "not":
+        return _negated(arguments[0])
+    if op == "in":
+        return _membership(arguments)
+    if op == "to_float" and isinstance(arguments[0], Const) and isinstance(arguments[0].value, int):
+        return Const(float(arguments[0].value), Kind.FLOAT)
+    if all(isinstance(argument, Const) for argument in arguments):
+        folded = _folded(node)
+        if folded is not None:
+            return folded
+    if op in MIRROR:
+        return _compared(op, *arguments)
+    if op in _COMMUTES:
+        return Apply(op, tuple(sorted(arguments, key=key)), node.kind)
+    return None
+
+
+def _compared(op: str, left: Expr, right: Expr) -> Expr:
+    """The smaller side first, which puts a constant last."""
+    if key(right) < key(left):
+        left, right, op = right, left, MIRROR[op]
+    return Apply(op, (left, right), Kind.BOOL)
+
+
+def _negated(value: Expr) -> Expr | None:
+    if isinstance(value, Const):
+        return value if value.value is None else Const(not value.value, Kind.BOOL)
+    if not isinstance(value, Apply):
+        return None
+    if value.op == "not":
+        return value.arguments[0]
+    if value.op in ("=", "!="):
+        return _compared(_OPPOSITE[value.op], *value.arguments)
+    if value.op in _OPPOSITE and all(_has_order(argument) for argument in value.arguments):
+        return _compared(_OPPOSITE[value.op], *value.arguments)
+    return None
+
+
+def _has_order(expr: Expr) -> bool:
+    """Whether its values are totally ordered: all but doubles, which may be NaN."""
+    assert isinstance(expr, Const | Ref | Reduce | Apply)
+    return expr.kind is not Kind.FLOAT
+
+
+def _logic(op: str, arguments: Iterable[Expr]) -> Expr:
+    """AND and OR flattened, sorted, without duplicates and without constants that decide nothing."""
+    decides, neutral = (FALSE, TRUE) if op == "and" else (TRUE, FALSE)
+    parts: set[Expr] = set()
+    for argument in arguments:
+        parts.update(argument.children if isinstance(argument, Apply) and argument.op == op else (argument,))
+    if decides in parts:
+        return decides
+    parts.discard(neutral)
+    if len(parts) <= 1:
+        return parts.pop() if parts else neutral
+    return Apply(op, tuple(sorted(parts, key=key)), Kind.BOOL)
+
+
+def _membership(arguments: tuple[Expr, ...]) -> Expr:
+    value, options = arguments[0], sorted(set(arguments[1:]), key=key)
+    if len(options) == 1:
+        return _compared("=", value, options[0])
+    return Apply("in", (value, *options), Kind.BOOL)
+
+
+def _folded(node: Apply) -> Const | None:
+    """The value of an operator on constants, where it is certain: finite doubles, integers inside 64 bits."""
+    values = [argument.value for argument in node.arguments if isinstance(argument, Const)]
+    if None in values or len(values) != 2 or node.op not in _EXACT:
+        return None
+    result = _EXACT[node.op](*values)
+    if isinstance(result, float) and not isfinite(result):
+        return None
+    if node.kind in (Kind.INT, Kind.TIME, Kind.DURATION) and not -(2**63) <= result < 2**63:
+        return None
+    return Const(result, node.kind)
+
+
+def equality(term: Expr) -> tuple[Ref, Ref] | None:
+    """The two sides of `a.x = b.y` over plain references to different columns, else None."""
+    if isinstance(term, Apply) and term.op == "=":
+        left, right = term.arguments
+        if (
+            isinstance(left, Ref)
+            and isinstance(right, Ref)
+            and left.column != right.column
+            and left.which is right.which is Which.EACH
+        ):
+            return left, right
+    return None
+
+
+def equality_classes(pairs: Iterable[tuple[Ref, Ref]]) -> list[list[Ref]]:
+    """What must be equal to what, closed under transitivity; members and classes sorted."""
+    classes: dict[Ref, list[Ref]] = {}
+    for left, right in pairs:
+        mine, other = classes.setdefault(left, [left]), classes.setdefault(right, [right])
+        if mine is not other:
+            mine.extend(other)
+            for member in other:
+                classes[member] = mine
+    unique = {id(members): sorted(members, key=key) for members in classes.values()}
+    return sorted(unique.values(), key=lambda members: key(members[0]))
+
+
+def equality_terms(members: list[Ref]) -> list[Expr]:
+    """A class of equal references written one way: each is compared with the first of another column."""
+    first = members[0]
+    second = next(member for member in members if member.column != first.column)
+    return [
+        Apply("=", (first, member) if member.column != first.column else (member, second), Kind.BOOL)
+        for member in members[1:]
+    ]

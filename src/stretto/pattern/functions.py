@@ -1,0 +1,86 @@
+"""The functions that terms may call: those of the language, and those that users register."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from stretto.schema import Kind
+
+NUMBERS: Final = frozenset({Kind.INT, Kind.FLOAT})
+MEASURES: Final = NUMBERS | {Kind.DURATION}
+ORDERED: Final = MEASURES | {Kind.TIME}
+
+# What each aggregate may be taken over; COUNT takes the variable itself.
+AGGREGATES: Final[dict[str, frozenset[Kind]]] = {
+    "COUNT": frozenset(),
+    "SUM": MEASURES,
+    "AVG": NUMBERS,
+    "MIN": ORDERED,
+    "MAX": ORDERED,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Builtin:
+    """A function of the language: least and greatest number of arguments, what they may be.
+
+    `op` is its name in a bound term. With a `result` the arguments become doubles first, else all
+    arguments have one kind and the result has it too.
+    """
+
+    op: str
+    low: int
+    high: int | None
+    takes: frozenset[Kind] = NUMBERS
+    result: Kind | None = None
+
+
+BUILTINS: Final[dict[str, Builtin]] = {
+    "ABS": Builtin("abs", 1, 1, MEASURES),
+    "SQRT": Builtin("sqrt", 1, 1, result=Kind.FLOAT),
+    "FLOOR": Builtin("floor", 1, 1),
+    "CEIL": Builtin("ceil", 1, 1),
+    "LEAST": Builtin("least", 2, None, ORDERED),
+    "GREATEST": Builtin("greatest", 2, None, ORDERED),
+    "MIN": Builtin("least", 2, None, ORDERED),
+    "MAX": Builtin("greatest", 2, None, ORDERED),
+    "GEO_DISTANCE": Builtin("geo_distance", 4, 4, result=Kind.FLOAT),
+}
+
+RESERVED: Final = frozenset({*BUILTINS, *AGGREGATES, "FIRST", "LAST", "STDDEV"})
+
+
+@dataclass(frozen=True, slots=True)
+class UserFunction:
+    """A registered function: NumPy arrays in, one per argument, an array of results out."""
+
+    function: Callable[..., Any]
+    arguments: tuple[Kind, ...]
+    result: Kind
+
+
+_registered: dict[str, UserFunction] = {}
+
+
+def register_function(
+    name: str, function: Callable[..., Any], arguments: Sequence[Kind], result: Kind
+) -> None:
+    """Make `function` callable in queries as NAME(...); case does not matter. Registering again replaces it.
+
+    It is called with one NumPy array per argument (rows without a null in any of them) and returns an array
+    of their length. It must be pure: plans decide how often and on which rows it runs.
+    """
+    folded = name.upper()
+    if not folded.isidentifier() or folded in RESERVED:
+        raise ValueError(f"`{name}` cannot name a function: it is taken, or it is not a plain name")
+    _registered[folded] = UserFunction(function, tuple(Kind(kind) for kind in arguments), Kind(result))
+
+
+def user_function(name: str) -> UserFunction | None:
+    """The registered function of this name (upper case, as in the op `user:NAME`), or None."""
+    return _registered.get(name)
+
+
+def function_names() -> list[str]:
+    """Every function a term may call, for near names."""
+    return sorted({*RESERVED - {"STDDEV"}, *_registered})

@@ -1,0 +1,76 @@
+"""A piece seen through some of its slots: again a piece, which every match of the whole contains a match of."""
+
+from collections.abc import Iterator, Sequence
+
+from stretto.pattern.canonical import closed_terms
+from stretto.pattern.columns import moved
+from stretto.pattern.nodes import Policy, Stream
+from stretto.pattern.piece import Negation, Piece, Place, Slot
+from stretto.pattern.predicates import Expr, columns_of
+
+
+def project(piece: Piece, slots: Sequence[int]) -> Piece:
+    """The piece over the chosen slots, in the order given: their order, terms and `same`.
+
+    Equalities that follow from the piece's own are kept too. A negation is kept only if it stands between chosen slots,
+    names nothing else, and no other slot could bind one of its events inside its interval.
+    """
+    assert piece.policy is Policy.ANY, "a sequence under NEXT has no parts"
+    columns = [column for slot in slots for column in piece.columns(slot)]
+    to_column = {old: new for new, old in enumerate(columns)}
+    to_slot = {old: new for new, old in enumerate(slots)}
+    terms = closed_terms(piece) if len(slots) < len(piece.slots) else piece.terms
+    kept = [term for term in terms if columns_of(term) <= to_column.keys()]
+    order = sorted((to_slot[i], to_slot[j]) for i, j in piece.order if i in to_slot and j in to_slot)
+    return Piece(
+        tuple(piece.slots[slot] for slot in slots),
+        tuple(order),
+        tuple(_all_moved(kept, to_column)),
+        piece.same,
+        tuple(_negations(piece, to_slot, to_column)),
+        piece.window,
+    )
+
+
+def _all_moved(terms: Sequence[Expr], to_column: dict[int, int]) -> list[Expr]:
+    return list(dict.fromkeys(moved(term, to_column) for term in terms))
+
+
+def _negations(piece: Piece, to_slot: dict[int, int], to_column: dict[int, int]) -> Iterator[Negation]:
+    whole = len(to_slot) == len(piece.slots)
+    known = {**to_column, piece.width: len(to_column)}
+    for negation in piece.negations:
+        inside = {*negation.after, *negation.before} <= to_slot.keys()
+        named = all(columns_of(term) <= known.keys() for term in negation.terms)
+        if inside and named and (whole or _is_settled(negation, piece, to_slot)):
+            yield Negation(
+                negation.stream,
+                negation.place,
+                tuple(to_slot[i] for i in negation.after),
+                tuple(to_slot[i] for i in negation.before),
+                tuple(_all_moved(negation.terms, known)),
+            )
+
+
+def _is_settled(negation: Negation, piece: Piece, chosen: dict[int, int]) -> bool:
+    """Whether the other slots cannot change what is forbidden: an event that a match binds is not."""
+    return negation.place is Place.BETWEEN and not any(
+        negation.stream.type in types(slot) and not _is_beside(number, negation, piece)
+        for number, slot in enumerate(piece.slots)
+        if number not in chosen
+    )
+
+
+def _is_beside(slot: int, negation: Negation, piece: Piece) -> bool:
+    """Whether a slot's events are always outside of the interval."""
+    return any((slot, i) in piece.order or slot == i for i in negation.after) or any(
+        (i, slot) in piece.order or slot == i for i in negation.before
+    )
+
+
+def types(slot: Slot) -> frozenset[str]:
+    """The event types a slot can bind."""
+    if isinstance(slot.source, Stream):
+        return frozenset({slot.source.type})
+    inner = (types(part) for branch in slot.source.branches for part in branch.piece.slots)
+    return frozenset().union(*inner)

@@ -1,0 +1,103 @@
+"""What names mean while a statement is bound, and the list its mistakes are collected in."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from stretto.errors import Mistake, Span, near
+from stretto.pattern.nodes import Stream
+from stretto.schema import Kind, Schema
+from stretto.text.syntax import Within
+
+MAX_INT: Final = 2**63 - 1
+MIN_INT: Final = -(2**63)
+MAX_WINDOW: Final = 2**62  # so that no time plus a window leaves 64 bits
+
+Attributes = Mapping[str, Kind]
+
+
+@dataclass(slots=True)
+class Report:
+    """Every mistake found so far; nothing stops at the first."""
+
+    mistakes: list[Mistake] = field(default_factory=list)
+
+    def add(self, message: str, at: Span | None, note: str = "") -> None:
+        self.mistakes.append(Mistake(message, at, note))
+
+    def take(self, other: "Report", owner: str) -> None:
+        """Add the mistakes of another report; those that have no place in a text say whose they are."""
+        for mistake in other.mistakes:
+            known = mistake.at is not None
+            self.mistakes.append(
+                mistake if known else replace(mistake, message=f"{owner}: {mistake.message}")
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What a name stands for: its attributes (None: not known), and the events it selects.
+
+    `stream` is None for a derived stream and for what could not be bound.
+    """
+
+    attributes: Attributes | None
+    stream: Stream | None = None
+    derived: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A variable in scope. `attributes` is None where they cannot be known, so that every name is accepted.
+
+    `kleene`: directly repeated; `listed`: can bind more than one event in a match, by itself or by a group.
+    """
+
+    number: int
+    name: str
+    attributes: Attributes | None
+    negated: bool = False
+    kleene: bool = False
+    listed: bool = False
+    groups: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The variables in scope, and the one that a bare attribute belongs to, if there is one."""
+
+    variables: Mapping[str, Known]
+    schema: Schema | None
+    bare: Known | None = None
+
+    def kind(self, variable: Known, attribute: str) -> tuple[str, Kind] | None:
+        """The attribute's name in a bound term and its kind, or None if there is no such attribute."""
+        if attribute == "ts":
+            return "ts", Kind.TIME
+        kind = variable.attributes.get(attribute) if variable.attributes is not None else None
+        if kind is not None:
+            return attribute, kind
+        if self.schema is not None and attribute == self.schema.special.ts:
+            return "ts", Kind.TIME
+        return None
+
+    def why_unknown(self, variable: Known, attribute: str) -> str:
+        """What to say about an attribute that does not exist."""
+        if self.schema is not None and attribute in self.schema.skipped:
+            return "its column has a type that the language has no kind for"
+        names = [*(variable.attributes or ()), "ts"]
+        return near(attribute, names) or f"known here: {listing(names)}"
+
+
+def listing(names: Iterable[str], most: int = 12) -> str:
+    """Names for a note, in a stable order, the tail of a long list left out."""
+    every = sorted(names)
+    return ", ".join(every[:most]) + (", ..." if len(every) > most else "")
+
+
+def check_window(window: Within, report: Report) -> None:
+    """A window is positive, and no time plus a window leaves 64 bits."""
+    if window.size <= 0:
+        report.add("a window must be positive", window.span)
+    elif window.size >= MAX_WINDOW:
+        report.add("window too long", window.span, "at most 146,000 years")

@@ -1,0 +1,159 @@
+"""A workload: the statements of a text or a program, and what becomes of them against a schema."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from typing import Any, Self, TypeVar
+
+from stretto.errors import Mistake, QueryError, near
+from stretto.pattern.bind import bind
+from stretto.pattern.nodes import Query
+from stretto.pattern.normal import normalize
+from stretto.pattern.piece import Detection
+from stretto.schema import Schema
+from stretto.text import syntax
+from stretto.text.build import QueryBuilder
+from stretto.text.json import from_json, to_json
+from stretto.text.parser import parse_partial
+from stretto.text.printer import to_text
+
+W = TypeVar("W", bound="Workload")
+
+
+@dataclass(frozen=True, slots=True)
+class BoundWorkload:
+    """The detection queries of a workload, and what in it is right but cannot be run yet."""
+
+    detections: tuple[Query, ...]
+    unsupported: tuple[Mistake, ...] = ()
+    text: str = field(default="", compare=False, repr=False)
+    file: str = field(default="", compare=False, repr=False)
+
+    def require_supported(self) -> None:
+        """Raise QueryError with all that cannot be run yet, if there is any."""
+        if self.unsupported:
+            raise QueryError(self.unsupported, self.text, self.file)
+
+    def normal_forms(self) -> tuple[Detection, ...]:
+        """The normal form of every detection query; QueryError with all for which there is none."""
+        found: list[Detection] = []
+        mistakes: list[Mistake] = []
+        for query in self.detections:
+            try:
+                found.append(normalize(query))
+            except QueryError as error:
+                mistakes.extend(error.mistakes)
+        if mistakes:
+            raise QueryError(mistakes, self.text, self.file)
+        return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """Statements in order; equal when the statements are. `text` and `file` show where mistakes stand."""
+
+    statements: tuple[syntax.Statement, ...] = ()
+    text: str = field(default="", compare=False, repr=False)
+    file: str = field(default="", compare=False, repr=False)
+
+    @classmethod
+    def parse(cls, text: str, file: str = "") -> Self:
+        """The workload of a text. If it cannot be read, the QueryError also lists what else is surely wrong."""
+        statements, mistakes = parse_partial(text)
+        if mistakes:
+            raise QueryError((*mistakes, *bind(statements, None).mistakes), text, file)
+        return cls(statements, text, file)
+
+    @classmethod
+    def from_json(cls, value: Any) -> Self:
+        """The workload that `to_json` wrote."""
+        return cls(tuple(from_json(value)))
+
+    def to_json(self) -> Any:
+        return to_json(self.statements)
+
+    def to_text(self) -> str:
+        return to_text(self.statements)
+
+    @property
+    def queries(self) -> tuple[syntax.Query, ...]:
+        return tuple(statement for statement in self.statements if isinstance(statement, syntax.Query))
+
+    def __len__(self) -> int:
+        """The number of queries."""
+        return len(self.queries)
+
+    def add(self, *added: "syntax.Statement | QueryBuilder | Workload | str") -> Self:
+        """With more statements: text in the language, queries built in Python, or those of another workload."""
+        workload = self
+        for one in added:
+            if isinstance(one, str):
+                workload = _with_text(workload, one)
+            else:
+                new = one.statements if isinstance(one, Workload) else (_statement(one),)
+                statements = (*workload.statements, *(_without_spans(statement) for statement in new))
+                workload = replace(workload, statements=statements)
+        return workload
+
+    def remove(self, *names: str) -> Self:
+        """Without the queries of these names; a name that no query has may be a selection's or a stream's."""
+        kept = self.statements
+        for name in names:
+            named = [statement for statement in kept if statement.name == name]
+            if not named:
+                note = near(name, [statement.name for statement in kept])
+                raise QueryError([Mistake(f"no query `{name}` to remove", None, note)], self.text, self.file)
+            queries = [statement for statement in named if isinstance(statement, syntax.Query)]
+            gone = {id(statement) for statement in queries or named}
+            kept = tuple(statement for statement in kept if id(statement) not in gone)
+        return replace(self, statements=kept)
+
+    def verify(self) -> None:
+        """Check what can be known without a schema; QueryError with every mistake."""
+        self._refuse(bind(self.statements, None).mistakes)
+
+    def bind(self, schema: Schema | None) -> BoundWorkload:
+        """The bound workload; QueryError with every mistake. Without a schema nothing is bound, only checked."""
+        bound = bind(self.statements, schema)
+        self._refuse(bound.mistakes)
+        return BoundWorkload(bound.detections, bound.unsupported, self.text, self.file)
+
+    def _refuse(self, mistakes: Iterable[Mistake]) -> None:
+        found = tuple(mistakes)
+        if found:
+            raise QueryError(found, self.text, self.file)
+
+
+def _statement(added: syntax.Statement | QueryBuilder) -> syntax.Statement:
+    return added.build() if isinstance(added, QueryBuilder) else added
+
+
+def _with_text(workload: W, text: str) -> W:
+    """The new text is read below the old one, so that its spans point into both as one."""
+    above = workload.text if not workload.text or workload.text.endswith("\n") else workload.text + "\n"
+    whole = above + text
+    statements, mistakes = parse_partial("\n" * above.count("\n") + text)
+    if mistakes:
+        raise QueryError((*mistakes, *bind(statements, None).mistakes), whole, workload.file)
+    return replace(workload, statements=workload.statements + statements, text=whole)
+
+
+def _without_spans(node: Any) -> Any:
+    """The same node with no place in a text: its own text is not this workload's."""
+    if isinstance(node, tuple):
+        return tuple(_without_spans(one) for one in node)
+    if not is_dataclass(node) or isinstance(node, type):
+        return node
+    spans = {"span", "name_span", "source_span"}
+    values = {
+        one.name: None if one.name in spans else _without_spans(getattr(node, one.name))
+        for one in fields(node)
+        if one.init
+    }
+    return type(node)(**values)
+
+
+def check(text: str, file: str = "", schema: Schema | None = None) -> tuple[Mistake, ...]:
+    """Every mistake of a workload, of syntax and of meaning, in the order of the text."""
+    statements, mistakes = parse_partial(text)
+    found = (*mistakes, *bind(statements, schema).mistakes)
+    return QueryError(found, text, file).mistakes

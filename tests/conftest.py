@@ -1,0 +1,11 @@
+"""How much hypothesis tries, and where the rows of mistakes are rewritten: STRETTO_BLESS=1."""
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+# The first call of a kernel compiles it, so no example has a deadline.
+quiet = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("dev", max_examples=50, **quiet)
+settings.register_profile("ci", max_examples=500, **quiet)
+settings.load_profile("ci" if os.environ.get("CI") == "true" else "dev")

@@ -1,0 +1,48 @@
+"""Every mistake of binding has its own text; STRETTO_BLESS=1 rewrites the files, and the diff is read."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from stretto.errors import QueryError
+from stretto.pattern.workload import check
+from stretto.schema import Kind, Schema
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "bind"
+DEFAULT = "A B C D N; x double, n integer, k integer, s string, f boolean, at timestamp"
+CASES = sorted(GOLDEN.glob("*.cep"))
+
+
+def schema_of(text: str) -> Schema:
+    """The schema of the first line, `-- schema: A B; x double`, or the usual one."""
+    line = text.split("\n", 1)[0]
+    types, attributes = (
+        line.removeprefix("-- schema:").split(";") if line.startswith("-- schema:") else DEFAULT.split(";")
+    )
+    named = [pair.split() for pair in attributes.split(",")]
+    return Schema({name: Kind(kind) for name, kind in named}, frozenset(types.split()))
+
+
+def mistakes_of(case: Path) -> QueryError:
+    text = case.read_text()
+    return QueryError(check(text, case.name, schema_of(text)), text, case.name)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.stem)
+def test_mistakes_are_listed(case: Path) -> None:
+    found = mistakes_of(case)
+    golden = case.with_suffix(".err")
+    if os.environ.get("STRETTO_BLESS") == "1":
+        golden.write_text(f"{found}\n")
+    assert f"{found}\n" == golden.read_text()
+    assert found.mistakes
+
+
+def test_one_workload_lists_all_of_its_mistakes() -> None:
+    assert len(mistakes_of(GOLDEN / "five_mistakes.cep").mistakes) == 5
+
+
+def test_mistakes_are_many_and_distinct() -> None:
+    first = {mistakes_of(case).mistakes[0].message for case in CASES}
+    assert len(first) >= 25
