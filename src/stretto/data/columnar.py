@@ -1,6 +1,6 @@
 """Parquet and Arrow IPC files: columns come typed, so only times and types are looked at."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -111,11 +111,18 @@ def open_arrow(path: Path, special: Special) -> ColumnarPart:
         with pa.memory_map(str(path)) as opened:
             if is_file:
                 reader = pa.ipc.open_file(opened, options=options)
-                yield (reader.get_batch(i) for i in range(reader.num_record_batches))
+                yield _sound(reader.get_batch(i) for i in range(reader.num_record_batches))
             else:
-                yield iter(pa.ipc.open_stream(opened, options=options))
+                yield _sound(pa.ipc.open_stream(opened, options=options))
 
     return _checked(ColumnarPart(str(path), "Arrow", schema, special, None, raw))
+
+
+def _sound(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The batches, each checked: Arrow itself trusts a file's offsets and codes, and damaged ones end the process."""
+    for batch in batches:
+        batch.validate(full=True)
+        yield batch
 
 
 def _checked(part: ColumnarPart) -> ColumnarPart:

@@ -11,8 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
-from stretto.data.casts import TYPES, WORDS, Mask, cast_where_possible, fit, kind_of_texts
+from stretto.data.casts import TYPES, WORDS, Mask, fit, kind_of_texts
 from stretto.data.parts import Chunk, Numbers, Rejected, need_content, need_special, need_time
+from stretto.data.utf8 import MARK, MarkedUtf8
 from stretto.errors import EventsError
 from stretto.schema import Kind, Special
 
@@ -44,17 +45,26 @@ class CsvPart:
         """Also decides the kind of columns that were empty in the sample, at their first values."""
         undecided = [name for name in self.header if name not in self.kinds]
         rows = 0
-        for raw in self._raw([special.ts, special.type, *undecided], rejected):
+        for raw in self._raw(list(dict.fromkeys([special.ts, special.type, *undecided])), rejected):
             for name in [name for name in undecided if name not in self.kinds]:
-                kind = kind_of_texts(_decoded(raw.batch.column(name))[0].drop_null().slice(0, SAMPLE_ROWS))
-                if kind is not None:
-                    self.kinds[name] = kind
+                self.decide(name, raw.texts(name))
             chunk = self._typed(raw, [special.ts, special.type], rejected)
             rows += chunk.batch.num_rows
             yield chunk
         for name in undecided:
-            self.kinds.setdefault(name, Kind.STRING)
+            self.kinds.setdefault(name, Kind.TIME if name == special.ts else Kind.STRING)
         self.rows = rows
+
+    def decide(self, name: str, texts: Any) -> None:
+        """Set the kind of a column by its values, if there are any."""
+        found = texts.drop_null().slice(0, SAMPLE_ROWS)
+        kind = kind_of_texts(found)
+        if name == self.special.ts and kind not in (None, Kind.INT, Kind.TIME):
+            bad = fit(found, Kind.TIME)[1]
+            example = found[int(np.flatnonzero(bad)[0])].as_py() if bad.any() else None
+            raise need_time(self.name, self.special, f"{kind}s", example)
+        if kind is not None:
+            self.kinds[name] = Kind.STRING if name == self.special.type else kind
 
     def batches(self, names: Collection[str], rejected: Rejected, *, threads: bool) -> Iterator[Chunk]:  # noqa: ARG002 - rows are numbered as they are parsed, in one thread
         wanted = [name for name in self.header if name in names]
@@ -69,7 +79,8 @@ class CsvPart:
         arrays: list[Any] = []
         bad = np.zeros(raw.batch.num_rows, np.bool_)
         for name in names:
-            texts, broken = _decoded(raw.batch.column(name))
+            texts = raw.texts(name)
+            broken = raw.broken(name)
             kind = Kind.STRING if name == self.special.type else self.kinds.get(name, Kind.STRING)
             values, misfit = fit(texts, kind)
             for i in np.flatnonzero(broken & ~bad).tolist():
@@ -87,17 +98,33 @@ class CsvPart:
 
 @dataclass(slots=True)
 class _Raw:
-    """A block of rows as bytes. `blank` rows are empty lines; `lines` and `rows` number them in the file."""
+    """A block of rows as texts. `blank` rows are empty lines; `lines` and `rows` number them in the file.
+
+    `marked`: some text of the file so far was not UTF-8.
+    """
 
     file: str
     batch: pa.RecordBatch
     blank: Mask
     lines: Numbers
     rows: Numbers
+    marked: bool
+
+    def texts(self, name: str) -> Any:
+        return self.batch.column(name)
+
+    def broken(self, name: str) -> Mask:
+        """Which texts were not UTF-8."""
+        if not self.marked:
+            return np.zeros(self.batch.num_rows, np.bool_)
+        found: Mask = pc.fill_null(pc.match_substring(self.texts(name), MARK), False).to_numpy(
+            zero_copy_only=False
+        )
+        return found
 
     def reject(self, i: int, reason: str, rejected: Rejected) -> None:
         values = {
-            name: None if (value := column[i].as_py()) is None else value.decode(errors="replace")
+            name: None if (value := column[i].as_py()) is None else value.replace(MARK, "\ufffd")
             for name, column in zip(self.batch.schema.names, self.batch.columns, strict=True)
         }
         rejected.add(f"{self.file}: line {self.lines[i]}: {reason}", values)
@@ -115,11 +142,13 @@ class _Reader:
         self.breaks = 0  # line breaks inside the rows so far
         self.parsed = 0  # rows so far, blank ones included
         self.blanks = 0
+        self.stream: MarkedUtf8 | None = None
 
     def blocks(self) -> Iterator[_Raw]:
         try:
-            with pa.input_stream(str(self.part.path)) as stream:
-                for batch in self._open(stream):
+            with pa.input_stream(str(self.part.path)) as raw:
+                self.stream = MarkedUtf8(raw)
+                for batch in self._open(self.stream):
                     yield self._numbered(batch)
                 self._tell(np.zeros(0, np.int64))  # what stands after the last good row
         except (pa.ArrowException, OSError) as error:
@@ -147,7 +176,8 @@ class _Reader:
                 ),
                 convert_options=pa_csv.ConvertOptions(
                     include_columns=self.names,
-                    column_types=dict.fromkeys(names, pa.binary()),
+                    column_types=dict.fromkeys(names, pa.string()),
+                    check_utf8=False,
                     null_values=[""],
                     strings_can_be_null=True,
                     quoted_strings_can_be_null=False,
@@ -171,7 +201,8 @@ class _Reader:
         self._tell(breaks, self.parsed + count)
         self.parsed += count
         self.blanks = int(blanks[-1]) if count else self.blanks
-        return _Raw(self.part.name, batch, blank, lines, ordinals + before - blanks)
+        marked = self.stream is not None and self.stream.marked
+        return _Raw(self.part.name, batch, blank, lines, ordinals + before - blanks, marked)
 
     def _places(self) -> Numbers:
         """For every skipped row, how many parsed rows stand before it."""
@@ -201,17 +232,12 @@ class _Reader:
             row, place = self.skipped[i], int(places[i]) - self.parsed
             line = row.number + int(inside[i]) + (int(breaks[place]) if place < len(breaks) else self.breaks)
             reason = f"{row.actual_columns} values, where the header has {row.expected_columns}"
-            self.rejected.add(f"{self.part.name}: line {line}: {reason}", {}, row.text)
+            self.rejected.add(
+                f"{self.part.name}: line {line}: {reason}", {}, row.text.replace(MARK, "\ufffd")
+            )
         del self.skipped[:count]
         self.told += count
         self.breaks += int(inside[count])
-
-
-def _decoded(column: Any) -> tuple[Any, Mask]:
-    """Bytes as texts, null where they are not UTF-8, and a mask of those."""
-    found = cast_where_possible(column, lambda values: values.cast(pa.string()))
-    assert found is not None
-    return found
 
 
 def open_csv(path: Path, special: Special) -> CsvPart:
@@ -222,19 +248,9 @@ def open_csv(path: Path, special: Special) -> CsvPart:
     need_special(name, header, special)
     part = CsvPart(name, path, special, header, lines, delimiter)
     first = next(_Reader(part, header, Rejected()).blocks(), None)
-    if first is None:
-        return part
-    for column in header:
-        if column == special.type:
-            part.kinds[column] = Kind.STRING
-            continue
-        texts = _decoded(first.batch.column(column).slice(0, SAMPLE_ROWS))[0]
-        kind = kind_of_texts(texts)
-        if kind is not None:
-            part.kinds[column] = kind
-        if column == special.ts and kind not in (None, Kind.INT, Kind.TIME):
-            example = pc.if_else(pa.array(fit(texts, Kind.TIME)[1]), texts, None).drop_null()[0].as_py()
-            raise need_time(name, special, f"{kind}s", example)
+    if first is not None:
+        for column in header:
+            part.decide(column, first.texts(column).slice(0, SAMPLE_ROWS))
     return part
 
 
