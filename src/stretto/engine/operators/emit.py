@@ -60,8 +60,10 @@ class EmitOperator:
         source = self._sources[part]
         columns: list[Column] = []
         for v, as_list in enumerate(self._op.kleene):
-            column = rows.columns[source[v]] if v in source else np.full(len(rows), UNBOUND, np.int64)
-            columns.append(widened(column) if as_list and not isinstance(column, Sets) else column)
+            column: Column = rows.columns[source[v]] if v in source else np.full(len(rows), UNBOUND, np.int64)
+            if isinstance(column, Sets) != as_list:
+                column = narrowed(column) if isinstance(column, Sets) else widened(column)
+            columns.append(column)
         return Rows(rows.first, rows.last, tuple(columns))
 
     def _detected(self, rows: Rows, part: int, clock: Clock, arena: Arena) -> I64:
@@ -92,6 +94,13 @@ def widened(column: I64) -> Sets:
     offsets = np.zeros(len(column) + 1, np.int64)
     np.cumsum(bound, out=offsets[1:])
     return Sets(offsets, column[bound])
+
+
+def narrowed(sets: Sets) -> I64:
+    """Sets of at most one event as that event, empty ones as unbound: a step of NEXT that may be left out."""
+    column = np.full(len(sets), UNBOUND, np.int64)
+    column[sets.lengths > 0] = sets.values
+    return column
 
 
 def _ids(column: Column, arena: Arena, *, optional: bool) -> Column:
