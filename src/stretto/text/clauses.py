@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from stretto.errors import Mistake
-from stretto.text.tokens import KEYWORDS, Chunk, Token
+from stretto.text.tokens import KEYWORDS, Chunk, Token, is_indexed
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +52,14 @@ class Draft:
         if mark == start:
             return True
         before = tokens[mark - 1].type
-        if before in _BEFORE_NAMES or following.type in _AFTER_NAMES:
+        if before in _BEFORE_NAMES or following.type in _AFTER_NAMES or is_indexed(tokens, mark):
             return False
-        return not (
-            before in _BETWEEN_PARTS and is_word(following) and tokens[mark + 2].type in _AFTER_VARIABLES
-        )
+        after = tokens[mark + 2].type if mark + 2 < len(tokens) else "END"
+        if following.type in _WORDS_AFTER_NAMES:
+            # An operator says that the keyword is a name, unless it is meant as one itself, as in `RETURN in.x`.
+            named = following.type == "IN" and after != "LPAR"
+            return named or after in ("DOT", "COMPARE") or is_indexed(tokens, mark + 1)
+        return not (before in _BETWEEN_PARTS and is_word(following) and after in _AFTER_VARIABLES)
 
 
 # A clause keyword is a name after or before one of these, as in `a.select`, `[where]` and `group = 3` ...
@@ -76,8 +79,8 @@ _AFTER_NAMES = frozenset(
         "SLASH",
         "PERCENT",
     }
-    | {"IN", "IS", "BETWEEN", "AND", "OR", "AS"}
 )
+_WORDS_AFTER_NAMES = frozenset({"IN", "IS", "BETWEEN", "AND", "OR", "AS"})
 # ... and so is one that is a type with its variable, as in `SEQ(A a, Where w)`.
 _BETWEEN_PARTS = frozenset({"COMMA", "AMPERSAND", "VBAR", "BANG"})
 _AFTER_VARIABLES = frozenset({"COMMA", "RPAR", "PLUS", "STAR", "QMARK", "LBRACE", "AMPERSAND", "VBAR"})

@@ -196,8 +196,9 @@ def _pattern(data: Any) -> syntax.Pattern:
 
 def _expression(data: Any) -> syntax.Expression:
     node = _read_node(data)
-    plain = isinstance(node, syntax.Expression) and not isinstance(node, syntax.Star)
-    return node if plain else _fail("expected an expression")
+    if isinstance(node, syntax.Expression) and not isinstance(node, syntax.Star):
+        return node
+    raise ValueError("expected an expression")
 
 
 def _terms(entry: dict[str, Any], key: str) -> tuple[syntax.Expression, ...]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Set as AbstractSet
 
-from stretto.errors import Mistake, Span, near
+from stretto.errors import Mistake, near
 from stretto.text.tokens import KEYWORDS, RESERVED, Token
 
 # A whole group of terminals goes by one phrase; the larger groups come first.
@@ -23,6 +23,15 @@ _GROUPS: tuple[tuple[AbstractSet[str], str], ...] = (
 )
 _PHRASES = {
     "NAME": "a name",
+    "LITERAL": "a value",
+    "COUNT": "a count such as `100 EVENTS`",
+    "REPEAT": "`{`",
+    "COMBINE": "a pattern",
+    "NEGATE": "a pattern",
+    "KLEENE": "a pattern",
+    "BANG": "`!`",
+    "QMARK": "`?`",
+    "SEMICOLON": "`;`",
     "DURATION": "a duration such as `10 SECONDS`",
     "INDEX": "`[i]`",
     "COMPARE": "a comparison",
@@ -32,14 +41,19 @@ _PHRASES = {
     "RSQB": "`]`",
     "COMMA": "`,`",
     "DOT": "`.`",
+    "PLUS": "`+`",
+    "MINUS": "`-`",
     "STAR": "`*`",
+    "SLASH": "`/`",
+    "PERCENT": "`%`",
     "VBAR": "`|`",
     "AMPERSAND": "`&`",
     "$END": "",
 }
 # After a complete part almost anything may follow; the signs that only continue it would drown the rest.
 _MINOR = frozenset(
-    {"INDEX", "LPAR", "DOT", "VBAR", "AMPERSAND", "a repetition sign", "an arithmetic operator"}
+    {"INDEX", "LPAR", "DOT", "VBAR", "AMPERSAND", "PLUS", "MINUS", "STAR", "SLASH", "PERCENT"}
+    | {"a repetition sign", "an arithmetic operator"}
 )
 _FOREIGN = {
     "AMPERSAND": "write `AND` between conditions",
@@ -81,20 +95,20 @@ def _hint(token: Token, accepted: AbstractSet[str], rule: str) -> str:
         if word in ("AND", "OR"):
             sign = "&" if word == "AND" else "|"
             return f"write `{word}(A a, B b)`" + (f" or `A a {sign} B b`" if word == "AND" else "")
+        if token.type == "LBRACE":
+            return "a number of repetitions is `{m}`, `{m,}`, `{m,n}` or `{,n}`"
         if "RPAR" in accepted and token.type == "COMMA":
             return "expected `)`: NOT and KL take one pattern"
         return ""
-    if token.type in _FOREIGN and "AND" in accepted | {"AND"}:
+    if rule == "policy":
+        return "expected `ANY`, `NEXT` or `STRICT`; what a match gives back stands behind `RETURN`"
+    if token.type in _FOREIGN:
         return _FOREIGN[token.type]
     if token.type == "COMPARE" and "AND" in accepted:
         return "comparisons do not chain: write `a < b AND b < c`"
-    if token.type in RESERVED and "NAME" in accepted:
+    if token.type in RESERVED - {"AND", "OR", "NOT"} and "NAME" in accepted:
         return f'{expectation(accepted)}; a name spelled like this word takes quotes: "{token.value}"'
     return ""
-
-
-def missing(what: str, at: Span | None, note: str = "") -> Mistake:
-    return Mistake(what, at, note)
 
 
 def nearest_clause(token: Token, clauses: tuple[str, ...]) -> str:

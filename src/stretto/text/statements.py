@@ -32,6 +32,8 @@ _WANTED = {
     "GROUP": "expected the name of an attribute",
     "FROM": "expected the name of a stream",
     "JOIN": "expected the name of a stream",
+    "policy": "expected `ANY`, `NEXT` or `STRICT`",
+    "items": "expected `*` or expressions",
 }
 _POLICIES = ("ANY", "NEXT", "STRICT")
 
@@ -233,7 +235,7 @@ def _read_clause(
     heads.setdefault(word, clause.head)
     rule = _RULES.get(word, shape.select)
     if len(clause.tokens) == 1:
-        wanted = _WANTED.get(word) or f"expected {'the policy' if rule == 'policy' else '`*` or expressions'}"
+        wanted = _WANTED.get(word) or _WANTED[rule]
         mistakes.append(Mistake(f"{shown} is empty", clause.head.span, wanted))
         return None
     outcome = read(rule, clause.tokens, text)
@@ -283,14 +285,8 @@ def _check_present(
             broken.add(word)
             if not any(token.type == "OPEN" for token in draft.tokens):
                 what = f"{shape.title} `{parsed.name}`" if parsed.name else f"this {shape.title}"
-                at = draft.tokens[-1] if word != "WITHIN" else draft.tokens[0]
-                parsed.mistakes.append(Mistake(f"{what} has no {word}", _place(draft.tokens, at), note))
-
-
-def _place(tokens: Sequence[Token], at: Token) -> Span:
-    """Where to show that something is missing: at the statement's name, else at its first word."""
-    named = next((token for token in tokens[1:3] if token.type == "NAME"), None)
-    return (named or (at if at.type != "END" else tokens[0])).span
+                named = draft.tokens[1 if shape is _QUERY else 2] if parsed.name else draft.tokens[0]
+                parsed.mistakes.append(Mistake(f"{what} has no {word}", named.span, note))
 
 
 def _wrong_values(shape: _Shape, word: str, value: Any) -> Iterable[Mistake]:

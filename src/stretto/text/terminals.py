@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any
 
 from stretto.errors import Mistake, near
-from stretto.text.tokens import KEYWORDS, RESERVED, Token
+from stretto.text.tokens import KEYWORDS, QUERY_CLAUSES, RESERVED, Token, is_indexed
 from stretto.text.values import UNITS, duration_us, number, timestamp_us
 
 PATTERN_WORDS = {
@@ -108,7 +108,7 @@ def _read_expression(tokens: list[Token], *, counts: bool) -> Terminals:
 def _keyword(tokens: list[Token], at: int, end: int, mistakes: list[Mistake]) -> tuple[int, Token]:
     token, following = tokens[at], tokens[at + 1]
     before = tokens[at - 1].type if at else ""
-    if before in ("DOT", "AS") or following.type == "DOT" or _names_index(tokens, at, end):
+    if before in ("DOT", "AS") or following.type == "DOT" or is_indexed(tokens, at):
         return at, _as_name(token)
     if token.type in ("TRUE", "FALSE"):
         return at, token._replace(type="LITERAL", value=token.type == "TRUE")
@@ -136,6 +136,8 @@ def _quantity(
         return at + 1, _joined("COUNT", _checked(mistakes, token, number, sign + token.value), token, unit)
     if word not in UNITS:
         hint = near(word, (*UNITS, "EVENTS") if counts else UNITS)
+        if not hint and counts and not near(word, QUERY_CLAUSES):
+            hint = "known are MICROSECONDS, MILLISECONDS, SECONDS, MINUTES, HOURS, DAYS and EVENTS"
         if not hint:  # not meant as a unit: the grammar says what it expected instead
             return at, token._replace(
                 type="LITERAL", value=_checked(mistakes, token, number, sign + token.value)
@@ -153,21 +155,6 @@ def _checked(mistakes: list[Mistake], at: Token, read: Callable[..., Any], *text
     except ValueError as error:
         mistakes.append(Mistake(str(error), at.span))
         return 1
-
-
-def _names_index(tokens: list[Token], at: int, end: int) -> bool:
-    """Whether `[i].` or `[i-1].` follows, so that even a keyword before it can only be a variable."""
-    if tokens[at + 1].type != "LSQB":
-        return False
-    kinds = [token.type for token in tokens[at + 1 : min(at + 7, end)]]
-    return kinds[:4] == ["LSQB", "NAME", "RSQB", "DOT"] or kinds == [
-        "LSQB",
-        "NAME",
-        "MINUS",
-        "NUMBER",
-        "RSQB",
-        "DOT",
-    ]
 
 
 def _index(tokens: list[Token], at: int, end: int, mistakes: list[Mistake]) -> tuple[int, Token]:

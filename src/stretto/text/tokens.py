@@ -142,6 +142,14 @@ def tokenize(text: str, *, across_lines: bool = True) -> Iterator[Chunk]:
     yield chunk
 
 
+def is_indexed(tokens: list[Token], at: int) -> bool:
+    """Whether `[i].` or `[i-1].` follows, so that even a keyword before it can only be a variable."""
+    if tokens[at + 1].type != "LSQB":
+        return False
+    kinds = " ".join(token.type for token in tokens[at + 2 : at + 7])
+    return kinds.startswith(("NAME RSQB DOT", "NAME MINUS NUMBER RSQB DOT"))
+
+
 def _quoted(group: int, value: str, start: int, end: int, starts: list[int]) -> Token:
     """The token of a string or a quoted name, quotes included."""
     line = bisect_right(starts, start)
