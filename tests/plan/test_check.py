@@ -128,7 +128,10 @@ def test_a_damaged_operator_is_named(number: int, changes: dict[str, object], me
     [
         (lambda plan: replace(plan, because=plan.because[1:]), "11 reasons"),
         (lambda plan: replace(plan, queries={"q1": 9}), "emits query q2, which is answered by None"),
-        (lambda plan: replace(plan, queries={**plan.queries, "q3": 11}), "answered by operator 11, which is not its Emit"),
+        (
+            lambda plan: replace(plan, queries={**plan.queries, "q3": 11}),
+            "answered by operator 11, which is not its Emit",
+        ),
         (lambda plan: replace(plan, queries={**plan.queries, "q3": 3}), "operator 3, which is not its Emit"),
         (lambda plan: replace(plan, ops=(*plan.ops[:2], Op(), *plan.ops[3:])), "not an operator"),
     ],

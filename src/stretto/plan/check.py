@@ -137,7 +137,7 @@ def _forbid(plan: Plan, op: Forbid) -> Findings:
     yield from _within(op.after, len(sets), "after")
     yield from _within(op.before, len(sets), "before")
     yield from _within(op.distinct, len(sets), "distinct")
-    yield from _terms(op.terms, (*sets, False), adjacency=False)
+    yield from _terms(op.terms, (*sets, False), adjacency=True)
 
 
 def _next(plan: Plan, op: Next) -> Findings:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from stretto.errors import Mistake, QueryError
+from stretto.pattern.branches import NotPlannable
 from stretto.pattern.piece import Negation, Piece, Place
 from stretto.pattern.predicates import Expr, Which, move_columns
 from stretto.plan.draft import Draft
@@ -90,6 +90,4 @@ def refuse_entangled(piece: Piece, growing: frozenset[int]) -> None:
         for term in negation.terms:
             uses = duty(term, piece, growing).uses
             if not all(flattens(piece, slot, term) for slot in uses):
-                message = "a term of a negated variable reads a repeated group repetition by repetition"
-                note = "name one variable of the group, plainly"
-                raise QueryError([Mistake(message, note=note)])
+                raise NotPlannable("a term that relates each repetition of a group with a forbidden event")

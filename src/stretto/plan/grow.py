@@ -8,7 +8,7 @@ combination is judged exactly when the last of its repetitions is added.
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from stretto.errors import Mistake, QueryError
+from stretto.pattern.branches import NotPlannable
 from stretto.pattern.nodes import Stream
 from stretto.pattern.piece import Piece
 from stretto.pattern.predicates import Expr, Reduce, Ref, Which, rewrite
@@ -36,7 +36,7 @@ def growth_order(piece: Piece, growing: frozenset[int], duties: Sequence[Duty]) 
     while len(order) < len(growing):
         ready = [s for s in growing if s not in order and after[s] <= set(order)]
         if not ready:
-            raise QueryError([_entangled("a term relates several repeated groups repetition by repetition")])
+            raise NotPlannable("a term that relates the repetitions of several groups")
         order.append(min(ready, key=lambda s: (s in late, s)))
     return order
 
@@ -45,11 +45,6 @@ def flattens(piece: Piece, slot: int, term: Expr) -> bool:
     """Whether a term can still be judged once the slot's repetitions are one set."""
     is_stream = isinstance(piece.slots[slot].source, Stream)
     return is_stream or survives_flattening(term, piece.columns(slot))
-
-
-def _entangled(message: str) -> Mistake:
-    note = "name one variable of each group, plainly, or move the term into one group"
-    return Mistake(message, note=note)
 
 
 def grow_slot(rows: Draft, slot: int, duties: Sequence[Duty]) -> None:

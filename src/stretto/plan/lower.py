@@ -20,7 +20,7 @@ from stretto.plan.terms import duty, tighten
 def lower(detection: Detection, builder: Builder) -> int:
     """Add the operators of one query; the number of its Emit comes back.
 
-    Raises QueryError for the few terms between repeated groups that no operator can judge.
+    Raises NotPlannable for the few terms on the repetitions of groups that no operator can judge.
     """
     branches = detection.branches
     emit = Emit(

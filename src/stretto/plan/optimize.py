@@ -1,14 +1,12 @@
 """From a workload to a plan, by a named optimizer."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
 
 from stretto.errors import Mistake, QueryError, StrettoError, near
-from stretto.pattern.nodes import Query
-from stretto.pattern.normal import normalize
-from stretto.pattern.workload import Workload
+from stretto.pattern.branches import NotPlannable
+from stretto.pattern.workload import BoundWorkload, Workload
 from stretto.plan.build import Builder
 from stretto.plan.check import check
 from stretto.plan.dag import Plan
@@ -16,8 +14,8 @@ from stretto.plan.lower import lower
 from stretto.schema import Schema
 from stretto.stats.profile import Stats
 
-# An optimizer turns bound queries into the operators that answer them.
-Optimizer = Callable[[tuple[Query, ...], Schema], Plan]
+# An optimizer turns a bound workload into the operators that answer its queries.
+Optimizer = Callable[[BoundWorkload, Schema], Plan]
 
 
 def optimize(workload: Workload, known: Stats | Schema, optimizer: str = "none") -> Plan:
@@ -30,30 +28,23 @@ def optimize(workload: Workload, known: Stats | Schema, optimizer: str = "none")
         raise StrettoError(f"unknown optimizer `{optimizer}`{hint}; there are: {', '.join(OPTIMIZERS)}")
     schema = known.schema if isinstance(known, Stats) else known
     bound = workload.bind(schema)
-    if bound.unsupported:
-        raise QueryError(bound.unsupported)
-    return check(OPTIMIZERS[optimizer](bound.detections, schema))
+    bound.require_supported()
+    return check(OPTIMIZERS[optimizer](bound, schema))
 
 
-def plan_one_by_one(queries: tuple[Query, ...], schema: Schema) -> Plan:
+def plan_one_by_one(bound: BoundWorkload, schema: Schema) -> Plan:
     """Each query's own left-to-right order; nothing is shared but the scans of equal streams."""
     builder = Builder(schema.attributes)
     emits: dict[str, int] = {}
     mistakes: list[Mistake] = []
-    for query in queries:
+    for query, detection in zip(bound.detections, bound.normal_forms(), strict=True):
         try:
-            emits[query.name] = lower(normalize(query), builder)
-        except QueryError as error:
-            mistakes += (_placed(mistake, query) for mistake in error.mistakes)
+            emits[query.name] = lower(detection, builder)
+        except NotPlannable as reason:
+            mistakes.append(Mistake(f"not supported yet: {reason} (query `{query.name}`)", query.span))
     if mistakes:
-        raise QueryError(mistakes)
-    return Plan(tuple(builder.ops), MappingProxyType(emits), tuple(builder.because), schema, "none")
-
-
-def _placed(mistake: Mistake, query: Query) -> Mistake:
-    """Lowering knows no text; it is the query that cannot be planned."""
-    message = f"query {query.name} cannot be planned: {mistake.message}"
-    return replace(mistake, message=message, at=mistake.at or query.span)
+        raise QueryError(mistakes, bound.text, bound.file)
+    return Plan(tuple(builder.ops), emits, tuple(builder.because), schema, "none")
 
 
 OPTIMIZERS: Final[Mapping[str, Optimizer]] = MappingProxyType({"none": plan_one_by_one})

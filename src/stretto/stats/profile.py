@@ -35,8 +35,7 @@ class Stats:
             if name not in events.column_names:
                 raise EventsError(f"no column `{name}`; there are: {', '.join(events.column_names)}")
         seconds = _span(events[special.ts])
-        types = pc.cast(events[special.type], pa.string())
-        counts = pc.value_counts(types.drop_null()).to_pylist()
+        counts = pc.value_counts(_names(events[special.type]).drop_null()).to_pylist()
         rates = {found["values"]: found["counts"] / (seconds or 1.0) for found in counts}
         ordered = {name: rates[name] for name in sorted(rates)}
         return cls(Schema.of(events.schema, ordered, special), seconds, ordered, events.num_rows)
@@ -77,6 +76,17 @@ def _as_arrow(table: Any) -> pa.Table:
     if isinstance(table, pa.RecordBatch) or hasattr(table, "__arrow_c_stream__"):
         return pa.table(table)
     raise EventsError(f"events are a table of Arrow, pandas or Polars, not {type(table).__name__}")
+
+
+def _names(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column of strings as plain ones; a dictionary's values are cast first, which Arrow cannot do in one go."""
+    if pa.types.is_dictionary(column.type):
+        chunks = [
+            pa.DictionaryArray.from_arrays(chunk.indices, chunk.dictionary.cast(pa.string()))
+            for chunk in column.chunks
+        ]
+        column = pa.chunked_array(chunks, pa.dictionary(column.type.index_type, pa.string()))
+    return pc.cast(column, pa.string())
 
 
 def _span(times: pa.ChunkedArray) -> float:

@@ -1,0 +1,111 @@
+"""Lowered plans mean what their queries mean: the operators, read literally, find what the oracle finds."""
+
+from random import Random
+from typing import TypeVar
+
+import pytest
+from reference import Reference
+
+from comparison import assert_same_matches
+from strategies import SCHEMA, random_workload
+from stretto.errors import QueryError
+from stretto.pattern import oracle
+from stretto.pattern.workload import Workload
+from stretto.plan.dag import Plan
+from stretto.plan.ops import Emit, Forbid, Join, Next, Op, Repeat, Scan
+from stretto.plan.optimize import optimize
+
+T = TypeVar("T", bound=Op)
+EVENTS = 9  # brute force on both sides
+
+
+@pytest.mark.parametrize("block", range(8))
+def test_lowered_plans_find_what_the_oracle_finds(block: int) -> None:
+    for seed in range(block * 30, block * 30 + 30):
+        sample = random_workload(Random(seed))
+        events = sample.events[:EVENTS]
+        workload = Workload.parse(sample.text)
+        try:
+            found = optimize(workload, sample.schema)
+        except QueryError:
+            continue
+        reference = Reference(found.ops, events)
+        for query in workload.bind(sample.schema).detections:
+            emit = found.ops[found.queries[query.name]]
+            assert isinstance(emit, Emit)
+            expected = oracle.matches(query, events)
+            assert_same_matches(reference.matches(emit), expected, f"seed {seed}\n{sample}\n{found}")
+
+
+def plan(text: str) -> Plan:
+    return optimize(Workload.parse(text), SCHEMA)
+
+
+def only(found: Plan, kind: type[T]) -> T:
+    (op,) = (op for op in found.ops if isinstance(op, kind))
+    return op
+
+
+def kinds(found: Plan) -> list[str]:
+    return [type(op).__name__ for op in found.ops if not isinstance(op, Scan)]
+
+
+@pytest.mark.parametrize(
+    ("condition", "bounds"),
+    [
+        ("COUNT(b) = 3", (3, 3)),
+        ("COUNT(b) > 1 AND 5 > COUNT(b)", (2, 4)),
+        ("3 <= COUNT(b)", (3, None)),
+        ("COUNT(b) <= 4", (1, 4)),
+    ],
+)
+def test_counts_become_bounds(condition: str, bounds: tuple[int, int | None]) -> None:
+    found = plan(f"QUERY q PATTERN SEQ(A a, B b+) WHERE {condition} WITHIN 5 s;")
+    repeat = only(found, Repeat)
+    assert (repeat.low, repeat.high) == bounds
+    assert kinds(found) == ["Join", "Repeat", "Emit"]
+
+
+@pytest.mark.parametrize("condition", ["COUNT(b) = 0", "COUNT(b) > 2.5", "COUNT(b) != 3", "MIN(b.x) > 3"])
+def test_what_is_no_bound_stays_a_filter(condition: str) -> None:
+    found = plan(f"QUERY q PATTERN SEQ(A a, B b+) WHERE {condition} WITHIN 5 s;")
+    assert kinds(found) == ["Join", "Repeat", "Filter", "Emit"]
+
+
+def test_one_repetition_needs_no_growing() -> None:
+    found = plan("QUERY q PATTERN SEQ(A a, B b+) WHERE COUNT(b) = 1 AND b[i].x > b[i-1].x WITHIN 5 s;")
+    assert kinds(found) == ["Join", "Emit"]
+
+
+def test_only_unordered_slots_of_one_type_are_kept_apart() -> None:
+    assert only(plan("QUERY q PATTERN AND(A a, A b) WITHIN 5 s;"), Join).distinct == ((0, 0),)
+    assert only(plan("QUERY q PATTERN SEQ(A a, A b) WITHIN 5 s;"), Join).distinct == ()
+    assert only(plan("QUERY q PATTERN AND(A a, B b) WITHIN 5 s;"), Join).distinct == ()
+
+
+def test_a_negation_waits_for_events_that_the_match_may_bind_itself() -> None:
+    found = plan("QUERY q PATTERN AND(SEQ(A a, NOT(B n), C c), B b+) WITHIN 5 s;")
+    assert kinds(found) == ["Join", "Join", "Repeat", "Forbid", "Emit"]
+    assert only(found, Forbid).distinct == (2,)
+
+
+def test_neighbours_grow_after_the_sets_they_are_compared_with() -> None:
+    found = plan("QUERY q PATTERN SEQ(A a+, B b+) WHERE a[i].x - a[i-1].x < b.x WITHIN 5 s;")
+    finals = [op.final for op in found.ops if isinstance(op, Repeat)]
+    assert finals == [(1,), (0,)]
+    assert "Filter" not in kinds(found)
+
+
+def test_steps_agree_pairwise_and_within_themselves() -> None:
+    found = plan("QUERY q PATTERN SEQ(A a?, B b, C c+) WHERE [k] WITHIN 5 s SELECT NEXT;")
+    assert len(only(found, Next).terms) == 4
+
+
+def test_scans_are_shared_by_equal_streams_only() -> None:
+    found = plan("QUERY q PATTERN SEQ(A a, A b, A c) WHERE a.n > 1 AND c.n > 1 WITHIN 5 s;")
+    assert sum(isinstance(op, Scan) for op in found.ops) == 2
+
+
+def test_parts_that_wait_are_told_apart() -> None:
+    found = plan("QUERY q PATTERN OR(SEQ(A a, NOT(B n)), C c) WITHIN 5 s;")
+    assert only(found, Emit).waits == (True, False)
