@@ -158,7 +158,7 @@ def columns_of(plan: Plan) -> frozenset[str]:
 
 def _as_texts(batch: pa.RecordBatch, events: EventFile) -> pa.Table:
     """Bad events of the engine in the shape of those that could not be read."""
-    shape = events.take_rejected().schema
+    shape = events.rejected_schema
     have = dict(zip(batch.schema.names, batch.columns, strict=True))
     columns = [_text(have.get(name), batch.num_rows) for name in shape.names]
     return pa.Table.from_arrays(columns, schema=shape)

@@ -134,8 +134,14 @@ class EventFile:
         return _rebatched(self._pieces(threads=threads), size)
 
     def take_rejected(self) -> pa.Table:
-        """The rows that could not be read, since the last call: columns as texts, `text` and `reason`."""
-        return self._rejected.take([name for name in self._target().names if name in self._columns()])
+        """The rows that could not be read, since the last call."""
+        return self._rejected.take(self.rejected_schema)
+
+    @property
+    def rejected_schema(self) -> pa.Schema:
+        """Of the rejected rows: columns as texts, `text` (the whole line, if it has no columns), `reason`."""
+        columns = [name for name in self._target().names if name in self._columns()]
+        return pa.schema([(name, pa.string()) for name in [*columns, "text", "reason"]])
 
     def _pieces(self, *, threads: bool) -> Iterator[pa.RecordBatch]:
         target = self._target()

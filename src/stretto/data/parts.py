@@ -40,10 +40,9 @@ class Rejected:
             kept = {name: None if value is None else str(value) for name, value in values.items()}
             self.rows.append({**kept, "text": text, "reason": reason})
 
-    def take(self, columns: Collection[str]) -> pa.Table:
-        """The rows since the last call: the columns as texts, `text` and `reason`."""
+    def take(self, schema: pa.Schema) -> pa.Table:
+        """The rows since the last call."""
         rows, self.rows = self.rows, []
-        schema = pa.schema([(name, pa.string()) for name in [*columns, "text", "reason"]])
         return pa.Table.from_pylist(rows, schema=schema)
 
 
