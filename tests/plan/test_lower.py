@@ -10,10 +10,17 @@ from comparison import assert_same_matches
 from strategies import SCHEMA, random_workload
 from stretto.errors import QueryError
 from stretto.pattern import oracle
+from stretto.pattern.branches import NotPlannable
+from stretto.pattern.nodes import Stream, Window
+from stretto.pattern.piece import Branch, Detection, Group, Piece, Slot
+from stretto.pattern.predicates import Apply, Ref
 from stretto.pattern.workload import Workload
+from stretto.plan.build import Builder
 from stretto.plan.dag import Plan
+from stretto.plan.lower import lower
 from stretto.plan.ops import Emit, Forbid, Join, Next, Op, Repeat, Scan
 from stretto.plan.optimize import optimize
+from stretto.schema import Kind
 
 T = TypeVar("T", bound=Op)
 EVENTS = 9  # brute force on both sides
@@ -109,3 +116,17 @@ def test_scans_are_shared_by_equal_streams_only() -> None:
 def test_parts_that_wait_are_told_apart() -> None:
     found = plan("QUERY q PATTERN OR(SEQ(A a, NOT(B n)), C c) WITHIN 5 s;")
     assert only(found, Emit).waits == (True, False)
+
+
+def test_repetitions_of_two_groups_cannot_be_told_apart_at_once() -> None:
+    window = Window(5)
+    pair = Piece((Slot(Stream("A")), Slot(Stream("B"))), ((0, 1),), (), (), (), window)
+    group = Slot(Group(2, (Branch(pair, (0, 1)),)), 1, None)
+    total = Apply("+", (Ref(0, "x", Kind.FLOAT), Ref(1, "x", Kind.FLOAT)), Kind.FLOAT)
+    other = Apply("+", (Ref(2, "x", Kind.FLOAT), Ref(3, "x", Kind.FLOAT)), Kind.FLOAT)
+    term = Apply("<", (total, other), Kind.BOOL)
+    piece = Piece((group, group), ((0, 1),), (term,), (), (), window)
+    names = ("a", "b", "c", "d")
+    detection = Detection("q", names, (True,) * 4, (Branch(piece, (0, 1, 2, 3)),), (), ambiguous=False)
+    with pytest.raises(NotPlannable, match="the repetitions of several groups"):
+        lower(detection, Builder({"x": Kind.FLOAT}))
