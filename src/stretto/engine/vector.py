@@ -37,8 +37,8 @@ class Vector:
     def __len__(self) -> int:
         return len(self.data)
 
-    def take(self, index: npt.NDArray[Any]) -> "Vector":
-        """The values at these rows, or where a boolean mask is true; a constant stays itself."""
+    def take(self, index: npt.NDArray[Any] | slice) -> "Vector":
+        """The values of these rows (numbers, a mask or a slice); a constant stays itself."""
         if self.data.ndim == 0:
             return self
         return Vector(self.data[index], None if self.valid is None else self.valid[index])

@@ -1,0 +1,235 @@
+"""The result of a run: matches of all queries, column by column, formatted only when asked for."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+from stretto.engine.identity import duplicates, match_ids
+from stretto.engine.returned import arrow_array, json_objects
+from stretto.engine.rows import I64, Bool, Column, Sets, concat_columns, spread
+from stretto.engine.strings import Strings
+from stretto.engine.vector import Vector, concat_vectors
+from stretto.pattern.nodes import Return
+
+__all__ = ["NO_ID", "SCHEMA", "Chunk", "Matches", "Output", "duplicates"]
+
+NO_ID: Final = int(np.iinfo(np.int64).min)  # in a column of ids: nothing is bound
+
+SCHEMA: Final = pa.schema(
+    [
+        ("query", pa.string()),
+        ("match_id", pa.string()),
+        ("start", pa.timestamp("us")),
+        ("end", pa.timestamp("us")),
+        ("detected", pa.timestamp("us")),
+        ("events", pa.map_(pa.string(), pa.list_(pa.int64()))),
+        ("returned", pa.string()),
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What the matches of a query look like; `kleene[i]` says that variable i is a list."""
+
+    query: str
+    variables: tuple[str, ...]
+    kleene: tuple[bool, ...]
+    returns: tuple[Return, ...] = ()
+
+    @property
+    def schema(self) -> pa.Schema:
+        """A column per variable, the three times, and the returned values."""
+        bound = [pa.list_(pa.int64()) if is_list else pa.int64() for is_list in self.kleene]
+        return pa.schema(
+            [
+                *zip(self.variables, bound, strict=True),
+                *((name, pa.timestamp("us")) for name in ("start", "end", "detected")),
+                *((item.name, item.kind.arrow) for item in self.returns),
+            ]
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Matches of one query: the ids bound to each variable (NO_ID, or an empty set, where it is unbound), the three
+    times in microseconds, and the returned values, whose strings are codes of `strings`.
+    """
+
+    ids: tuple[Column, ...]
+    start: I64
+    end: I64
+    detected: I64
+    returned: tuple[Vector, ...]
+    strings: Strings
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+
+class Matches:
+    """The matches of some queries."""
+
+    def __init__(self, outputs: Iterable[Output]) -> None:
+        self._outputs: dict[str, Output] = {}
+        self._chunks: dict[str, list[Chunk]] = {}
+        for output in outputs:
+            self._admit(output)
+
+    def add(self, query: str, chunks: Iterable[Chunk]) -> None:
+        """Take more matches of a query."""
+        self._chunks[query].extend(chunk for chunk in chunks if len(chunk))
+
+    def extend(self, other: "Matches") -> None:
+        """Take the queries and the matches of another result."""
+        for query, output in other._outputs.items():  # noqa: SLF001 - the same class
+            self._admit(output)
+            self.add(query, other._chunks[query])  # noqa: SLF001
+
+    def __add__(self, other: "Matches") -> "Matches":
+        both = Matches(())
+        both.extend(self)
+        both.extend(other)
+        return both
+
+    def __len__(self) -> int:
+        return sum(self.counts().values())
+
+    def __repr__(self) -> str:
+        return f"<Matches: {len(self):,} of {len(self._outputs):,} queries>"
+
+    def counts(self) -> dict[str, int]:
+        """The number of matches of every query, in the order of the workload."""
+        return {query: sum(map(len, chunks)) for query, chunks in self._chunks.items()}
+
+    def __getitem__(self, query: str) -> pa.Table:
+        """A query's matches: a column per variable (an id, or a list of ids; null where unbound), `start`, `end`,
+        `detected`, and the returned columns.
+        """
+        output = self._outputs[query]
+        batches = [_columns(output, chunk) for chunk in self._blocks(query, rows=1 << 20)]
+        return pa.Table.from_batches(batches, output.schema)
+
+    def to_arrow(self) -> pa.Table:
+        """All matches in the format of match files, one query after another."""
+        return pa.Table.from_batches(list(self.batches()), SCHEMA)
+
+    def batches(self, rows: int = 1 << 16) -> Iterator[pa.RecordBatch]:
+        """The same, in batches of at most `rows` rows, each made when it is asked for."""
+        for query, output in self._outputs.items():
+            for chunk in self._blocks(query, rows):
+                yield _file_rows(output, chunk)
+
+    def _admit(self, output: Output) -> None:
+        known = self._outputs.setdefault(output.query, output)
+        if known != output:
+            raise ValueError(f"the results hold two different queries `{output.query}`")
+        self._chunks.setdefault(output.query, [])
+
+    def _blocks(self, query: str, rows: int) -> Iterator[Chunk]:
+        """The query's matches in chunks of at most `rows`: small ones are joined, large ones are cut."""
+        pending: list[Chunk] = []
+        for chunk in self._chunks[query]:
+            full = sum(map(len, pending)) >= rows
+            if pending and (full or chunk.strings is not pending[0].strings):
+                yield from _cut(_joined(pending), rows)
+                pending = []
+            pending.append(chunk)
+        if pending:
+            yield from _cut(_joined(pending), rows)
+
+
+def _joined(chunks: Sequence[Chunk]) -> Chunk:
+    if len(chunks) == 1:
+        return chunks[0]
+    return Chunk(
+        tuple(concat_columns(parts) for parts in zip(*(chunk.ids for chunk in chunks), strict=True)),
+        np.concatenate([chunk.start for chunk in chunks]),
+        np.concatenate([chunk.end for chunk in chunks]),
+        np.concatenate([chunk.detected for chunk in chunks]),
+        tuple(concat_vectors(parts) for parts in zip(*(chunk.returned for chunk in chunks), strict=True)),
+        chunks[0].strings,
+    )
+
+
+def _cut(chunk: Chunk, rows: int) -> Iterator[Chunk]:
+    for start in range(0, len(chunk), rows):
+        at = slice(start, start + rows)
+        yield Chunk(
+            tuple(_sliced(column, at) for column in chunk.ids),
+            chunk.start[at],
+            chunk.end[at],
+            chunk.detected[at],
+            tuple(vector.take(at) for vector in chunk.returned),
+            chunk.strings,
+        )
+
+
+def _sliced(column: Column, at: slice) -> Column:
+    if not isinstance(column, Sets):
+        return column[at]
+    offsets = column.offsets[at.start : at.stop + 1]
+    return Sets(offsets - offsets[0], column.values[offsets[0] : offsets[-1]])
+
+
+def _columns(output: Output, chunk: Chunk) -> pa.RecordBatch:
+    returned = [
+        arrow_array(vector, item.kind, chunk.strings)
+        for vector, item in zip(chunk.returned, output.returns, strict=True)
+    ]
+    arrays = [*(_ids(column) for column in chunk.ids), *_times(chunk), *returned]
+    return pa.RecordBatch.from_arrays(arrays, schema=output.schema)
+
+
+def _file_rows(output: Output, chunk: Chunk) -> pa.RecordBatch:
+    n = len(chunk)
+    arrays = [
+        pa.repeat(pa.scalar(output.query, pa.string()), n),
+        match_ids(chunk.ids, n, output.query, output.variables),
+        *_times(chunk),
+        _events(output.variables, chunk),
+        json_objects(output.returns, chunk.returned, n, chunk.strings),
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
+
+
+def _times(chunk: Chunk) -> list[pa.Array]:
+    return [pa.array(times).view(pa.timestamp("us")) for times in (chunk.start, chunk.end, chunk.detected)]
+
+
+def _ids(column: Column) -> pa.Array:
+    unbound = ~_bound(column)
+    mask = pa.array(unbound) if unbound.any() else None
+    if isinstance(column, Sets):
+        return pa.ListArray.from_arrays(column.offsets.astype(np.int32), pa.array(column.values), mask=mask)
+    return pa.array(column, mask=None if mask is None else unbound)
+
+
+def _bound(column: Column) -> Bool:
+    bound: Bool = column.lengths > 0 if isinstance(column, Sets) else column != NO_ID
+    return bound
+
+
+def _events(variables: Sequence[str], chunk: Chunk) -> pa.Array:
+    """A map per match from its bound variables, in their order, to the lists of their ids."""
+    n = len(chunk)
+    bound = np.stack([_bound(column) for column in chunk.ids], axis=1)
+    lengths = np.stack(
+        [c.lengths if isinstance(c, Sets) else np.ones(n, np.int64) for c in chunk.ids], axis=1
+    )
+    ends = np.cumsum(np.where(bound, lengths, 0)).reshape(bound.shape)
+    starts = ends - lengths
+    ids = np.empty(int(ends[-1, -1]) if n else 0, np.int64)
+    for number, column in enumerate(chunk.ids):
+        if isinstance(column, Sets):
+            ids[spread(starts[:, number], column.lengths, column.offsets)] = column.values
+        else:
+            there = bound[:, number]
+            ids[starts[there, number]] = column[there]
+    lists = pa.ListArray.from_arrays(np.append(0, ends[bound]).astype(np.int32), pa.array(ids))
+    names = pa.array(variables, pa.string()).take(pa.array(np.nonzero(bound)[1]))
+    offsets = np.append(0, np.cumsum(bound.sum(axis=1))).astype(np.int32)
+    return pa.MapArray.from_arrays(offsets, names, lists)

@@ -1,0 +1,80 @@
+"""Returned values as Arrow columns and as JSON texts."""
+
+import json
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from stretto.engine.strings import Strings
+from stretto.engine.vector import Vector
+from stretto.pattern.nodes import Return
+from stretto.schema import Kind
+
+YEAR_1_US = -62_135_596_800_000_000
+YEAR_10000_US = 253_402_300_800_000_000
+
+
+def arrow_array(vector: Vector, kind: Kind, strings: Strings) -> pa.Array:
+    """The values with the Arrow type of their kind."""
+    if kind is Kind.STRING:
+        return strings.texts(vector.data, vector.valid)
+    plain = pa.array(vector.data, mask=None if vector.valid is None else ~vector.valid)
+    return plain.view(kind.arrow) if kind in (Kind.TIME, Kind.DURATION) else plain
+
+
+def json_objects(returns: Sequence[Return], values: Sequence[Vector], n: int, strings: Strings) -> pa.Array:
+    """A JSON object per row, `{"name": value, ..}`; null where nothing is returned.
+
+    Numbers are written so that they read back as the same number, doubles always with a point or an exponent. JSON
+    has no NaN and no infinity: they are null. Times are ISO 8601 texts (outside of the years 1 to 9999 the number of
+    microseconds since 1970), durations numbers of microseconds.
+    """
+    if not returns:
+        return pa.nulls(n, pa.string())
+    pieces: list[pa.Array | pa.Scalar] = []
+    for item, vector in zip(returns, values, strict=True):
+        opening = ", " if pieces else "{"
+        pieces.append(pa.scalar(f"{opening}{json.dumps(item.name, ensure_ascii=False)}: "))
+        pieces.append(json_values(vector, item.kind, strings))
+    return pc.binary_join_element_wise(*pieces, pa.scalar("}"), pa.scalar(""))
+
+
+def json_values(vector: Vector, kind: Kind, strings: Strings) -> pa.Array:
+    """A JSON value per row."""
+    if kind is Kind.STRING:
+        texts = _json_strings(vector, strings)
+    elif kind is Kind.FLOAT:
+        texts = _json_doubles(vector)
+    elif kind is Kind.TIME:
+        texts = _json_times(vector)
+    else:
+        plain = pa.array(vector.data, mask=None if vector.valid is None else ~vector.valid)
+        texts = plain.cast(pa.string())
+    return texts.fill_null("null")
+
+
+def _json_strings(vector: Vector, strings: Strings) -> pa.Array:
+    """Each distinct text is quoted once."""
+    encoded = strings.texts(vector.data, vector.valid).dictionary_encode()
+    quoted = [json.dumps(text, ensure_ascii=False) for text in encoded.dictionary.to_pylist()]
+    return pa.array(quoted, pa.string()).take(encoded.indices)
+
+
+def _json_doubles(vector: Vector) -> pa.Array:
+    finite = np.isfinite(vector.data)
+    shortest = pa.array(vector.data, mask=~finite if vector.valid is None else ~(finite & vector.valid))
+    texts = shortest.cast(pa.string())
+    integral = pc.and_(
+        pc.equal(pc.find_substring(texts, "."), -1), pc.equal(pc.find_substring(texts, "e"), -1)
+    )
+    return pc.if_else(integral, pc.binary_join_element_wise(texts, pa.scalar(".0"), pa.scalar("")), texts)
+
+
+def _json_times(vector: Vector) -> pa.Array:
+    times = pa.array(vector.data, mask=None if vector.valid is None else ~vector.valid)
+    iso = pc.replace_substring(times.view(pa.timestamp("us")).cast(pa.string()), " ", "T")
+    quoted = pc.binary_join_element_wise(pa.scalar('"'), iso, pa.scalar('"'), pa.scalar(""))
+    written = (vector.data >= YEAR_1_US) & (vector.data < YEAR_10000_US)
+    return quoted if written.all() else pc.if_else(pa.array(written), quoted, times.cast(pa.string()))
