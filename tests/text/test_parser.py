@@ -173,7 +173,6 @@ def test_expression(text: str) -> None:
         ("1 Day", 86400 * 10**6),
         ("0 s", 0),
         ("10 MICROSECOND", 10),
-    , 
         ("2 h", 7200 * 10**6),
         ("1.5 min", 90 * 10**6),
         ("1 hour", 3600 * 10**6),

@@ -75,7 +75,11 @@ def test_layout() -> None:
         "NOT a.x = 1",
         "NOT (a.x = 1 OR b.x = 1)",
         "-a.x % 3",
-    , "a.x IN (1, 2)", "a.x NOT BETWEEN 1 AND 2", "a.x IS NOT NULL", "(a.x < 1) = TRUE", "a.x - -1", 
+        "a.x IN (1, 2)",
+        "a.x NOT BETWEEN 1 AND 2",
+        "a.x IS NOT NULL",
+        "(a.x < 1) = TRUE",
+        "a.x - -1",
         "a.x = 1 AND (b.x = 2 OR c.x = 3)",
         "TIMESTAMP '2013-10-07 09:30:00' < a.ts",
         "1 DAY",
@@ -88,7 +92,13 @@ def test_no_more_parentheses_than_needed(text: str) -> None:
 
 @pytest.mark.parametrize(
     "node",
-    [syntax.Literal(float("inf")), syntax.Literal(float("nan")), syntax.Literal(2**63), syntax.Name(""), syntax.Timestamp(2**62)],
+    [
+        syntax.Literal(float("inf")),
+        syntax.Literal(float("nan")),
+        syntax.Literal(2**63),
+        syntax.Name(""),
+        syntax.Timestamp(2**62),
+    ],
 )
 def test_what_cannot_be_written_says_so(node: syntax.Expression) -> None:
     with pytest.raises(ValueError):
