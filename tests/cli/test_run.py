@@ -75,7 +75,13 @@ def test_without_out_a_table_is_shown(call) -> None:
 def test_many_matches_show_the_first(call) -> None:
     call("generate", "uniform", "--events", "2000", "--types", "3", "--out", "u.parquet")
     result = call("run", "rules.cep", "--events", "u.parquet")
-    assert "first 20 of" in result.out
+    assert "first 10 of" in result.out  # five of each query
+
+
+def test_late_and_rejected_files_have_columns_without_rows(call) -> None:
+    call("run", "rules.cep", "--events", "events.csv", "--late", "l.parquet", "--rejected", "r.parquet")
+    assert pq.read_table("l.parquet").column_names == ["ts", "type", "id", "x"]
+    assert pq.read_table("r.parquet").column_names == ["ts", "type", "x", "text", "reason"]
 
 
 def test_no_match_still_gives_a_file(call) -> None:

@@ -8,6 +8,8 @@ import typer
 from stretto.cli.console import FAILED, counted, reported
 from stretto.cli.options import Quiet
 
+SHOWN_OPERATORS = 12
+
 
 def demo(
     events: Annotated[int, typer.Option("--events", metavar="N", min=0, help="How many events.")] = 500_000,
@@ -34,7 +36,7 @@ def demo(
         workload = Workload.parse(WORKLOAD, "demo.cep")
         plan = plan_for(workload, Schema.of(table.schema), "none")
         typer.echo(f"{counted(events, 'event')} of a data centre, {counted(len(plan.queries), 'query')}\n")
-        typer.echo(plan.explain("text"))
+        typer.echo(plan.explain(limit=SHOWN_OPERATORS))
 
         engine = Engine(plan)
         found = dict.fromkeys(plan.queries, 0)

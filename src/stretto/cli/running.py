@@ -22,6 +22,7 @@ from stretto.engine.state import Counts
 from stretto.plan.dag import Plan
 
 SHOWN_MATCHES = 20
+SHOWN_PER_QUERY = 5
 SHOWN_REASONS = 3
 
 
@@ -40,6 +41,7 @@ class Outputs:
             raise
         self.first: list[pa.RecordBatch] = []
         self.found: dict[str, int] = {}
+        self._shown: dict[str, int] = {}
         self.counts = Counts()
         self.reasons: list[str] = []
 
@@ -50,6 +52,13 @@ class Outputs:
         self._opened.append(sink)
         return sink
 
+    def begin(self, events: EventFile) -> None:
+        """Tell the files of late and rejected events their columns, so that they have them without rows too."""
+        if self.late is not None:
+            self.late.expect(events.batch_schema)
+        if self.rejected is not None:
+            self.rejected.expect(events.rejected_schema)
+
     def add(self, matches: Matches) -> None:
         """Write matches, or keep the first of them."""
         for query, count in matches.counts().items():
@@ -58,13 +67,23 @@ class Outputs:
             for batch in matches.batches():
                 self.matches.write(batch)
             return
-        missing = SHOWN_MATCHES - sum(batch.num_rows for batch in self.first)
-        if missing > 0 and len(matches):
-            for batch in matches.batches():
-                self.first.append(batch.slice(0, missing))
-                missing -= self.first[-1].num_rows
-                if missing <= 0:
-                    break
+        self._keep(matches)
+
+    def _keep(self, matches: Matches) -> None:
+        """The first matches, a few of every query."""
+        wanted = {
+            query: SHOWN_PER_QUERY - self._shown.get(query, 0) for query, n in matches.counts().items() if n
+        }
+        if sum(self._shown.values()) >= SHOWN_MATCHES or not any(left > 0 for left in wanted.values()):
+            return
+        for batch in matches.batches():
+            query = batch.column("query")[0].as_py()
+            missing = SHOWN_MATCHES - sum(self._shown.values())
+            part = batch.slice(0, min(missing, SHOWN_PER_QUERY - self._shown.get(query, 0)))
+            self._shown[query] = self._shown.get(query, 0) + part.num_rows
+            self.first.append(part)
+            if part.num_rows == missing:
+                return
 
     def add_late(self, batches: list[pa.RecordBatch]) -> None:
         for batch in batches:
@@ -134,6 +153,7 @@ def find(
         plan, lateness_us=lateness_us, memory_bytes=memory_bytes or MEMORY_BYTES, special=source.special
     )
     outputs.found.update(dict.fromkeys(plan.queries, 0))
+    outputs.begin(events)
 
     def finish(matches: Matches) -> None:
         outputs.add(matches)

@@ -1,7 +1,7 @@
 """Tables on standard output: framed and coloured in a terminal, plain columns elsewhere."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -9,25 +9,37 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-WIDE = 10_000
+Columns = Sequence[tuple[str, bool]]
+Rows = Sequence[Sequence[str]]
 
 
-def console() -> Console:
-    """Standard output; where it is no terminal, lines are never broken."""
-    found = Console(highlight=False, markup=False)
-    return found if found.is_terminal else Console(highlight=False, markup=False, width=WIDE)
-
-
-def table_of(title: str, columns: Sequence[tuple[str, bool]], rows: Sequence[Sequence[str]]) -> None:
+def show_table(title: str, columns: Columns, rows: Rows) -> None:
     """Print a table; the flag of a column says that it holds numbers."""
-    target = console()
-    frame = box.SIMPLE_HEAD if target.is_terminal else None
-    table = Table(title=title or None, box=frame, title_justify="left", header_style="bold", pad_edge=False)
+    console = Console(highlight=False, markup=False)
+    if console.is_terminal:
+        console.print(_framed(title, columns, rows))
+    else:
+        print("\n".join([*([title] if title else []), *_plain(columns, rows)]), end="\n\n")
+
+
+def _framed(title: str, columns: Columns, rows: Rows) -> Table:
+    table = Table(title=title or None, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
     for name, is_number in columns:
         table.add_column(name, justify="right" if is_number else "left", overflow="fold")
     for row in rows:
         table.add_row(*row)
-    target.print(table)
+    return table
+
+
+def _plain(columns: Columns, rows: Rows) -> Iterator[str]:
+    lines = [[name for name, _ in columns], *rows]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(columns))]
+    for line in lines:
+        cells = (
+            text.rjust(width) if is_number else text.ljust(width)
+            for text, width, (_, is_number) in zip(line, widths, columns, strict=True)
+        )
+        yield "  ".join(cells).rstrip()
 
 
 def show_matches(batches: Sequence[pa.RecordBatch], total: int) -> None:
@@ -37,8 +49,7 @@ def show_matches(batches: Sequence[pa.RecordBatch], total: int) -> None:
         return
     title = f"first {len(rows)} of {total:,} matches" if total > len(rows) else ""
     columns = ("query", "start", "end", "detected", "events", "returned")
-    table_of(title, [(name, False) for name in columns], rows)
-    console().print()
+    show_table(title, [(name, False) for name in columns], rows)
 
 
 def _match_row(row: Mapping[str, Any]) -> list[str]:
@@ -59,5 +70,4 @@ def _value(value: Any) -> str:
 
 def show_counts(found: Mapping[str, int]) -> None:
     """Matches per query, in the order of the workload."""
-    table_of("", [("query", False), ("matches", True)], [[name, f"{n:,}"] for name, n in found.items()])
-    console().print()
+    show_table("", [("query", False), ("matches", True)], [[name, f"{n:,}"] for name, n in found.items()])

@@ -140,11 +140,11 @@ class EventFile:
     @property
     def rejected_schema(self) -> pa.Schema:
         """Of the rejected rows: columns as texts, `text` (the whole line, if it has no columns), `reason`."""
-        columns = [name for name in self._target().names if name in self._columns()]
+        columns = [name for name in self.batch_schema.names if name in self._columns()]
         return pa.schema([(name, pa.string()) for name in [*columns, "text", "reason"]])
 
     def _pieces(self, *, threads: bool) -> Iterator[pa.RecordBatch]:
-        target = self._target()
+        target = self.batch_schema
         before = 0
         for part in self.parts:
             rejected = self._rejected.count
@@ -155,7 +155,8 @@ class EventFile:
                     yield _conformed(chunk, before, target, self.special)
             before += rows + self._rejected.count - rejected
 
-    def _target(self) -> pa.Schema:
+    @property
+    def batch_schema(self) -> pa.Schema:
         """The columns of every batch: time, type, id, then the attributes asked for."""
         columns = dict(self._columns())
         special = {self.special.ts: TIME, self.special.type: TYPES}

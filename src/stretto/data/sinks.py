@@ -38,6 +38,10 @@ class Sink:
         self._place, self._temporary = _places(path)
         self._stream = _opened(path, self._temporary or self._place)
 
+    def expect(self, schema: pa.Schema) -> None:
+        """Set the schema, if none is set yet."""
+        self._schema = self._schema or schema
+
     def write(self, batch: pa.RecordBatch) -> None:
         """Add rows."""
         writer = self._started(batch.schema)
