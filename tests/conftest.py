@@ -1,4 +1,4 @@
-"""How much hypothesis tries, and where the rows of mistakes are rewritten: STRETTO_BLESS=1."""
+"""How much hypothesis tries: `dev` by default, `ci` where CI=true. STRETTO_BLESS=1 rewrites golden files."""
 
 import os
 

@@ -6,9 +6,10 @@ from typing import Final
 
 from stretto.errors import Mistake
 from stretto.pattern.bind_pattern import BoundPattern, PatternBinder, check_sequence
-from stretto.pattern.bind_terms import ExpressionBinder, Use, conjuncts, kind_of
+from stretto.pattern.bind_terms import ExpressionBinder, Use, conjuncts
 from stretto.pattern.bind_trends import check_trend, is_trend
 from stretto.pattern.catalog import Catalog
+from stretto.pattern.kinds import kind_of
 from stretto.pattern.nodes import Policy, Query, Return, Variable, Window
 from stretto.pattern.predicates import Expr, Which
 from stretto.pattern.scope import Report, Scope, check_window

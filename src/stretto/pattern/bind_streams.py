@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from stretto.errors import Span
-from stretto.pattern.bind_terms import ExpressionBinder, conjuncts, kind_of
+from stretto.pattern.bind_terms import ExpressionBinder, conjuncts
 from stretto.pattern.functions import AGGREGATES, NUMBERS
+from stretto.pattern.kinds import kind_of
 from stretto.pattern.scope import Attributes, Known, Origin, Report, Scope, check_window
 from stretto.schema import Kind, Schema
 from stretto.text import syntax

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from stretto.errors import Span, near
 from stretto.pattern.functions import AGGREGATES, BUILTINS, NUMBERS, Builtin, function_names, user_function
+from stretto.pattern.kinds import a, arithmetic_kind, arithmetic_note, comparison_note, kind_of, to_float
 from stretto.pattern.predicates import Apply, Const, Expr, Reduce, Ref, Which
 from stretto.pattern.scope import MAX_INT, MIN_INT, Known, Report, Scope, listing
 from stretto.schema import Kind
@@ -43,25 +44,6 @@ def _bounds(node: syntax.Between) -> tuple[syntax.Expression, syntax.Expression]
         syntax.Binary(">=", node.value, node.low, span=node.span),
         syntax.Binary("<=", node.value, node.high, span=node.span),
     )
-
-
-def to_float(expr: Expr) -> Expr:
-    """The expression as a double; constants are converted at once."""
-    if isinstance(expr, Const):
-        return Const(float(expr.value), Kind.FLOAT) if isinstance(expr.value, int) else expr
-    kind: Kind = expr.kind  # type: ignore[attr-defined]  # every node below Expr has one
-    return expr if kind is Kind.FLOAT else Apply("to_float", (expr,), Kind.FLOAT)
-
-
-def a(kind: Kind) -> str:
-    """A kind with its article."""
-    return f"an {kind}" if kind is Kind.INT else f"a {kind}"
-
-
-def kind_of(expr: Expr) -> Kind:
-    """The kind of an expression's values."""
-    assert isinstance(expr, Const | Ref | Reduce | Apply)
-    return expr.kind
 
 
 class ExpressionBinder:
@@ -220,7 +202,7 @@ class ExpressionBinder:
             self.report.add(
                 f"type clash: {kind_of(left)} {node.op} {kind_of(right)}",
                 node.span,
-                _arithmetic_note(left, right),
+                arithmetic_note(left, right),
             )
             return None
         if kind is Kind.FLOAT:
@@ -245,7 +227,7 @@ class ExpressionBinder:
         if len(kinds) > 1:
             if not kinds <= NUMBERS:
                 message = f"type clash: {kind_of(left)} {op} {kind_of(right)}"
-                self.report.add(message, span, _comparison_note(kinds))
+                self.report.add(message, span, comparison_note(kinds))
                 return None
             left, right = to_float(left), to_float(right)
         elif kinds == {Kind.BOOL} and op not in ("=", "!="):
@@ -280,7 +262,7 @@ class ExpressionBinder:
             for option, written in zip(known, node.options, strict=True):
                 if not (clash := {kind_of(value), kind_of(option)}) <= NUMBERS and len(clash) > 1:
                     message = f"type clash: {kind_of(value)} IN a list with {a(kind_of(option))}"
-                    self.report.add(message, written.span, _comparison_note(clash))
+                    self.report.add(message, written.span, comparison_note(clash))
             return None
         parts = [value, *known] if len(kinds) == 1 else [to_float(part) for part in (value, *known)]
         found = Apply("in", tuple(parts), Kind.BOOL)
@@ -439,45 +421,6 @@ class ExpressionBinder:
             return Reduce(name, variable.number, value.attribute, value.kind)
         several = variable.listed if self.place == "RETURN" else variable.kleene
         return Reduce(name, variable.number, value.attribute, Kind.FLOAT) if several else to_float(value)
-
-
-def arithmetic_kind(op: str, left: Kind, right: Kind) -> Kind | None:
-    """The kind of `left op right`, or None where it has no meaning."""
-    if left in NUMBERS and right in NUMBERS:
-        return Kind.FLOAT if op == "/" or Kind.FLOAT in (left, right) else Kind.INT
-    return _ARITHMETIC.get((left, op, right))
-
-
-_ARITHMETIC: Final[dict[tuple[Kind, str, Kind], Kind]] = {
-    (Kind.DURATION, "+", Kind.DURATION): Kind.DURATION,
-    (Kind.DURATION, "-", Kind.DURATION): Kind.DURATION,
-    (Kind.DURATION, "/", Kind.DURATION): Kind.FLOAT,
-    (Kind.DURATION, "*", Kind.INT): Kind.DURATION,
-    (Kind.INT, "*", Kind.DURATION): Kind.DURATION,
-    (Kind.TIME, "+", Kind.DURATION): Kind.TIME,
-    (Kind.DURATION, "+", Kind.TIME): Kind.TIME,
-    (Kind.TIME, "-", Kind.DURATION): Kind.TIME,
-    (Kind.TIME, "-", Kind.TIME): Kind.DURATION,
-}
-
-
-def _arithmetic_note(left: Expr, right: Expr) -> str:
-    kinds = {kind_of(left), kind_of(right)}
-    if kinds & {Kind.DURATION, Kind.TIME} and kinds & NUMBERS:
-        return "write a unit with the number, as in `5 SECONDS`"
-    if kinds & {Kind.STRING, Kind.BOOL}:
-        return "arithmetic is for numbers, times and durations"
-    return "times may be subtracted, and durations added to them"
-
-
-def _comparison_note(kinds: set[Kind]) -> str:
-    if Kind.DURATION in kinds and kinds & NUMBERS:
-        return "write a unit with the number, as in `5 SECONDS`"
-    if Kind.TIME in kinds and Kind.STRING in kinds:
-        return "write a time as in `TIMESTAMP '2013-10-07 09:30:00'`"
-    if Kind.STRING in kinds and kinds & NUMBERS:
-        return "strings stand in single quotes, numbers in none"
-    return "both sides of a comparison must have one kind"
 
 
 _BINDERS: Final[dict[type[syntax.Expression], Callable[[ExpressionBinder, Any], Expr | None]]] = {
