@@ -1,0 +1,85 @@
+"""One contestant on one workload in a process of its own: `python -m benchmarks.contestants.worker '<json>'`.
+
+The last line of standard output is the outcome as JSON. A run past the time limit ends the process by SIGALRM.
+"""
+
+import gc
+import importlib
+import json
+import signal
+import sys
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from benchmarks.contestants import events
+from benchmarks.contestants.answers import digests, sorted_rows
+from benchmarks.contestants.workloads import WORKLOADS
+
+MODULES = {
+    "stretto": "with_stretto",
+    "polars": "with_polars",
+    "duckdb": "with_duckdb",
+    "yardstick": "yardstick",
+}
+WARM_UP = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """`rows`: where to write the sorted matches instead of taking times."""
+
+    contestant: str
+    workload: str
+    events: int
+    seed: int
+    repeat: int
+    limit: float
+    rows: str | None = None
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self))
+
+
+def perform(job: Job) -> dict[str, Any]:
+    """Times of the runs with the answer's digests; or the digests alone, with the matches written to `rows`."""
+    contestant = importlib.import_module(f"benchmarks.contestants.{MODULES[job.contestant]}")
+    workload = WORKLOADS[job.workload]
+    if reason := contestant.missing(workload):
+        return {"missing": reason}
+    table = events.table(job.events, job.seed)
+    batches = table.to_batches(max_chunksize=events.BATCH)
+    contestant.load(table.slice(0, WARM_UP).to_batches(), workload)()
+    runner = contestant.load(batches, workload)
+    seconds, cpu, found = [], [], None
+    for _ in range(1 if job.rows else job.repeat):
+        gc.collect()
+        signal.setitimer(signal.ITIMER_REAL, job.limit)
+        started, started_cpu = time.perf_counter(), time.process_time()
+        result = runner()
+        seconds.append(time.perf_counter() - started)
+        cpu.append(time.process_time() - started_cpu)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        answer = contestant.answer(result)
+        again = {name: digest.to_json() for name, digest in digests(answer).items()}
+        assert found in (None, again), f"{job.contestant} gives different answers from run to run"
+        found = again
+        if job.rows:
+            np.savez(job.rows, **{name: sorted_rows(parts) for name, parts in answer.items()})
+        del result, answer
+        if sum(seconds) > job.limit:
+            break
+    return {"seconds": min(seconds), "cpu": min(cpu), "runs": seconds, "found": found, "peak_mb": peak_mb()}
+
+
+def peak_mb() -> float:
+    """The most memory this process has held; of its own, not of the one it was started from."""
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    line = next(line for line in status.splitlines() if line.startswith("VmHWM"))
+    return int(line.split()[1]) / 1024
+
+
+if __name__ == "__main__":
+    print(json.dumps(perform(Job(**json.loads(sys.argv[1])))))
