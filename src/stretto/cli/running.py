@@ -208,7 +208,7 @@ def progress(total: int | None, *, quiet: bool) -> Iterator[Callable[[Counts], N
     if quiet or not console.is_terminal:
         yield lambda _: None
         return
-    columns = (SpinnerColumn(), BarColumn(), TextColumn("{task.percentage:>3.0f}%"), _Numbers())
+    columns = (SpinnerColumn(), BarColumn(bar_width=20), TextColumn("{task.percentage:>3.0f}%"), _Numbers())
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("", total=total, matches=0)
         yield lambda counts: bar.update(task, completed=counts.events, matches=counts.matches)
