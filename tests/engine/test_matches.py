@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stretto.engine import identity
+from stretto.engine.kernels.twins import first_with_key, first_with_key_reference
 from stretto.engine.matches import NO_ID, SCHEMA, Chunk, Matches, Output, duplicates
 from stretto.engine.rows import Sets
 from stretto.engine.strings import Strings
@@ -38,7 +39,7 @@ IDS = st.integers(-(2**63) + 1, 2**63 - 1) | st.integers(0, 3)
 VALUES = {
     Kind.INT: st.integers(-(2**63), 2**63 - 1),
     Kind.FLOAT: st.floats()
-    | st.sampled_from([0.0, -0.0, 1.0, 1e15, 1e16, 1e22, 1e-7, 5e-324, 123456789012345.0]),
+    | st.sampled_from([0.0, -0.0, 1.0, 1e15, 1e16, 1e22, 1e-7, 5e-324, 999999999999999.0]),
     Kind.STRING: st.text(max_size=4) | st.sampled_from(['"', "\\", "\n", "\U0001f600"]),
     Kind.BOOL: st.booleans(),
     Kind.TIME: st.integers(-(2**62), 2**62),
@@ -240,10 +241,13 @@ def first_seen(rows):
     return [row not in rows[:i] for i, row in enumerate(rows)]
 
 
+@pytest.mark.parametrize("few", [0, 100], ids=["loop", "numpy"])
 @settings(deadline=None)
-@given(ROWS)
-def test_equal_rows_remain_once(rows) -> None:
-    assert kept_rows(rows) == first_seen(rows)
+@given(rows=ROWS)
+def test_equal_rows_remain_once(few, rows) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(identity, "FEW", few)
+        assert kept_rows(rows) == first_seen(rows)
 
 
 @settings(deadline=None)
@@ -252,3 +256,11 @@ def test_equal_rows_are_told_apart_even_if_hashes_meet(rows) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(identity, "hashed", lambda columns, start, lane: start % 2)
         assert kept_rows(rows) == first_seen(rows)
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(0, 5) | st.integers(0, 2**64 - 1)))
+def test_first_with_key(keys) -> None:
+    array = np.array(keys, np.uint64)
+    expected = [keys.index(key) for key in keys]
+    assert first_with_key(array).tolist() == first_with_key_reference(array).tolist() == expected

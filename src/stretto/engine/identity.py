@@ -12,9 +12,12 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from stretto.engine.kernels.reduce import all_hold
+from stretto.engine.kernels.twins import first_with_key, first_with_key_reference
 from stretto.engine.rows import I64, Bool, Column, Sets, take_sets
 
 U64 = npt.NDArray[np.uint64]
+
+FEW = 1 << 12  # rows for which a loop would not pay for its compilation
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,24 +100,19 @@ def _hexadecimal(words: npt.NDArray[np.uint64]) -> pa.Array:
 def duplicates(columns: Sequence[Column], first: I64) -> Bool:
     """Which rows to keep so that equal rows remain once, the earliest of them; `first` is the rows' first time.
 
-    Rows are sorted by a hash and compared exactly where hashes meet.
+    Rows meet by a hash and are then compared exactly.
     """
-    keep = np.ones(len(first), np.bool_)
+    n = len(first)
     keys = hashed(columns, np.ascontiguousarray(first).view(np.uint64), LANES[0])
-    order = np.argsort(keys)
-    meets = keys[order[1:]] == keys[order[:-1]]
-    if not meets.any():
+    earliest = first_with_key_reference(keys) if n < FEW else first_with_key(keys)
+    later = np.flatnonzero(earliest != np.arange(n))
+    keep = np.ones(n, np.bool_)
+    if not len(later):
         return keep
-    candidates = order[np.append(meets, False) | np.append(False, meets)]
-    candidates = candidates[np.lexsort((candidates, keys[candidates]))]
-    left, right = candidates[:-1], candidates[1:]
-    together = keys[left] == keys[right]
-    left, right = left[together], right[together]
-    same = _equal(columns, left, right)
-    if same.all():
-        keep[right] = False
-    else:  # unequal rows under one hash may stand between equal ones
-        keep[list(_repeated(columns, candidates))] = False
+    if _equal(columns, earliest[later], later).all():
+        keep[later] = False
+    else:  # two unequal rows have one hash
+        keep[list(_repeated(columns, np.union1d(earliest[later], later)))] = False
     return keep
 
 
@@ -132,7 +130,7 @@ def _equal(columns: Sequence[Column], left: I64, right: I64) -> Bool:
 
 
 def _repeated(columns: Sequence[Column], rows: I64) -> Iterator[int]:
-    """Those of the rows, one by one, that equal one before; the rows with one hash are in ascending order."""
+    """Those of the rows, looked at one by one, that equal one before."""
     seen: set[tuple[bytes, ...]] = set()
     for row in rows.tolist():
         bound = tuple(

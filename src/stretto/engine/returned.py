@@ -66,10 +66,11 @@ def _json_doubles(vector: Vector) -> pa.Array:
     finite = np.isfinite(vector.data)
     shortest = pa.array(vector.data, mask=~finite if vector.valid is None else ~(finite & vector.valid))
     texts = shortest.cast(pa.string())
-    integral = pc.and_(
-        pc.equal(pc.find_substring(texts, "."), -1), pc.equal(pc.find_substring(texts, "e"), -1)
-    )
-    return pc.if_else(integral, pc.binary_join_element_wise(texts, pa.scalar(".0"), pa.scalar("")), texts)
+    whole = np.trunc(vector.data) == vector.data
+    if not whole.any():
+        return texts
+    bare = pc.and_(pa.array(whole), pc.equal(pc.find_substring(texts, "e"), -1))  # digits alone
+    return pc.binary_join_element_wise(texts, pc.if_else(bare, ".0", ""), pa.scalar(""))
 
 
 def _json_times(vector: Vector) -> pa.Array:
