@@ -13,7 +13,7 @@ from stretto.errors import StrettoError
 
 if TYPE_CHECKING:
     from stretto.pattern.workload import Workload
-    from stretto.schema import Schema
+    from stretto.schema import Schema, Special
     from stretto.stats.profile import Stats
 
 
@@ -88,12 +88,10 @@ def explain(
         _write(shown, out)
 
 
-def _known(events: str | None, stats: str | None, special: "object") -> "Schema | Stats":
+def _known(events: str | None, stats: str | None, special: "Special") -> "Schema | Stats":
     from stretto.cli.inputs import read_stats
     from stretto.data.files import open_events
-    from stretto.schema import Special
 
-    assert isinstance(special, Special)
     if events is not None:
         return open_events(events, special).schema
     if stats is not None:
