@@ -131,6 +131,9 @@ class Engine:
             self._step(blocks, then, matches, closing=closing and last)
         if not steps and (closing or until > self._until):
             self._step([], until, matches, closing=closing)
+        # Only now: the blocks of all steps were written in the codes of one set of strings.
+        if len(self._strings) > self._strings_limit:
+            self._rebuild(self.snapshot())
 
     def _step(self, blocks: list[Block], until: int, matches: Matches, *, closing: bool) -> None:
         arena, start = self._arena, self._arena.end
@@ -143,8 +146,6 @@ class Engine:
         self._run(step, matches, closing=closing)
         self._until = until
         self._forget()
-        if len(self._strings) > self._strings_limit:
-            self._rebuild(self.snapshot())
 
     def _ranked(self, block: Block) -> Block:
         """The block with the positions inside partitions as further attributes."""

@@ -84,9 +84,8 @@ class Snapshot:
             steps = tuple(Step(**step) for step in header["steps"])
             chunks = {step.name: _from_ipc(files[step.name]) for step in steps}
             pending = tuple(_from_ipc(files[f"pending-{i}"]) for i in range(header["pending"]))
-            return cls(
-                steps, chunks, pending, header["greatest"], header["until"], Counts(**header["counts"])
-            )
+            times = (header["greatest"], header["until"], header["lateness_us"])
+            return cls(steps, chunks, pending, *times, Counts(**header["counts"]))
         except (KeyError, TypeError, ValueError, pa.ArrowInvalid) as error:
             raise EngineError(f"a damaged snapshot: {error!r}") from error
 

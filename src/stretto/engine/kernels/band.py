@@ -66,8 +66,9 @@ def band_pairs(
                 row = room[k]
                 room[found] = row
                 found += np.uint64(lanes[1 + t, row] <= bound)
-        probe[n : n + np.int64(found)] = i
-        n += np.int64(found)
+        end = n + int(found)
+        probe[n:end] = i
+        n = end
         if cut < stop:
             return n, i, cut
         i += 1

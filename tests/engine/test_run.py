@@ -1,0 +1,138 @@
+"""The engine as a whole: lateness, bad events, snapshots, memory; what it finds is the oracle's business."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from stretto import Engine, EngineError, Schema, Workload, optimize, run
+from stretto.engine import run as run_module
+from stretto.engine.state import Snapshot
+
+PAIRS = "QUERY q PATTERN SEQ(A a, B b) WHERE a.s = b.s WITHIN 10 us RETURN a.s AS s;"
+
+
+def table(*events, **extra):
+    """Events as (ts, type, s)."""
+    ts, types, texts = zip(*events, strict=True)
+    return pa.table(
+        {
+            "ts": pa.array(ts, pa.timestamp("us")),
+            "type": pa.array(types),
+            "s": pa.array(texts, pa.string()),
+            **extra,
+        }
+    )
+
+
+def plan_of(text, events):
+    return optimize(Workload.parse(text), Schema.of(events.schema, {"A", "B", "C", "D"}))
+
+
+def found(*parts, query="q"):
+    return sorted((row["a"], row["b"]) for part in parts for row in part[query].to_pylist())
+
+
+EVENTS = table((1, "A", "x"), (2, "B", "x"), (3, "A", "y"), (4, "B", "x"), (20, "B", "y"))
+
+
+def test_run_takes_any_order_of_rows():
+    plan = plan_of(PAIRS, EVENTS)
+    assert found(run(plan, EVENTS)) == [(0, 1), (0, 3)]
+    assert found(run(plan, EVENTS.take([4, 3, 2, 1, 0]))) == [(4, 1), (4, 3)]
+    assert found(run(plan, EVENTS.to_batches(2))) == [(0, 1), (0, 3)]
+
+
+def test_late_events_are_counted_and_kept():
+    engine = Engine(plan_of(PAIRS, EVENTS), lateness_us=2)
+    parts = [engine.push(EVENTS.take([0, 3, 1])), engine.push(EVENTS.take([0])), engine.flush()]
+    assert found(*parts) == [(0, 1), (0, 2)]
+    assert (engine.counts.events, engine.counts.late, engine.counts.matches) == (4, 1, 2)
+    (late,) = engine.take_late()
+    assert late.to_pylist() == EVENTS.take([0]).to_pylist()
+    assert engine.take_late() == []
+
+
+def test_bad_events_are_rejected_with_the_reason():
+    events = table((1, "A", "x"), (None, "B", "x"), (2, None, "x"), (3, "B", "x"))
+    engine = Engine(plan_of(PAIRS, events))
+    assert found(engine.push(events), engine.flush()) == [(0, 3)]
+    rejected = [row["reason"] for batch in engine.take_rejected() for row in batch.to_pylist()]
+    assert rejected == ["ts is null", "type is null"]
+    assert engine.counts.rejected == 2
+
+
+def test_a_snapshot_goes_through_bytes():
+    plan = plan_of(PAIRS, EVENTS)
+    engine = Engine(plan, lateness_us=1)
+    before = engine.push(EVENTS.slice(0, 3))
+    files = engine.snapshot().to_bytes()
+    other = Engine.restore(plan, Snapshot.from_bytes(files))
+    assert other.counts == engine.counts
+    rest = EVENTS.slice(3)
+    for each in (engine, other):
+        assert found(before, each.push(rest), each.flush()) == [(0, 1), (0, 3)]
+
+
+def test_a_snapshot_only_adds_and_drops_chunks():
+    plan = plan_of(PAIRS, EVENTS)
+    engine = Engine(plan)
+    seen: dict[str, bytes] = {}
+    for at in range(0, 200, 4):
+        engine.push(table(*((at + i, "AB"[i % 2], "x") for i in range(4))))
+        files = engine.snapshot().to_bytes()
+        chunks = {name: data for name, data in files.items() if name.startswith("events-")}
+        assert all(seen.get(name, data) == data for name, data in chunks.items())
+        assert len(chunks) <= 6
+        seen |= chunks
+    assert len(seen) > 40
+
+
+@pytest.mark.parametrize("damage", [lambda f: f.pop("header"), lambda f: f.update(header=b'{"version": 9}')])
+def test_a_damaged_snapshot_is_refused(damage):
+    engine = Engine(plan_of(PAIRS, EVENTS))
+    engine.push(EVENTS)
+    files = engine.snapshot().to_bytes()
+    damage(files)
+    with pytest.raises(EngineError, match="snapshot"):
+        Snapshot.from_bytes(files)
+
+
+def test_the_memory_bound_names_the_operator_and_its_queries():
+    n = 4000
+    events = pa.table(
+        {"ts": pa.array(np.arange(n), pa.timestamp("us")), "type": pa.array(["A", "B"] * (n // 2))}
+    )
+    plan = plan_of("QUERY many PATTERN AND(A a, B b, A c) WITHIN 1 SECOND;", events)
+    with pytest.raises(EngineError, match=r"out of memory.*operator n\d+ .*serves many"):
+        run(plan, events, memory_bytes=50 << 20)
+
+
+@pytest.mark.parametrize("step", [7, 1000])
+def test_an_engine_that_forgets_strings_finds_the_same(monkeypatch, step):
+    n = 3000
+    events = pa.table(
+        {
+            "ts": pa.array(np.arange(n), pa.timestamp("us")),
+            "type": pa.array(["A", "B"] * (n // 2)),
+            "s": pa.array([f"text {i // 5}" for i in range(n)]),
+        }
+    )
+    plan = plan_of(PAIRS, events)
+    expected = found(run(plan, events))
+    monkeypatch.setattr(run_module, "STRINGS_FROM", 100)
+    engine = Engine(plan, step=step)
+    parts = [engine.push(batch) for batch in events.to_batches(50)]
+    assert found(*parts, engine.flush()) == expected
+    assert len(engine._strings) < 300
+
+
+def test_events_beyond_the_window_are_forgotten():
+    engine = Engine(plan_of(PAIRS, EVENTS))
+    sizes = []
+    for at in range(0, 100_000, 1000):
+        ts = np.arange(at, at + 1000)
+        engine.push(
+            pa.table({"ts": pa.array(ts, pa.timestamp("us")), "type": ["A", "B"] * 500, "s": ["x"] * 1000})
+        )
+        sizes.append(engine._arena.held + sum(op.held for op in engine._operators.values()))
+    assert sizes[-1] == sizes[10]
