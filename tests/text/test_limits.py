@@ -177,6 +177,12 @@ def damaged(draw: st.DrawFn) -> str:
 
 
 def answers_soon(text: str) -> None:
+    """A second try, because the first one may have to collect the garbage of all others."""
+    if answer_seconds(text) > 0.2:
+        assert answer_seconds(text) < 0.2
+
+
+def answer_seconds(text: str) -> float:
     start = time.process_time()
     statements, mistakes = parse_partial(text)
     if not mistakes:
@@ -185,7 +191,7 @@ def answers_soon(text: str) -> None:
         with pytest.raises(QueryError) as caught:
             parse(text)
         assert str(caught.value)
-    assert time.process_time() - start < 0.2
+    return time.process_time() - start
 
 
 @given(damaged())

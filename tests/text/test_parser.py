@@ -185,7 +185,21 @@ def test_duration(text: str, us: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "10", "minutes", "10 parsecs", "1e30 days", "0.5 us", "10 s;", "1 s 2 s", "'10 s'"]
+    "text",
+    [
+        "",
+        "10",
+        "minutes",
+        "10 parsecs",
+        "1e30 days",
+        "0.5 us",
+        "1e999999999 s",
+        "1e-99999999999999999999 s",
+        "1e99999999999999999999 d",
+        "10 s;",
+        "1 s 2 s",
+        "'10 s'",
+    ],
 )
 def test_no_duration(text: str) -> None:
     with pytest.raises(QueryError):

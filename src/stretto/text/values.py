@@ -2,7 +2,7 @@
 
 import re
 from datetime import UTC, datetime, timedelta
-from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, Inexact
 from typing import Final
 
 MAX_INT: Final = 2**63 - 1
@@ -38,11 +38,11 @@ def number(text: str) -> int | float:
 def duration_us(text: str, unit: str) -> int:
     """The microseconds of a number of units, exactly; `unit` is a key of UNITS."""
     exact = Context(prec=len(text) + 20, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])
-    us = exact.multiply(Decimal(text), Decimal(UNITS[unit]))
-    if not us.is_finite() or not abs(us) <= MAX_INT:
+    us = exact.multiply(exact.create_decimal(text), Decimal(UNITS[unit]))
+    if not us.is_finite() or not -MAX_INT <= us <= MAX_INT:
         raise ValueError("this duration does not fit into 64 bits of microseconds")
     whole = us.to_integral_value(context=exact)
-    if whole != us:
+    if whole != us or exact.flags[Inexact]:
         raise ValueError("this duration is not a whole number of microseconds")
     return int(whole)
 
