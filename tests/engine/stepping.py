@@ -1,9 +1,9 @@
 """Running one operator over steps of a small stream, and rows as plain tuples."""
 
 import numpy as np
+from events import arena_of
 from hypothesis import strategies as st
 
-from events import arena_of
 from stretto.engine.limits import Meter
 from stretto.engine.rows import Rows, Sets, empty_rows
 from stretto.engine.shape import Clock, Shape
@@ -12,20 +12,29 @@ from stretto.pattern.nodes import Window
 EVENT = Shape((False,), (False,), single=True)
 
 
-@st.composite
-def streams(draw, size=9):
-    """Arenas with ties in time, few values of `k` and `x`, nulls among them."""
-    gaps = draw(st.lists(st.integers(0, 2), min_size=1, max_size=size))
-    n = len(gaps)
-    values = st.one_of(st.none(), st.integers(0, 2))
-    types = draw(st.lists(st.integers(0, 2), min_size=n, max_size=n))
-    xs = draw(st.lists(values.map(lambda v: None if v is None else float(v)), min_size=n, max_size=n))
-    ks = draw(st.lists(values, min_size=n, max_size=n))
-    return arena_of(np.cumsum(gaps), types=types, x=xs, k=ks)
+def streams(size=9, types=(0, 1, 1, 2)):
+    """Arenas with ties in time, few values of `k` and `x`, some nulls among them.
+
+    Drawn as a whole from a seed: dense streams, which lists of single draws rarely make.
+    """
+
+    def stream(seed):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(1, size + 1))
+        nulls = rng.random((2, n)) < rng.choice([0, 0.2])
+        xs, ks = rng.integers(0, 4, n).astype(float), rng.integers(0, rng.integers(1, 4), n)
+        return arena_of(
+            np.cumsum(rng.choice([0, 1, 1, 2], n)),
+            types=rng.choice(types, n),
+            x=[None if null else v for v, null in zip(xs.tolist(), nulls[0], strict=True)],
+            k=[None if null else v for v, null in zip(ks.tolist(), nulls[1], strict=True)],
+        )
+
+    return st.integers(0, 1 << 32).map(stream)
 
 
 windows = st.one_of(
-    st.integers(0, 8).map(Window), st.integers(1, 7).map(lambda n: Window(n, "events")), st.just(Window(100))
+    st.integers(2, 9).map(Window), st.integers(2, 9).map(lambda n: Window(n, "events")), st.just(Window(100))
 )
 
 
@@ -80,7 +89,8 @@ def check_times(rows, arena):
 def stepped(operator, inputs, shapes, arena, cuts, late=0):
     """All rows the operator gives, as sorted tuples; each input row comes in the step of its last event.
 
-    `cuts` are positions to cut the stream at, as far as times there differ.
+    `cuts` are positions to cut the stream at, as far as times there differ. Rows of the first input come `late` events
+    later.
     """
     n = len(arena.ts)
     ends = sorted({c for c in cuts if 0 < c < n and arena.ts[c] != arena.ts[c - 1]} | {n})
@@ -90,8 +100,14 @@ def stepped(operator, inputs, shapes, arena, cuts, late=0):
         until = 1 << 62 if closing else int(arena.ts[end])
         clock = Clock(arena, start, end, int(arena.ts[start]), until, closing, Meter(1 << 40))
         parts = [
-            [rows_of([t for t in tuples if start <= max(events_of(t)) < end], shape.sets, arena)]
-            for tuples, shape in zip(inputs, shapes, strict=True)
+            [
+                rows_of(
+                    [t for t in tuples if start <= min(max(events_of(t)) + lag, n - 1) < end],
+                    shape.sets,
+                    arena,
+                )
+            ]
+            for tuples, shape, lag in zip(inputs, shapes, [late] + [0] * len(inputs), strict=False)
         ]
         for rows in operator.step(parts, clock):
             check_times(rows, arena)

@@ -1,14 +1,14 @@
 """Repeat against its statement: every chain of elements, tried one by one."""
 
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
+from events import arena_of, compare, k, x
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from events import arena_of, compare, k, x
 from stepping import EVENT, events_of, of_type, rows_of, stepped, streams, tuples_of, windows
+
 from stretto.engine.evaluate import holds
 from stretto.engine.limits import Meter, TooMuch
 from stretto.engine.operators import repeat
@@ -88,8 +88,7 @@ def sequences(parts, window, arena):
     return [
         row
         for row in rows
-        if all(arena.ts[a] < arena.ts[b] for a, b in zip(row, row[1:], strict=False))
-        and inside(row, window, arena)
+        if all(arena.ts[a] < arena.ts[b] for a, b in pairwise(row)) and inside(row, window, arena)
     ]
 
 
@@ -138,11 +137,9 @@ GROUP = Shape((False, True), (True, False))
 def test_repeated_groups(arena, window, bound, linked, started, cuts, data):
     """Elements with an optional event and a set; they span some time, and overlap."""
     events = [p for p in range(len(arena.ts)) if arena.types[p] == 1]
-    sets = [
-        c
-        for c in [(a,) for a in events]
-        + [(a, b) for a in events for b in events if arena.ts[a] < arena.ts[b]]
-    ]
+    sets = list(
+        [(a,) for a in events] + [(a, b) for a in events for b in events if arena.ts[a] < arena.ts[b]]
+    )
     elements = [(None, some) for some in sets]
     elements += [(a, some) for (a,) in of_type(arena, 0) for some in sets if arena.ts[a] < arena.ts[some[0]]]
     elements = [e for e in elements if inside(e, window, arena)]

@@ -1,0 +1,152 @@
+"""Rows without a forbidden event in the interval that a negation's place gives them."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from stretto.engine.band import Band, coordinates, reach
+from stretto.engine.evaluate import Events
+from stretto.engine.keys import LEAST, MOST, split_terms
+from stretto.engine.pending import Pending
+from stretto.engine.rows import I64, Bool, Rows, Sets
+from stretto.engine.sets import rows_ending, size_of, times
+from stretto.engine.shape import Clock, Shape
+from stretto.pattern.piece import Place
+from stretto.plan.ops import Forbid
+
+FIRST_SLICE = 16
+GROWTH = 16
+"""How many events of an interval are looked at before more of them, and how many more."""
+
+
+class ForbidOperator:
+    """Rows are judged once all events of their interval are known; those of a waiting place wait for that.
+
+    A row that leaves one side of a BETWEEN unbound has its negation first or last; one that leaves both so has none.
+    """
+
+    def __init__(self, op: Forbid, inputs: Sequence[Shape]) -> None:
+        rows, events = inputs
+        self._op = op
+        self.shape = rows
+        self._after = op.after if op.place in (Place.BETWEEN, Place.LAST) else ()
+        self._before = op.before if op.place in (Place.BETWEEN, Place.FIRST) else ()
+        unclosed = all(rows.optional[c] for c in self._before)
+        self._may_wait = op.place.waits or (op.place is Place.BETWEEN and unclosed)
+        distinct = [(0, c) for c in op.distinct]
+        self._band = Band(events, rows, op.window, op.terms, distinct, stored_at=rows.width, probing_at=0)
+        self._by_key = bool(split_terms(op.terms, events, rows, rows.width, 0).equal)
+        self._pending = Pending()
+
+    @property
+    def held(self) -> int:
+        return self._band.held + self._pending.held
+
+    def step(self, inputs: Sequence[list[Rows]], clock: Clock) -> list[Rows]:
+        rows, events = inputs
+        self._band.append(events, clock.events)
+        ready = [part for part in rows if len(part)]
+        if self._may_wait:
+            ready = [self._without_waiting(part, clock) for part in ready]
+            ready += self._pending.release(self._passed(clock))
+        out: list[Rows] = []
+        for part in ready:
+            kept = self._judged(part, clock.events)
+            if len(kept) < len(part):
+                clock.meter.charge(size_of(kept), len(kept))
+            out.append(kept)
+        self._expire(clock)
+        return [part for part in out if len(part)]
+
+    # ---- waiting -----------------------------------------------------------------------------------------------
+
+    def _without_waiting(self, rows: Rows, clock: Clock) -> Rows:
+        """The rows that can be judged now; the others are put aside until the end of their interval has passed."""
+        waits = self._open_end(rows, clock.events)
+        late = rows.take(waits)
+        self._pending.add(late, self._end(late))
+        return rows.take(~waits)
+
+    def _open_end(self, rows: Rows, events: Events) -> Bool:
+        """Which rows forbid up to the end of the window."""
+        if self._op.place is Place.BETWEEN:
+            closed, opened = times(rows, self._before, events)[2], times(rows, self._after, events)[2]
+            return opened & ~closed
+        return np.full(len(rows), self._op.place.waits)
+
+    def _end(self, rows: Rows) -> I64:
+        """The last coordinate that the window of each row reaches."""
+        window = self._op.window
+        return coordinates(rows, window)[0] + (window.size if window.unit == "us" else window.size - 1)
+
+    def _passed(self, clock: Clock) -> int:
+        """Every event with a coordinate below this is known."""
+        if clock.closing:
+            return MOST
+        return clock.until if self._op.window.unit == "us" else clock.end
+
+    def _expire(self, clock: Clock) -> None:
+        """Keep events for rows that come, or wait, up to one window after their first event and look back another."""
+        reached = clock.until if self._op.window.unit == "us" else clock.end
+        self._band.expire(max(reached - 2 * self._op.window.size, LEAST))
+
+    # ---- judging -----------------------------------------------------------------------------------------------
+
+    def _judged(self, rows: Rows, events: Events) -> Rows:
+        lo, hi = self._interval(rows, events)
+        if self._op.terms:
+            broken = self._broken(rows, lo, hi, events)
+        else:
+            broken = hi - lo > self._own(rows, lo, hi)
+        return rows.take(~broken) if broken.any() else rows
+
+    def _interval(self, rows: Rows, events: Events) -> tuple[I64, I64]:
+        """Per row, the forbidden events of its interval, as a range of the band's rows."""
+        band, window = self._band, self._op.window
+        last = band.search(self._end(rows), "right")
+        if self._op.place is Place.ANYWHERE:
+            return rows_ending(band, rows.first, window), last
+        _, after, opened = times(rows, self._after, events)
+        before, _, closed = times(rows, self._before, events)
+        first = band.search(reach(coordinates(rows, window)[1], window), "left")
+        lo = np.where(opened, rows_ending(band, after, window, "right"), first)
+        hi = np.where(closed, rows_ending(band, before, window), last)
+        return lo, np.where(opened | closed, hi, lo)
+
+    def _own(self, rows: Rows, lo: I64, hi: I64) -> I64:
+        """How many events of its interval each row binds itself, in the columns where that could be."""
+        own = np.zeros(len(rows), np.int64)
+        end = int(self._band.search(np.array([MOST]), "right")[0])
+        numbers = np.arange(end - len(self._band), end)
+        stored = self._band.column(numbers, 0)
+        assert not isinstance(stored, Sets)
+        for c in self._op.distinct:
+            column = rows.columns[c]
+            index, bound = np.arange(len(rows)), column
+            if isinstance(column, Sets):
+                index, bound = np.repeat(index, column.lengths), column.values
+            assert not isinstance(bound, Sets)
+            at = np.searchsorted(stored, bound)
+            found = np.zeros(len(bound), np.bool_)
+            inside = at < len(stored)
+            found[inside] = stored[at[inside]] == bound[inside]
+            at += end - len(self._band)
+            own += np.bincount(index[found & (lo[index] <= at) & (at < hi[index])], minlength=len(rows))
+        return own
+
+    def _broken(self, rows: Rows, lo: I64, hi: I64, events: Events) -> Bool:
+        """Which rows have an event in their range that the terms forbid, looking at the first ones first."""
+        broken = np.zeros(len(rows), np.bool_)
+        left = np.flatnonzero(lo < hi)
+        size = MOST if self._by_key else FIRST_SLICE
+        while len(left):
+            start = lo[left]
+            stop = np.minimum(hi[left], start + min(size, len(self._band)))
+            probe = rows if len(left) == len(rows) else rows.take(left)
+            for index, _ in self._band.pairs(probe, start, stop, events):
+                broken[left[index]] = True
+            lo = lo.copy()
+            lo[left] = stop
+            left = left[~broken[left] & (stop < hi[left])]
+            size = min(size * GROWTH, MOST)
+        return broken

@@ -1,0 +1,57 @@
+"""The rows of several parts as rows of one shape."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from stretto.engine.identity import duplicates
+from stretto.engine.rows import UNBOUND, Column, Rows, Sets, concat_rows
+from stretto.engine.sets import as_sets, size_of
+from stretto.engine.shape import Clock, Shape
+from stretto.plan.ops import Union
+
+
+class UnionOperator:
+    """Equal rows bind the same events, so they come in the same step; nothing is kept for later ones."""
+
+    held = 0
+
+    def __init__(self, op: Union, inputs: Sequence[Shape]) -> None:
+        self._op = op
+        self._sources = [dict(zip(columns, range(len(columns)), strict=True)) for columns in op.columns]
+        parts = list(zip(self._sources, inputs, strict=True))
+        optional = tuple(
+            any(c not in source or shape.optional[source[c]] for source, shape in parts)
+            for c in range(op.width)
+        )
+        single = op.width == 1 and not op.sets[0] and all(shape.single for shape in inputs)
+        self.shape = Shape(op.sets, optional, single=single)
+
+    def step(self, inputs: Sequence[list[Rows]], clock: Clock) -> list[Rows]:
+        out = [
+            self._moved(rows, source)
+            for source, parts in zip(self._sources, inputs, strict=True)
+            for rows in parts
+            if len(rows)
+        ]
+        if not self._op.distinct or not out:
+            return out
+        rows = concat_rows(out)
+        kept = duplicates(rows.columns, rows.first)
+        if not kept.all():
+            rows = rows.take(kept)
+        clock.meter.charge(size_of(rows), len(rows))
+        return [rows]
+
+    def _moved(self, rows: Rows, source: dict[int, int]) -> Rows:
+        """A part's rows over the columns of the result."""
+        columns: list[Column] = []
+        for c, is_set in enumerate(self._op.sets):
+            if c in source:
+                column = rows.columns[source[c]]
+                columns.append(as_sets(column) if is_set else column)
+            elif is_set:
+                columns.append(Sets(np.zeros(len(rows) + 1, np.int64), np.zeros(0, np.int64)))
+            else:
+                columns.append(np.full(len(rows), UNBOUND, np.int64))
+        return Rows(rows.first, rows.last, tuple(columns))
