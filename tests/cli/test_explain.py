@@ -61,7 +61,6 @@ def test_statistics_instead_of_events(call) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ([], "give --events or --stats"),
         (["--stage", "memo"], "--stage memo is not supported yet"),
         (["--format", "html"], "--format html is not supported yet"),
         (["--format", "mermaid", "--stage", "text"], "--format mermaid draws plans only"),
@@ -81,3 +80,10 @@ def test_wrong_calls(call, options: list[str], message: str) -> None:
     assert result.code == 2
     assert message in result.err
     assert result.out == ""
+
+
+def test_without_events_kinds_are_guessed(call) -> None:
+    result = call("explain", "rules.cep")
+    assert result.code == 0
+    assert "kinds of attributes are guessed" in result.err
+    assert result.out.startswith("plan by none")

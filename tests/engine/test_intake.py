@@ -47,6 +47,7 @@ def test_dictionary_types():
         ({"ts": pa.array([1, -(2**62), 3], pa.timestamp("us"))}, "ts is out of range"),
         ({"ts": pa.array([1, -(2**63), 3], pa.timestamp("us"))}, "ts is out of range"),
         ({"id": pa.array([1, None, 3])}, "id is null"),
+        ({"id": pa.array([1, -(2**63), 3])}, "id is out of range"),
     ],
 )
 def test_bad_events_are_set_apart(columns, reason):

@@ -22,14 +22,15 @@ def check(
     with reported():
         from stretto.cli.inputs import read_workload
 
-        read = read_workload(workload)
-        if events is None:
-            read.verify()
-        else:
+        schema = None
+        if events is not None:
             from stretto.data.files import open_events
             from stretto.schema import Special
 
-            bound = read.bind(open_events(events, Special(ts, type_name, id_name)).schema)
+            schema = open_events(events, Special(ts, type_name, id_name)).schema
+        read = read_workload(workload, schema)
+        if schema is not None:
+            bound = read.bind(schema)
             if bound.unsupported:
                 say("right, but cannot be run yet:")
                 for mistake in bound.unsupported:

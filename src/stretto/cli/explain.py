@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stretto.cli.console import fail, reported
+from stretto.cli.console import fail, reported, say
 from stretto.cli.options import EVENTS_HELP, Budget, IdName, OptimizerName, TsName, TypeName, WorkloadPath
-from stretto.errors import StrettoError
 
 if TYPE_CHECKING:
     from stretto.pattern.workload import Workload
@@ -72,14 +71,20 @@ def explain(
         fail("give --events or --stats, not both")
     with reported():
         from stretto.cli.inputs import read_workload
-        from stretto.schema import Special
+        from stretto.pattern.guess import guess_schema
+        from stretto.schema import Schema, Special
 
-        read = read_workload(workload)
-        read.verify()
         if stage is Stage.TEXT:
+            read = read_workload(workload)
             shown = read.to_text() if form is Format.TEXT else json.dumps(read.to_json(), indent=2)
         else:
             known = _known(events, stats, Special(ts, type_name, id_name))
+            read = read_workload(
+                workload, known if known is None or isinstance(known, Schema) else known.schema
+            )
+            if known is None:
+                say("neither --events nor --stats: kinds of attributes are guessed from the terms")
+                known = guess_schema(read)
             shown = (
                 _patterns(read, known, form)
                 if stage is Stage.PATTERN
@@ -88,7 +93,7 @@ def explain(
         _write(shown, out)
 
 
-def _known(events: str | None, stats: str | None, special: "Special") -> "Schema | Stats":
+def _known(events: str | None, stats: str | None, special: "Special") -> "Schema | Stats | None":
     from stretto.cli.inputs import read_stats
     from stretto.data.files import open_events
 
@@ -96,7 +101,7 @@ def _known(events: str | None, stats: str | None, special: "Special") -> "Schema
         return open_events(events, special).schema
     if stats is not None:
         return read_stats(stats)
-    raise StrettoError("the types and columns of the events are needed: give --events or --stats")
+    return None
 
 
 def _patterns(workload: "Workload", known: "Schema | Stats", form: Format) -> str:

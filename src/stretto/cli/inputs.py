@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from stretto.errors import QueryError, StrettoError
-from stretto.pattern.workload import Workload
+from stretto.pattern.workload import Workload, check
 from stretto.plan.dag import Plan
 from stretto.schema import Schema
 from stretto.stats.profile import Stats
@@ -19,9 +19,14 @@ def read_text(path: str, what: str) -> str:
         raise StrettoError(f"{path}: the {what} cannot be read: {error.strerror}") from None
 
 
-def read_workload(path: str) -> Workload:
-    """The workload of a file; QueryError with every mistake of its syntax."""
-    workload = Workload.parse(read_text(path, "workload"), path)
+def read_workload(path: str, schema: Schema | None = None) -> Workload:
+    """The workload of a file; QueryError with every mistake that can be known, of syntax and of meaning."""
+    text = read_text(path, "workload")
+    try:
+        workload = Workload.parse(text, path)
+        workload.verify()
+    except QueryError:
+        raise QueryError(check(text, path, schema), text, path) from None
     if not workload.statements:
         raise StrettoError(f"{path}: the workload holds no statement")
     return workload

@@ -77,9 +77,8 @@ def run(
 
         allowed = lateness_us(lateness)
         limit = None if memory is None else bytes_of(memory)
-        read = read_workload(workload)
-        read.verify()  # mistakes that need no events are told at once
         source = open_events(events, Special(ts, type_name, id_name))
+        read = read_workload(workload, source.schema)
         plan = plan_for(read, source.schema, optimizer)
 
         from stretto.cli.running import Outputs, find  # loads the kernels, so after what may be wrong

@@ -16,6 +16,8 @@ from stretto.engine.vector import Vector
 from stretto.errors import EventsError, near
 from stretto.schema import Kind, Special, kind_of
 
+LEAST = np.iinfo(np.int64).min
+
 DTYPES: Mapping[Kind, npt.DTypeLike] = {
     Kind.INT: np.int64,
     Kind.FLOAT: np.float64,
@@ -49,6 +51,9 @@ class Intake:
         ]
         ids = self._ids(batch, arrived)
         bad.append((~_valid(ids), f"{self.special.id} is null"))
+        bad.append(
+            (ids.data == LEAST, f"{self.special.id} is out of range")
+        )  # it stands for "no event" in results
         attributes = {name: self._attribute(batch, name, kind) for name, kind in self.attributes.items()}
         block = Block(ts.data, codes.data, ids.data, attributes)
         rejected: list[tuple[I64, str]] = []

@@ -1,0 +1,92 @@
+"""A schema guessed from a workload alone, so that a plan can be looked at before there are events.
+
+Attributes that are compared with each other have one kind: that of the first constant that one of them is compared
+with, and a double where none says otherwise.
+"""
+
+from collections.abc import Iterator
+
+from stretto.pattern.workload import Workload
+from stretto.schema import Kind, Schema
+from stretto.text import syntax
+from stretto.text.walk import children_of
+
+_LITERALS = {"str": Kind.STRING, "bool": Kind.BOOL, "int": Kind.FLOAT, "float": Kind.FLOAT}
+
+
+def guess_schema(workload: Workload) -> Schema:
+    """Every attribute that the workload names, with the kind that its terms suggest; any type of event."""
+    leader: dict[str, str] = {}
+    kinds: dict[str, Kind] = {}
+
+    def find(name: str) -> str:
+        while leader.setdefault(name, name) != name:
+            name = leader[name]
+        return name
+
+    nodes = [node for statement in workload.statements for node in _nodes(statement)]
+    for node in nodes:
+        for name in _attributes(node):
+            find(name)
+        names = [name for side in _compared(node) for name in _attributes(side)]
+        for other in names[1:]:
+            leader[find(other)] = find(names[0])
+    for node in nodes:
+        sides = list(_compared(node))
+        found = [kind for side in sides if (kind := _kind(side))]
+        for name in (name for side in sides for name in _attributes(side)):
+            if found:
+                kinds.setdefault(find(name), found[0])
+    return Schema({name: kinds.get(find(name), Kind.FLOAT) for name in leader if name != "ts"})
+
+
+def _nodes(statement: syntax.Statement) -> Iterator[syntax.Node]:
+    """Every expression of a statement. Bare names are attributes in a selection, and variables in a query's calls."""
+    pending: list[syntax.Node] = []
+    if isinstance(statement, syntax.Query):
+        pending += [*statement.where, *statement.group_by, *(item.value for item in statement.returning)]
+    elif isinstance(statement, syntax.CreateEvent):
+        pending += statement.where
+    while pending:
+        node = pending.pop()
+        yield node
+        in_call = isinstance(node, syntax.Call) and isinstance(statement, syntax.Query)
+        pending += [
+            child
+            for child in children_of(node)
+            if not (in_call and isinstance(child, syntax.Name) and child.variable is None)
+        ]
+
+
+def _compared(node: syntax.Node) -> Iterator[syntax.Node]:
+    """The sides of a comparison, which have one kind."""
+    match node:
+        case syntax.Binary(op=op, left=left, right=right) if op in ("=", "!=", "<", "<=", ">", ">="):
+            yield from (left, right)
+        case syntax.In(value=value, options=options):
+            yield from (value, *options)
+        case syntax.Between(value=value, low=low, high=high):
+            yield from (value, low, high)
+
+
+def _attributes(node: syntax.Node) -> Iterator[str]:
+    """The attribute that a node itself names."""
+    match node:
+        case syntax.Name(name=name):
+            yield name
+        case syntax.Call(attribute=str(name)):
+            yield name
+        case syntax.Same(attribute=name):
+            yield name
+
+
+def _kind(node: syntax.Node) -> Kind | None:
+    match node:
+        case syntax.Literal(kind=kind):
+            return _LITERALS.get(kind)
+        case syntax.Timestamp():
+            return Kind.TIME
+        case syntax.Name(name="ts"):
+            return Kind.TIME
+        case _:
+            return None
