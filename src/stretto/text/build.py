@@ -76,7 +76,7 @@ class Attributes:
         return Term(syntax.Name(attribute, self.variable, self.index))
 
     def __getattr__(self, attribute: str) -> Term:
-        if attribute.startswith("__"):
+        if attribute.startswith(("__", "_repr_", "_ipython_")):  # what Python and notebooks ask of any object
             raise AttributeError(attribute)
         return self[attribute]
 
