@@ -12,13 +12,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from stretto.pattern.workload import Workload
 
 from comparison import assert_same_matches, matches_of
 from strategies import ATTRIBUTES, drop_late, to_table
+from stretto.engine.run import Engine, run
 from stretto.pattern import oracle
 from stretto.pattern.nodes import Query
 from stretto.pattern.oracle import Event, Match
+from stretto.pattern.workload import Workload
+from stretto.plan.optimize import optimize
 from stretto.schema import Kind, Schema
 
 CASES = Path(__file__).parent / "cases"
@@ -110,14 +112,12 @@ def by_oracle(case: Case, queries: tuple[Query, ...]) -> dict[str, list[Match]]:
 
 
 def by_engine(case: Case, queries: tuple[Query, ...]) -> dict[str, list[Match]]:
-    run = pytest.importorskip("stretto.engine.run")
-    optimize = pytest.importorskip("stretto.plan.optimize").optimize
     plan = optimize(Workload.parse(case.text), SCHEMA, optimizer="none")
     table = to_table(case.events)
     if case.lateness is None:
-        found = run.run(plan, table)
+        found = run(plan, table)
         return {query.name: matches_of(found[query.name], query) for query in queries}
-    engine = run.Engine(plan, lateness_us=case.lateness)
+    engine = Engine(plan, lateness_us=case.lateness)
     rows = [table.slice(i, 1).combine_chunks().to_batches()[0] for i in range(table.num_rows)]
     pushed = [*map(engine.push, rows), engine.flush()]
     return {
