@@ -1,6 +1,5 @@
 """Next against its statement: runs followed event by event."""
 
-
 import numpy as np
 import pytest
 from events import arena_of, compare, k, number, x

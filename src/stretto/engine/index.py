@@ -12,7 +12,7 @@ import numpy as np
 
 from stretto.engine.evaluate import holds, value
 from stretto.engine.kernels.split import split_by_code
-from stretto.engine.keys import LEAST, MOST, order_keys
+from stretto.engine.keys import LEAST, MIRROR, MOST, order_keys
 from stretto.engine.rows import I64, Rows
 from stretto.engine.shape import Clock
 from stretto.engine.strings import Strings
@@ -23,8 +23,6 @@ from stretto.schema import Kind
 
 INDEX_FROM = 4
 """So many scans must compare the same expression before sorting its values pays."""
-
-_MIRROR = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,12 +136,12 @@ def _sure(ranges: Ranges | None) -> Ranges:
 
 def _ranges(term: Expr, strings: Strings) -> Ranges | None:
     """The term as ranges of keys, if it compares an expression of the event with constants."""
-    if not isinstance(term, Apply) or (term.op not in _MIRROR and term.op != "in"):
+    if not isinstance(term, Apply) or (term.op not in MIRROR and term.op != "in"):
         return None
     of, *others = term.arguments
     op = term.op
     if op != "in" and isinstance(of, Const):
-        of, others, op = others[0], [of], _MIRROR[op]
+        of, others, op = others[0], [of], MIRROR[op]
     constants = [other for other in others if isinstance(other, Const)]
     if not columns_of(of) or len(constants) < len(others):
         return None

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -17,15 +16,6 @@ from stretto.errors import EventsError, near
 from stretto.schema import Kind, Special, kind_of
 
 LEAST = np.iinfo(np.int64).min
-
-DTYPES: Mapping[Kind, npt.DTypeLike] = {
-    Kind.INT: np.int64,
-    Kind.FLOAT: np.float64,
-    Kind.STRING: np.int64,
-    Kind.BOOL: np.bool_,
-    Kind.TIME: np.int64,
-    Kind.DURATION: np.int64,
-}
 
 
 @dataclass(frozen=True, slots=True)

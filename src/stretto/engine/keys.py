@@ -19,7 +19,7 @@ from stretto.schema import Kind
 LEAST = np.iinfo(np.int64).min
 MOST = np.iinfo(np.int64).max
 
-_MIRROR = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}
+MIRROR = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ def split_terms(
 
 
 def _key_term(term: Expr, stored: Shape, probing: Shape, stored_at: int, probing_at: int) -> KeyTerm | None:
-    if not isinstance(term, Apply) or term.op not in _MIRROR:
+    if not isinstance(term, Apply) or term.op not in MIRROR:
         return None
     left, right = term.arguments
     kind = getattr(left, "kind", Kind.STRING)
@@ -66,7 +66,7 @@ def _key_term(term: Expr, stored: Shape, probing: Shape, stored_at: int, probing
         return None
     op = term.op
     if _over(right, stored, stored_at) and _over(left, probing, probing_at):
-        left, right, op = right, left, _MIRROR[op]
+        left, right, op = right, left, MIRROR[op]
     elif not (_over(left, stored, stored_at) and _over(right, probing, probing_at)):
         return None
     return KeyTerm(

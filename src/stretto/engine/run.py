@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from stretto.engine.arena import Arena, Block
 from stretto.engine.index import ScanIndex
-from stretto.engine.intake import DTYPES, Intake
+from stretto.engine.intake import Intake
 from stretto.engine.limits import Meter, TooMuch
 from stretto.engine.matches import Matches, Output
 from stretto.engine.operators.build import build
@@ -20,7 +20,7 @@ from stretto.engine.rows import I64, Rows
 from stretto.engine.shape import Clock
 from stretto.engine.state import Counts, Snapshot, Step
 from stretto.engine.strings import Strings
-from stretto.engine.vector import Vector
+from stretto.engine.vector import DTYPES, Vector
 from stretto.errors import EngineError
 from stretto.plan.dag import Plan
 from stretto.plan.ops import Emit, Scan
