@@ -1,5 +1,6 @@
 """The raw events that a window can still reach, column by column, found by position."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -88,7 +89,7 @@ class Growing:
 class Arena:
     """Events by position, from `base` on; positions count all events that were released, in time order."""
 
-    def __init__(self, attributes: dict[str, npt.DTypeLike], strings: Strings, base: int = 0) -> None:
+    def __init__(self, attributes: Mapping[str, npt.DTypeLike], strings: Strings, base: int = 0) -> None:
         self.base = base
         self.strings = strings
         self._ts = Growing(np.int64)

@@ -72,7 +72,7 @@ class Engine:
         self._partitions = partitions
         self._ranks = {name: Ranks([self._kinds[a] for a in of]) for name, of in partitions.items()}
         dtypes = {name: DTYPES[kind] for name, kind in self._kinds.items()} | dict.fromkeys(
-            partitions, np.int64
+            partitions, DTYPES[Kind.INT]
         )
         self._arena = Arena(dtypes, self._strings, base)
         self._intake = Intake(self._kinds, self._index.codes, self._special, self._strings)
