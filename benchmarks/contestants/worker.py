@@ -1,7 +1,7 @@
 """One run of a contestant on a workload in a process of its own: `python -m benchmarks.contestants.worker '<json>'`.
 
-A second run in the same process would find the memory of the first one at hand, if the allocator kept it, and some do: on
-W3 that is more than half of the time. So every run that is timed is the first after a warm-up on few events.
+A second run in the same process would find the memory of the first one at hand, if the allocator kept it, and some
+do: on W3 that is half of the time. So every run that is timed is the first after a warm-up on few events.
 The last line of standard output is the outcome as JSON. A run past the time limit ends the process by SIGALRM.
 """
 
