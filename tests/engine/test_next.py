@@ -119,6 +119,16 @@ def test_runs(arena, window, steps, cuts, data):
     assert found == follow(op, inputs, arena)
 
 
+@pytest.mark.parametrize("xs", [[1, 3, 4, 9], [4, 5, 7, 6], [3, 4, 1, 8], [1, 2, 9, 10]])
+def test_every_event_beside_every_pair_of_neighbours(xs):
+    """A term with d, d[i] and d[i-1]: a new event meets the pairs before it, a new pair the events before it."""
+    arena = arena_of(range(4), types=[0] * 4, x=[float(v) for v in xs])
+    difference = Apply("-", (current(0, Which.CURRENT), current(0, Which.PREVIOUS)), Kind.FLOAT)
+    op = Next((0,), ((1, None),), Window(10), (compare("<", difference, x(0)),))
+    events = of_type(arena, 0)
+    assert stepped(NextOperator(op, [EVENT]), [events], [EVENT], arena, (2,)) == follow(op, [events], arena)
+
+
 @pytest.mark.parametrize("pairs", [1, 5])
 def test_small_slices(monkeypatch, pairs):
     """However few candidates are looked at together, the first accepted one is found."""

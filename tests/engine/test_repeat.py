@@ -101,9 +101,9 @@ def maybe(*terms):
     return st.lists(st.sampled_from(terms), max_size=2, unique=True).map(tuple)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(
-    streams(),
+    streams(12, (0, 1, 1, 1, 1, 2)),
     windows,
     bounds,
     maybe(compare("<", x(0), x(3)), compare("=", k(0), k(3)), compare("!=", k(2), k(3))),
@@ -119,7 +119,7 @@ def test_repeated_events(arena, window, bound, terms, adjacent, start, cuts):
 
 
 @settings(max_examples=60, deadline=None)
-@given(streams(7), windows, bounds, st.booleans(), some_cuts)
+@given(streams(7, (1, 1, 1, 2)), windows, bounds, st.booleans(), some_cuts)
 def test_distinct_events(arena, window, bound, linked, cuts):
     """AND(B, B+): the other B may stand anywhere, but is not one of the repetitions."""
     pairs = [a + b for a in of_type(arena, 1) for b in of_type(arena, 1) if a != b]
@@ -133,7 +133,7 @@ GROUP = Shape((False, True), (True, False))
 
 
 @settings(max_examples=100, deadline=None)
-@given(streams(6), windows, bounds, st.booleans(), st.booleans(), some_cuts, st.data())
+@given(streams(8), windows, bounds, st.booleans(), st.booleans(), some_cuts, st.data())
 def test_repeated_groups(arena, window, bound, linked, started, cuts, data):
     """Elements with an optional event and a set; they span some time, and overlap."""
     events = [p for p in range(len(arena.ts)) if arena.types[p] == 1]

@@ -64,20 +64,13 @@ def ordered_graphs(
     done, held = 0, _NONE
     for index, numbers in band.pairs(base, reach.lo, reach.hi, events, reach.floor):
         keys = np.concatenate([held, (index << _BITS) | numbers])
+        if not (keys[1:] > keys[:-1]).all():  # found by hash
+            keys.sort()
         last = int(index[-1]) if len(index) else done  # its candidates may go on in the next block
-        whole = (
-            int(np.searchsorted(keys, last << _BITS))
-            if _ascending(keys)
-            else int((keys < last << _BITS).sum())
-        )
-        keys = keys if _ascending(keys) else np.sort(keys)
+        whole = int(np.searchsorted(keys, last << _BITS))
         yield slice(done, last), _ordered_graph(band, keys[:whole], done, last, window, single=single)
         done, held = last, keys[whole:]
     yield slice(done, len(base)), _ordered_graph(band, held, done, len(base), window, single=single)
-
-
-def _ascending(keys: I64) -> bool:
-    return bool((keys[1:] > keys[:-1]).all())
 
 
 def _ordered_graph(band: Band, keys: I64, start: int, stop: int, window: Window, *, single: bool) -> Graph:
