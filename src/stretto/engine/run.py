@@ -167,6 +167,7 @@ class Engine:
         for number, operator in self._operators.items():
             op = self.plan.ops[number]
             inputs = [rows[k] for k in op.inputs]
+            meter.rows = 0
             try:
                 if isinstance(operator, EmitOperator):
                     assert isinstance(op, Emit)
@@ -175,14 +176,14 @@ class Engine:
                     self.counts = self.counts.plus(matches=sum(len(chunk.start) for chunk in chunks))
                 else:
                     rows[number] = operator.step(inputs, clock)
-            except TooMuch as error:
-                raise self._too_much(number, error.rows) from None
+            except TooMuch:
+                raise self._too_much(number, meter.rows) from None
 
     def _too_much(self, number: int, rows: int) -> EngineError:
         queries = ", ".join(self.plan.serves(number)[:8])
         return EngineError(
             f"out of memory: the limit is {self._memory:,} bytes, and operator n{number} "
-            f"({self.plan.pieces[number]}) went past it with {rows:,} rows in one block; it serves {queries}. "
+            f"({self.plan.pieces[number]}) went past it with {rows:,} rows in one step; it serves {queries}. "
             "Give more memory, a shorter window, or a more selective pattern."
         )
 

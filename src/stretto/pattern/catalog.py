@@ -44,20 +44,24 @@ class Catalog:
             self._definition(name)
 
     def resolve(self, name: str, span: Span | None, report: Report) -> Origin:
-        """What `name` stands for; an unknown one is reported, and then has any attribute."""
+        """What `name` stands for; an unknown one is reported, and then has the events' attributes.
+
+        Where it may have been meant as a derived stream, whose attributes are its own, it has any attribute.
+        """
         known = self._types.get(name)
         if known is not None:
             return known
         if name in self._definitions:
             return self._definition(name)
+        attributes = self.schema.attributes if self.schema is not None else None
         types = self.schema.types if self.schema is not None else None
         if types is not None and name not in types:
             names = {*types, *self._definitions}
             report.add(
                 f"unknown type `{name}`", span, near(name, sorted(names)) or f"known: {listing(names)}"
             )
-            return _UNKNOWN
-        attributes = self.schema.attributes if self.schema is not None else None
+            derived = any(isinstance(d, syntax.CreateStream) for d in self._definitions.values())
+            return _UNKNOWN if derived else Origin(attributes, None)
         return self._types.setdefault(name, Origin(attributes, Stream(name)))
 
     def _define(self, statement: syntax.CreateEvent | syntax.CreateStream) -> None:

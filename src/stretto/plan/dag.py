@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from stretto.pattern.nodes import Window
+from stretto.pattern.piece import Place
 from stretto.pattern.predicates import Expr, Reduce, Ref, walk
 from stretto.plan.explain import explain
 from stretto.plan.ops import Emit, Filter, Forbid, Join, Next, Op, Repeat, Scan, Union
@@ -55,12 +56,12 @@ class Plan:
 
     @property
     def horizon_us(self) -> int:
-        """The longest window of time, in microseconds; 0 if there is none."""
+        """How far back in time a match that is not certain yet may look, in microseconds; 0: by no window of time."""
         return self._horizon("us")
 
     @property
     def horizon_events(self) -> int:
-        """The longest window of events; 0 if there is none."""
+        """The same in events, for windows of events."""
         return self._horizon("events")
 
     def explain(self, format: str = "text", *, limit: int | None = None) -> str:  # noqa: A002 - public
@@ -71,7 +72,11 @@ class Plan:
         return self.explain()
 
     def _horizon(self, unit: str) -> int:
-        return max((w.size for op in self.ops if (w := window_of(op)) and w.unit == unit), default=0)
+        longest = max((w.size for op in self.ops if (w := window_of(op)) and w.unit == unit), default=0)
+        # A match that waits until first + d may have been judged by what happened since last - d.
+        places = {op.place for op in self.ops if isinstance(op, Forbid)}
+        twice = Place.FIRST in places and any(place.waits for place in places)
+        return 2 * longest if twice else longest
 
     @cached_property
     def _sets(self) -> tuple[tuple[bool, ...], ...]:
