@@ -1,8 +1,8 @@
 """DuckDB: time cut into buckets, an equality join on the bucket, then the filter that buckets only approximate.
 
 Which side of a join is repeated in all buckets that its window touches, and how many buckets a window has: the fastest
-on the first events is taken. Not among them are joins by inequalities alone, which DuckDB sorts for: 40 times slower
-than buckets on 30,000 events and worse with more. An ASOF join finds one partner where a match needs all.
+on the first events is taken. Not among them are joins by inequalities alone: under 0.1 million events a second on
+30,000 events of W1, where buckets do several million on more. An ASOF join finds one partner where a match needs all.
 """
 
 from collections.abc import Callable, Sequence
