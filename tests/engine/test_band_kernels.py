@@ -4,7 +4,15 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stretto.engine.kernels.band import FRESH, band_pairs, band_pairs_reference, chained_pairs
+from stretto.engine.kernels.band import (
+    FRESH,
+    band_pairs,
+    band_pairs_reference,
+    band_rows,
+    band_rows_reference,
+    chained_pairs,
+)
+from stretto.engine.kernels.seek import seek, seek_reference
 from stretto.engine.kernels.split import split_by_code, split_by_code_reference
 
 
@@ -41,6 +49,30 @@ def test_band_pairs_come_in_blocks_of_any_size(case):
 
     expected = band_pairs_reference(lanes, lo, hi, bounds)
     assert collect(loop, room) == (expected[0].tolist(), expected[1].tolist())
+
+
+@given(bands(), st.booleans(), st.integers(1, 9))
+def test_band_rows_are_the_rows_of_the_pairs(case, stored_first, pairs):
+    lanes, lo, hi, bounds, room = case
+    stored_lanes = np.array([0, len(lanes) - 1, 0])
+    probing = np.random.default_rng(3).integers(-4, 5, (3, len(lo)))
+    at = (2, 4) if stored_first else (3, 2)
+    parts, i, j = [], 0, 0
+    while i < len(lo):
+        out = np.empty((5, room), np.int64)
+        n, i, j = band_rows(
+            lanes, lo, hi, bounds, stored_lanes, probing, *at, np.empty((2, pairs), np.int64), out, i, j
+        )
+        parts.append(out[:, :n])
+    found = np.concatenate([np.empty((5, 0), np.int64), *parts], axis=1)
+    expected = band_rows_reference(lanes, lo, hi, bounds, stored_lanes, probing, stored_first=stored_first)
+    np.testing.assert_array_equal(found, expected)
+
+
+@given(st.lists(st.integers(-9, 9)), st.lists(st.integers(-11, 11)), st.booleans())
+def test_seek(array, values, after):
+    array, values = np.array(sorted(array), np.int64), np.array(values, np.int64)
+    np.testing.assert_array_equal(seek(array, values, int(after)), seek_reference(array, values, after=after))
 
 
 @given(bands(), st.integers(1, 4))

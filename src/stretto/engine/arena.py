@@ -16,11 +16,14 @@ POSITION = "@position"
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Events in one order, column by column: times, codes of types, ids, and the attributes that the plan reads."""
+    """Events in one order, column by column: times, codes of types, ids, and the attributes that the plan reads.
+
+    Ids that count the events as they arrived are a range for as long as they stay in that order.
+    """
 
     ts: I64
     types: npt.NDArray[np.int32]
-    ids: I64
+    ids: I64 | range
     attributes: dict[str, Vector]
 
     def __len__(self) -> int:
@@ -31,7 +34,8 @@ class Block:
             name: Vector(v.data[index], None if v.valid is None else v.valid[index])
             for name, v in self.attributes.items()
         }
-        return Block(self.ts[index], self.types[index], self.ids[index], attributes)
+        ids = self.ids[index] if isinstance(index, slice) else np.asarray(self.ids)[index]
+        return Block(self.ts[index], self.types[index], ids, attributes)
 
 
 def concat_blocks(blocks: list[Block]) -> Block:
@@ -55,6 +59,16 @@ def concat_blocks(blocks: list[Block]) -> Block:
     )
 
 
+def room_for(live: int, count: int, capacity: int) -> int:
+    """The capacity for `count` more entries behind `live` ones, at least what there is.
+
+    Moving the live ones to the front costs no more than adding the new ones: with room for the live ones twice, that
+    happens only after as many have been added. No more room than that: memory that is touched first costs the most.
+    """
+    needed = 2 * live + count
+    return capacity if needed <= capacity else needed + needed // 4
+
+
 class Growing:
     """An array that grows at its end and is forgotten from its start."""
 
@@ -65,10 +79,10 @@ class Growing:
     def append(self, values: npt.NDArray[np.generic] | bool, count: int) -> None:
         if self._end + count > len(self._buffer):
             live = self._end - self._begin
-            capacity = len(self._buffer)
-            while capacity < 2 * (live + count):
-                capacity *= 2
-            buffer = np.empty(capacity, self._buffer.dtype)
+            capacity = room_for(live, count, len(self._buffer))
+            # The same memory serves as long as it is enough: memory that is new to the process costs a page at a time.
+            same = capacity == len(self._buffer)
+            buffer = self._buffer if same else np.empty(capacity, self._buffer.dtype)
             buffer[:live] = self._buffer[self._begin : self._end]
             self._buffer, self._begin, self._end = buffer, 0, live
         self._buffer[self._end : self._end + count] = values
@@ -86,6 +100,13 @@ class Growing:
         return self._buffer.nbytes
 
 
+def _counts(ids: I64 | range, start: int) -> bool:
+    """Whether the ids count on from `start`."""
+    if isinstance(ids, range):
+        return ids.start == start or not ids
+    return bool((ids == np.arange(start, start + len(ids))).all())
+
+
 class Arena:
     """Events by position, from `base` on; positions count all events that were released, in time order."""
 
@@ -94,19 +115,20 @@ class Arena:
         self.strings = strings
         self._ts = Growing(np.int64)
         self._types = Growing(np.int32)
-        self._ids = Growing(np.int64)
+        self._ids: Growing | None = None  # none while ids and positions are one
         self._data = {name: Growing(dtype) for name, dtype in attributes.items()}
         self._valid = {name: Growing(np.bool_) for name in attributes}
         self._nulls = dict.fromkeys(attributes, 0)  # position up to which nulls have been seen, per attribute
-        self._own_ids = 0  # position up to which ids that are not the positions have been seen
 
     def append(self, block: Block) -> None:
         n = len(block)
-        if not np.array_equal(block.ids, np.arange(self.end, self.end + n)):
-            self._own_ids = self.end + n
+        if self._ids is None and not _counts(block.ids, self.end):
+            self._ids = Growing(np.int64)
+            self._ids.append(np.arange(self.base, self.end), self.end - self.base)
+        if self._ids is not None:
+            self._ids.append(np.asarray(block.ids), n)
         self._ts.append(block.ts, n)
         self._types.append(block.types, n)
-        self._ids.append(block.ids, n)
         for name, data in self._data.items():
             vector = block.attributes[name]
             data.append(vector.data, n)
@@ -131,12 +153,16 @@ class Arena:
 
     @property
     def held(self) -> int:
-        growing = (self._ts, self._types, self._ids, *self._data.values(), *self._valid.values())
-        return sum(array.nbytes for array in growing)
+        return sum(array.nbytes for array in self._growing)
+
+    @property
+    def _growing(self) -> tuple[Growing, ...]:
+        ids = () if self._ids is None else (self._ids,)
+        return (self._ts, self._types, *ids, *self._data.values(), *self._valid.values())
 
     def ids(self, positions: I64) -> I64:
         """The ids of the events at these positions; the same array where ids and positions are one."""
-        if self._own_ids <= self.base:
+        if self._ids is None:
             return positions
         ids: I64 = self._ids.view[positions - self.base]
         return ids
@@ -158,7 +184,7 @@ class Arena:
             name: Vector(data.view[at].copy(), self._valid[name].view[at].copy())
             for name, data in self._data.items()
         }
-        ids: I64 = self._ids.view[at].copy()
+        ids = range(start, end) if self._ids is None else self._ids.view[at].copy()
         return Block(self.ts[at].copy(), self.types[at].copy(), ids, attributes)
 
     def forget(self, before: int) -> None:
@@ -166,6 +192,6 @@ class Arena:
         count = min(before, self.end) - self.base
         if count <= 0:
             return
-        for array in (self._ts, self._types, self._ids, *self._data.values(), *self._valid.values()):
+        for array in self._growing:
             array.forget(count)
         self.base += count

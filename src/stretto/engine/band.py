@@ -5,8 +5,10 @@ from typing import Literal as OneOf
 
 import numpy as np
 
+from stretto.engine.arena import room_for
 from stretto.engine.evaluate import Events, holds
-from stretto.engine.kernels.band import FRESH, band_pairs, chained_pairs
+from stretto.engine.kernels.band import FRESH, band_pairs, band_rows, chained_pairs
+from stretto.engine.kernels.seek import seek
 from stretto.engine.keys import MOST, KeyTerm, probing_keys, split_terms, stored_keys
 from stretto.engine.rows import I64, UNBOUND, Bool, Column, Rows, Sets, concat_rows, spread, take_column
 from stretto.engine.shape import Shape
@@ -14,6 +16,10 @@ from stretto.pattern.nodes import Window
 from stretto.pattern.predicates import Expr, columns_of
 
 BLOCK = 1 << 16
+LARGE_BLOCK = 1 << 16
+"""The most rows that a join makes at a time. Larger arrays come in large pages, which cost more than they save."""
+PAIRS = 1 << 12
+"""Pairs that are found before their rows are written: they stay in the first cache."""
 _FIRST_CAPACITY = 1 << 10
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
@@ -76,6 +82,8 @@ class Band:
         self._pools = [np.empty(0, np.int64) for _ in stored.sets]
         self._begin = self._end = 0
         self._reset_chains()
+        self._block = _FIRST_CAPACITY
+        self._room = np.empty((2, PAIRS), np.int64)
 
     def _lay_out(self) -> None:
         """Number the lanes: last coordinate, terms, first coordinate, times, columns; key and chain come last."""
@@ -159,10 +167,11 @@ class Band:
         if self._end + count <= self._lanes.shape[1]:
             return
         live = self._end - self._begin
-        capacity = self._lanes.shape[1]
-        while capacity < 2 * (live + count):
-            capacity *= 2
-        lanes = np.empty((self._lane_count, capacity), np.int64)
+        capacity = room_for(live, count, self._lanes.shape[1])
+        # What was written once is not written anew by the system, so the same memory serves as long as it is enough.
+        lanes = self._lanes
+        if capacity > self._lanes.shape[1]:
+            lanes = np.empty((self._lane_count, capacity), np.int64)
         lanes[:, :live] = self._lanes[:, self._begin : self._end]
         for i, is_set in enumerate(self._stored.sets):
             if is_set:
@@ -188,7 +197,8 @@ class Band:
 
     def search(self, coordinate: I64, side: OneOf["left", "right"]) -> I64:
         """Number of the first row whose last coordinate is >= (left) or > (right) each of these."""
-        return np.searchsorted(self._lanes[0, self._begin : self._end], coordinate, side=side) + self._begin
+        places: I64 = seek(self._lanes[0, self._begin : self._end], coordinate, int(side == "right"))
+        return places + self._begin
 
     def pairs(
         self, probe: Rows, lo: I64, hi: I64, events: Events, floor: I64 | None = None
@@ -211,6 +221,38 @@ class Band:
                     yield index[kept], numbers[kept]
                     continue
             yield index, numbers
+
+    @property
+    def plain(self) -> bool:
+        """Whether pairs need no more than comparisons of keys, and rows have no sets: `joined` can make them."""
+        shapes = (*self._stored.sets, *self._probing.sets)
+        return not (self._rest or self._distinct or self._equal or any(shapes))
+
+    def joined(
+        self, probe: Rows, lo: I64, hi: I64, events: Events, floor: I64, *, stored_first: bool
+    ) -> Iterator[Rows]:
+        """The rows of all pairs, with the columns of one side and then the other's; only where `plain`."""
+        if not len(probe) or self._begin == self._end:
+            return
+        _, bounds, alive = self._probe_keys(probe, events, floor)
+        lo = np.maximum(lo, self._begin)
+        if alive is not None:
+            hi = np.where(alive, hi, lo)
+        probing = np.array([probe.first, probe.last, *probe.columns])
+        stored_lanes = np.array([self._first_ts_lane, *self._column_lanes])
+        at = (2, 2 + self.width) if stored_first else (2 + self._probing.width, 2)
+        i = j = 0
+        while i < len(probe):
+            out = np.empty((2 + self.width + self._probing.width, self._block), np.int64)
+            n, i, j = band_rows(
+                self._lanes, lo, hi, bounds, stored_lanes, probing, *at, self._room, out, i, j
+            )
+            if n == self._block:
+                self._block = min(2 * self._block, LARGE_BLOCK)
+            if n:
+                # A view keeps its block alive. Memory never touched costs nothing, and a few rows are soon copied.
+                made = out[:, :n] if 8 * n > out.shape[1] else out[:, :n].copy()
+                yield Rows(made[0], made[1], tuple(made[2:]))
 
     def _probe_keys(self, probe: Rows, events: Events, floor: I64 | None) -> tuple[I64, I64, Bool | None]:
         bounds = np.empty((len(self._at_most) + self._has_floor, len(probe)), np.int64)

@@ -39,13 +39,15 @@ class Intake:
             (~_valid(codes), f"{self.special.type} is null"),
             ((ts.data >= END_OF_TIME) | (ts.data <= START_OF_TIME), f"{self.special.ts} is out of range"),
         ]
-        ids = self._ids(batch, arrived)
-        bad.append((~_valid(ids), f"{self.special.id} is null"))
-        bad.append(
-            (ids.data == LEAST, f"{self.special.id} is out of range")
-        )  # it stands for "no event" in results
+        ids: I64 | range = range(arrived, arrived + batch.num_rows)
+        if self.special.id in batch.schema.names:
+            found = self._ids(batch)
+            bad.append((~_valid(found), f"{self.special.id} is null"))
+            # The least integer stands for "no event" in results.
+            bad.append((found.data == LEAST, f"{self.special.id} is out of range"))
+            ids = found.data
         attributes = {name: self._attribute(batch, name, kind) for name, kind in self.attributes.items()}
-        block = Block(ts.data, codes.data, ids.data, attributes)
+        block = Block(ts.data, codes.data, ids, attributes)
         rejected: list[tuple[I64, str]] = []
         good = np.ones(len(block), np.bool_)
         for mask, reason in bad:
@@ -90,9 +92,7 @@ class Intake:
             valid = named if valid is None else valid & named
         return Vector(code_of[indices.data], valid)
 
-    def _ids(self, batch: pa.RecordBatch, arrived: int) -> Vector:
-        if self.special.id not in batch.schema.names:
-            return Vector(np.arange(arrived, arrived + batch.num_rows, dtype=np.int64), None)
+    def _ids(self, batch: pa.RecordBatch) -> Vector:
         column = batch.column(self.special.id)
         if not pa.types.is_integer(column.type):
             raise EventsError(f"column `{self.special.id}` holds {column.type}, not integers")

@@ -19,6 +19,8 @@ def late_mask(ts: I64, greatest: int, lateness_us: int) -> tuple[Bool | None, in
     """
     if not len(ts):
         return None, greatest
+    if ts[0] >= greatest and (ts[1:] >= ts[:-1]).all():  # in order, as most batches are
+        return None, int(ts[-1])
     seen = np.maximum.accumulate(ts)
     top = max(greatest, int(seen[-1]))
     before = np.empty_like(ts)

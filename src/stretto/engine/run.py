@@ -26,7 +26,7 @@ from stretto.plan.dag import Plan
 from stretto.plan.ops import Emit, Scan
 from stretto.schema import Kind, Special
 
-STEP = 1 << 17
+STEP = 1 << 16
 MEMORY_BYTES = 8 << 30
 STRINGS_FROM = 1 << 21
 """So many distinct strings are kept before the engine starts afresh with those in its window."""
@@ -249,7 +249,7 @@ class Engine:
         columns: dict[str, pa.Array] = {
             self._special.ts: pa.array(block.ts).view(pa.timestamp("us")),
             self._special.type: pa.DictionaryArray.from_arrays(pa.array(block.types), words),
-            self._special.id: pa.array(block.ids),
+            self._special.id: pa.array(np.asarray(block.ids, np.int64)),
         }
         for name, kind in self._kinds.items():
             if name not in columns:

@@ -29,50 +29,114 @@ def band_pairs_reference(lanes: I64, lo: I64, hi: I64, bounds: I64) -> tuple[I64
 
 
 @njit(cache=True, nogil=True)
+def find_rows(lanes: I64, bounds: I64, i: int, start: int, stop: int, room: I64) -> int:
+    """Write the rows of start..stop - 1 that satisfy all terms of probing row i into `room`; return how many."""
+    terms = bounds.shape[0]
+    # Slices from 0 and an unsigned count spare the loops the check for negative indices: half their time.
+    found = np.uint64(0)
+    if terms == 0:
+        for r in range(stop - start):
+            room[r] = start + r
+        found = np.uint64(stop - start)
+    elif terms == 1:
+        bound = bounds[0, i]
+        keys = lanes[1, start:stop]
+        for r in range(keys.shape[0]):
+            room[found] = start + r
+            found += np.uint64(keys[r] <= bound)
+    else:
+        bound, other_bound = bounds[0, i], bounds[1, i]
+        keys, other_keys = lanes[1, start:stop], lanes[2, start:stop]
+        for r in range(keys.shape[0]):
+            room[found] = start + r
+            found += np.uint64((keys[r] <= bound) & (other_keys[r] <= other_bound))
+    for t in range(2, terms):
+        candidates = found
+        found = np.uint64(0)
+        bound = bounds[t, i]
+        for k in range(candidates):
+            row = room[k]
+            room[found] = row
+            found += np.uint64(lanes[1 + t, row] <= bound)
+    return int(found)
+
+
+@njit(cache=True, nogil=True)
 def band_pairs(
     lanes: I64, lo: I64, hi: I64, bounds: I64, probe: I64, stored: I64, i: int, j: int
 ) -> tuple[int, int, int]:
     """Go on from probing row i, stored row j; return (pairs written, i, j) to go on from."""
     n = 0
-    terms = bounds.shape[0]
     while i < lo.shape[0]:
         j = max(j, lo[i])
         stop = max(hi[i], j)
         cut = min(stop, j + stored.shape[0] - n)
-        # Views from 0 and an unsigned count spare the loops the check for negative indices: half their time.
-        room = stored[n:]
-        found = np.uint64(0)
-        if terms == 0:
-            for r in range(cut - j):
-                room[r] = j + r
-            found = np.uint64(cut - j)
-        elif terms == 1:
-            bound = bounds[0, i]
-            keys = lanes[1, j:cut]
-            for r in range(keys.shape[0]):
-                room[found] = j + r
-                found += np.uint64(keys[r] <= bound)
-        else:
-            bound, other_bound = bounds[0, i], bounds[1, i]
-            keys, other_keys = lanes[1, j:cut], lanes[2, j:cut]
-            for r in range(keys.shape[0]):
-                room[found] = j + r
-                found += np.uint64((keys[r] <= bound) & (other_keys[r] <= other_bound))
-        for t in range(2, terms):
-            candidates = found
-            found = np.uint64(0)
-            bound = bounds[t, i]
-            for k in range(candidates):
-                row = room[k]
-                room[found] = row
-                found += np.uint64(lanes[1 + t, row] <= bound)
-        end = n + int(found)
-        probe[n:end] = i
+        end = n + find_rows(lanes, bounds, i, j, cut, stored[n:])
+        for k in range(n, end):
+            probe[k] = i
         n = end
         if cut < stop:
             return n, i, cut
         i += 1
         j = 0
+    return n, i, j
+
+
+def band_rows_reference(
+    lanes: I64, lo: I64, hi: I64, bounds: I64, stored_lanes: I64, probing: I64, *, stored_first: bool
+) -> I64:
+    """The rows of all pairs: first time, last time, then the columns of the side that is named first.
+
+    `stored_lanes` are the lanes of the stored row's first time and columns; `probing` has the probing rows' first
+    time, last time and columns as its rows. A pair's last time is the probing row's, its first the earlier one.
+    """
+    probe, stored = band_pairs_reference(lanes, lo, hi, bounds)
+    left = [lanes[lane, stored] for lane in stored_lanes[1:]]
+    right = [probing[c, probe] for c in range(2, len(probing))]
+    first = np.minimum(lanes[stored_lanes[0], stored], probing[0, probe])
+    columns = [*left, *right] if stored_first else [*right, *left]
+    return np.array([first, probing[1, probe], *columns])
+
+
+@njit(cache=True, nogil=True)
+def band_rows(
+    lanes: I64,
+    lo: I64,
+    hi: I64,
+    bounds: I64,
+    stored_lanes: I64,
+    probing: I64,
+    stored_at: int,
+    probing_at: int,
+    room: I64,
+    out: I64,
+    i: int,
+    j: int,
+) -> tuple[int, int, int]:
+    """As `band_pairs`, but write the joined rows, one array of `out` for each column.
+
+    The stored row's columns begin at `out[stored_at]`, the probing row's at `out[probing_at]`. `room` takes the pairs
+    between finding them and writing their rows, column by column.
+    """
+    n = 0
+    while i < lo.shape[0] and n < out.shape[1]:
+        most = min(room.shape[1], out.shape[1] - n)
+        probe, stored = room[0, :most], room[1, :most]
+        found, i, j = band_pairs(lanes, lo, hi, bounds, probe, stored, i, j)
+        starts, ends = out[0, n : n + found], out[1, n : n + found]
+        times, first, last = lanes[stored_lanes[0]], probing[0], probing[1]
+        for k in range(found):
+            starts[k] = min(times[stored[k]], first[probe[k]])
+            ends[k] = last[probe[k]]
+        for c in range(1, stored_lanes.shape[0]):
+            column, values = out[stored_at + c - 1, n : n + found], lanes[stored_lanes[c]]
+            for k in range(found):
+                column[k] = values[stored[k]]
+        for c in range(2, probing.shape[0]):
+            column, values = out[probing_at + c - 2, n : n + found], probing[c]
+            for k in range(found):
+                column[k] = values[probe[k]]
+        n += found
     return n, i, j
 
 

@@ -44,35 +44,38 @@ class JoinOperator:
 
     def _from_right(self, probe: Rows, clock: Clock) -> Iterator[Rows]:
         first, last = coordinates(probe, self._op.window)
-        floor = reach(last, self._op.window)
         sequence = self._op.order == "before"
-        lo = self._left.search(floor, "left")
         hi = self._left.search(first, "left") if sequence else self._left.search(last, "right")
-        for index, numbers in self._left.pairs(probe, lo, hi, clock.events, floor):
-            rows = self._rows(self._left, numbers, probe, index, stored_first=True, sequence=sequence)
-            if sequence and self._op.window.unit == "events":
-                # Positions also order events of one time, which are in no sequence.
-                rows = rows.take(self._left.last_ts(numbers) < probe.first[index])
+        by_count = sequence and self._op.window.unit == "events"
+        for rows in self._joined(self._left, probe, hi, last, clock, strictly=by_count):
             clock.meter.charge(_size(rows), len(rows))
             yield rows
 
     def _from_left(self, probe: Rows, band: Band, clock: Clock) -> Iterator[Rows]:
         last = coordinates(probe, self._op.window)[1]
-        floor = reach(last, self._op.window)
-        lo, hi = band.search(floor, "left"), band.search(last, "left")
-        for index, numbers in band.pairs(probe, lo, hi, clock.events, floor):
-            rows = self._rows(band, numbers, probe, index, stored_first=False, sequence=False)
+        for rows in self._joined(band, probe, band.search(last, "left"), last, clock, strictly=False):
             clock.meter.charge(_size(rows), len(rows))
             yield rows
 
-    def _rows(
-        self, band: Band, numbers: I64, probe: Rows, index: I64, *, stored_first: bool, sequence: bool
-    ) -> Rows:
+    def _joined(
+        self, band: Band, probe: Rows, hi: I64, last: I64, clock: Clock, *, strictly: bool
+    ) -> Iterator[Rows]:
+        """Rows of the pairs below `hi` and in the window; `strictly`: the stored row ends before the other begins."""
+        floor = reach(last, self._op.window)
+        lo = band.search(floor, "left")
+        stored_first = band is self._left
+        if band.plain and not strictly:
+            yield from band.joined(probe, lo, hi, clock.events, floor, stored_first=stored_first)
+            return
+        for index, numbers in band.pairs(probe, lo, hi, clock.events, floor):
+            rows = self._rows(band, numbers, probe, index, stored_first=stored_first)
+            # Positions also order events of one time, which are in no sequence.
+            yield rows.take(band.last_ts(numbers) < probe.first[index]) if strictly else rows
+
+    def _rows(self, band: Band, numbers: I64, probe: Rows, index: I64, *, stored_first: bool) -> Rows:
         stored = [band.column(numbers, c) for c in range(band.width)]
         probing = [take_column(column, index) for column in probe.columns]
-        first = band.first_ts(numbers)
-        if not sequence:
-            first = np.minimum(first, probe.first[index])
+        first = np.minimum(band.first_ts(numbers), probe.first[index])
         columns = (*stored, *probing) if stored_first else (*probing, *stored)
         return Rows(first, probe.last[index], columns)
 
