@@ -69,7 +69,10 @@ def test_band_rows_are_the_rows_of_the_pairs(case, stored_first, pairs):
     np.testing.assert_array_equal(found, expected)
 
 
-@given(st.lists(st.integers(-9, 9)), st.lists(st.integers(-11, 11)), st.booleans())
+ends = st.sampled_from([-(2**63), 2**63 - 1])
+
+
+@given(st.lists(st.integers(-9, 9) | ends), st.lists(st.integers(-11, 11) | ends), st.booleans())
 def test_seek(array, values, after):
     array, values = np.array(sorted(array), np.int64), np.array(values, np.int64)
     np.testing.assert_array_equal(seek(array, values, int(after)), seek_reference(array, values, after=after))

@@ -84,6 +84,7 @@ class Band:
         self._reset_chains()
         self._block = _FIRST_CAPACITY
         self._room = np.empty((2, PAIRS), np.int64)
+        self._probe = np.empty((2 + probing.width, 0), np.int64)
 
     def _lay_out(self) -> None:
         """Number the lanes: last coordinate, terms, first coordinate, times, columns; key and chain come last."""
@@ -238,7 +239,7 @@ class Band:
         lo = np.maximum(lo, self._begin)
         if alive is not None:
             hi = np.where(alive, hi, lo)
-        probing = np.array([probe.first, probe.last, *probe.columns])
+        probing = self._laid_out(probe)
         stored_lanes = np.array([self._first_ts_lane, *self._column_lanes])
         at = (2, 2 + self.width) if stored_first else (2 + self._probing.width, 2)
         i = j = 0
@@ -253,6 +254,15 @@ class Band:
                 # A view keeps its block alive. Memory never touched costs nothing, and a few rows are soon copied.
                 made = out[:, :n] if 8 * n > out.shape[1] else out[:, :n].copy()
                 yield Rows(made[0], made[1], tuple(made[2:]))
+
+    def _laid_out(self, probe: Rows) -> I64:
+        """The probing rows' times and columns as rows of one array, which is used again; it may be longer."""
+        if self._probe.shape[1] < len(probe):
+            self._probe = np.empty((2 + self._probing.width, len(probe) + len(probe) // 4), np.int64)
+        for i, column in enumerate((probe.first, probe.last, *probe.columns)):
+            assert not isinstance(column, Sets)
+            self._probe[i, : len(probe)] = column
+        return self._probe
 
     def _probe_keys(self, probe: Rows, events: Events, floor: I64 | None) -> tuple[I64, I64, Bool | None]:
         bounds = np.empty((len(self._at_most) + self._has_floor, len(probe)), np.int64)
