@@ -15,6 +15,7 @@ from hypothesis import given, settings
 
 from comparison import assert_same_matches, matches_of
 from strategies import Sample, in_batches, out_of_order, random_workload, to_table, workloads
+from stretto.engine.kernels import patience
 from stretto.engine.run import Engine, run
 from stretto.errors import QueryError
 from stretto.pattern import oracle
@@ -103,9 +104,12 @@ def check(sample: Sample, seed: int = 0, runners: Iterable[Runner] = RUNNERS) ->
 
 
 @pytest.mark.parametrize("start", range(SEED, SEED + WORKLOADS, CHUNK))
-def test_engine_finds_what_the_oracle_finds(start: int) -> None:
+def test_engine_finds_what_the_oracle_finds(start: int, monkeypatch: pytest.MonkeyPatch) -> None:
     seeds = range(start, min(start + CHUNK, SEED + WORKLOADS))
-    counts = [check(random_workload(Random(seed)), seed) for seed in seeds]
+    counts = []
+    for seed in seeds:
+        monkeypatch.setattr(patience, "always", seed % 3 != 0)  # every third one by the kernels' twins
+        counts.append(check(random_workload(Random(seed)), seed))
     refused = sum(count < 0 for count in counts)
     assert refused <= max(2, REFUSED_AT_MOST * len(counts)), f"{refused} of {len(counts)} workloads refused"
 

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 from stretto import Engine, Schema, Workload, optimize
+from stretto.engine.kernels import patience
 
 QUERIES = {
     "sequence": "SEQ(A a, B b, C c) WHERE a.x < b.x AND b.x < c.x WITHIN 60 us",
@@ -51,7 +52,8 @@ def rows(parts, query):
 
 
 @pytest.mark.parametrize("name", sorted(QUERIES))
-def test_small_steps_find_what_one_step_finds(name):
+@pytest.mark.parametrize("compiled", [True, False], ids=["kernels", "twins"])
+def test_small_steps_find_what_one_step_finds(name, compiled, monkeypatch):
     events = stream(6000)
     plan = optimize(
         Workload.parse(f"QUERY q PATTERN {QUERIES[name]} RETURN a.x AS x, a.s AS text;"),
@@ -60,6 +62,7 @@ def test_small_steps_find_what_one_step_finds(name):
     whole = Engine(plan)
     expected = rows([whole.push(events.combine_chunks().to_batches()[0]), whole.flush()], "q")
     assert len(expected) > 20
+    monkeypatch.setattr(patience, "always", compiled)
     small, parts = Engine(plan), []
     for number, batch in enumerate(events.to_batches(37)):
         parts.append(small.push(batch))

@@ -7,8 +7,17 @@ import numpy as np
 
 from stretto.engine.arena import room_for
 from stretto.engine.evaluate import Events, holds
-from stretto.engine.kernels.band import FRESH, band_pairs, band_rows, chained_pairs
-from stretto.engine.kernels.seek import seek
+from stretto.engine.kernels.band import (
+    FRESH,
+    band_pairs,
+    band_pairs_reference,
+    band_rows,
+    band_rows_reference,
+    chained_pairs,
+    chained_pairs_reference,
+)
+from stretto.engine.kernels.patience import is_due
+from stretto.engine.kernels.seek import seek, seek_reference
 from stretto.engine.keys import MOST, KeyTerm, probing_keys, split_terms, stored_keys
 from stretto.engine.rows import I64, UNBOUND, Bool, Column, Rows, Sets, concat_rows, spread, take_column
 from stretto.engine.shape import Shape
@@ -198,7 +207,11 @@ class Band:
 
     def search(self, coordinate: I64, side: OneOf["left", "right"]) -> I64:
         """Number of the first row whose last coordinate is >= (left) or > (right) each of these."""
-        places: I64 = seek(self._lanes[0, self._begin : self._end], coordinate, int(side == "right"))
+        array, after = self._lanes[0, self._begin : self._end], side == "right"
+        if is_due(seek, len(coordinate)):
+            places: I64 = seek(array, coordinate, int(after))
+        else:
+            places = seek_reference(array, coordinate, after=after)
         return places + self._begin
 
     def pairs(
@@ -239,8 +252,15 @@ class Band:
         lo = np.maximum(lo, self._begin)
         if alive is not None:
             hi = np.where(alive, hi, lo)
-        probing = self._laid_out(probe)
         stored_lanes = np.array([self._first_ts_lane, *self._column_lanes])
+        if not is_due(band_rows, _candidates(lo, hi)):
+            laid_out = np.array([probe.first, probe.last, *probe.columns])
+            made = band_rows_reference(
+                self._lanes, lo, hi, bounds, stored_lanes, laid_out, stored_first=stored_first
+            )
+            yield Rows(made[0], made[1], tuple(made[2:]))
+            return
+        probing = self._laid_out(probe)
         at = (2, 2 + self.width) if stored_first else (2 + self._probing.width, 2)
         i = j = 0
         while i < len(probe):
@@ -280,6 +300,12 @@ class Band:
         return (_mixed(equal) if equal else np.empty(0, np.int64)), bounds, alive
 
     def _candidates(self, lo: I64, hi: I64, keys: I64, bounds: I64) -> Iterator[tuple[I64, I64]]:
+        if not is_due(chained_pairs if self._equal else band_pairs, _candidates(lo, hi)):
+            if self._equal:
+                yield chained_pairs_reference(self._lanes, lo, hi, keys, bounds)
+            else:
+                yield band_pairs_reference(self._lanes, lo, hi, bounds)
+            return
         i, j = 0, FRESH
         while i < len(lo):
             probe, stored = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64)
@@ -344,6 +370,10 @@ class Band:
     def rows(self, numbers: I64) -> Rows:
         columns = tuple(self.column(numbers, c) for c in range(self._stored.width))
         return Rows(self.first_ts(numbers), self.last_ts(numbers), columns)
+
+
+def _candidates(lo: I64, hi: I64) -> int:
+    return int(np.maximum(hi - lo, 0).sum())
 
 
 def differs(left: Column, right: Column) -> Bool:

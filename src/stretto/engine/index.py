@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from stretto.engine.evaluate import holds, value
-from stretto.engine.kernels.split import split_by_code
+from stretto.engine.kernels.patience import is_due
+from stretto.engine.kernels.split import split_by_code, split_by_code_reference
 from stretto.engine.keys import LEAST, MIRROR, MOST, order_keys
 from stretto.engine.rows import I64, Rows
 from stretto.engine.shape import Clock
@@ -66,7 +67,8 @@ class ScanIndex:
         found: dict[int, list[Rows]] = {number: [] for number in self._scans}
         if not len(types):
             return found
-        order, starts = split_by_code(types, len(self.codes) + 1)
+        split = split_by_code if is_due(split_by_code, len(types)) else split_by_code_reference
+        order, starts = split(types, len(self.codes) + 1)
         for code, plain, looked in self._types:
             index = order[starts[code] : starts[code + 1]]
             if not len(index):

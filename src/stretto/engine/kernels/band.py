@@ -28,6 +28,13 @@ def band_pairs_reference(lanes: I64, lo: I64, hi: I64, bounds: I64) -> tuple[I64
     return probe[passed], stored[passed]
 
 
+def chained_pairs_reference(lanes: I64, lo: I64, hi: I64, keys: I64, bounds: I64) -> tuple[I64, I64]:
+    """All band pairs whose keys are equal; the stored rows' key stands in the last lane but one."""
+    probe, stored = band_pairs_reference(lanes, lo, hi, bounds)
+    same = lanes[-2, stored] == keys[probe]
+    return probe[same], stored[same]
+
+
 @njit(cache=True, nogil=True)
 def find_rows(lanes: I64, bounds: I64, i: int, start: int, stop: int, room: I64) -> int:
     """Write the rows of start..stop - 1 that satisfy all terms of probing row i into `room`; return how many."""
