@@ -9,6 +9,7 @@ from stretto.engine.band import coordinates
 from stretto.engine.evaluate import value
 from stretto.engine.matches import NO_ID, Chunk, duplicates
 from stretto.engine.rows import I64, UNBOUND, Column, Rows, Sets, concat_rows
+from stretto.engine.sets import as_sets
 from stretto.engine.shape import Clock, Shape
 from stretto.plan.ops import Emit
 
@@ -62,7 +63,7 @@ class EmitOperator:
         for v, as_list in enumerate(self._op.kleene):
             column: Column = rows.columns[source[v]] if v in source else np.full(len(rows), UNBOUND, np.int64)
             if isinstance(column, Sets) != as_list:
-                column = narrowed(column) if isinstance(column, Sets) else widened(column)
+                column = narrowed(column) if isinstance(column, Sets) else as_sets(column)
             columns.append(column)
         return Rows(rows.first, rows.last, tuple(columns))
 
@@ -86,14 +87,6 @@ class EmitOperator:
                 value(r.value, rows.columns, len(rows), arena).over(len(rows)) for r in self._op.returns
             )
             yield Chunk(ids, rows.first, rows.last, detected, returned, arena.strings)
-
-
-def widened(column: I64) -> Sets:
-    """Each event as a set of one, unbound ones as empty sets."""
-    bound = column != UNBOUND
-    offsets = np.zeros(len(column) + 1, np.int64)
-    np.cumsum(bound, out=offsets[1:])
-    return Sets(offsets, column[bound])
 
 
 def narrowed(sets: Sets) -> I64:
