@@ -6,6 +6,7 @@ import numpy as np
 
 from stretto.engine.band import Band, coordinates, reach
 from stretto.engine.rows import I64, Rows, take_column
+from stretto.engine.sets import size_of
 from stretto.engine.shape import Clock, Shape
 from stretto.plan.ops import Join
 
@@ -48,13 +49,13 @@ class JoinOperator:
         hi = self._left.search(first, "left") if sequence else self._left.search(last, "right")
         by_count = sequence and self._op.window.unit == "events"
         for rows in self._joined(self._left, probe, hi, last, clock, strictly=by_count):
-            clock.meter.charge(_size(rows), len(rows))
+            clock.meter.charge(size_of(rows), len(rows))
             yield rows
 
     def _from_left(self, probe: Rows, band: Band, clock: Clock) -> Iterator[Rows]:
         last = coordinates(probe, self._op.window)[1]
         for rows in self._joined(band, probe, band.search(last, "left"), last, clock, strictly=False):
-            clock.meter.charge(_size(rows), len(rows))
+            clock.meter.charge(size_of(rows), len(rows))
             yield rows
 
     def _joined(
@@ -85,7 +86,3 @@ class JoinOperator:
         self._left.expire(before)
         if self._right is not None:
             self._right.expire(before)
-
-
-def _size(rows: Rows) -> int:
-    return 8 * len(rows) * (2 + len(rows.columns))
