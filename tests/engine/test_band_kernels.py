@@ -51,19 +51,21 @@ def test_band_pairs_come_in_blocks_of_any_size(case):
     assert collect(loop, room) == (expected[0].tolist(), expected[1].tolist())
 
 
-@given(bands(), st.booleans(), st.integers(1, 9))
-def test_band_rows_are_the_rows_of_the_pairs(case, stored_first, pairs):
+@given(bands(), st.booleans(), st.integers(1, 9), st.sampled_from([np.int32, np.int64]))
+def test_band_rows_are_the_rows_of_the_pairs(case, stored_first, pairs, dtype):
     lanes, lo, hi, bounds, room = case
     stored_lanes = np.array([0, len(lanes) - 1, 0])
     probing = np.random.default_rng(3).integers(-4, 5, (3, len(lo)))
-    at = (2, 4) if stored_first else (3, 2)
+    at = (0, 2) if stored_first else (1, 0)
     parts, i, j = [], 0, 0
     while i < len(lo):
-        out = np.empty((5, room), np.int64)
-        n, i, j = band_rows(
-            lanes, lo, hi, bounds, stored_lanes, probing, *at, np.empty((2, pairs), np.int64), out, i, j
+        between, times, out = (
+            np.empty((2, pairs), np.int64),
+            np.empty((2, room), np.int64),
+            np.empty((3, room), dtype),
         )
-        parts.append(out[:, :n])
+        n, i, j = band_rows(lanes, lo, hi, bounds, stored_lanes, probing, *at, between, times, out, i, j)
+        parts.append(np.concatenate([times, out])[:, :n])
     found = np.concatenate([np.empty((5, 0), np.int64), *parts], axis=1)
     expected = band_rows_reference(lanes, lo, hi, bounds, stored_lanes, probing, stored_first=stored_first)
     np.testing.assert_array_equal(found, expected)

@@ -243,9 +243,12 @@ class Band:
         return not (self._rest or self._distinct or self._equal or any(shapes))
 
     def joined(
-        self, probe: Rows, lo: I64, hi: I64, events: Events, floor: I64, *, stored_first: bool
+        self, probe: Rows, lo: I64, hi: I64, events: Events, floor: I64, *, stored_first: bool, narrow: bool
     ) -> Iterator[Rows]:
-        """The rows of all pairs, with the columns of one side and then the other's; only where `plain`."""
+        """The rows of all pairs, with the columns of one side and then the other's; only where `plain`.
+
+        `narrow`: positions are written as 32-bit integers, for rows that are not joined any further.
+        """
         if not len(probe) or self._begin == self._end:
             return
         _, bounds, alive = self._probe_keys(probe, events, floor)
@@ -261,19 +264,21 @@ class Band:
             yield Rows(made[0], made[1], tuple(made[2:]))
             return
         probing = self._laid_out(probe)
-        at = (2, 2 + self.width) if stored_first else (2 + self._probing.width, 2)
+        at = (0, self.width) if stored_first else (self._probing.width, 0)
         i = j = 0
         while i < len(probe):
-            out = np.empty((2 + self.width + self._probing.width, self._block), np.int64)
+            times = np.empty((2, self._block), np.int64)
+            out = np.empty((self.width + self._probing.width, self._block), np.int32 if narrow else np.int64)
             n, i, j = band_rows(
-                self._lanes, lo, hi, bounds, stored_lanes, probing, *at, self._room, out, i, j
+                self._lanes, lo, hi, bounds, stored_lanes, probing, *at, self._room, times, out, i, j
             )
             if n == self._block:
                 self._block = min(2 * self._block, LARGE_BLOCK)
             if n:
                 # A view keeps its block alive. Memory never touched costs nothing, and a few rows are soon copied.
-                made = out[:, :n] if 8 * n > out.shape[1] else out[:, :n].copy()
-                yield Rows(made[0], made[1], tuple(made[2:]))
+                few = 8 * n < self._block
+                times, out = (times[:, :n].copy(), out[:, :n].copy()) if few else (times[:, :n], out[:, :n])
+                yield Rows(times[0], times[1], tuple(out))
 
     def _laid_out(self, probe: Rows) -> I64:
         """The probing rows' times and columns as rows of one array, which is used again; it may be longer."""

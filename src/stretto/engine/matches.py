@@ -1,7 +1,7 @@
 """The result of a run: matches of all queries, column by column, formatted only when asked for."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -56,7 +56,7 @@ class Output:
 @dataclass(frozen=True, slots=True)
 class Chunk:
     """Matches of one query: the ids bound to each variable (NO_ID, or an empty set, where it is unbound), the three
-    times in microseconds, and the returned values, whose strings are codes of `strings`.
+    times in microseconds, and the returned values, whose strings are codes of `strings`. Ids may be kept in 32 bits.
     """
 
     ids: tuple[Column, ...]
@@ -68,6 +68,12 @@ class Chunk:
 
     def __len__(self) -> int:
         return len(self.start)
+
+    def wide(self) -> "Chunk":
+        """The same with all ids in 64 bits."""
+        return replace(
+            self, ids=tuple(c if isinstance(c, Sets) else c.astype(np.int64, copy=False) for c in self.ids)
+        )
 
 
 class Matches:
@@ -137,7 +143,7 @@ class Matches:
             if pending and (full or chunk.strings is not pending[0].strings):
                 yield from _cut(_joined(pending), rows)
                 pending = []
-            pending.append(chunk)
+            pending.append(chunk.wide())
         if pending:
             yield from _cut(_joined(pending), rows)
 

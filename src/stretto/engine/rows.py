@@ -36,6 +36,7 @@ Column = I64 | Sets
 class Rows:
     """`n` rows. A single column holds positions, -1 where unbound; an unbound set is empty.
 
+    Positions are 64-bit integers; rows on their way into matches may have 32-bit ones.
     `first` and `last` are the times of the row's earliest and latest event.
     """
 

@@ -116,11 +116,12 @@ def band_rows(
     stored_at: int,
     probing_at: int,
     room: I64,
+    times: I64,
     out: I64,
     i: int,
     j: int,
 ) -> tuple[int, int, int]:
-    """As `band_pairs`, but write the joined rows, one array of `out` for each column.
+    """As `band_pairs`, but write the joined rows: first and last times, and one array of `out` for each column.
 
     The stored row's columns begin at `out[stored_at]`, the probing row's at `out[probing_at]`. `room` takes the pairs
     between finding them and writing their rows, column by column.
@@ -130,10 +131,10 @@ def band_rows(
         most = min(room.shape[1], out.shape[1] - n)
         probe, stored = room[0, :most], room[1, :most]
         found, i, j = band_pairs(lanes, lo, hi, bounds, probe, stored, i, j)
-        starts, ends = out[0, n : n + found], out[1, n : n + found]
-        times, first, last = lanes[stored_lanes[0]], probing[0], probing[1]
+        starts, ends = times[0, n : n + found], times[1, n : n + found]
+        stored_first, first, last = lanes[stored_lanes[0]], probing[0], probing[1]
         for k in range(found):
-            starts[k] = min(times[stored[k]], first[probe[k]])
+            starts[k] = min(stored_first[stored[k]], first[probe[k]])
             ends[k] = last[probe[k]]
         for c in range(1, stored_lanes.shape[0]):
             column, values = out[stored_at + c - 1, n : n + found], lanes[stored_lanes[c]]

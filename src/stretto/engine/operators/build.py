@@ -17,7 +17,6 @@ _EVENT = Shape((False,), (False,), single=True)
 
 # Every running operator is made from its part of the plan and the shapes of its inputs.
 _OPERATORS: dict[type[Op], Callable[[Any, Sequence[Shape]], Any]] = {
-    Join: JoinOperator,
     Filter: FilterOperator,
     Repeat: RepeatOperator,
     Forbid: ForbidOperator,
@@ -30,11 +29,23 @@ _OPERATORS: dict[type[Op], Callable[[Any, Sequence[Shape]], Any]] = {
 def build(ops: Sequence[Op]) -> dict[int, Operator | EmitOperator]:
     """A running operator for each one of the plan, by number, inputs first; scans are the index's work."""
     shapes: list[Shape] = []
+    last = _only_emitted(ops)
     running: dict[int, Operator | EmitOperator] = {}
     for number, op in enumerate(ops):
         if isinstance(op, Scan):
             shapes.append(_EVENT)
             continue
-        running[number] = _OPERATORS[type(op)](op, [shapes[k] for k in op.inputs])
+        inputs = [shapes[k] for k in op.inputs]
+        if isinstance(op, Join):
+            running[number] = JoinOperator(op, inputs, last=number in last)
+        else:
+            running[number] = _OPERATORS[type(op)](op, inputs)
         shapes.append(running[number].shape)
     return running
+
+
+def _only_emitted(ops: Sequence[Op]) -> frozenset[int]:
+    """The operators whose rows become matches as they are, and are read by nothing else."""
+    emitted = {k for op in ops if isinstance(op, Emit) and not op.distinct for k in op.parts}
+    others = {k for op in ops if not isinstance(op, Emit) or op.distinct for k in op.inputs}
+    return frozenset(emitted - others)

@@ -14,9 +14,10 @@ from stretto.plan.ops import Join
 class JoinOperator:
     """The later row of a pair finds it: the right one if both end at once, so that each pair is found once."""
 
-    def __init__(self, op: Join, inputs: Sequence[Shape]) -> None:
+    def __init__(self, op: Join, inputs: Sequence[Shape], *, last: bool = False) -> None:
+        """`last`: the rows go into matches and nowhere else, so that their columns may be narrow."""
         left, right = inputs
-        self._op = op
+        self._op, self._narrow = op, last
         self.shape = Shape((*left.sets, *right.sets), (*left.optional, *right.optional))
         at = left.width
         self._left = Band(left, right, op.window, op.terms, op.distinct, stored_at=0, probing_at=at)
@@ -66,7 +67,10 @@ class JoinOperator:
         lo = band.search(floor, "left")
         stored_first = band is self._left
         if band.plain and not strictly:
-            yield from band.joined(probe, lo, hi, clock.events, floor, stored_first=stored_first)
+            narrow = self._narrow and clock.end < 1 << 31
+            yield from band.joined(
+                probe, lo, hi, clock.events, floor, stored_first=stored_first, narrow=narrow
+            )
             return
         for index, numbers in band.pairs(probe, lo, hi, clock.events, floor):
             rows = self._rows(band, numbers, probe, index, stored_first=stored_first)
