@@ -17,14 +17,14 @@ from stretto.engine.run import Engine
 
 def stream(path: str) -> dict[str, Any]:
     plan = plan_of(WORKLOADS["W1"].text, pq.read_schema(path))
-    with pq.ParquetFile(path) as file:
+    with pq.ParquetFile(path, pre_buffer=False) as file:
         patience.always = True  # so that the warm-up, on few events, warms up what is timed
         warm = Engine(plan)
         warm.push(next(file.iter_batches(BATCH)).slice(0, 20_000))
         warm.flush()
     engine = Engine(plan)
     matches, started = 0, time.perf_counter()
-    with pq.ParquetFile(path) as file:
+    with pq.ParquetFile(path, pre_buffer=False) as file:
         for batch in file.iter_batches(BATCH):
             matches += len(engine.push(batch))
     matches += len(engine.flush())

@@ -90,7 +90,8 @@ def open_parquet(path: Path, special: Special) -> ColumnarPart:
 
     @contextmanager
     def raw(names: list[str], threads: bool) -> Iterator[Iterator[pa.RecordBatch]]:
-        with pq.ParquetFile(path, read_dictionary=[special.type]) as opened:
+        # Without pre_buffer: it would keep every page that was read until the file is closed.
+        with pq.ParquetFile(path, read_dictionary=[special.type], pre_buffer=False) as opened:
             yield opened.iter_batches(batch_size=STEP, columns=names, use_threads=threads)
 
     return _checked(ColumnarPart(str(path), "Parquet", schema, special, rows, raw))
