@@ -93,7 +93,7 @@ class Matches:
         """Take the queries and the matches of another result."""
         for query, output in other._outputs.items():  # noqa: SLF001 - the same class
             self._admit(output)
-            self.add(query, other._chunks[query])  # noqa: SLF001
+            self.add(query, other._chunks[query])  # noqa: SLF001 - the same class
 
     def __add__(self, other: "Matches") -> "Matches":
         both = Matches(())

@@ -179,7 +179,7 @@ class ExpressionBinder:
             value = self.condition(node.value)
             return None if value is None else Apply("not", (value,), Kind.BOOL)
         if isinstance(node.value, syntax.Literal) and type(node.value.value) in (int, float):
-            return self.literal(syntax.Literal(-node.value.value, span=node.span))  # type: ignore[operator]
+            return self.literal(syntax.Literal(-node.value.value, span=node.span))  # type: ignore[operator] # a number
         value = self.expression(node.value)
         if value is None:
             return None

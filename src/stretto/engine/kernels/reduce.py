@@ -94,6 +94,7 @@ def extremes(
             if everything or present[j]:
                 value = values[j]
                 # A NaN takes the place of any value, and nothing compares as better than a NaN.
+                # NaN is the value that differs from itself; it stays once it is there.
                 if count == 0 or value != value or (value > best[i] if highest else value < best[i]):  # noqa: PLR0124
                     best[i] = value
                 count += 1
