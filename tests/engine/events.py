@@ -3,10 +3,10 @@
 import numpy as np
 
 from stretto.engine.arena import Arena, Block
-from stretto.engine.strings import Strings
-from stretto.engine.vector import Vector
 from stretto.pattern.predicates import Apply, Const, Ref, Which
 from stretto.schema import Kind
+from stretto.values.strings import Strings
+from stretto.values.vector import Vector
 
 
 def arena_of(ts, types=None, **attributes):

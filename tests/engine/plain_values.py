@@ -8,11 +8,11 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from stretto.engine.rows import Sets
-from stretto.engine.strings import Strings
-from stretto.engine.vector import DTYPES, Vector
 from stretto.pattern.predicates import Apply, Const, Reduce, Ref, Which, columns_of, walk
 from stretto.schema import Kind
+from stretto.values.rows import Sets
+from stretto.values.strings import Strings
+from stretto.values.vector import DTYPES, Vector
 
 INT, FLOAT, STRING, BOOL, TIME, DURATION = Kind
 ATTRIBUTES = {"i": INT, "j": INT, "f": FLOAT, "g": FLOAT, "s": STRING, "p": BOOL, "ts": TIME, "d": DURATION}

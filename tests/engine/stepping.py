@@ -5,9 +5,9 @@ from events import arena_of
 from hypothesis import strategies as st
 
 from stretto.engine.limits import Meter
-from stretto.engine.rows import Rows, Sets, empty_rows
 from stretto.engine.shape import Clock, Shape
 from stretto.pattern.nodes import Window
+from stretto.values.rows import Rows, Sets, empty_rows
 
 EVENT = Shape((False,), (False,), single=True)
 

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stretto.engine.band import Band, coordinates, differs, reach
-from stretto.engine.rows import Rows, Sets
 from stretto.engine.shape import Shape
 from stretto.pattern.nodes import Window
+from stretto.values.rows import Rows, Sets
 
 OPS = {
     "<": operator.lt,

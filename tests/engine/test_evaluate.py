@@ -22,11 +22,11 @@ from plain_values import (
 )
 
 from stretto.engine import evaluate
-from stretto.engine.evaluate import holds, value
 from stretto.errors import EngineError
 from stretto.pattern.functions import _registered, register_function
 from stretto.pattern.predicates import Apply, Const, Reduce, Ref, Which
 from stretto.schema import Kind
+from stretto.values.evaluate import holds, value
 
 COLUMNS = (0, 1, 2, 3)
 IS_SET = [False, False, True, True]

@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from stepping import EVENT, events_of, of_type, rows_of, stepped, streams, windows
 
-from stretto.engine.evaluate import holds
 from stretto.engine.limits import Meter
 from stretto.engine.operators.forbid import ForbidOperator
 from stretto.engine.shape import Clock, Shape
 from stretto.pattern.nodes import Window
 from stretto.pattern.piece import Place
 from stretto.plan.ops import Forbid
+from stretto.values.evaluate import holds
 
 
 def is_inside(op, row, position, arena):

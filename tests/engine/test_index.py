@@ -5,14 +5,14 @@ from events import arena_of, compare, number, x
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stretto.engine.evaluate import holds
 from stretto.engine.index import ScanIndex
 from stretto.engine.limits import Meter
 from stretto.engine.shape import Clock
-from stretto.engine.strings import Strings
 from stretto.pattern.nodes import Stream
 from stretto.pattern.predicates import Apply, Const
 from stretto.schema import Kind
+from stretto.values.evaluate import holds
+from stretto.values.strings import Strings
 
 constants = st.sampled_from([0.0, -0.0, 1.0, 2.5, float("nan"), float("inf"), None])
 

@@ -7,9 +7,9 @@ import pyarrow as pa
 import pytest
 
 from stretto.engine.intake import Intake
-from stretto.engine.strings import Strings
 from stretto.errors import EventsError
 from stretto.schema import Kind, Special
+from stretto.values.strings import Strings
 
 
 def intake(**kinds):

@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 from stretto.engine import identity
 from stretto.engine.kernels.twins import first_with_key, first_with_key_reference
 from stretto.engine.matches import NO_ID, SCHEMA, Chunk, Matches, Output, duplicates
-from stretto.engine.rows import Sets
-from stretto.engine.strings import Strings
-from stretto.engine.vector import DTYPES, Vector
 from stretto.pattern.nodes import Return
 from stretto.pattern.predicates import Const
 from stretto.schema import Kind
+from stretto.values.rows import Sets
+from stretto.values.strings import Strings
+from stretto.values.vector import DTYPES, Vector
 
 KINDS = {
     "n": Kind.INT,
@@ -159,7 +159,7 @@ ONE = [((1, None, [2, 3]), (0, 1, 1), (1, 1.0, "t", True, 0, 0))]
 def test_ids_are_the_same_in_every_process() -> None:
     """The text is fixed: sinks keep these ids."""
     code = (
-        "import numpy as np; from stretto.engine.identity import match_ids; from stretto.engine.rows import Sets;"
+        "import numpy as np; from stretto.engine.identity import match_ids; from stretto.values.rows import Sets;"
         "print(match_ids([np.array([1]), np.array([-(2**63)]), Sets(np.array([0, 2]), np.array([2, 3]))],"
         " 1, 'q', ['a', 'b', 'd'])[0])"
     )

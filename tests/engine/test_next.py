@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 from stepping import EVENT, events_of, of_type, rows_of, stepped, streams, windows
 
 from stretto.engine import moves
-from stretto.engine.evaluate import holds
 from stretto.engine.operators.next import NextOperator
 from stretto.pattern.nodes import Window
 from stretto.pattern.predicates import Apply, Reduce, Ref, Which, columns_of, walk
 from stretto.plan.ops import Next
 from stretto.schema import Kind
+from stretto.values.evaluate import holds
 
 
 def whole_sets(term):

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stretto.engine.ranks import Ranks, partition_of
-from stretto.engine.vector import Vector
 from stretto.schema import Kind
+from stretto.values.vector import Vector
 
 rows = st.lists(st.tuples(st.sampled_from([0, 1, 2, None]), st.sampled_from([0, 1])), max_size=20)
 

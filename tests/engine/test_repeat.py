@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from stepping import EVENT, events_of, of_type, rows_of, stepped, streams, tuples_of, windows
 
-from stretto.engine.evaluate import holds
 from stretto.engine.limits import Meter, TooMuch
 from stretto.engine.operators import repeat
 from stretto.engine.operators.repeat import RepeatOperator
@@ -18,6 +17,7 @@ from stretto.pattern.nodes import Window
 from stretto.pattern.predicates import Ref, Which
 from stretto.plan.ops import Repeat
 from stretto.schema import Kind
+from stretto.values.evaluate import holds
 
 
 def ts(column, which=Which.EACH):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stretto.engine.strings import Strings
+from stretto.values.strings import Strings
 
 TEXT = st.text(max_size=3) | st.sampled_from(["a", "b", "\U0001f600", "\uffff"])
 TEXTS = st.lists(st.none() | TEXT, max_size=20)

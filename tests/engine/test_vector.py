@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from stretto.engine.vector import Vector, concat_vectors, constant, known, passes, scattered
 from stretto.schema import Kind
+from stretto.values.vector import Vector, concat_vectors, constant, known, passes, scattered
 
 TRUTH = Vector(np.array([True, True, False]), np.array([True, False, True]))
 

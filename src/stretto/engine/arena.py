@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stretto.engine.rows import I64
-from stretto.engine.strings import Strings
-from stretto.engine.vector import Vector
+from stretto.values.rows import I64
+from stretto.values.strings import Strings
+from stretto.values.vector import Vector
 
 POSITION = "@position"
 

@@ -6,7 +6,6 @@ from typing import Literal as OneOf
 import numpy as np
 
 from stretto.engine.arena import room_for
-from stretto.engine.evaluate import Events, holds
 from stretto.engine.kernels.band import (
     FRESH,
     band_pairs,
@@ -19,10 +18,11 @@ from stretto.engine.kernels.band import (
 from stretto.engine.kernels.patience import is_due
 from stretto.engine.kernels.seek import seek, seek_reference
 from stretto.engine.keys import MOST, KeyTerm, probing_keys, split_terms, stored_keys
-from stretto.engine.rows import I64, UNBOUND, Bool, Column, Rows, Sets, concat_rows, spread, take_column
 from stretto.engine.shape import Shape
 from stretto.pattern.nodes import Window
 from stretto.pattern.predicates import Expr, columns_of
+from stretto.values.evaluate import Events, holds
+from stretto.values.rows import I64, UNBOUND, Bool, Column, Rows, Sets, concat_rows, spread, take_column
 
 BLOCK = 1 << 16
 LARGE_BLOCK = 1 << 16

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from stretto.engine.kernels.reduce import all_hold
 from stretto.engine.kernels.twins import first_with_key, first_with_key_reference
-from stretto.engine.rows import I64, Bool, Column, Sets, take_sets
+from stretto.values.reduce import all_hold
+from stretto.values.rows import I64, Bool, Column, Sets, take_sets
 
 U64 = npt.NDArray[np.uint64]
 

@@ -10,17 +10,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stretto.engine.evaluate import holds, value
 from stretto.engine.kernels.patience import is_due
 from stretto.engine.kernels.split import split_by_code, split_by_code_reference
 from stretto.engine.keys import LEAST, MIRROR, MOST, order_keys
-from stretto.engine.rows import I64, Rows
 from stretto.engine.shape import Clock
-from stretto.engine.strings import Strings
-from stretto.engine.vector import Vector
 from stretto.pattern.nodes import Stream
 from stretto.pattern.predicates import Apply, Const, Expr, columns_of
 from stretto.schema import Kind
+from stretto.values.evaluate import holds, value
+from stretto.values.rows import I64, Rows
+from stretto.values.strings import Strings
+from stretto.values.vector import Vector
 
 INDEX_FROM = 4
 """So many scans must compare the same expression before sorting its values pays."""

@@ -5,15 +5,15 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from stretto.engine.arena import Block
 from stretto.engine.reorder import END_OF_TIME, START_OF_TIME
-from stretto.engine.rows import I64, Bool
-from stretto.engine.strings import Strings
-from stretto.engine.vector import Vector
 from stretto.errors import EventsError, near
 from stretto.schema import Kind, Special, kind_of
+from stretto.values.convert import as_kind, plain
+from stretto.values.rows import I64, Bool
+from stretto.values.strings import Strings
+from stretto.values.vector import Vector
 
 LEAST = np.iinfo(np.int64).min
 
@@ -74,7 +74,7 @@ class Intake:
             or pa.types.is_integer(column.type)
         ):
             raise EventsError(f"column `{self.special.ts}` holds {column.type}, not timestamps")
-        return _plain(_as(column, Kind.TIME))
+        return plain(as_kind(column, Kind.TIME))
 
     def _types(self, batch: pa.RecordBatch) -> Vector:
         column = self._column(batch, self.special.type)
@@ -84,7 +84,7 @@ class Intake:
             column = column.dictionary_encode()
         words = column.dictionary.to_pylist()
         code_of = np.array([*(self.types.get(word, 0) for word in words), 0], np.int32)
-        indices = _plain(column.indices.cast(pa.int64()) if column.indices.null_count else column.indices)
+        indices = plain(column.indices.cast(pa.int64()) if column.indices.null_count else column.indices)
         valid = indices.valid
         nulls = [i for i, word in enumerate(words) if word is None]
         if nulls:
@@ -96,7 +96,7 @@ class Intake:
         column = batch.column(self.special.id)
         if not pa.types.is_integer(column.type):
             raise EventsError(f"column `{self.special.id}` holds {column.type}, not integers")
-        return _plain(column.cast(pa.int64()))
+        return plain(column.cast(pa.int64()))
 
     def _attribute(self, batch: pa.RecordBatch, name: str, kind: Kind) -> Vector:
         column = self._column(batch, name)
@@ -109,38 +109,7 @@ class Intake:
             raise EventsError(
                 f"column `{name}` holds {column.type}, where the queries were bound to {kind.value}"
             )
-        return self.strings.encode(column) if kind is Kind.STRING else _plain(_as(column, kind))
-
-
-def _as(column: pa.Array, kind: Kind) -> pa.Array:
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    if kind is Kind.TIME and pa.types.is_timestamp(column.type) and column.type.unit == "ns":
-        nanos = column.cast(pa.int64())
-        # Floor, also before the epoch, as a shift of the exact integer.
-        whole = pc.divide(pc.subtract(nanos, pc.if_else(pc.less(nanos, 0), 999, 0)), 1000)
-        return whole.cast(pa.timestamp("us"))
-    if kind is Kind.TIME and pa.types.is_integer(column.type):
-        return column.cast(pa.int64())
-    # Only an integer beyond 64 bits can be lost here; a double's or a timestamp's rounding is meant.
-    try:
-        return column.cast(kind.arrow, safe=pa.types.is_integer(column.type) and kind is Kind.INT)
-    except pa.ArrowInvalid as error:
-        raise EventsError(f"an integer is beyond 64 bits: {error}") from error
-
-
-def _plain(column: pa.Array) -> Vector:
-    """An Arrow array of fixed-width values as NumPy data, without a copy where there is no null."""
-    types = pa.types
-    if types.is_timestamp(column.type) or types.is_duration(column.type):
-        column = column.view(pa.int64())
-    if not column.null_count:
-        return Vector(column.to_numpy(zero_copy_only=False), None)
-    valid = column.is_valid().to_numpy(zero_copy_only=False)
-    zero = (
-        pa.scalar(0, pa.int64()).cast(column.type) if not types.is_boolean(column.type) else pa.scalar(False)
-    )
-    return Vector(pc.fill_null(column, zero).to_numpy(zero_copy_only=False), valid)
+        return self.strings.encode(column) if kind is Kind.STRING else plain(as_kind(column, kind))
 
 
 def _valid(vector: Vector) -> Bool:

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stretto.engine.evaluate import Events, value
-from stretto.engine.rows import I64, Bool, Column
 from stretto.engine.shape import Shape
-from stretto.engine.vector import Vector
 from stretto.pattern.predicates import Apply, Expr, Ref, Which, columns_of, move_columns, walk
 from stretto.schema import Kind
+from stretto.values.evaluate import Events, value
+from stretto.values.rows import I64, Bool, Column
+from stretto.values.vector import Vector
 
 LEAST = np.iinfo(np.int64).min
 MOST = np.iinfo(np.int64).max

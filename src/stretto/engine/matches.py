@@ -9,10 +9,10 @@ import pyarrow as pa
 
 from stretto.engine.identity import duplicates, match_ids
 from stretto.engine.returned import arrow_array, json_objects
-from stretto.engine.rows import I64, Bool, Column, Sets, concat_columns, spread
-from stretto.engine.strings import Strings
-from stretto.engine.vector import Vector, concat_vectors
 from stretto.pattern.nodes import Return
+from stretto.values.rows import I64, Bool, Column, Sets, concat_columns, spread
+from stretto.values.strings import Strings
+from stretto.values.vector import Vector, concat_vectors
 
 __all__ = ["NO_ID", "SCHEMA", "Chunk", "Matches", "Output", "duplicates"]
 

@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from stretto.engine.evaluate import Events, holds
 from stretto.engine.keys import KeyTerm, probing_keys, split_terms, stored_keys
-from stretto.engine.rows import I64, Bool, Column, Rows, spread, take_column
 from stretto.engine.shape import Shape
 from stretto.pattern.predicates import Expr, Reduce, Ref, Which, columns_of, rewrite, walk
 from stretto.plan.ops import Next
+from stretto.values.evaluate import Events, holds
+from stretto.values.rows import I64, Bool, Column, Rows, spread, take_column
 
 FIRST_SLICE = 8
 GROWTH = 8

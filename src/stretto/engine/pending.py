@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stretto.engine.rows import I64, Rows, concat_rows
 from stretto.engine.sets import size_of
+from stretto.values.rows import I64, Rows, concat_rows
 
 
 @dataclass(slots=True)

@@ -6,9 +6,9 @@ import numpy as np
 
 from stretto.engine.arena import POSITION
 from stretto.engine.keys import order_keys
-from stretto.engine.rows import I64
-from stretto.engine.vector import Vector
 from stretto.schema import Kind
+from stretto.values.rows import I64
+from stretto.values.vector import Vector
 
 
 def partition_of(name: str) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from stretto.engine.arena import Block, concat_blocks
-from stretto.engine.rows import I64, Bool
+from stretto.values.rows import I64, Bool
 
 START_OF_TIME = -(1 << 62)
 END_OF_TIME = 1 << 62

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from stretto.engine.band import Band
-from stretto.engine.evaluate import Events
-from stretto.engine.rows import I64, Column, Rows
 from stretto.engine.sets import as_sets, rows_ending
 from stretto.pattern.nodes import Window
+from stretto.values.evaluate import Events
+from stretto.values.rows import I64, Column, Rows
 
 _BITS = 40
 """A row of a block and a row number in a band make one sorted integer; the number has this many bits."""

@@ -7,10 +7,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stretto.engine.strings import Strings
-from stretto.engine.vector import Vector
 from stretto.pattern.nodes import Return
 from stretto.schema import Kind
+from stretto.values.strings import Strings
+from stretto.values.vector import Vector
 
 YEAR_1_US = -62_135_596_800_000_000
 YEAR_10000_US = 253_402_300_800_000_000

@@ -16,15 +16,15 @@ from stretto.engine.operators.build import build
 from stretto.engine.operators.emit import EmitOperator
 from stretto.engine.ranks import Ranks, partition_of
 from stretto.engine.reorder import END_OF_TIME, START_OF_TIME, Reorder, late_mask
-from stretto.engine.rows import I64, Rows
 from stretto.engine.shape import Clock
 from stretto.engine.state import Counts, Snapshot, Step
-from stretto.engine.strings import Strings
-from stretto.engine.vector import DTYPES, Vector
 from stretto.errors import EngineError
 from stretto.plan.dag import Plan
 from stretto.plan.ops import Emit, Scan
 from stretto.schema import Kind, Special
+from stretto.values.rows import I64, Rows
+from stretto.values.strings import Strings
+from stretto.values.vector import DTYPES, Vector
 
 STEP = 1 << 16
 MEMORY_BYTES = 8 << 30

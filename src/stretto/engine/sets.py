@@ -6,10 +6,10 @@ from typing import Literal as OneOf
 import numpy as np
 
 from stretto.engine.band import Band, coordinates
-from stretto.engine.evaluate import Events
 from stretto.engine.keys import LEAST, MOST
-from stretto.engine.rows import I64, UNBOUND, Bool, Column, Rows, Sets
 from stretto.pattern.nodes import Window
+from stretto.values.evaluate import Events
+from stretto.values.rows import I64, UNBOUND, Bool, Column, Rows, Sets
 
 _BY_POSITION = Window(1, "events")
 

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from stretto.engine.evaluate import Events
 from stretto.engine.limits import Meter
-from stretto.engine.rows import Rows
+from stretto.values.evaluate import Events
+from stretto.values.rows import Rows
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ stopped, so that a block of pairs stays in the cache whatever the number of pair
 import numpy as np
 from numba import njit
 
-from stretto.engine.rows import I64, spread
+from stretto.values.rows import I64, spread
 
 FRESH = -2
 """Where a walk over a chain has not begun."""

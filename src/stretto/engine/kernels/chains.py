@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 from numba import njit
 
-from stretto.engine.rows import I64, Bool
+from stretto.values.rows import I64, Bool
 
 Ranges = tuple[I64, I64]
 

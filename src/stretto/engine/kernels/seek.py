@@ -3,7 +3,7 @@
 import numpy as np
 from numba import njit
 
-from stretto.engine.rows import I64
+from stretto.values.rows import I64
 
 MOST = np.iinfo(np.int64).max
 

@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from stretto.engine.rows import I64
+from stretto.values.rows import I64
 
 
 def split_by_code_reference(codes: npt.NDArray[np.int32], count: int) -> tuple[I64, I64]:

@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from stretto.engine.rows import I64
+from stretto.values.rows import I64
 
 
 @njit(cache=True, nogil=True)

@@ -6,12 +6,12 @@ import numpy as np
 
 from stretto.engine.arena import Arena
 from stretto.engine.band import coordinates
-from stretto.engine.evaluate import value
 from stretto.engine.matches import NO_ID, Chunk, duplicates
-from stretto.engine.rows import I64, UNBOUND, Column, Rows, Sets, concat_rows
 from stretto.engine.sets import as_sets
 from stretto.engine.shape import Clock, Shape
 from stretto.plan.ops import Emit
+from stretto.values.evaluate import value
+from stretto.values.rows import I64, UNBOUND, Column, Rows, Sets, concat_rows
 
 
 class EmitOperator:

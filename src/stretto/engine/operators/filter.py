@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from stretto.engine.evaluate import holds
-from stretto.engine.rows import Rows
 from stretto.engine.sets import size_of
 from stretto.engine.shape import Clock, Shape
 from stretto.plan.ops import Filter
+from stretto.values.evaluate import holds
+from stretto.values.rows import Rows
 
 
 class FilterOperator:

@@ -5,14 +5,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from stretto.engine.band import Band, coordinates, reach
-from stretto.engine.evaluate import Events
 from stretto.engine.keys import LEAST, MOST, split_terms
 from stretto.engine.pending import Pending
-from stretto.engine.rows import I64, Bool, Rows, Sets
 from stretto.engine.sets import rows_ending, size_of, times
 from stretto.engine.shape import Clock, Shape
 from stretto.pattern.piece import Place
 from stretto.plan.ops import Forbid
+from stretto.values.evaluate import Events
+from stretto.values.rows import I64, Bool, Rows, Sets
 
 FIRST_SLICE = 16
 GROWTH = 16

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from stretto.engine.band import Band, coordinates, reach
-from stretto.engine.rows import I64, Rows, take_column
 from stretto.engine.sets import size_of
 from stretto.engine.shape import Clock, Shape
 from stretto.plan.ops import Join
+from stretto.values.rows import I64, Rows, take_column
 
 
 class JoinOperator:

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from stretto.engine.band import coordinates
-from stretto.engine.evaluate import holds
 from stretto.engine.keys import MOST
 from stretto.engine.moves import BEGIN, Candidates, Move, moves_from, pending_terms
-from stretto.engine.rows import I64, UNBOUND, Bool, Column, Rows, Sets, concat_rows, empty_rows
 from stretto.engine.sets import size_of
 from stretto.engine.shape import Clock, Shape
 from stretto.plan.ops import Next
+from stretto.values.evaluate import holds
+from stretto.values.rows import I64, UNBOUND, Bool, Column, Rows, Sets, concat_rows, empty_rows
 
 
 @dataclass(frozen=True, slots=True)

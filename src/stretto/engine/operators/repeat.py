@@ -5,14 +5,14 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from stretto.engine.band import Band, coordinates, reach
-from stretto.engine.evaluate import holds
 from stretto.engine.kernels.chains import chain_lengths, chains, wanted_lengths
 from stretto.engine.repetitions import Graph, Reach, linked_graph, no_graph, ordered_graphs
-from stretto.engine.rows import I64, UNBOUND, Bool, Column, Rows, Sets, concat_columns, take_column, take_sets
 from stretto.engine.sets import as_sets, rows_ending, size_of, times
 from stretto.engine.shape import Clock, Shape
 from stretto.pattern.predicates import Expr, columns_of, move_columns
 from stretto.plan.ops import Repeat
+from stretto.values.evaluate import holds
+from stretto.values.rows import I64, UNBOUND, Bool, Column, Rows, Sets, concat_columns, take_column, take_sets
 
 BLOCK = 1 << 18
 """So many base rows are looked at together."""

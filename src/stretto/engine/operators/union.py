@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from stretto.engine.identity import duplicates
-from stretto.engine.rows import UNBOUND, Column, Rows, Sets, concat_rows
 from stretto.engine.sets import as_sets, size_of
 from stretto.engine.shape import Clock, Shape
 from stretto.plan.ops import Union
+from stretto.values.rows import UNBOUND, Column, Rows, Sets, concat_rows
 
 
 class UnionOperator:

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stretto.engine.rows import Bool
 from stretto.schema import Kind
+from stretto.values.rows import Bool
 
 Data = npt.NDArray[Any]
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from stretto.engine.rows import F64, I64, Bool
+from stretto.values.rows import F64, I64, Bool
 
 ALL_PRESENT: Bool = np.zeros(0, np.bool_)
 

@@ -4,8 +4,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stretto.engine.rows import I64, Bool
-from stretto.engine.vector import Vector
+from stretto.values.rows import I64, Bool
+from stretto.values.vector import Vector
 
 
 class Strings:

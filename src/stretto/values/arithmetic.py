@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stretto.engine.rows import Bool
+from stretto.values.rows import Bool
 
 Numbers = npt.NDArray[Any]
 Checked = tuple[Numbers, Bool | None]

@@ -12,13 +12,13 @@ from typing import Protocol
 
 import numpy as np
 
-from stretto.engine.kernels.reduce import ALL_PRESENT, all_hold, extremes, sum_floats, sum_ints
-from stretto.engine.operations import apply, call
-from stretto.engine.rows import I64, Bool, Column, Sets, take_column
-from stretto.engine.strings import Strings
-from stretto.engine.vector import Data, Vector, constant, passes, scattered
 from stretto.pattern.predicates import Apply, Const, Expr, Reduce, Ref, Which, walk
 from stretto.schema import Kind
+from stretto.values.operations import apply, call
+from stretto.values.reduce import ALL_PRESENT, all_hold, extremes, sum_floats, sum_ints
+from stretto.values.rows import I64, Bool, Column, Sets, take_column
+from stretto.values.strings import Strings
+from stretto.values.vector import Data, Vector, constant, passes, scattered
 
 EXPANDED = (
     1 << 18

@@ -7,13 +7,13 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from stretto.engine.kernels import arithmetic
-from stretto.engine.rows import Bool
-from stretto.engine.strings import Strings
-from stretto.engine.vector import DTYPES, Data, Vector, known, passes, scattered
 from stretto.errors import EngineError
 from stretto.pattern.functions import user_function
 from stretto.schema import Kind
+from stretto.values import arithmetic
+from stretto.values.rows import Bool
+from stretto.values.strings import Strings
+from stretto.values.vector import DTYPES, Data, Vector, known, passes, scattered
 
 Operation = Callable[[Sequence[Vector]], Vector]
 

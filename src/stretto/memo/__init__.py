@@ -1,0 +1,1 @@
+"""All pieces of a workload and the ways to compute them, priced."""

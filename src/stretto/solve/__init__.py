@@ -1,0 +1,1 @@
+"""Choosing the cheapest ways that answer every query."""
