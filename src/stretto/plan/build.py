@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from stretto.pattern.duties import equal
 from stretto.pattern.nodes import Stream
 from stretto.pattern.predicates import Ref, Which
 from stretto.plan.ops import Op, Scan
-from stretto.plan.terms import equal
 from stretto.schema import Kind
 
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from stretto.pattern.duties import earlier, equal
 from stretto.pattern.piece import Piece
 from stretto.pattern.predicates import Expr, Ref, Which
 from stretto.plan.build import Builder, Part
 from stretto.plan.ops import Filter, Op
-from stretto.plan.terms import earlier, equal
 
 
 class Draft:

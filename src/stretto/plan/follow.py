@@ -5,6 +5,7 @@ from dataclasses import replace
 from itertools import combinations
 
 from stretto.errors import PlanError
+from stretto.pattern.duties import equal, fit
 from stretto.pattern.nodes import Stream
 from stretto.pattern.piece import Piece
 from stretto.pattern.predicates import Expr, Which
@@ -12,7 +13,6 @@ from stretto.plan.build import Builder, Part
 from stretto.plan.draft import Draft
 from stretto.plan.forbid import forbid
 from stretto.plan.ops import Next
-from stretto.plan.terms import equal, fit
 
 
 def follow_next(piece: Piece, builder: Builder) -> Part:

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 
 from stretto.pattern.branches import NotPlannable
+from stretto.pattern.duties import Use, duty, equal, fit
 from stretto.pattern.piece import Negation, Piece, Place
 from stretto.pattern.predicates import Expr, Which, move_columns
 from stretto.plan.draft import Draft
 from stretto.plan.grow import flattens
 from stretto.plan.ops import Forbid
-from stretto.plan.terms import Use, duty, equal, fit
 
 
 def forbid_known(rows: Draft, pending: Sequence[Negation]) -> list[Negation]:

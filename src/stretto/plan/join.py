@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
+from stretto.pattern.duties import Duty, fit, joinable
 from stretto.pattern.predicates import Expr, move_columns
 from stretto.plan.draft import Draft
 from stretto.plan.ops import Filter, Join
-from stretto.plan.terms import Duty, fit, joinable
 
 
 def join_next_slot(rows: Draft, duties: Sequence[Duty]) -> None:

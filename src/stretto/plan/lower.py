@@ -5,6 +5,7 @@ earlier repetitions are grown, slot by slot. Negations are checked as soon as th
 known, those that wait come last. Columns of the rows are the piece's columns, as slots are joined in order.
 """
 
+from stretto.pattern.duties import duty, tighten
 from stretto.pattern.nodes import Policy, Stream
 from stretto.pattern.piece import Branch, Detection, Group, Piece, Slot
 from stretto.plan.build import Builder, Part
@@ -14,7 +15,6 @@ from stretto.plan.forbid import forbid, forbid_known, refuse_entangled
 from stretto.plan.grow import grow_slot, growth_order
 from stretto.plan.join import join_next_slot
 from stretto.plan.ops import Emit, Union
-from stretto.plan.terms import duty, tighten
 
 
 def lower(detection: Detection, builder: Builder) -> int:

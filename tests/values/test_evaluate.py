@@ -21,7 +21,7 @@ from plain_values import (
     trees,
 )
 
-from stretto.engine import evaluate
+from stretto.values import evaluate
 from stretto.errors import EngineError
 from stretto.pattern.functions import _registered, register_function
 from stretto.pattern.predicates import Apply, Const, Reduce, Ref, Which

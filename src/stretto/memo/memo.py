@@ -1,0 +1,174 @@
+"""The memo: every piece once, in its one form, and the ways to compute it; an AND-OR graph without cycles."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from stretto.memo.core import core_of, growing_slots
+from stretto.memo.ways import Input, Kind, Way
+from stretto.pattern.canonical import canonical
+from stretto.pattern.duties import tighten
+from stretto.pattern.nodes import Policy, Stream, Window
+from stretto.pattern.piece import Detection, Group, Piece, Slot
+from stretto.pattern.project import project
+
+NO_WINDOW = Window(0)
+"""The window of one event, whatever the window around it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """A branch of a query, and the piece that answers it: its column i is column `columns[i]` of the branch."""
+
+    query: str
+    branch: int
+    piece: int
+    columns: tuple[int, ...]
+
+
+class Memo:
+    """Pieces by number, ways by piece, and the roots: what has to be computed.
+
+    A piece is stored in its canonical form, cores and whole pieces alike. `own_order[p]` gives the slots of a core in
+    the order in which the first query that brought it wrote them.
+    """
+
+    def __init__(self) -> None:
+        self.pieces: list[Piece] = []
+        self.ways: list[list[Way]] = []
+        self.roots: list[Root] = []
+        self.own_order: dict[int, tuple[int, ...]] = {}
+        self._numbers: dict[Piece, int] = {}
+        self._seen: dict[Piece, tuple[int, tuple[int, ...]]] = {}
+
+    # ---- pieces ------------------------------------------------------------------------------------------------
+
+    def intern(self, piece: Piece) -> tuple[int, tuple[int, ...]]:
+        """The number of a piece, and for each column of its one form the column of `piece` that it is."""
+        known = self._seen.get(piece)
+        if known is not None:
+            return known
+        plain = _without_needless_window(piece)
+        form, columns = canonical(plain)
+        number = self._numbers.get(form)
+        if number is None:
+            number = len(self.pieces)
+            self._numbers[form] = number
+            self.pieces.append(form)
+            self.ways.append([])
+            self._add_given_way(number)
+        self._seen[piece] = number, columns
+        return number, columns
+
+    def input(self, piece: Piece, columns: Sequence[int] | None = None) -> Input:
+        """A piece as an input of another, in which its columns are `columns` (None: the same ones)."""
+        number, own = self.intern(piece)
+        return Input(number, own if columns is None else tuple(columns[c] for c in own))
+
+    def part(self, number: int, slots: Sequence[int]) -> Input:
+        """The projection of a core on some of its slots, as an input of it."""
+        piece = self.pieces[number]
+        columns = [column for slot in slots for column in piece.columns(slot)]
+        return self.input(project(piece, slots), columns)
+
+    def is_core(self, number: int) -> bool:
+        """Whether a piece has several slots and is computed by joins: the ways to do so are the rules' to find."""
+        piece = self.pieces[number]
+        return len(piece.slots) > 1 and piece.policy is Policy.ANY and not self._grows(piece)
+
+    def cores(self) -> list[int]:
+        """The cores that the roots need, those of repeated groups included; each once."""
+        return [number for number in self.needed() if self.is_core(number)]
+
+    def needed(self) -> list[int]:
+        """The roots' pieces and what their given ways read, down to cores and single slots; each once."""
+        found: dict[int, None] = {}
+        pending = [root.piece for root in self.roots][::-1]
+        while pending:
+            number = pending.pop()
+            if number in found:
+                continue
+            found[number] = None
+            if self.is_core(number):
+                slots = range(len(self.pieces[number].slots))
+                pending.extend(self.part(number, (slot,)).piece for slot in slots)
+            else:
+                pending.extend(piece for way in self.ways[number] for piece in way.pieces)
+        return list(found)
+
+    # ---- ways --------------------------------------------------------------------------------------------------
+
+    def add(self, number: int, way: Way) -> bool:
+        """Add a way to compute a piece, unless it is known."""
+        if any(known.kind is way.kind and known.inputs == way.inputs for known in self.ways[number]):
+            return False
+        self.ways[number].append(way)
+        return True
+
+    def add_root(self, detection: Detection) -> None:
+        """Add the branches of a query."""
+        for i, branch in enumerate(detection.branches):
+            piece = tighten(branch.piece)
+            number, columns = self.intern(piece)
+            self.roots.append(Root(detection.name, i, number, columns))
+            self._keep_own_order(piece)
+
+    def _keep_own_order(self, piece: Piece) -> None:
+        core = core_of(piece)
+        number, columns = self.intern(core)
+        starts = [core.columns(slot).start for slot in range(len(core.slots))]
+        slot_of = {column: slot for slot in range(len(core.slots)) for column in core.columns(slot)}
+        form = self.pieces[number]
+        theirs = [slot_of[columns[form.columns(slot).start]] for slot in range(len(form.slots))]
+        order = tuple(sorted(range(len(theirs)), key=lambda slot: starts[theirs[slot]]))
+        self.own_order.setdefault(number, order)
+        for slot in core.slots:
+            if isinstance(slot.source, Group):
+                for branch in slot.source.branches:
+                    self._keep_own_order(tighten(branch.piece))
+
+    def _add_given_way(self, number: int) -> None:
+        """The one way of a piece that is no core: nothing is to be chosen there."""
+        piece = self.pieces[number]
+        if piece.policy is Policy.NEXT:
+            self.add(number, Way(Kind.NEXT, (), "follow_next"))
+        elif self._grows(piece):
+            inputs = [self.input(core_of(piece)), *self._elements(piece)]
+            self.add(number, Way(Kind.GROW, tuple(inputs), "grow_repetitions"))
+        elif len(piece.slots) == 1:
+            source = piece.slots[0].source
+            if isinstance(source, Stream):
+                self.add(number, Way(Kind.SCAN, (), "scan_stream"))
+            else:
+                parts = [self.input(tighten(b.piece), b.columns) for b in source.branches]
+                self.add(number, Way(Kind.UNITE, tuple(parts), "unite_alternatives"))
+
+    def _elements(self, piece: Piece) -> Iterator[Input]:
+        """One repetition of each group that grows."""
+        for slot in sorted(growing_slots(piece)):
+            source = piece.slots[slot].source
+            if isinstance(source, Group):
+                alone = Piece((Slot(source),), (), (), piece.same, (), piece.window)
+                yield self.input(alone, list(piece.columns(slot)))
+
+    @staticmethod
+    def _grows(piece: Piece) -> bool:
+        return piece.policy is Policy.ANY and core_of(piece) is not piece
+
+    def __len__(self) -> int:
+        return len(self.pieces)
+
+
+def _without_needless_window(piece: Piece) -> Piece:
+    """One event has no extent, so the window around it does not matter."""
+    single = len(piece.slots) == 1 and isinstance(piece.slots[0].source, Stream)
+    if single and not piece.slots[0].repeats and not piece.negations:
+        return replace(piece, window=NO_WINDOW)
+    return piece
+
+
+def build_memo(detections: Iterable[Detection]) -> Memo:
+    """The memo of a workload before any rule: roots, whole pieces, and single slots."""
+    memo = Memo()
+    for detection in detections:
+        memo.add_root(detection)
+    return memo

@@ -1,0 +1,18 @@
+"""What a solver asks of a cost model."""
+
+from typing import Protocol
+
+from stretto.memo.memo import Memo
+from stretto.memo.ways import Way
+
+
+class Pricing(Protocol):
+    """Costs of single operations; the cost of a plan is the sum over its operations, shared ones counted once."""
+
+    def rows(self, memo: Memo, number: int) -> float:
+        """Rows per second of a piece, estimated."""
+        ...
+
+    def cost(self, memo: Memo, number: int, way: Way) -> float:
+        """The cost of computing piece `number` this way, its inputs given; per second of the stream."""
+        ...

@@ -1,0 +1,38 @@
+"""Ways to compute a piece: what they read, and the rule that found them."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Kind(StrEnum):
+    """What a way does. Whatever of its piece its inputs do not provide, it checks itself."""
+
+    SCAN = "scan"  # the events of a stream; no inputs
+    UNITE = "unite"  # one repetition of a group: a match of any of its alternatives, which are the inputs
+    JOIN = "join"  # the inputs, which cover the slots without overlap, joined from left to right
+    FILTER = "filter"  # one input over the same slots with less order, fewer terms or a wider window
+    FORBID = "forbid"  # one input, the same piece without some of its negations
+    GROW = "grow"  # the first input is the core; the others are one repetition of each group that grows
+    NEXT = "next"  # a run of steps under the policy NEXT; no inputs, as it has no parts
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """A piece that is read: its column i is column `columns[i]` of the piece that reads it."""
+
+    piece: int
+    columns: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One way to compute a piece; `rule` names the rule that found it."""
+
+    kind: Kind
+    inputs: tuple[Input, ...]
+    rule: str
+
+    @property
+    def pieces(self) -> tuple[int, ...]:
+        """The numbers of the pieces it reads."""
+        return tuple(part.piece for part in self.inputs)
