@@ -13,6 +13,30 @@ from stretto.plan.pieces import piece_texts
 from stretto.schema import Schema
 
 
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What the optimizer expects of a plan; costs are nanoseconds per second of the stream.
+
+    `rows` (per second) and `costs` are those of each operator; None where nothing is known. `alone` is the cost of the
+    same workload with nothing shared or reordered, `lower_bound` what no plan of the memo can go below, if that is
+    known, `seconds` the time the optimizer took.
+    """
+
+    rows: tuple[float | None, ...]
+    costs: tuple[float | None, ...]
+    cost: float
+    alone: float
+    lower_bound: float | None
+    seconds: float
+
+    @property
+    def gap(self) -> float | None:
+        """The share of the cost that may still be saved: 0 is a proven optimum."""
+        if self.lower_bound is None:
+            return None
+        return max(0.0, 1.0 - self.lower_bound / self.cost) if self.cost > 0 else 0.0
+
+
 @dataclass(frozen=True)
 class Plan:
     """Operators that answer every query of a workload; inputs stand before their users.
@@ -25,6 +49,7 @@ class Plan:
     because: tuple[str, ...]
     schema: Schema
     optimizer: str
+    estimate: Estimate | None = None
 
     def serves(self, op: int) -> tuple[str, ...]:
         """The queries whose matches depend on an operator, in the order of their Emits."""

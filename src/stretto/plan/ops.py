@@ -52,10 +52,11 @@ class Join(Op):
 
 @dataclass(frozen=True, slots=True)
 class Filter(Op):
-    """Rows that pass the terms."""
+    """Rows that pass the terms and, where a window is given, keep inside it."""
 
     input: int
     terms: tuple[Expr, ...]
+    window: Window | None = None
 
     @property
     def inputs(self) -> tuple[int, ...]:

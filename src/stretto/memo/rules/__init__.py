@@ -1,0 +1,1 @@
+"""The rules, one per file; each tuple in optimizers names those that a paper uses."""

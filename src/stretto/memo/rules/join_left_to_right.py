@@ -1,0 +1,16 @@
+"""The order that the query's text gives."""
+
+from collections.abc import Iterator
+
+from stretto.memo.memo import Memo
+from stretto.memo.ways import Kind, Way
+
+
+def join_left_to_right(number: int, memo: Memo) -> Iterator[Way]:
+    """P  ≡  (..((s1 ⋈ s2) ⋈ s3) ..) ⋈ sn  in the order of the text
+
+    Law: L1. Requires: skip-till-any. Source: every engine that runs a query alone.
+    """
+    order = memo.own_order.get(number)
+    if order is not None:
+        yield Way(Kind.JOIN, tuple(memo.part(number, (slot,)) for slot in order), "join_left_to_right")

@@ -1,0 +1,33 @@
+"""All binary trees over the slots of a piece."""
+
+from collections.abc import Iterator
+from itertools import combinations
+
+from stretto.memo.memo import Memo
+from stretto.memo.ways import Kind, Way
+
+MOST_SLOTS = 8
+"""Pieces with more slots are split at runs of neighbouring slots alone."""
+
+
+def split_in_two(number: int, memo: Memo) -> Iterator[Way]:
+    """P  ≡  P|L ⋈ P|R  for every split of the slots into L and R
+
+    Law: L1. Requires: skip-till-any. Source: MCEP, sec. 5 (tree-based plans).
+    """
+    count = len(memo.pieces[number].slots)
+    for left in splits(count):
+        chosen = frozenset(left)
+        right = tuple(slot for slot in range(count) if slot not in chosen)
+        yield Way(Kind.JOIN, (memo.part(number, left), memo.part(number, right)), "split_in_two")
+
+
+def splits(count: int) -> Iterator[tuple[int, ...]]:
+    """One side of each split of so many slots, the one that holds slot 0."""
+    if count <= MOST_SLOTS:
+        for size in range(count - 1):
+            yield from ((0, *rest) for rest in combinations(range(1, count), size))
+        return
+    for start in range(1, count):
+        for end in range(start + 1, count + 1):
+            yield tuple(slot for slot in range(count) if not start <= slot < end)
