@@ -41,7 +41,9 @@ class Reference:
                     if ordered and apart and self.inside(row, op.window) and self.hold(op.terms, row):
                         yield row
             case Filter():
-                yield from (row for row in self.rows[op.input] if self.hold(op.terms, row))
+                for row in self.rows[op.input]:
+                    if self.hold(op.terms, row) and (op.window is None or self.inside(row, op.window)):
+                        yield row
             case Repeat():
                 for base in self.rows[op.base]:
                     yield from self.grow(op, base, [])

@@ -82,7 +82,7 @@ DAMAGES: list[tuple[int, dict[str, object], str]] = [
     (4, {"adjacent": (less(x(0), x(4)),)}, "adjacent read column 4 of 4"),
     (4, {"start": (less(x(0), x(2, Which.PREVIOUS)),)}, "start read neighbours"),
     (4, {"distinct": ((2, 0),)}, "`distinct` names column 2 of 2"),
-    (5, {"terms": ()}, "no terms"),
+    (5, {"terms": ()}, "neither terms"),
     (5, {"terms": (less(x(0, Which.PREVIOUS), x(0, Which.CURRENT)),)}, "column 0, which is no set"),
     (6, {"events": 3}, "`events` is operator 3, which is no Scan"),
     (6, {"before": ()}, "the place `between` does not go with"),

@@ -161,7 +161,7 @@ class Memo:
 def _without_needless_window(piece: Piece) -> Piece:
     """One event has no extent, so the window around it does not matter."""
     single = len(piece.slots) == 1 and isinstance(piece.slots[0].source, Stream)
-    if single and not piece.slots[0].repeats and not piece.negations:
+    if single and piece.policy is Policy.ANY and not piece.slots[0].repeats and not piece.negations:
         return replace(piece, window=NO_WINDOW)
     return piece
 

@@ -241,11 +241,14 @@ def always_bound(part: Alternative) -> frozenset[int]:
 
 
 def repeated_variables(part: Alternative) -> frozenset[int]:
-    """The variables that can bind several events within one repetition of every group around them."""
+    """The variables that can bind several events within one repetition of every group around them.
+
+    So counts a step that a run may leave out (only NEXT has such slots): terms over its set are judged as of one.
+    """
     found: set[int] = set()
     for slot in part.slots:
         if isinstance(slot, Cluster):
             found.update(*(repeated_variables(inner) for inner in slot.alternatives))
-        elif slot.high != 1:
+        elif slot.high != 1 or slot.low == 0:
             found.add(slot.variable)
     return frozenset(found)

@@ -103,8 +103,8 @@ def _join(plan: Plan, op: Join) -> Findings:
 
 
 def _filter(plan: Plan, op: Filter) -> Findings:
-    if not op.terms:
-        yield "has no terms"
+    if not op.terms and op.window is None:
+        yield "has neither terms nor a window"
     yield from _terms(op.terms, plan.sets(op.input), adjacency=True)
 
 

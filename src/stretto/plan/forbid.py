@@ -16,7 +16,7 @@ def forbid_known(rows: Draft, pending: Sequence[Negation]) -> list[Negation]:
     left: list[Negation] = []
     for negation in pending:
         if not negation.place.waits and _settled(rows, negation):
-            forbid(rows, negation, _inside(rows, negation))
+            forbid(rows, negation, slots_inside(rows, negation))
         else:
             left.append(negation)
     return left
@@ -58,7 +58,7 @@ def _settled(rows: Draft, negation: Negation) -> bool:
         return False  # its interval starts from the last event of the match
     if any(slot >= rows.joined for slot in negation.after):
         return False
-    needed = {*negation.before, *_inside(rows, negation)}
+    needed = {*negation.before, *slots_inside(rows, negation)}
     for term in negation.terms:
         found = duty(term, rows.piece, rows.growing)
         if any(slot >= rows.joined for slot in found.slots):
@@ -67,7 +67,7 @@ def _settled(rows: Draft, negation: Negation) -> bool:
     return all(rows.whole(slot) for slot in needed)
 
 
-def _inside(rows: Draft, negation: Negation) -> list[int]:
+def slots_inside(rows: Draft, negation: Negation) -> list[int]:
     """The slots that could bind an event of the forbidden type inside the interval."""
     return [
         slot

@@ -1,50 +1,89 @@
 """From a workload to a plan, by a named optimizer."""
 
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
-from typing import Final
+from collections.abc import Iterable, Sequence
 
 from stretto.errors import Mistake, QueryError, StrettoError, near
+from stretto.memo.core import growing_slots
+from stretto.memo.explore import explore
+from stretto.memo.memo import Memo, build_memo
+from stretto.memo.pricing import Pricing
 from stretto.pattern.branches import NotPlannable
+from stretto.pattern.duties import duty, tighten
+from stretto.pattern.nodes import Policy
+from stretto.pattern.piece import Detection, Group, Piece
 from stretto.pattern.workload import BoundWorkload, Workload
+from stretto.plan.assemble import assemble
 from stretto.plan.build import Builder
 from stretto.plan.check import check
 from stretto.plan.dag import Plan
-from stretto.plan.lower import lower
+from stretto.plan.forbid import refuse_entangled
+from stretto.plan.grow import growth_order
+from stretto.plan.recipes import RECIPES, Recipe
 from stretto.schema import Schema
+from stretto.solve.budget import Budget
 from stretto.stats.profile import Stats
 
-# An optimizer turns a bound workload into the operators that answer its queries.
-Optimizer = Callable[[BoundWorkload, Schema], Plan]
+DEFAULT_BUDGET_S = 5.0
 
 
-def optimize(workload: Workload, known: Stats | Schema, optimizer: str = "none") -> Plan:
+def optimize(
+    workload: Workload, known: Stats | Schema, optimizer: str = "none", budget: float | None = None
+) -> Plan:
     """The plan for a workload's detection queries over events with these statistics, or just this schema.
 
-    Raises QueryError if the workload does not fit the schema or holds a statement that no plan can run.
+    `budget`: seconds that an optimizer which searches may take. Raises QueryError if the workload does not fit the
+    schema or holds a statement that no plan can run.
     """
-    if optimizer not in OPTIMIZERS:
-        hint = f", {found}" if (found := near(optimizer, OPTIMIZERS)) else ""
-        raise StrettoError(f"unknown optimizer `{optimizer}`{hint}; there are: {', '.join(OPTIMIZERS)}")
-    schema = known.schema if isinstance(known, Stats) else known
-    bound = workload.bind(schema)
+    recipe = recipe_of(optimizer)
+    stats = known if isinstance(known, Stats) else Stats(known)
+    detections = plannable(workload.bind(stats.schema))
+    memo, pricing = explored(detections, stats, recipe)
+    solution = recipe.solve(memo, pricing, Budget(DEFAULT_BUDGET_S if budget is None else budget))
+    builder = Builder(stats.schema.attributes)
+    emits, _ = assemble(detections, memo, solution, builder)
+    return check(Plan(tuple(builder.ops), emits, tuple(builder.because), stats.schema, optimizer))
+
+
+def recipe_of(optimizer: str) -> Recipe:
+    """The recipe of a named optimizer; the error of an unknown name says which there are."""
+    if optimizer not in RECIPES:
+        hint = f", {found}" if (found := near(optimizer, RECIPES)) else ""
+        raise StrettoError(f"unknown optimizer `{optimizer}`{hint}; there are: {', '.join(RECIPES)}")
+    return RECIPES[optimizer]
+
+
+def explored(detections: Iterable[Detection], stats: Stats, recipe: Recipe) -> tuple[Memo, Pricing]:
+    """The memo of a workload with all ways that an optimizer considers, and the costs it goes by."""
+    memo = build_memo(detections)
+    explore(memo, recipe.rules)
+    return memo, recipe.pricing(stats)
+
+
+def plannable(bound: BoundWorkload) -> Sequence[Detection]:
+    """The queries' normal forms; QueryError names those with terms that no operator can judge."""
     bound.require_supported()
-    return check(OPTIMIZERS[optimizer](bound, schema))
-
-
-def plan_one_by_one(bound: BoundWorkload, schema: Schema) -> Plan:
-    """Each query's own left-to-right order; nothing is shared but the scans of equal streams."""
-    builder = Builder(schema.attributes)
-    emits: dict[str, int] = {}
+    detections = bound.normal_forms()
     mistakes: list[Mistake] = []
-    for query, detection in zip(bound.detections, bound.normal_forms(), strict=True):
+    for query, detection in zip(bound.detections, detections, strict=True):
         try:
-            emits[query.name] = lower(detection, builder)
+            for branch in detection.branches:
+                refuse_unplannable(branch.piece)
         except NotPlannable as reason:
             mistakes.append(Mistake(f"not supported yet: {reason} (query `{query.name}`)", query.span))
     if mistakes:
         raise QueryError(mistakes, bound.text, bound.file)
-    return Plan(tuple(builder.ops), emits, tuple(builder.because), schema, "none")
+    return detections
 
 
-OPTIMIZERS: Final[Mapping[str, Optimizer]] = MappingProxyType({"none": plan_one_by_one})
+def refuse_unplannable(piece: Piece) -> None:
+    """Raise NotPlannable for the few terms on the repetitions of groups that no operator can judge."""
+    if piece.policy is Policy.NEXT:
+        return
+    piece = tighten(piece)
+    growing = growing_slots(piece)
+    growth_order(piece, growing, [duty(term, piece, growing) for term in piece.terms])
+    refuse_entangled(piece, growing)
+    for slot in piece.slots:
+        if isinstance(slot.source, Group):
+            for branch in slot.source.branches:
+                refuse_unplannable(branch.piece)

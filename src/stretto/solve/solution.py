@@ -31,13 +31,14 @@ class Solution:
         """Every computation once, inputs before their readers."""
         seen: set[int] = set()
         for root in self.roots:
-            yield from _inputs_first(root, seen)
+            yield from inputs_first(root, seen)
 
     def cost(self, memo: Memo, pricing: Pricing) -> float:
         return sum(pricing.cost(memo, node.piece, node.way) for node in self.nodes())
 
 
-def _inputs_first(root: Node, seen: set[int]) -> Iterator[Node]:
+def inputs_first(root: Node, seen: set[int]) -> Iterator[Node]:
+    """A node and all that it reads, without those in `seen`, which is added to; inputs before their readers."""
     pending = [(root, False)]
     while pending:
         node, ready = pending.pop()
@@ -52,17 +53,25 @@ def _inputs_first(root: Node, seen: set[int]) -> Iterator[Node]:
 def one_way_each(memo: Memo, chosen: Mapping[int, int]) -> tuple[Node, ...]:
     """Nodes for the roots with one way per piece, numbered in `chosen` (0 where it says nothing): all is shared."""
     made: dict[int, Node] = {}
-    pending = [root.piece for root in reversed(memo.roots)]
+    return tuple(_made(root.piece, memo, chosen, made) for root in memo.roots)
+
+
+def each_alone(memo: Memo, chosen: Mapping[int, int]) -> tuple[Node, ...]:
+    """The same, but every root computes all it needs for itself."""
+    return tuple(_made(root.piece, memo, chosen, {}) for root in memo.roots)
+
+
+def _made(wanted: int, memo: Memo, chosen: Mapping[int, int], made: dict[int, Node]) -> Node:
+    """The node of a piece; those already made are used again."""
+    pending = [wanted]
     while pending:
         number = pending[-1]
-        if number in made:
-            pending.pop()
-            continue
         way = memo.ways[number][chosen.get(number, 0)]
-        missing = [piece for piece in way.pieces if piece not in made]
+        missing = [] if number in made else [piece for piece in way.pieces if piece not in made]
         if missing:
             pending.extend(reversed(missing))
-        else:
-            pending.pop()
+            continue
+        pending.pop()
+        if number not in made:
             made[number] = Node(number, way, tuple(made[piece] for piece in way.pieces))
-    return tuple(made[root.piece] for root in memo.roots)
+    return made[wanted]

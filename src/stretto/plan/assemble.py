@@ -1,0 +1,193 @@
+"""From a solution to a plan: every computation becomes its operators, a shared one once."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from stretto.memo.core import growing_slots
+from stretto.memo.memo import Memo
+from stretto.memo.pricing import Pricing
+from stretto.memo.ways import Kind
+from stretto.pattern.duties import duty, fit
+from stretto.pattern.nodes import Stream
+from stretto.pattern.piece import Detection, Piece
+from stretto.plan.build import Builder, Part
+from stretto.plan.combine import Source, join_all, narrow, provided_by
+from stretto.plan.follow import follow_next
+from stretto.plan.forbid import forbid, forbid_known
+from stretto.plan.grow import grow_slot, growth_order
+from stretto.plan.made import Made, draft_of, of_one_slot
+from stretto.plan.ops import Emit, Filter, Union
+from stretto.plan.rearrange import rearrange
+from stretto.plan.residual import missing_negations
+from stretto.solve.solution import Node, Solution, inputs_first
+
+
+class Assembler:
+    """Adds the operators of nodes to a plan under construction.
+
+    `rows` and `costs` hold the estimates of the operators that finish a computation. `ambiguous`: alternatives of a
+    group could give one repetition twice.
+    """
+
+    def __init__(self, memo: Memo, builder: Builder, pricing: Pricing | None, *, ambiguous: bool) -> None:
+        self.memo, self.builder, self.pricing, self.ambiguous = memo, builder, pricing, ambiguous
+        self.rows: dict[int, float] = {}
+        self.costs: dict[int, float] = {}
+        self._made: dict[int, Made] = {}
+
+    def add(self, node: Node) -> None:
+        """Add the operators of one computation; those of its inputs are there."""
+        piece = self.memo.pieces[node.piece]
+        sources = [
+            Source(self._made[id(part)], self.memo.pieces[read.piece], read.columns)
+            for part, read in zip(node.inputs, node.way.inputs, strict=True)
+        ]
+        made = self._make(piece, node, sources)
+        self._made[id(node)] = made
+        if self.pricing is not None:
+            self.rows[made.op] = self.pricing.rows(self.memo, node.piece)
+            cost = self.pricing.cost(self.memo, node.piece, node.way)
+            self.costs[made.op] = self.costs.get(made.op, 0.0) + cost
+
+    def made(self, node: Node) -> Made:
+        return self._made[id(node)]
+
+    def _make(self, piece: Piece, node: Node, sources: Sequence[Source]) -> Made:
+        match node.way.kind:
+            case Kind.SCAN:
+                source = piece.slots[0].source
+                assert isinstance(source, Stream)
+                return of_one_slot(self.builder.scan_part(source, piece.same), (0,))
+            case Kind.UNITE:
+                return self._unite(piece, sources)
+            case Kind.JOIN:
+                return join_all(piece, sources, self.builder, node.way.rule)
+            case Kind.FILTER | Kind.FORBID:
+                return narrow(piece, sources[0], self.builder, node.way.rule)
+            case Kind.GROW:
+                return self._grow(piece, sources)
+            case Kind.NEXT:
+                part = follow_next(piece, self.builder)
+                return of_one_slot(part, range(part.width))
+
+    def _unite(self, piece: Piece, sources: Sequence[Source]) -> Made:
+        """The repetitions of a group: the rows of its alternatives, united; then the terms over it alone."""
+        part, layout = sources[0].made.whole, sources[0].row
+        if len(sources) > 1 or len(layout) < piece.width:
+            part, layout = self._united(piece.width, sources), tuple(range(piece.width))
+        here = rearrange(piece, layout)
+        terms = fit(here.terms, part.sets)
+        if terms:
+            part = replace(part, op=self.builder.add(Filter(part.op, terms), "filter_terms"))
+        return of_one_slot(part, layout)
+
+    def _united(self, width: int, sources: Sequence[Source]) -> Part:
+        sets = [False] * width
+        types: list[frozenset[str]] = [frozenset()] * width
+        for source in sources:
+            whole = source.made.whole
+            for column, held, own in zip(source.row, whole.sets, whole.types, strict=True):
+                sets[column] |= held
+                types[column] |= own
+        union = Union(
+            parts=tuple(source.made.op for source in sources),
+            columns=tuple(source.row for source in sources),
+            width=width,
+            sets=tuple(sets),
+            distinct=self.ambiguous and len(sources) > 1,
+        )
+        moved = [
+            [{source.row[c] for c in columns} for columns in (whole.always, whole.entries, whole.exits)]
+            for source in sources
+            for whole in (source.made.whole,)
+        ]
+        always, entries, exits = zip(*moved, strict=True)
+        return Part(
+            op=self.builder.add(union, "unite_alternatives"),
+            sets=tuple(sets),
+            types=tuple(types),
+            always=tuple(sorted(set.intersection(*always))),
+            entries=tuple(sorted(set.union(*entries))),
+            exits=tuple(sorted(set.union(*exits))),
+        )
+
+    def _grow(self, piece: Piece, sources: Sequence[Source]) -> Made:
+        """The earlier repetitions, slot by slot; negations as soon as the rows they judge are whole."""
+        core = sources[0]
+        row = core.row
+        here = rearrange(piece, row)
+        growing = growing_slots(here)
+        parts = self._elements(here, core.made.parts, row, sources[1:])
+        rows = draft_of(here, parts, growing, self.builder)
+        rows.op = core.made.op
+        duties = tuple(duty(term, here, growing) for term in here.terms)
+        provided = provided_by([core], piece, row)
+        pending = forbid_known(rows, missing_negations(here, here.negations, provided))
+        for slot in growth_order(here, growing, duties):
+            grow_slot(rows, slot, duties)
+            pending = forbid_known(rows, pending)
+        for negation in pending:
+            forbid(rows, negation, range(len(parts)))
+        return of_one_slot(rows.part(), row)
+
+    def _elements(
+        self, here: Piece, parts: Sequence[Part], row: Sequence[int], groups: Sequence[Source]
+    ) -> list[Part]:
+        """The parts of the slots, with the operator that gives single repetitions where a slot grows."""
+        found = list(parts)
+        group_of = {frozenset(source.columns): source for source in groups}
+        for slot in growing_slots(here):
+            source = here.slots[slot].source
+            if isinstance(source, Stream):
+                found[slot] = self.builder.scan_part(source, here.same)
+            else:
+                columns = [row[column] for column in here.columns(slot)]
+                found[slot] = self._aligned(group_of[frozenset(columns)], columns)
+        return found
+
+    def _aligned(self, source: Source, columns: Sequence[int]) -> Part:
+        """The rows of a group with their columns in the order in which the core's rows hold them."""
+        if list(source.row) == list(columns):
+            return source.made.whole
+        place = {column: i for i, column in enumerate(columns)}
+        moved = replace(source, columns=tuple(place[column] for column in source.columns))
+        return self._united(len(columns), [moved])
+
+
+def assemble(
+    detections: Sequence[Detection],
+    memo: Memo,
+    solution: Solution,
+    builder: Builder,
+    pricing: Pricing | None = None,
+) -> tuple[dict[str, int], Assembler]:
+    """Add a solution's operators and an Emit for each query; the Emits' numbers by query come back."""
+    assembler = Assembler(memo, builder, pricing, ambiguous=any(d.ambiguous for d in detections))
+    nodes = {
+        (root.query, root.branch): (root, node) for root, node in zip(memo.roots, solution.roots, strict=True)
+    }
+    seen: set[int] = set()
+    emits: dict[str, int] = {}
+    for detection in detections:
+        parts: list[int] = []
+        columns: list[tuple[int, ...]] = []
+        for i, branch in enumerate(detection.branches):
+            root, node = nodes[detection.name, i]
+            for needed in inputs_first(node, seen):
+                assembler.add(needed)
+            made = assembler.made(node)
+            parts.append(made.op)
+            columns.append(tuple(branch.columns[root.columns[column]] for column in made.layout))
+        emit = Emit(
+            query=detection.name,
+            variables=detection.variables,
+            kleene=detection.kleene,
+            parts=tuple(parts),
+            columns=tuple(columns),
+            waits=tuple(any(n.place.waits for n in b.piece.negations) for b in detection.branches),
+            window=detection.branches[0].piece.window,
+            distinct=detection.ambiguous,
+            returns=detection.returns,
+        )
+        emits[detection.name] = builder.add(emit, "emit_matches")
+    return emits, assembler
