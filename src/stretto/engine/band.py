@@ -17,8 +17,8 @@ from stretto.engine.kernels.band import (
 )
 from stretto.engine.kernels.patience import is_due
 from stretto.engine.kernels.seek import seek, seek_reference
-from stretto.engine.keys import MOST, KeyTerm, probing_keys, split_terms, stored_keys
-from stretto.engine.shape import Shape
+from stretto.engine.keys import LEAST, MOST, KeyTerm, probing_keys, split_terms, stored_keys
+from stretto.engine.shape import Clock, Shape
 from stretto.pattern.nodes import Window
 from stretto.pattern.predicates import Expr, columns_of
 from stretto.values.evaluate import Events, holds
@@ -60,11 +60,17 @@ def reach(last: I64, window: Window) -> I64:
     return last - window.size if window.unit == "us" else last - (window.size - 1)
 
 
+def beyond(clock: Clock, window: Window) -> int:
+    """Rows whose last coordinate is less than this are in no window with a row that ends in this step or later."""
+    return max(clock.since - window.size, LEAST) if window.unit == "us" else clock.start - (window.size - 1)
+
+
 class Band:
     """Rows of one input, kept sorted by their last coordinate, and the terms that relate them to probing rows.
 
     Terms read the stored row's columns as `stored_at`.., the probing row's as `probing_at`..; `distinct` are pairs
     (stored column, probing column), each by its own numbering. Row numbers are valid until the next append or expire.
+    `inside`: no stored row begins before the row that probes, so that its first coordinate need not be looked at.
     """
 
     def __init__(
@@ -77,7 +83,9 @@ class Band:
         *,
         stored_at: int,
         probing_at: int,
+        inside: bool = False,
     ) -> None:
+        self.looked = 0  # candidates: stored rows in the ranges that were searched, all together
         self._stored, self._probing, self._window = stored, probing, window
         self._stored_at, self._probing_at = stored_at, probing_at
         self._distinct = tuple(distinct)
@@ -86,6 +94,8 @@ class Band:
         # One equality is exact by its key; several meet in a mixed key, so each is checked again as two comparisons.
         again = [KeyTerm(op, t.stored, t.probing, t.kind) for t in split.equal for op in ("<=", ">=")]
         self._at_most = (*split.at_most, *(again if len(split.equal) > 1 else ()))
+        # The first coordinate, negated, is the last term: a band on the last one is all there is for single events.
+        self._has_floor = not (stored.single or inside)
         self._lay_out()
         self._lanes = np.empty((self._lane_count, _FIRST_CAPACITY), np.int64)
         self._pools = [np.empty(0, np.int64) for _ in stored.sets]
@@ -99,8 +109,6 @@ class Band:
         """Number the lanes: last coordinate, terms, first coordinate, times, columns; key and chain come last."""
         by_time, single = self._window.unit == "us", self._stored.single
         terms = len(self._at_most)
-        # The first coordinate, negated, is the last term: a band on the last one is all there is for single events.
-        self._has_floor = not single
         lane = 1 + terms + self._has_floor
         self._last_ts_lane = 0 if by_time else lane
         lane += not by_time
@@ -207,11 +215,18 @@ class Band:
 
     def search(self, coordinate: I64, side: OneOf["left", "right"]) -> I64:
         """Number of the first row whose last coordinate is >= (left) or > (right) each of these."""
-        array, after = self._lanes[0, self._begin : self._end], side == "right"
-        if is_due(seek, len(coordinate)):
-            places: I64 = seek(array, coordinate, int(after))
+        return self._search(0, coordinate, side)
+
+    def search_time(self, ts: I64, side: OneOf["left", "right"]) -> I64:
+        """The same by the last time; rows sorted by position are sorted by time too."""
+        return self._search(self._last_ts_lane, ts, side)
+
+    def _search(self, lane: int, values: I64, side: OneOf["left", "right"]) -> I64:
+        array, after = self._lanes[lane, self._begin : self._end], side == "right"
+        if is_due(seek, len(values)):
+            places: I64 = seek(array, values, int(after))
         else:
-            places = seek_reference(array, coordinate, after=after)
+            places = seek_reference(array, values, after=after)
         return places + self._begin
 
     def pairs(
@@ -256,7 +271,9 @@ class Band:
         if alive is not None:
             hi = np.where(alive, hi, lo)
         stored_lanes = np.array([self._first_ts_lane, *self._column_lanes])
-        if not is_due(band_rows, _candidates(lo, hi)):
+        candidates = _candidates(lo, hi)
+        self.looked += candidates
+        if not is_due(band_rows, candidates):
             laid_out = np.array([probe.first, probe.last, *probe.columns])
             made = band_rows_reference(
                 self._lanes, lo, hi, bounds, stored_lanes, laid_out, stored_first=stored_first
@@ -305,7 +322,9 @@ class Band:
         return (_mixed(equal) if equal else np.empty(0, np.int64)), bounds, alive
 
     def _candidates(self, lo: I64, hi: I64, keys: I64, bounds: I64) -> Iterator[tuple[I64, I64]]:
-        if not is_due(chained_pairs if self._equal else band_pairs, _candidates(lo, hi)):
+        candidates = _candidates(lo, hi)
+        self.looked += candidates
+        if not is_due(chained_pairs if self._equal else band_pairs, candidates):
             if self._equal:
                 yield chained_pairs_reference(self._lanes, lo, hi, keys, bounds)
             else:

@@ -26,6 +26,9 @@ class Pending:
     def __init__(self) -> None:
         self._runs: list[_Run] = []
 
+    def __len__(self) -> int:
+        return sum(map(len, self._runs))
+
     @property
     def held(self) -> int:
         return sum(size_of(run.rows) + run.due.nbytes for run in self._runs)

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from stretto.engine.band import Band
-from stretto.engine.sets import as_sets, rows_ending
-from stretto.pattern.nodes import Window
+from stretto.engine.sets import as_sets
 from stretto.values.evaluate import Events
 from stretto.values.rows import I64, Column, Rows
 
@@ -54,7 +53,7 @@ def no_graph(rows: int) -> Graph:
 
 
 def ordered_graphs(
-    band: Band, base: Rows, reach: Reach, window: Window, events: Events, *, single: bool
+    band: Band, base: Rows, reach: Reach, events: Events, *, single: bool
 ) -> Iterator[tuple[slice, Graph]]:
     """Graphs of successive slices of the base rows, where order in time is all that neighbours need.
 
@@ -68,19 +67,19 @@ def ordered_graphs(
             keys.sort()
         last = int(index[-1]) if len(index) else done  # its candidates may go on in the next block
         whole = int(np.searchsorted(keys, last << _BITS))
-        yield slice(done, last), _ordered_graph(band, keys[:whole], done, last, window, single=single)
+        yield slice(done, last), _ordered_graph(band, keys[:whole], done, last, single=single)
         done, held = last, keys[whole:]
-    yield slice(done, len(base)), _ordered_graph(band, held, done, len(base), window, single=single)
+    yield slice(done, len(base)), _ordered_graph(band, held, done, len(base), single=single)
 
 
-def _ordered_graph(band: Band, keys: I64, start: int, stop: int, window: Window, *, single: bool) -> Graph:
+def _ordered_graph(band: Band, keys: I64, start: int, stop: int, *, single: bool) -> Graph:
     row, number = (keys >> _BITS) - start, keys & ((1 << _BITS) - 1)
     offsets = np.zeros(stop - start + 1, np.int64)
     np.cumsum(np.bincount(row, minlength=stop - start), out=offsets[1:])
     if single:
         before = _first_of_time(row, band.last_ts(number))
     else:
-        before = np.searchsorted(keys, (keys - number) | rows_ending(band, band.first_ts(number), window))
+        before = np.searchsorted(keys, (keys - number) | band.search_time(band.first_ts(number), "left"))
     return Graph(row, number, (offsets[:-1], offsets[1:]), (offsets[row], before), _NONE)
 
 
@@ -101,7 +100,6 @@ def linked_graph(
     base: Rows,
     final: Sequence[int],
     reach: Reach,
-    window: Window,
     events: Events,
     *,
     most: int,
@@ -127,7 +125,7 @@ def linked_graph(
         row, number = new >> _BITS, new & ((1 << _BITS) - 1)
         element = band.rows(number)
         reached = reach.take(row)
-        reached = Reach(reached.lo, rows_ending(band, element.first, window), reached.floor)
+        reached = Reach(reached.lo, band.search_time(element.first, "left"), reached.floor)
         columns = (*base.take(row).columns, *_shaped(element.columns, sets))
         sources, targets = _links(
             band, Rows(element.first, element.last, columns), row, reached, events, limit - found

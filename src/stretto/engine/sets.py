@@ -1,11 +1,10 @@
 """Columns seen as sets of events, and the times at which some columns of a row begin and end."""
 
 from collections.abc import Sequence
-from typing import Literal as OneOf
 
 import numpy as np
 
-from stretto.engine.band import Band, coordinates
+from stretto.engine.band import coordinates
 from stretto.engine.keys import LEAST, MOST
 from stretto.pattern.nodes import Window
 from stretto.values.evaluate import Events
@@ -35,16 +34,6 @@ def times(rows: Rows, columns: Sequence[int], events: Events) -> tuple[I64, I64,
     starts[bound] = events.values("ts", first[bound]).data
     ends[bound] = events.values("ts", last[bound]).data
     return starts, ends, bound
-
-
-def rows_ending(band: Band, ts: I64, window: Window, side: OneOf["left", "right"] = "left") -> I64:
-    """Number of the first row of the band whose last time is >= (left) or > (right) each of these."""
-    if window.unit == "us":
-        return band.search(ts, side)
-    end = int(band.search(np.array([MOST]), "right")[0])
-    begin = end - len(band)
-    # The band is sorted by position, and so by time.
-    return np.searchsorted(band.last_ts(np.arange(begin, end)), ts, side=side) + begin
 
 
 def size_of(rows: Rows) -> int:

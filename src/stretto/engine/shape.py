@@ -11,11 +11,16 @@ from stretto.values.rows import Rows
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Per column: whether it holds sets, and whether it may be unbound. `single`: a row is one event."""
+    """Per column: whether it holds sets, and whether it may be unbound. `single`: a row is one event.
+
+    `order`: pairs of single columns, bound in every row, the first strictly earlier than the second; closed under
+    what follows from them.
+    """
 
     sets: tuple[bool, ...]
     optional: tuple[bool, ...]
     single: bool = False
+    order: frozenset[tuple[int, int]] = frozenset()
 
     @property
     def width(self) -> int:
@@ -50,4 +55,9 @@ class Operator(Protocol):
     @property
     def held(self) -> int:
         """Bytes of rows kept for later steps."""
+        ...
+
+    @property
+    def waiting(self) -> bool:
+        """Whether time alone may let rows out; if not, a step in which no input has rows can be left out."""
         ...

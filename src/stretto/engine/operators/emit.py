@@ -17,6 +17,8 @@ from stretto.values.rows import I64, UNBOUND, Column, Rows, Sets, concat_rows
 class EmitOperator:
     """Part k's column i is variable `columns[k][i]`; a variable that is a list somewhere is one everywhere."""
 
+    waiting = False
+
     def __init__(self, op: Emit, inputs: Sequence[Shape]) -> None:
         self._op = op
         self.shape = Shape((), ())

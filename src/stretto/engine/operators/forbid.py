@@ -7,7 +7,7 @@ import numpy as np
 from stretto.engine.band import Band, coordinates, reach
 from stretto.engine.keys import LEAST, MOST, split_terms
 from stretto.engine.pending import Pending
-from stretto.engine.sets import rows_ending, size_of, times
+from stretto.engine.sets import size_of, times
 from stretto.engine.shape import Clock, Shape
 from stretto.pattern.piece import Place
 from stretto.plan.ops import Forbid
@@ -41,6 +41,10 @@ class ForbidOperator:
     @property
     def held(self) -> int:
         return self._band.held + self._pending.held
+
+    @property
+    def waiting(self) -> bool:
+        return bool(self._pending)
 
     def step(self, inputs: Sequence[list[Rows]], clock: Clock) -> list[Rows]:
         rows, events = inputs
@@ -105,12 +109,12 @@ class ForbidOperator:
         band, window = self._band, self._op.window
         last = band.search(self._end(rows), "right")
         if self._op.place is Place.ANYWHERE:
-            return rows_ending(band, rows.first, window), last
+            return band.search_time(rows.first, "left"), last
         _, after, opened = times(rows, self._after, events)
         before, _, closed = times(rows, self._before, events)
         first = band.search(reach(coordinates(rows, window)[1], window), "left")
-        lo = np.where(opened, rows_ending(band, after, window, "right"), first)
-        hi = np.where(closed, rows_ending(band, before, window), last)
+        lo = np.where(opened, band.search_time(after, "right"), first)
+        hi = np.where(closed, band.search_time(before, "left"), last)
         return lo, np.where(opened | closed, hi, lo)
 
     def _own(self, rows: Rows, lo: I64, hi: I64) -> I64:

@@ -1,92 +1,148 @@
 """Pairs of rows inside the window: each new row looks back at the rows of the other side that ended before it."""
 
 from collections.abc import Iterator, Sequence
+from typing import Literal as OneOf
 
 import numpy as np
 
-from stretto.engine.band import Band, coordinates, reach
+from stretto.engine.band import Band, beyond, coordinates, reach
+from stretto.engine.order import earliest, joined, latest, never_last, place_of
 from stretto.engine.sets import size_of
 from stretto.engine.shape import Clock, Shape
 from stretto.plan.ops import Join
-from stretto.values.rows import I64, Rows, take_column
+from stretto.values.evaluate import Events
+from stretto.values.rows import I64, Rows, Sets, take_column
 
 
 class JoinOperator:
-    """The later row of a pair finds it: the right one if both end at once, so that each pair is found once."""
+    """The later row of a pair finds it: the right one if both end at once, so that each pair is found once.
+
+    Where the order terms tell which side ends every pair, the other side is stored and never looks.
+    """
+
+    waiting = False
 
     def __init__(self, op: Join, inputs: Sequence[Shape], *, last: bool = False) -> None:
         """`last`: the rows go into matches and nowhere else, so that their columns may be narrow."""
         left, right = inputs
-        self._op, self._narrow = op, last
-        self.shape = Shape((*left.sets, *right.sets), (*left.optional, *right.optional))
-        at = left.width
-        self._left = Band(left, right, op.window, op.terms, op.distinct, stored_at=0, probing_at=at)
-        # All of the left comes before the right in a sequence, so that no left row ever ends a pair.
-        self._right: Band | None = None
-        if op.order == "any":
-            swapped = [(r, l) for l, r in op.distinct]
-            self._right = Band(right, left, op.window, op.terms, swapped, stored_at=at, probing_at=0)
+        self.shape = joined(left, right, op.terms, before=op.order == "before")
+        self._window = op.window
+        self._looks: list[_Look] = []
+        of_left, of_right = range(left.width), range(left.width, self.shape.width)
+        sequence, order = op.order == "before", self.shape.order
+        if sequence or not never_last(of_right, of_left, order):
+            self._looks.append(_Look(op, inputs, self.shape, stored=0, narrow=last))
+        if not sequence and not never_last(of_left, of_right, order):
+            self._looks.append(_Look(op, inputs, self.shape, stored=1, narrow=last))
 
     @property
     def held(self) -> int:
-        return self._left.held + (self._right.held if self._right else 0)
+        return sum(look.band.held for look in self._looks)
+
+    @property
+    def looked(self) -> int:
+        """Candidates so far: stored rows in the ranges that were searched."""
+        return sum(look.band.looked for look in self._looks)
 
     def step(self, inputs: Sequence[list[Rows]], clock: Clock) -> list[Rows]:
-        left, right = inputs
-        self._left.append(left, clock.events)
         out: list[Rows] = []
-        for part in right:
-            out.extend(self._from_right(part, clock))
-        if self._right is not None:
-            self._right.append(right, clock.events)
-            for part in left:
-                out.extend(self._from_left(part, self._right, clock))
-        self._expire(clock)
+        before = beyond(clock, self._window)
+        for look in self._looks:
+            look.band.expire(before)
+            look.band.append(inputs[look.stored], clock.events)
+            for part in inputs[1 - look.stored]:
+                for rows in look.pairs(part, clock):
+                    clock.meter.charge(size_of(rows), len(rows))
+                    out.append(rows)
         return out
 
-    def _from_right(self, probe: Rows, clock: Clock) -> Iterator[Rows]:
-        first, last = coordinates(probe, self._op.window)
-        sequence = self._op.order == "before"
-        hi = self._left.search(first, "left") if sequence else self._left.search(last, "right")
-        by_count = sequence and self._op.window.unit == "events"
-        for rows in self._joined(self._left, probe, hi, last, clock, strictly=by_count):
-            clock.meter.charge(size_of(rows), len(rows))
-            yield rows
 
-    def _from_left(self, probe: Rows, band: Band, clock: Clock) -> Iterator[Rows]:
-        last = coordinates(probe, self._op.window)[1]
-        for rows in self._joined(band, probe, band.search(last, "left"), last, clock, strictly=False):
-            clock.meter.charge(size_of(rows), len(rows))
-            yield rows
+class _Look:
+    """The rows of one side, `stored` 0 (left) or 1 (right), and how the rows of the other side find them."""
 
-    def _joined(
-        self, band: Band, probe: Rows, hi: I64, last: I64, clock: Clock, *, strictly: bool
-    ) -> Iterator[Rows]:
-        """Rows of the pairs below `hi` and in the window; `strictly`: the stored row ends before the other begins."""
-        floor = reach(last, self._op.window)
-        lo = band.search(floor, "left")
-        stored_first = band is self._left
-        if band.plain and not strictly:
+    def __init__(self, op: Join, inputs: Sequence[Shape], pair: Shape, *, stored: int, narrow: bool) -> None:
+        self.stored = stored
+        sides = range(inputs[0].width), range(inputs[0].width, pair.width)
+        of_stored, of_probing = sides[stored], sides[1 - stored]
+        self._window, self._narrow = op.window, narrow
+        self._sequence = op.order == "before"
+        self._place = place_of(pair, of_stored, of_probing, op.terms)
+        self._wide = not inputs[1 - stored].single
+        self._first = earliest(of_probing, pair.order)
+        self._last = latest(of_probing, pair.order)
+        self._probing_at = of_probing.start
+        # Where both sides may end a pair that ends at once, the right row finds it.
+        self._ties: OneOf["left", "right"] = "right" if stored == 0 else "left"
+        self.band = Band(
+            inputs[stored],
+            inputs[1 - stored],
+            op.window,
+            [term for term in op.terms if term not in self._place.settled],
+            op.distinct if stored == 0 else [(r, l) for l, r in op.distinct],
+            stored_at=of_stored.start,
+            probing_at=of_probing.start,
+            inside=self._place.inside,
+        )
+
+    def pairs(self, probe: Rows, clock: Clock) -> Iterator[Rows]:
+        """Rows of all pairs with the stored rows."""
+        band, stored_first = self.band, self.stored == 0
+        if not len(probe) or not len(band):
+            return
+        lo, hi, floor = self._range(probe, clock.events)
+        if band.plain:
             narrow = self._narrow and clock.end < 1 << 31
             yield from band.joined(
                 probe, lo, hi, clock.events, floor, stored_first=stored_first, narrow=narrow
             )
             return
         for index, numbers in band.pairs(probe, lo, hi, clock.events, floor):
-            rows = self._rows(band, numbers, probe, index, stored_first=stored_first)
-            # Positions also order events of one time, which are in no sequence.
-            yield rows.take(band.last_ts(numbers) < probe.first[index]) if strictly else rows
+            yield self._rows(numbers, probe, index, stored_first=stored_first)
 
-    def _rows(self, band: Band, numbers: I64, probe: Rows, index: I64, *, stored_first: bool) -> Rows:
-        stored = [band.column(numbers, c) for c in range(band.width)]
+    def _range(self, probe: Rows, events: Events) -> tuple[I64, I64, I64]:
+        """Per probing row: the stored rows lo..hi - 1 by their last event, and the first coordinate of its window."""
+        band, place = self.band, self._place
+        first, last = coordinates(probe, self._window)
+        floor = reach(last, self._window)
+        if place.after:  # then the window's bound is implied
+            lo = band.search_time(_most([self._time(c, probe, events) for c in place.after]), "right")
+        else:
+            lo = band.search(floor, "left")
+        if self._sequence:
+            hi = band.search_time(probe.first, "left")
+        elif place.before:
+            groups = [_least([self._time(c, probe, events) for c in group]) for group in place.before]
+            hi = band.search_time(_most(groups), "left")
+        else:
+            hi = band.search(last, self._ties)
+        if self._wide:
+            outside = first < floor  # rows of a wider window
+            if outside.any():
+                hi = np.where(outside, lo, hi)
+        return lo, hi, floor
+
+    def _time(self, column: int, probe: Rows, events: Events) -> I64:
+        """The time of the probing row's event in a column of the pair."""
+        if self._last == (column,):
+            return probe.last
+        if self._first == (column,):
+            return probe.first
+        positions = probe.columns[column - self._probing_at]
+        assert not isinstance(positions, Sets)
+        times: I64 = events.values("ts", positions).data
+        return times
+
+    def _rows(self, numbers: I64, probe: Rows, index: I64, *, stored_first: bool) -> Rows:
+        stored = [self.band.column(numbers, c) for c in range(self.band.width)]
         probing = [take_column(column, index) for column in probe.columns]
-        first = np.minimum(band.first_ts(numbers), probe.first[index])
+        first = np.minimum(self.band.first_ts(numbers), probe.first[index])
         columns = (*stored, *probing) if stored_first else (*probing, *stored)
         return Rows(first, probe.last[index], columns)
 
-    def _expire(self, clock: Clock) -> None:
-        window = self._op.window
-        before = clock.until - window.size if window.unit == "us" else clock.end - (window.size - 1)
-        self._left.expire(before)
-        if self._right is not None:
-            self._right.expire(before)
+
+def _least(times: Sequence[I64]) -> I64:
+    return times[0] if len(times) == 1 else np.minimum.reduce(times)
+
+
+def _most(times: Sequence[I64]) -> I64:
+    return times[0] if len(times) == 1 else np.maximum.reduce(times)

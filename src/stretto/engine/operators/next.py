@@ -49,6 +49,8 @@ class NextOperator:
     A run that finds none waits for the next step's events. What a run has passed over it never looks at again.
     """
 
+    waiting = False  # time alone completes no run
+
     def __init__(self, op: Next, inputs: Sequence[Shape]) -> None:
         assert all(shape.single for shape in inputs)
         self._op = op
@@ -70,6 +72,7 @@ class NextOperator:
         looking: list[list[_Runs]] = [[] for _ in streams]
         resting: list[list[_Runs]] = [[] for _ in streams]
         for step, runs in enumerate(self._waiting):
+            runs = self._inside(runs, clock)  # noqa: PLW2901 - what is left of them
             news = any(len(streams[move.target].ts) for move in self._moves[step])
             (looking if news else resting)[step].append(runs)
         for move in self._moves[BEGIN]:
@@ -82,7 +85,7 @@ class NextOperator:
                     resting[step].append(self._advance(_joined(parts), step, streams, clock, found, out))
             looking = [[runs for runs in parts if len(runs.leaves)] for parts in found]
         before = self.held
-        self._waiting = [self._inside(_joined(parts), clock) for parts in resting]
+        self._waiting = [_joined(parts) for parts in resting]
         clock.meter.charge(max(self.held - before, 0), sum(len(runs.leaves) for runs in self._waiting))
         return out
 
@@ -165,10 +168,10 @@ class NextOperator:
         return result
 
     def _inside(self, runs: _Runs, clock: Clock) -> _Runs:
-        """The runs whose window a later event could still be in."""
+        """The runs whose window an event of this step or a later one could still be in."""
         window = self._op.window
         end = coordinates(runs.rows, window)[0] + window.size
-        open_ = end >= clock.until if window.unit == "us" else end > clock.end
+        open_ = end >= clock.since if window.unit == "us" else end > clock.start
         return runs if open_.all() else runs.take(open_)
 
 

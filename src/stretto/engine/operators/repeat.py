@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from stretto.engine.band import Band, coordinates, reach
+from stretto.engine.band import Band, beyond, coordinates, reach
 from stretto.engine.kernels.chains import chain_lengths, chains, wanted_lengths
 from stretto.engine.repetitions import Graph, Reach, linked_graph, no_graph, ordered_graphs
-from stretto.engine.sets import as_sets, rows_ending, size_of, times
+from stretto.engine.sets import as_sets, size_of, times
 from stretto.engine.shape import Clock, Shape
 from stretto.pattern.predicates import Expr, columns_of, move_columns
 from stretto.plan.ops import Repeat
@@ -29,12 +29,18 @@ _NONE = np.empty(0, np.int64)
 class RepeatOperator:
     """All events of a chain are earlier than the base row's last one, so only new base rows make new chains."""
 
+    waiting = False
+
     def __init__(self, op: Repeat, inputs: Sequence[Shape]) -> None:
         base, element = inputs
         self._op = op
         self._element = element
         self.shape = Shape(
-            tuple(is_set or c in op.final for c, is_set in enumerate(base.sets)), base.optional
+            tuple(is_set or c in op.final for c, is_set in enumerate(base.sets)),
+            base.optional,
+            order=frozenset(
+                pair for pair in base.order if pair[0] not in op.final and pair[1] not in op.final
+            ),
         )
         self._least = max(op.low - 1, 0)
         self._most = _NO_LIMIT if op.high is None else op.high - 1
@@ -60,14 +66,13 @@ class RepeatOperator:
 
     def step(self, inputs: Sequence[list[Rows]], clock: Clock) -> list[Rows]:
         base, elements = inputs
+        self._band.expire(beyond(clock, self._op.window))
         self._band.append(elements, clock.events)
         out: list[Rows] = []
         for part in base:
             for rows in _blocks(part, BLOCK):
                 for graph_of, graph in self._graphs(rows, clock):
                     out.extend(self._grown(graph_of, graph, clock))
-        window = self._op.window
-        self._band.expire(clock.until - window.size if window.unit == "us" else clock.end - (window.size - 1))
         return out
 
     # ---- what may precede what ---------------------------------------------------------------------------------
@@ -79,13 +84,13 @@ class RepeatOperator:
             yield base, no_graph(len(base))
             return
         floor = reach(coordinates(base, window)[1], window)
-        hi = rows_ending(band, times(base, self._op.final, events)[0], window)
+        hi = band.search_time(times(base, self._op.final, events)[0], "left")
         reached = Reach(band.search(floor, "left"), hi, floor)
         if self._op.adjacent:
             yield from self._linked(base, reached, clock)
             return
         single = self._element.single
-        for piece, graph in ordered_graphs(band, base, reached, window, events, single=single):
+        for piece, graph in ordered_graphs(band, base, reached, events, single=single):
             yield _piece(base, piece), graph
 
     def _linked(self, base: Rows, reached: Reach, clock: Clock) -> Iterator[tuple[Rows, Graph]]:
@@ -100,7 +105,6 @@ class RepeatOperator:
                 rows,
                 self._op.final,
                 reached.take(piece),
-                self._op.window,
                 clock.events,
                 most=self._most,
                 sets=self._later,

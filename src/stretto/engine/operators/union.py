@@ -15,6 +15,7 @@ class UnionOperator:
     """Equal rows bind the same events, so they come in the same step; nothing is kept for later ones."""
 
     held = 0
+    waiting = False
 
     def __init__(self, op: Union, inputs: Sequence[Shape]) -> None:
         self._op = op
