@@ -1,0 +1,80 @@
+"""The memo: every piece once, and its ways."""
+
+from strategies import SCHEMA
+from stretto.memo.explore import Rules, explore
+from stretto.memo.memo import Memo, build_memo
+from stretto.memo.rules.join_left_to_right import join_left_to_right
+from stretto.memo.rules.split_in_two import split_in_two
+from stretto.memo.ways import Input, Kind, Way
+from stretto.pattern.workload import Workload
+
+
+def memo_of(text: str, *rules: object) -> Memo:
+    memo = build_memo(Workload.parse(text).bind(SCHEMA).normal_forms())
+    explore(memo, Rules(tuple(rules)))  # type: ignore[arg-type]
+    return memo
+
+
+def test_equal_queries_under_other_names_have_one_piece() -> None:
+    memo = memo_of(
+        "QUERY p PATTERN AND(A a, B b) WHERE a.x < b.x WITHIN 5 s;"
+        "QUERY q PATTERN AND(B u, A v) WHERE u.x > v.x WITHIN 5 s;"
+    )
+    first, second = memo.roots
+    assert first.piece == second.piece
+    assert first.columns == (0, 1)
+    assert second.columns == (1, 0)
+
+
+def test_parts_of_different_queries_are_one_piece() -> None:
+    memo = memo_of(
+        "QUERY p PATTERN SEQ(A a, B b, C c) WITHIN 5 s; QUERY q PATTERN SEQ(A a, B b, D d) WITHIN 5 s;",
+        split_in_two,
+    )
+    prefixes = {memo.part(core, (0, 1)).piece for core in memo.cores()}
+    assert len(prefixes) == 1
+    assert sum(memo.is_core(number) for number in range(len(memo))) == 2 + 5  # AB, AC, BC, AD, BD
+
+
+def test_one_event_is_one_piece_whatever_the_window() -> None:
+    memo = memo_of("QUERY p PATTERN SEQ(A a, B b) WITHIN 5 s; QUERY q PATTERN SEQ(A a, B b) WITHIN 9 s;")
+    assert len(memo.cores()) == 2
+    assert len(memo) == 4
+
+
+def test_repetitions_and_waiting_negations_stand_on_the_core() -> None:
+    memo = memo_of(
+        "QUERY p PATTERN SEQ(A a, B b+) WITHIN 5 s;"
+        "QUERY q PATTERN SEQ(A a, B b, NOT(C n)) WITHIN 5 s;"
+        "QUERY r PATTERN SEQ(A a, B b) WITHIN 5 s;"
+    )
+    grown, waiting, plain = (root.piece for root in memo.roots)
+    assert memo.cores() == [plain]
+    for number in (grown, waiting):
+        (way,) = memo.ways[number]
+        assert (way.kind, way.pieces) == (Kind.GROW, (plain,))
+
+
+def test_a_repeated_group_is_united_from_its_alternatives() -> None:
+    memo = memo_of("QUERY q PATTERN SEQ(A a, OR(SEQ(B b, C c), D d)+) WITHIN 5 s;")
+    (grow,) = memo.ways[memo.roots[0].piece]
+    assert grow.kind is Kind.GROW
+    (unite,) = memo.ways[grow.inputs[1].piece]
+    assert unite.kind is Kind.UNITE
+    assert len(unite.inputs) == 2
+    assert len(memo.cores()) == 2  # the query's own, and SEQ(B, C)
+
+
+def test_the_order_of_the_text_is_known() -> None:
+    memo = memo_of("QUERY q PATTERN AND(D d, B b, C c) WITHIN 5 s;", join_left_to_right)
+    (way,) = memo.ways[memo.roots[0].piece]
+    slots = [memo.pieces[part.piece].slots[0].source for part in way.inputs]
+    assert [getattr(source, "type", None) for source in slots] == ["D", "B", "C"]
+
+
+def test_a_way_is_added_once() -> None:
+    memo = memo_of("QUERY q PATTERN SEQ(A a, B b) WITHIN 5 s;", split_in_two)
+    (way,) = memo.ways[memo.roots[0].piece]
+    assert not memo.add(memo.roots[0].piece, Way(way.kind, way.inputs, "another rule"))
+    assert memo.add(memo.roots[0].piece, Way(way.kind, way.inputs[::-1], "another rule"))
+    assert all(isinstance(part, Input) for part in way.inputs)
