@@ -1,0 +1,476 @@
+"""The cost of every way to compute a piece: how much work the engine has with it, times what such work costs."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from math import log
+from operator import mul
+from typing import Final, Protocol
+
+from stretto.memo.core import growing_slots
+from stretto.memo.facts import Facts
+from stretto.memo.memo import NO_WINDOW, Memo, Root
+from stretto.memo.orders import MOST_SLOTS
+from stretto.memo.paper import PaperCost
+from stretto.memo.prices import NAMES, STEP, Prices
+from stretto.memo.ways import Input, Kind, Way
+from stretto.pattern.canonical_terms import equality_terms
+from stretto.pattern.nodes import Stream, Window
+from stretto.pattern.piece import Negation, Piece, Slot
+
+(
+    EVENT, SCAN, A_STEP, STORE, STORE_LANE, PROBE, KEY, CANDIDATE, TERM, CHAIN, ROW, COLUMN, GATHER, GATHER_COLUMN,
+    EVALUATE, FORBID, LINK, GROW, ELEMENT, UNITE, FOLLOW, EMIT, EMIT_COLUMN,
+) = range(len(NAMES))  # fmt: skip
+
+__all__ = ["NAMES", "CostModel", "Estimator", "PaperCost", "Work"]
+
+Work = list[float]
+"""Units of work per second of the stream, in the order of the prices."""
+
+LOOKED_AT_FIRST: Final = 16.0
+"""Forbidden events of an interval that are compared before the others."""
+MOST_LINKS: Final = 60
+"""Repetitions beyond which chains are not counted."""
+MICROSECONDS: Final = 1e6
+
+
+class Estimator(Protocol):
+    """What is expected of the events: `events` per second, rows of a piece per second, seconds from first to last."""
+
+    @property
+    def events(self) -> float: ...
+
+    def rows(self, piece: Piece) -> float: ...
+
+    def extent(self, piece: Piece) -> float: ...
+
+
+class CostModel:
+    """Nanoseconds per second of the stream, as the engine would spend them.
+
+    A `before` join looks from each right row at the left rows that ended inside the window and before it began. Any
+    other lets the later row of a pair find it; where the order says which side that is, only that side looks.
+    """
+
+    def __init__(self, estimator: Estimator, prices: Prices) -> None:
+        self.estimator, self.prices = estimator, prices
+        self._values = prices.values()
+        self._steps = estimator.events / STEP
+        self._forget(None)
+
+    def _forget(self, memo: Memo | None) -> None:
+        self._memo = memo
+        self._known: dict[int, Facts] = {}
+        self._rows: dict[int, float] = {}
+        self._demanded: dict[int, int] = {}
+        self._parts: dict[tuple[int, int], float] = {}
+        self._extents: dict[tuple[int, int], float] = {}
+        self._shares: dict[tuple[int, int, int], float] = {}
+        self._settled_in: dict[tuple[int, int], frozenset[int]] = {}
+
+    # ---- what a solver asks ----------------------------------------------------------------------------------------
+
+    def rows(self, memo: Memo, number: int) -> float:
+        """Rows per second of a piece, estimated."""
+        if memo is not self._memo:
+            self._forget(memo)
+        found = self._rows.get(number)
+        if found is None:
+            found = self._rows[number] = self.estimator.rows(memo.pieces[number])
+        return found
+
+    def cost(self, memo: Memo, number: int, way: Way) -> float:
+        """The cost of computing a piece this way, its inputs given."""
+        return self.price(self.work(memo, number, way))
+
+    def price(self, work: Work) -> float:
+        """Nanoseconds of some work."""
+        total: float = sum(map(mul, work, self._values))
+        return total
+
+    def work(self, memo: Memo, number: int, way: Way) -> Work:
+        """The units of work of one way."""
+        if memo is not self._memo:
+            self._forget(memo)
+        work = [0.0] * len(NAMES)
+        match way.kind:
+            case Kind.JOIN:
+                self._join(memo, number, way, work)
+            case Kind.SCAN:
+                self._scan(memo.pieces[number], work)
+            case Kind.FILTER | Kind.FORBID:
+                self._narrow(memo, number, way.inputs[0], work)
+            case Kind.GROW:
+                self._grow(memo, number, way, work)
+            case Kind.UNITE:
+                self._unite(memo, number, way, work)
+            case Kind.NEXT:
+                self._next(memo, number, work)
+        return work
+
+    def emit_cost(self, memo: Memo, root: Root) -> float:
+        """The cost of handing over the matches of one branch of a query, the same in every plan."""
+        return self.price(self.emit_work(memo, root))
+
+    def emit_work(self, memo: Memo, root: Root) -> Work:
+        work = [0.0] * len(NAMES)
+        rows, piece = self.rows(memo, root.piece), memo.pieces[root.piece]
+        work[A_STEP] += self._steps
+        work[EMIT] += rows
+        work[EMIT_COLUMN] += rows * piece.width
+        return work
+
+    def fixed_cost(self) -> float:
+        """The cost of taking the events in, the same in every plan."""
+        return self.price(self.fixed_work())
+
+    def fixed_work(self) -> Work:
+        work = [0.0] * len(NAMES)
+        work[EVENT] = self.estimator.events
+        return work
+
+    # ---- joins -----------------------------------------------------------------------------------------------------
+
+    def _join(self, memo: Memo, number: int, way: Way, work: Work) -> None:
+        """The sides from left to right; between them rows that nothing else reads."""
+        facts = self._facts(memo, number)
+        left, left_rows = self._side(memo, number, facts, way.inputs[0], work)
+        provided = len(memo.pieces[way.inputs[0].piece].negations)
+        for part in way.inputs[1:]:
+            right, right_rows = self._side(memo, number, facts, part, work)
+            provided += len(memo.pieces[part.piece].negations)
+            joined = left | right
+            rows = self._part_rows(memo, number, facts, joined)
+            made = rows
+            if facts.piece.negations:
+                made = self._forbidden(number, facts, left, right, rows, provided, work)
+                provided = len(self._settled(number, facts, joined))
+            self._pairs(number, facts, (left, left_rows), (right, right_rows), made, work)
+            left, left_rows = joined, rows
+
+    def _side(self, memo: Memo, number: int, facts: Facts, part: Input, work: Work) -> tuple[int, float]:
+        """The slots and rows of an input; of a weaker one, what is left when all that it lacks has been checked."""
+        slots, rows = facts.slots(part.columns), self.rows(memo, part.piece)
+        missing = facts.demands(slots) - self._demands(memo, part.piece)
+        if missing <= 0:
+            return slots, rows
+        kept = self._part_rows(memo, number, facts, slots)
+        work[A_STEP] += self._steps
+        work[EVALUATE] += rows * missing
+        work[GATHER_COLUMN] += kept * (2 + facts.width(slots))
+        return slots, kept
+
+    def _pairs(
+        self,
+        number: int,
+        facts: Facts,
+        left: tuple[int, float],
+        right: tuple[int, float],
+        made: float,
+        work: Work,
+    ) -> None:
+        """Rows kept, rows that probe, candidates, and the rows made."""
+        (one, one_rows), (other, other_rows) = left, right
+        keys = sum(term.crosses(one, other) for term in facts.compared)
+        rest = sum(bool(mask & one and mask & other) and not mask & ~(one | other) for mask, _ in facts.rest)
+        alike = sum(bool((a & one and b & other) or (a & other and b & one)) for a, b in facts.alike)
+        equal, share = self._equalities(number, facts, one, other)
+        before = facts.precedes(one, other)
+        ordered = 0 if before else facts.order_terms(one, other)
+        sides = []
+        if before or not facts.never_last(other, one):
+            sides.append((one, one_rows, other, other_rows))
+        if not before and not facts.never_last(one, other):
+            sides.append((other, other_rows, one, one_rows))
+        work[A_STEP] += self._steps * (0.5 + 0.5 * len(sides) + 0.1 * (keys + equal))
+        for stored, stored_rows, probing, probing_rows in sides:
+            single = facts.width(stored) == 1
+            candidates = (
+                stored_rows * probing_rows * self._reach(number, facts, stored, probing, before=before)
+            )
+            terms = keys + (2 * equal if equal > 1 else 0) + (0 if single else 1 + ordered)
+            work[STORE] += stored_rows
+            work[STORE_LANE] += stored_rows * (
+                terms + facts.width(stored) + (0 if single else 1) + 2 * (equal > 0)
+            )
+            work[PROBE] += probing_rows
+            work[KEY] += (keys + equal + (0 if single else ordered)) * (stored_rows + probing_rows)
+            if equal:
+                met = candidates * share
+                work[CHAIN] += met + stored_rows + probing_rows
+                work[TERM] += met * terms
+                continue
+            work[CANDIDATE] += candidates
+            if terms > 1:
+                work[TERM] += candidates
+            if terms > 2:
+                passed = min(made / candidates, 1.0) if candidates > 0 else 0.0
+                work[TERM] += candidates * (terms - 2) * passed ** (2 / terms)
+        columns = facts.width(one | other)
+        if equal or rest or alike:
+            work[GATHER] += made
+            work[GATHER_COLUMN] += made * columns
+            work[EVALUATE] += made * (alike + 2 * rest)
+        else:
+            work[ROW] += made
+            work[COLUMN] += made * columns
+
+    def _reach(self, number: int, facts: Facts, stored: int, probing: int, *, before: bool) -> float:
+        """Seconds before the end of a probing row in which a stored row has to end to be a candidate."""
+        window = self.seconds(facts.piece.window)
+        joined = stored | probing
+        if facts.width(stored) == 1 and joined.bit_count() <= MOST_SLOTS:
+            # The order leaves a gap between two events of the probing row; the share of orders gives its mean.
+            ends = facts.orders.ending_in(joined, probing)
+            return window * ends / (probing.bit_count() * facts.orders.count(probing))
+        if before:
+            return max(window - self._part_extent(number, facts, probing), 0.0)
+        return window
+
+    def _equalities(self, number: int, facts: Facts, one: int, other: int) -> tuple[int, float]:
+        """How many equalities relate two sides, and the share of pairs that satisfy all of them."""
+        found, share = 0, 1.0
+        if facts.piece.same:
+            found += len(facts.piece.same)
+            share *= self._share(number, facts, -1, one & -one, other & -other)
+        for i, members in enumerate(facts.equal):
+            mine = next((bit for bit, _ in members if bit & one), 0)
+            theirs = next((bit for bit, _ in members if bit & other), 0)
+            if mine and theirs:
+                found += 1
+                share *= self._share(number, facts, i, mine, theirs)
+        for term in facts.compared:
+            if term.equal and term.crosses(one, other):
+                found += 1
+        return found, share
+
+    def _share(self, number: int, facts: Facts, which: int, one: int, other: int) -> float:
+        """The share of pairs of two slots that agree: on the attributes of `same` (-1), or by a class of equalities."""
+        key = (number, which, one | other)
+        found = self._shares.get(key)
+        if found is None:
+            found = self._shares[key] = self._agreeing(facts, which, one, other)
+        return found
+
+    def _agreeing(self, facts: Facts, which: int, one: int, other: int) -> float:
+        piece = replace(facts.part(one | other), terms=(), order=(), negations=())
+        apart = self.estimator.rows(replace(piece, same=()))
+        if which < 0:
+            agreeing = self.estimator.rows(piece)
+        else:
+            members = [ref for bit, ref in facts.equal[which] if bit in (one, other)]
+            whole = replace(
+                facts.piece, terms=tuple(equality_terms(members)), same=(), negations=(), order=()
+            )
+            agreeing = self.estimator.rows(Facts.of(whole).part(one | other))
+        return min(agreeing / apart, 1.0) if apart > 0 else 1.0
+
+    # ---- negations -------------------------------------------------------------------------------------------------
+
+    def _forbidden(
+        self, number: int, facts: Facts, one: int, other: int, rows: float, provided: int, work: Work
+    ) -> float:
+        """Rows that a join makes before the negations that only it can judge have dropped some."""
+        settled = self._settled(number, facts, one | other)
+        if len(settled) <= provided:
+            return rows
+        kept = self._settled(number, facts, one) | self._settled(number, facts, other)
+        if len(kept) != provided:
+            kept = frozenset()
+        negations = facts.piece.negations
+        piece = facts.part(one | other)
+        whole = replace(facts.piece, negations=tuple(negations[i] for i in sorted(kept)))
+        made = self.estimator.rows(Facts.of(whole).part(one | other))
+        for i in settled - kept:
+            self._judge(piece, negations[i], made, work)
+        return made
+
+    def _settled(self, number: int, facts: Facts, slots: int) -> frozenset[int]:
+        """The negations that the projection on some slots has."""
+        key = (number, slots)
+        found = self._settled_in.get(key)
+        if found is None:
+            alone = (Facts.of(replace(facts.piece, negations=(n,))) for n in facts.piece.negations)
+            found = frozenset(i for i, only in enumerate(alone) if only.part(slots).negations)
+            self._settled_in[key] = found
+        return found
+
+    def _judge(self, piece: Piece, negation: Negation, rows: float, work: Work) -> None:
+        """Rows looked up among the forbidden events of their interval."""
+        events = self.estimator.rows(_alone(negation.stream, piece.same))
+        work[A_STEP] += self._steps
+        work[STORE] += events
+        work[STORE_LANE] += 2 * events
+        work[FORBID] += rows
+        if negation.terms or piece.same:
+            interval = self.seconds(piece.window) / max(len(piece.slots), 1)
+            equal = bool(piece.same)
+            met = rows * min(events * interval, LOOKED_AT_FIRST)
+            work[CHAIN if equal else CANDIDATE] += met
+            work[KEY] += (rows + events) * (len(negation.terms) + len(piece.same))
+            work[GATHER] += rows
+
+    # ---- the other ways --------------------------------------------------------------------------------------------
+
+    def _scan(self, piece: Piece, work: Work) -> None:
+        (slot,) = piece.slots
+        assert isinstance(slot.source, Stream)
+        work[SCAN] += self.estimator.rows(_alone(Stream(slot.source.type), ())) * (1 + len(slot.source.where))
+
+    def _narrow(self, memo: Memo, number: int, part: Input, work: Work) -> None:
+        """Rows that pass what is missing; then the negations that are."""
+        facts, theirs = self._facts(memo, number), self._facts(memo, part.piece)
+        rows, kept = self.rows(memo, part.piece), self.rows(memo, number)
+        wider = theirs.piece.window != facts.piece.window
+        missing = self._demands(memo, number) - self._demands(memo, part.piece) + wider
+        negations = facts.piece.negations[: len(facts.piece.negations) - len(theirs.piece.negations)]
+        if missing > 0 or not negations:
+            passed = self._without(facts.piece, len(theirs.piece.negations)) if negations else kept
+            work[A_STEP] += self._steps
+            work[EVALUATE] += rows * max(missing, 1)
+            work[GATHER_COLUMN] += passed * (2 + facts.piece.width)
+            rows = passed
+        for negation in negations:
+            self._judge(facts.piece, negation, rows, work)
+        if negations:
+            work[GATHER_COLUMN] += kept * (2 + facts.piece.width)
+
+    def _without(self, piece: Piece, kept: int) -> float:
+        """The rows of a piece with no more than so many of its negations."""
+        return self.estimator.rows(replace(piece, negations=piece.negations[:kept]))
+
+    def _grow(self, memo: Memo, number: int, way: Way, work: Work) -> None:
+        """Slot by slot the earlier repetitions, then the negations that had to wait for them."""
+        piece, core = memo.pieces[number], memo.pieces[way.inputs[0].piece]
+        late = piece.negations[: len(piece.negations) - len(core.negations)]
+        rows, kept = self.rows(memo, way.inputs[0].piece), self.rows(memo, number)
+        grown = self.estimator.rows(replace(piece, negations=core.negations)) if late else kept
+        growing = sorted(growing_slots(piece))
+        times = max(grown / rows, 1e-9) ** (1 / max(len(growing), 1)) if rows > 0 else 1.0
+        elements = {frozenset(part.columns): part.piece for part in way.inputs[1:]}
+        for slot in growing:
+            group = elements.get(frozenset(piece.columns(slot)))
+            events = self._repetitions(piece, slot) if group is None else self.rows(memo, group)
+            rows = self._repeat(piece, piece.slots[slot], rows, events, times, work)
+        for negation in late:
+            self._judge(piece, negation, rows, work)
+        if late:
+            work[GATHER_COLUMN] += kept * (2 + piece.width)
+
+    def _repetitions(self, piece: Piece, slot: int) -> float:
+        source = piece.slots[slot].source
+        assert isinstance(source, Stream)
+        return self.estimator.rows(_alone(source, piece.same))
+
+    def _repeat(
+        self, piece: Piece, slot: Slot, rows: float, events: float, times: float, work: Work
+    ) -> float:
+        """One slot grown; the rows with all of its chains come back."""
+        links, length = chains(slot, times)
+        made = rows * times
+        candidates = rows * events * self.seconds(piece.window)
+        work[A_STEP] += 2 * self._steps
+        work[STORE] += events
+        work[STORE_LANE] += events * (1 + slot.width)
+        work[PROBE] += rows
+        if piece.same:
+            work[CHAIN] += rows * links + events
+        else:
+            work[CANDIDATE] += candidates
+        work[LINK] += rows * links
+        work[GROW] += made
+        work[GATHER_COLUMN] += made * (1 + piece.width)
+        work[ELEMENT] += made * length
+        return made
+
+    def _unite(self, memo: Memo, number: int, way: Way, work: Work) -> None:
+        work[A_STEP] += self._steps
+        work[UNITE] += sum(self.rows(memo, part) for part in way.pieces)
+        work[GATHER_COLUMN] += self.rows(memo, number) * memo.pieces[number].width
+
+    def _next(self, memo: Memo, number: int, work: Work) -> None:
+        """Every event of a step may begin a run or be taken by one."""
+        piece = memo.pieces[number]
+        rows = self.rows(memo, number)
+        streams = [slot.source for slot in piece.slots if isinstance(slot.source, Stream)]
+        taken = sum(self.estimator.rows(_alone(stream, piece.same)) for stream in streams)
+        work[A_STEP] += len(streams) * self._steps
+        work[FOLLOW] += taken + rows
+        work[GATHER_COLUMN] += rows * piece.width
+
+    # ---- what is known of pieces -----------------------------------------------------------------------------------
+
+    def seconds(self, window: Window) -> float:
+        """A window in seconds of the stream."""
+        if window.unit == "us":
+            return window.size / MICROSECONDS
+        return window.size / self.estimator.events if self.estimator.events > 0 else 0.0
+
+    def _facts(self, memo: Memo, number: int) -> Facts:
+        found = self._known.get(number)
+        if found is None:
+            found = self._known[number] = Facts.of(memo.pieces[number])
+        return found
+
+    def _demands(self, memo: Memo, number: int) -> int:
+        found = self._demanded.get(number)
+        if found is None:
+            facts = self._facts(memo, number)
+            found = self._demanded[number] = facts.demands(facts.whole)
+        return found
+
+    def _part_rows(self, memo: Memo, number: int, facts: Facts, slots: int) -> float:
+        """Rows of a piece projected on some slots."""
+        if slots == facts.whole:
+            return self.rows(memo, number)
+        key = (number, slots)
+        found = self._parts.get(key)
+        if found is None:
+            found = self._parts[key] = self.estimator.rows(facts.part(slots))
+        return found
+
+    def _part_extent(self, number: int, facts: Facts, slots: int) -> float:
+        """Seconds from the first to the last event of such rows, on average."""
+        if slots.bit_count() == facts.width(slots) == 1:
+            return 0.0
+        key = (number, slots)
+        found = self._extents.get(key)
+        if found is None:
+            found = self._extents[key] = self.estimator.extent(facts.part(slots))
+        return found
+
+
+def _alone(stream: Stream, same: tuple[str, ...]) -> Piece:
+    """One event of a stream."""
+    return Piece((Slot(stream),), (), (), same, (), NO_WINDOW)
+
+
+def chains(slot: Slot, times: float) -> tuple[float, float]:
+    """Earlier repetitions that a row may take and the mean number that its chains hold, of all chains together.
+
+    `times`: how many chains a row has on average. With x repetitions to take from in the mean, Poisson gives x^n / n!
+    chains of n of them.
+    """
+    low, high = max(slot.low - 1, 0), MOST_LINKS if slot.high is None else min(slot.high - 1, MOST_LINKS)
+    if high < 1:
+        return 0.0, 1.0
+    if low == 0 and slot.high is None:
+        links = log(max(times, 1.0))
+        return links, 1.0 + links
+    least, most = 0.0, float(MOST_LINKS)
+    for _ in range(40):
+        links = (least + most) / 2
+        least, most = (links, most) if sum(_terms(links, low, high)) < times else (least, links)
+    found = list(_terms(links, low, high))
+    total = sum(found)
+    return links, 1.0 + (sum(map(mul, found, range(low, high + 1))) / total if total > 0 else low)
+
+
+def _terms(links: float, low: int, high: int) -> Iterator[float]:
+    """x^n / n! for n from low to high."""
+    term = 1.0
+    for n in range(1, high + 1):
+        if n > low:
+            yield term
+        term *= links / n
+    yield term
