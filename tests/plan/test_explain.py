@@ -1,16 +1,17 @@
-"""EXPLAIN: golden texts (STRETTO_BLESS=1 rewrites them), JSON as other programs read it, Mermaid."""
+"""EXPLAIN: golden texts (STRETTO_BLESS=1 rewrites them), JSON as other programs read it, estimates."""
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from estimated import ALONE, SHARED
 
 from stretto.errors import StrettoError
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan
 from stretto.plan.optimize import optimize
-from stretto.report.mermaid import to_mermaid
 from stretto.schema import Kind, Schema
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "plan"
@@ -69,11 +70,50 @@ def test_pieces_read_as_patterns() -> None:
     }
 
 
-def test_mermaid_names_every_operator_and_edge() -> None:
-    plan = plan_of("order")
-    text = to_mermaid(plan)
-    lines = text.splitlines()
-    assert lines[0] == "flowchart TD"
-    assert sum(" --> " in line for line in lines) == sum(len(op.inputs) for op in plan.ops)
-    assert len(lines) == 1 + len(plan.ops) + sum(len(op.inputs) for op in plan.ops)
-    assert '    n0(["scan<br/>A c0"])' in lines
+def test_an_estimate_is_shown() -> None:
+    assert (
+        SHARED.explain()
+        == """\
+plan by auto: 8 operators, 2 queries
+estimated cost 1.5ms per second of stream, 21ms with nothing shared or reordered; planned in 310ms
+3 of 8 operators serve more than one query; sharing and reordering save 93% (14x) of the estimated cost; \
+within 0.4% of the best plan
+n0 = scan A[100.0 < x]  1.2k/s, 12us (0.8%)  shared by 2: q1, q2  by rule_0
+n1 = scan B  340/s, 3.4us (0.2%)  shared by 2: q1, q2  by rule_1
+n2 = join n0 n1 in order where c0.x < c1.x  within 1m  12/s, 1.5ms (99%)  shared by 2: q1, q2  by rule_2
+n3 = filter n2  within 5s  0.4/s, 200ns (<0.1%)  for q1  by rule_3
+n4 = emit q1: n3(a, b)  0.4/s, 50ns (<0.1%)  by rule_4
+n5 = scan C  8/s, 80ns (<0.1%)  for q2  by rule_5
+n6 = join n2 n5 in order  within 1m  <0.001/s, 4.3us (0.3%)  for q2  by rule_6
+n7 = emit q2: n6(a, b, c)  by rule_7
+"""
+    )
+
+
+def test_what_is_saved_is_said_as_it_is() -> None:
+    known = SHARED.estimate
+    assert known is not None
+
+    def second_line(**changes: float | None) -> str:
+        return replace(SHARED, estimate=replace(known, **changes)).explain().splitlines()[2]
+
+    assert second_line(lower_bound=known.cost).endswith("; no plan is better")
+    assert second_line(lower_bound=None).endswith("(14x) of the estimated cost")
+    assert "; nothing is saved by sharing or reordering" in second_line(alone=known.cost)
+    assert "; it costs 2x of what nothing shared or reordered would" in second_line(alone=known.cost / 2)
+    assert second_line(cost=0.0, alone=0.0).endswith("serve more than one query; no plan is better")
+
+
+def test_json_has_the_estimate() -> None:
+    read = json.loads(SHARED.explain("json"))
+    assert (read["cost"], read["lower_bound"], read["seconds"]) == (1_520_000.0, 1_513_920.0, 0.31)
+    assert read["gap"] == pytest.approx(0.004)
+    assert [operator["rows"] for operator in read["operators"]][-2:] == [0.0003, None]
+    assert read["operators"][2]["cost"] == 1_500_000.0
+    assert json.loads(ALONE.explain("json"))["gap"] is None
+
+
+def test_a_plan_without_an_estimate_shows_none() -> None:
+    text = replace(SHARED, estimate=None).explain()
+    assert text.splitlines()[1] == "n0 = scan A[100.0 < x]  for q1, q2  by rule_0"
+    assert "within 5s" in text

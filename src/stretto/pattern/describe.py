@@ -1,12 +1,14 @@
 """Short text of terms, streams, windows and pieces, for EXPLAIN and for error messages of plans."""
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Callable, Sequence
+from typing import Final, TypeVar
 
 from stretto.pattern.nodes import Policy, Stream, Window
 from stretto.pattern.piece import Group, Negation, Piece, Place, Slot
 from stretto.pattern.predicates import Apply, Const, Expr, Reduce, Ref, Which
 from stretto.schema import Kind
+
+T = TypeVar("T")
 
 _UNITS: Final = (
     (86_400_000_000, "d"),
@@ -127,36 +129,56 @@ def _shape(piece: Piece) -> str:
     texts = [_slot(slot) for slot in piece.slots]
     if len(texts) == 1:
         return texts[0]
-    nested = _series_parallel(list(range(len(texts))), frozenset(piece.order), texts)
+    nested = series_parallel(
+        range(len(texts)),
+        frozenset(piece.order),
+        texts.__getitem__,
+        lambda word, parts: f"{word}({', '.join(parts)})",
+    )
     if nested is not None:
         return nested
     order = ", ".join(f"{i}<{j}" for i, j in piece.order)
     return f"AND({', '.join(texts)}) ordered {order}"
 
 
-def _series_parallel(
-    numbers: list[int], order: frozenset[tuple[int, int]], texts: Sequence[str]
-) -> str | None:
-    """Slots as SEQs of ANDs of SEQs ...: cut where all before a point precede all after it."""
+def series_parallel(
+    numbers: Sequence[int],
+    order: frozenset[tuple[int, int]],
+    one: Callable[[int], T],
+    many: Callable[[str, list[T]], T],
+) -> T | None:
+    """Numbers as SEQs of ANDs of SEQs ..: cut where all before a point precede all after it; None if that fails.
+
+    `one` gives a number's own form, `many` that of SEQ or AND of several.
+    """
     if len(numbers) == 1:
-        return texts[numbers[0]]
+        return one(numbers[0])
+    word, parts = "SEQ", _in_sequence(numbers, order)
+    if len(parts) == 1:
+        word, parts = "AND", _unrelated(numbers, order)
+    if len(parts) == 1:
+        return None
+    found: list[T] = []
+    for part in parts:
+        inner = series_parallel(part, order, one, many)
+        if inner is None:
+            return None
+        found.append(inner)
+    return many(word, found)
+
+
+def _in_sequence(numbers: Sequence[int], order: frozenset[tuple[int, int]]) -> list[list[int]]:
+    """The slots in sets of which each is wholly before the next."""
     ranked = sorted(numbers, key=lambda n: (sum((m, n) in order for m in numbers), n))
     runs: list[list[int]] = [[]]
     for place, number in enumerate(ranked):
         if runs[-1] and all((a, b) in order for a in ranked[:place] for b in ranked[place:]):
             runs.append([])
         runs[-1].append(number)
-    if len(runs) > 1:
-        inner = [_series_parallel(run, order, texts) for run in runs]
-        return None if None in inner else f"SEQ({', '.join(text for text in inner if text)})"
-    parts = _unrelated(numbers, order)
-    if len(parts) == 1:
-        return None
-    inner = [_series_parallel(part, order, texts) for part in parts]
-    return None if None in inner else f"AND({', '.join(text for text in inner if text)})"
+    return runs
 
 
-def _unrelated(numbers: list[int], order: frozenset[tuple[int, int]]) -> list[list[int]]:
+def _unrelated(numbers: Sequence[int], order: frozenset[tuple[int, int]]) -> list[list[int]]:
     """The slots in sets between which there is no order."""
     parts: list[list[int]] = []
     for number in numbers:

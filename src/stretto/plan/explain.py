@@ -5,13 +5,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from stretto.errors import StrettoError
+from stretto.memo.figures import factor_text, rate_text, share_text, time_text
 from stretto.pattern.describe import stream_text, term_text, window_text
 from stretto.pattern.predicates import Apply, Expr
 from stretto.plan.ops import Emit, Filter, Forbid, Join, Next, Op, Repeat, Scan, Union
 from stretto.plan.pieces import Absence, column_name, repetition
 
 if TYPE_CHECKING:
-    from stretto.plan.dag import Plan
+    from stretto.plan.dag import Estimate, Plan
 
 FORMATS = ("text", "json")
 SHOWN = 4  # queries named on one line; a scan can serve thousands
@@ -27,56 +28,137 @@ def explain(plan: "Plan", format: str = "text", *, limit: int | None = None) -> 
 
 
 def explain_text(plan: "Plan", *, limit: int | None = None) -> str:
-    """One numbered line per operator: what it does, what it reads, which queries it serves, by which rule."""
+    """One numbered line per operator: what it does, what it reads, which queries it serves, by which rule.
+
+    With an estimate also its rows and cost, and above the lines what the whole costs and what sharing saves.
+    """
     shown = plan.ops if limit is None else plan.ops[:limit]
     lines = [
-        f"plan by {plan.optimizer}: {_count(len(plan.ops), 'operator')}, {_count(len(plan.queries), 'query')}"
+        f"plan by {plan.optimizer}: {counted(len(plan.ops), 'operator')}, {counted(len(plan.queries), 'query')}"
     ]
-    for number, op in enumerate(shown):
-        parts = [" ".join(_words(plan, op))]
-        if isinstance(op, Join | Repeat | Forbid | Next):
-            parts.append(f"within {window_text(op.window)}")
-        if not isinstance(op, Emit):
-            parts.append(f"for {_some(plan.serves(number))}")
-        parts.append(f"by {plan.because[number]}")
-        lines.append(f"n{number} = {'  '.join(parts)}")
+    if plan.estimate is not None:
+        lines += [cost_line(plan.estimate), sharing_line(plan, plan.estimate)]
+    lines += (f"n{number} = {'  '.join(_parts_of_line(plan, number))}" for number in range(len(shown)))
     if len(shown) < len(plan.ops):
-        lines.append(f".. and {_count(len(plan.ops) - len(shown), 'more operator')}")
+        lines.append(f".. and {counted(len(plan.ops) - len(shown), 'more operator')}")
     return "\n".join(lines) + "\n"
 
 
 def explain_json(plan: "Plan") -> dict[str, Any]:
     """The plan as an object; rows and costs are null where no statistics gave them."""
+    known = plan.estimate
     operators = [
         {
             "id": number,
-            "op": type(op).__name__.lower(),
+            "op": kind_of(op),
             "inputs": list(op.inputs),
             "piece": plan.pieces[number],
             "serves": list(plan.serves(number)),
-            "rows": None,
-            "cost": None,
+            "rows": None if known is None else known.rows[number],
+            "cost": None if known is None else known.costs[number],
             "because": plan.because[number],
         }
         for number, op in enumerate(plan.ops)
     ]
     return {
         "optimizer": plan.optimizer,
-        "cost": None,
-        "lower_bound": None,
-        "gap": None,
-        "seconds": None,
+        "cost": None if known is None else known.cost,
+        "lower_bound": None if known is None else known.lower_bound,
+        "gap": None if known is None else known.gap,
+        "seconds": None if known is None else known.seconds,
         "operators": operators,
         "queries": dict(plan.queries),
     }
 
 
-def _count(number: int, word: str) -> str:
+# ---- what the whole costs ----------------------------------------------------------------------------------
+
+
+def cost_line(known: "Estimate") -> str:
+    """The cost of a plan, that of the same workload alone, and the time it took to find."""
+    return (
+        f"estimated cost {time_text(known.cost)} per second of stream,"
+        f" {time_text(known.alone)} with nothing shared or reordered;"
+        f" planned in {time_text(known.seconds * 1e9)}"
+    )
+
+
+def sharing_line(plan: "Plan", known: "Estimate") -> str:
+    """How much of a plan is shared, what that saves, and how far from the best it may be."""
+    parts = [
+        f"{len(shared(plan)):,} of {counted(len(plan.ops), 'operator')} serve more than one query",
+        saving_text(known),
+        bound_text(known),
+    ]
+    return "; ".join(part for part in parts if part)
+
+
+def shared(plan: "Plan") -> list[int]:
+    """The operators that serve more than one query."""
+    return [number for number in range(len(plan.ops)) if len(plan.serves(number)) > 1]
+
+
+def saving_text(known: "Estimate") -> str:
+    """What the plan saves against the same workload alone; a plan that costs more says so."""
+    if known.alone <= 0 or known.cost <= 0:
+        return ""
+    if known.cost > 1.0005 * known.alone:
+        return f"it costs {factor_text(known.cost / known.alone)} of what nothing shared or reordered would"
+    if known.cost > 0.9995 * known.alone:
+        return "nothing is saved by sharing or reordering"
+    saved = share_text(known.alone - known.cost, known.alone)
+    return (
+        f"sharing and reordering save {saved} ({factor_text(known.alone / known.cost)}) of the estimated cost"
+    )
+
+
+def bound_text(known: "Estimate") -> str:
+    """How far from the best plan it may be; nothing where no bound is known."""
+    if known.gap is None:
+        return ""
+    return "no plan is better" if known.gap == 0 else f"within {share_text(known.gap, 1.0)} of the best plan"
+
+
+# ---- one operator ------------------------------------------------------------------------------------------
+
+
+def kind_of(op: Op) -> str:
+    """The name of what an operator does: `scan`, `join`, .."""
+    return type(op).__name__.lower()
+
+
+def _parts_of_line(plan: "Plan", number: int) -> Iterator[str]:
+    op = plan.ops[number]
+    yield " ".join(_words(plan, op))
+    window = op.window if isinstance(op, Join | Filter | Repeat | Forbid | Next) else None
+    if window is not None:
+        yield f"within {window_text(window)}"
+    if plan.estimate is not None and (figures := figures_text(plan.estimate, number)):
+        yield figures
+    if not isinstance(op, Emit):
+        served = plan.serves(number)
+        marked = plan.estimate is not None and len(served) > 1
+        yield f"shared by {len(served):,}: {some(served)}" if marked else f"for {some(served)}"
+    yield f"by {plan.because[number]}"
+
+
+def figures_text(known: "Estimate", number: int) -> str:
+    """The rows per second and the cost of one operator: `1.2k/s, 34us (12%)`."""
+    rows, cost = known.rows[number], known.costs[number]
+    parts = [] if rows is None else [rate_text(rows)]
+    if cost is not None:
+        parts.append(f"{time_text(cost)} ({share_text(cost, known.cost)})")
+    return ", ".join(parts)
+
+
+def counted(number: int, word: str) -> str:
+    """`1 query`, `2 queries`, `1,000 operators`."""
     plural = f"{word[:-1]}ies" if word.endswith("y") else f"{word}s"
     return f"{number:,} {word if number == 1 else plural}"
 
 
-def _some(names: Sequence[str]) -> str:
+def some(names: Sequence[str]) -> str:
+    """The first few of some names, and how many more there are."""
     if len(names) <= SHOWN:
         return ", ".join(names)
     return f"{', '.join(names[: SHOWN - 1])} and {len(names) - SHOWN + 1:,} more"

@@ -1,9 +1,11 @@
 """What each operator computes, as the text of a pattern over its columns; an Emit names its variables."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from stretto.pattern.describe import series_parallel
 from stretto.pattern.piece import Place
+from stretto.pattern.predicates import Apply, Expr, Ref, Which
 from stretto.plan.ops import Emit, Filter, Forbid, Join, Next, Op, Repeat, Scan, Union
 
 
@@ -55,12 +57,22 @@ class Shape:
         return replace(self, parts=tuple(part.moved(to) for part in self.parts), without=without)
 
     def marked(self, columns: frozenset[int], mark: str) -> "Shape":
-        """The smallest part that holds all these columns gets the mark."""
+        """The smallest part that holds all these columns gets the mark; of alternatives, all together do."""
+        inside = [part for part in self.parts if part.columns() <= columns]
+        if self.word == "OR" or len(inside) == len(self.parts):
+            return replace(self, mark=mark)
         for number, part in enumerate(self.parts):
             if columns <= part.columns():
                 changed = part.marked(columns, mark)
                 return replace(self, parts=(*self.parts[:number], changed, *self.parts[number + 1 :]))
-        return replace(self, mark=mark)
+        at = self.parts.index(inside[0])
+        rest = [part for part in self.parts if part not in inside]
+        return replace(self, parts=(*rest[:at], Shape(self.word, tuple(inside), mark=mark), *rest[at:]))
+
+    def opened(self, word: str) -> tuple["Shape", ...]:
+        """Its parts, if it is no more than a SEQ or AND inside another; else itself."""
+        plain = self.word == word and not self.mark and not self.without
+        return self.parts if plain else (self,)
 
     def text(self, names: Callable[[int], str] = column_name) -> str:
         if self.parts:
@@ -88,7 +100,7 @@ def _shape(op: Op, known: list[Shape]) -> Shape:
         case Join():
             return _joined(op, known)
         case Filter():
-            return known[op.input]
+            return _arranged([known[op.input]], op.terms) or known[op.input]
         case Repeat():
             return known[op.base].marked(frozenset(op.final), repetition(op.low, op.high))
         case Forbid():
@@ -107,9 +119,73 @@ def _joined(op: Join, known: list[Shape]) -> Shape:
     word = "SEQ" if op.order == "before" else "AND"
     left, right = known[op.left], known[op.right]
     shift = max(left.columns()) + 1
-    opened = left.word == word and not left.mark and not left.without
-    parts = left.parts if opened else (left,)
-    return Shape(word, (*parts, right.moved(lambda column: column + shift)))
+    right = right.moved(lambda column: column + shift)
+    if op.order == "any" and (found := _arranged([left, right], op.terms)):
+        return found
+    return Shape(word, (*left.opened(word), *right.opened(word)))
+
+
+def in_order(term: Expr) -> tuple[int, int] | None:
+    """The two columns of a term that says no more than that one event is earlier than another."""
+    if not isinstance(term, Apply) or term.op not in ("<", ">"):
+        return None
+    left, right = term.arguments if term.op == "<" else term.arguments[::-1]
+    if not (isinstance(left, Ref) and isinstance(right, Ref)):
+        return None
+    plain = left.attribute == right.attribute == "ts" and left.which is right.which is Which.EACH
+    return (left.column, right.column) if plain and left.column != right.column else None
+
+
+def _arranged(shapes: Iterable[Shape], terms: Iterable[Expr]) -> Shape | None:
+    """The shapes as one, with the order that terms over times add; None if they add none or it nests in no way."""
+    pairs = [pair for term in terms if (pair := in_order(term))]
+    if not pairs:
+        return None
+    atoms: list[Shape] = []
+    order: set[tuple[int, int]] = set()
+    without: list[Absence] = []
+    for shape in shapes:
+        _open(shape, atoms, order, without)
+    owner = {column: number for number, atom in enumerate(atoms) for column in atom.columns()}
+    order |= {(owner[one], owner[other]) for one, other in pairs if owner[one] != owner[other]}
+    nested = series_parallel(
+        range(len(atoms)),
+        frozenset(closed(order)),
+        atoms.__getitem__,
+        lambda word, parts: Shape(word, tuple(parts)),
+    )
+    return None if nested is None else replace(nested, without=(*nested.without, *without))
+
+
+def _open(shape: Shape, atoms: list[Shape], order: set[tuple[int, int]], without: list[Absence]) -> range:
+    """Take a shape apart: what SEQ and AND hold, the order between that, and what they forbid."""
+    start = len(atoms)
+    if shape.word not in ("SEQ", "AND") or not shape.parts or shape.mark:
+        atoms.append(shape)
+        return range(start, start + 1)
+    without.extend(shape.without)
+    before: list[int] = []
+    for part in shape.parts:
+        inner = _open(part, atoms, order, without)
+        if shape.word == "SEQ":
+            order |= {(one, other) for one in before for other in inner}
+        before.extend(inner)
+    return range(start, len(atoms))
+
+
+def closed(order: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    """All pairs that follow from these, sorted."""
+    after: dict[int, set[int]] = {}
+    for one, other in order:
+        after.setdefault(one, set()).add(other)
+    grew = True
+    while grew:
+        grew = False
+        for later in after.values():
+            more = {last for middle in later for last in after.get(middle, ())} - later
+            later.update(more)
+            grew = grew or bool(more)
+    return tuple(sorted((one, other) for one, later in after.items() for other in later))
 
 
 def _united(op: Union | Emit, known: list[Shape]) -> Shape:
