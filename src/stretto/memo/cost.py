@@ -9,7 +9,6 @@ from typing import Final, Protocol
 from stretto.memo.core import growing_slots
 from stretto.memo.facts import Facts
 from stretto.memo.memo import NO_WINDOW, Memo, Root
-from stretto.memo.orders import MOST_SLOTS
 from stretto.memo.paper import PaperCost
 from stretto.memo.prices import NAMES, STEP, Prices
 from stretto.memo.ways import Input, Kind, Way
@@ -35,14 +34,12 @@ MICROSECONDS: Final = 1e6
 
 
 class Estimator(Protocol):
-    """What is expected of the events: `events` per second, rows of a piece per second, seconds from first to last."""
+    """What is expected of the events: `events` per second, rows of a piece per second."""
 
     @property
     def events(self) -> float: ...
 
     def rows(self, piece: Piece) -> float: ...
-
-    def extent(self, piece: Piece) -> float: ...
 
 
 class CostModel:
@@ -64,7 +61,6 @@ class CostModel:
         self._rows: dict[int, float] = {}
         self._demanded: dict[int, int] = {}
         self._parts: dict[tuple[int, int], float] = {}
-        self._extents: dict[tuple[int, int], float] = {}
         self._shares: dict[tuple[int, int, int], float] = {}
         self._settled_in: dict[tuple[int, int], frozenset[int]] = {}
 
@@ -171,42 +167,41 @@ class CostModel:
     ) -> None:
         """Rows kept, rows that probe, candidates, and the rows made."""
         (one, one_rows), (other, other_rows) = left, right
-        keys = sum(term.crosses(one, other) for term in facts.compared)
-        rest = sum(bool(mask & one and mask & other) and not mask & ~(one | other) for mask, _ in facts.rest)
-        alike = sum(bool((a & one and b & other) or (a & other and b & one)) for a, b in facts.alike)
-        equal, share = self._equalities(number, facts, one, other)
-        before = facts.precedes(one, other)
-        ordered = 0 if before else facts.order_terms(one, other)
-        sides = []
-        if before or not facts.never_last(other, one):
-            sides.append((one, one_rows, other, other_rows))
-        if not before and not facts.never_last(one, other):
-            sides.append((other, other_rows, one, one_rows))
-        work[A_STEP] += self._steps * (0.5 + 0.5 * len(sides) + 0.1 * (keys + equal))
-        for stored, stored_rows, probing, probing_rows in sides:
-            single = facts.width(stored) == 1
-            candidates = (
-                stored_rows * probing_rows * self._reach(number, facts, stored, probing, before=before)
-            )
-            terms = keys + (2 * equal if equal > 1 else 0) + (0 if single else 1 + ordered)
-            work[STORE] += stored_rows
-            work[STORE_LANE] += stored_rows * (
-                terms + facts.width(stored) + (0 if single else 1) + 2 * (equal > 0)
-            )
-            work[PROBE] += probing_rows
-            work[KEY] += (keys + equal + (0 if single else ordered)) * (stored_rows + probing_rows)
+        joined = one | other
+        keys = equal = rest = alike = 0
+        share = 1.0
+        for term in facts.compared:
+            if term.crosses(one, other):
+                keys += 1
+        if facts.equal or facts.piece.same:
+            equal, share = self._equalities(number, facts, one, other)
+        for mask, _ in facts.rest:
+            rest += bool(mask & one and mask & other) and not mask & ~joined
+        for a, b in facts.alike:
+            alike += bool((a & one and b & other) or (a & other and b & one))
+        window = self.seconds(facts.piece.window)
+        looks = facts.orders.looks(one, other)
+        work[A_STEP] += self._steps * (0.5 + 0.5 * len(looks) + 0.1 * (keys + equal))
+        for look in looks:
+            kept, looking = (one_rows, other_rows) if look.stored == one else (other_rows, one_rows)
+            width = facts.width(look.stored)
+            candidates = kept * looking * window * look.share
+            terms = keys + look.terms + (2 * equal if equal > 1 else 0) + look.floor
+            work[STORE] += kept
+            work[STORE_LANE] += kept * (terms + width + (width > 1) + (2 if equal else 0))
+            work[PROBE] += looking
+            work[KEY] += (keys + equal + look.terms) * (kept + looking) + look.times * looking
             if equal:
                 met = candidates * share
-                work[CHAIN] += met + stored_rows + probing_rows
+                work[CHAIN] += met + kept + looking
                 work[TERM] += met * terms
                 continue
             work[CANDIDATE] += candidates
             if terms > 1:
                 work[TERM] += candidates
-            if terms > 2:
-                passed = min(made / candidates, 1.0) if candidates > 0 else 0.0
-                work[TERM] += candidates * (terms - 2) * passed ** (2 / terms)
-        columns = facts.width(one | other)
+            if terms > 2 and candidates > 0:
+                work[TERM] += candidates * (terms - 2) * min(made / candidates, 1.0) ** (2 / terms)
+        columns = facts.width(joined)
         if equal or rest or alike:
             work[GATHER] += made
             work[GATHER_COLUMN] += made * columns
@@ -214,18 +209,6 @@ class CostModel:
         else:
             work[ROW] += made
             work[COLUMN] += made * columns
-
-    def _reach(self, number: int, facts: Facts, stored: int, probing: int, *, before: bool) -> float:
-        """Seconds before the end of a probing row in which a stored row has to end to be a candidate."""
-        window = self.seconds(facts.piece.window)
-        joined = stored | probing
-        if facts.width(stored) == 1 and joined.bit_count() <= MOST_SLOTS:
-            # The order leaves a gap between two events of the probing row; the share of orders gives its mean.
-            ends = facts.orders.ending_in(joined, probing)
-            return window * ends / (probing.bit_count() * facts.orders.count(probing))
-        if before:
-            return max(window - self._part_extent(number, facts, probing), 0.0)
-        return window
 
     def _equalities(self, number: int, facts: Facts, one: int, other: int) -> tuple[int, float]:
         """How many equalities relate two sides, and the share of pairs that satisfy all of them."""
@@ -427,16 +410,6 @@ class CostModel:
         found = self._parts.get(key)
         if found is None:
             found = self._parts[key] = self.estimator.rows(facts.part(slots))
-        return found
-
-    def _part_extent(self, number: int, facts: Facts, slots: int) -> float:
-        """Seconds from the first to the last event of such rows, on average."""
-        if slots.bit_count() == facts.width(slots) == 1:
-            return 0.0
-        key = (number, slots)
-        found = self._extents.get(key)
-        if found is None:
-            found = self._extents[key] = self.estimator.extent(facts.part(slots))
         return found
 
 

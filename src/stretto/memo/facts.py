@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from stretto.memo.orders import Orders, orders_of
+from stretto.memo.orders import Orders, members, orders_of
 from stretto.pattern.canonical import closed_terms
 from stretto.pattern.canonical_terms import equality, equality_classes
 from stretto.pattern.nodes import Policy, Stream
@@ -32,48 +32,53 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Slot i is the bit 1 << i. `bits[c]` is the slot of column c, `after[i]` and `before[i]` those around slot i.
+    """Slot i is the bit 1 << i. `bits[c]` is the slot of column c.
 
     `equal` are classes of equal references, each with its slot; `rest` the terms that are no comparison of keys, with
-    their slots. `alike` are pairs of unordered slots that could bind one event. `checks[i]` counts the terms over the
-    event of slot i alone.
+    their slots. `alike` are pairs of unordered slots that could bind one event. `asked` are the slots of each pair in
+    order and of each term that is no equality. `plain`: all slots are single events.
     """
 
     piece: Piece
     whole: int
     bits: tuple[int, ...]
     widths: tuple[int, ...]
-    after: tuple[int, ...]
-    before: tuple[int, ...]
     orders: Orders
     compared: tuple[Comparison, ...]
     equal: tuple[tuple[tuple[int, Ref], ...], ...]
     rest: tuple[tuple[int, Expr], ...]
     alike: tuple[tuple[int, int], ...]
-    checks: tuple[int, ...]
+    asked: tuple[int, ...]
+    plain: bool
 
     @classmethod
     def of(cls, piece: Piece) -> "Facts":
         count = len(piece.slots)
         bits = tuple(1 << slot for slot in range(count) for _ in piece.columns(slot))
-        after, before = [0] * count, [0] * count
+        after = [0] * count
         for i, j in piece.order:
             after[i] |= 1 << j
-            before[j] |= 1 << i
         compared, equal, rest = _terms(piece, bits)
+        checks = (
+            1 << i for i, s in enumerate(piece.slots) if isinstance(s.source, Stream) for _ in s.source.where
+        )
         return cls(
             piece,
             (1 << count) - 1,
             bits,
             tuple(slot.width for slot in piece.slots),
-            tuple(after),
-            tuple(before),
             orders_of(tuple(after)),
             compared,
             equal,
             tuple((_mask(term, bits), term) for term in rest),
             _alike(piece, after),
-            tuple(len(s.source.where) if isinstance(s.source, Stream) else 0 for s in piece.slots),
+            (
+                *((1 << i) | (1 << j) for i, j in piece.order),
+                *(term.left | term.right for term in compared),
+                *(_mask(term, bits) for term in rest),
+                *checks,
+            ),
+            len(bits) == count,
         )
 
     def slots(self, columns: Iterable[int]) -> int:
@@ -84,6 +89,8 @@ class Facts:
         return found
 
     def width(self, slots: int) -> int:
+        if self.plain:
+            return slots.bit_count()
         return sum(width for i, width in enumerate(self.widths) if slots >> i & 1)
 
     def part(self, slots: int) -> Piece:
@@ -93,39 +100,12 @@ class Facts:
         return project(self.piece, members(slots))
 
     def demands(self, slots: int) -> int:
-        """How many pairs in order and how many terms the projection on some slots has; what less has is weaker."""
-        order = sum((after & slots).bit_count() for i, after in enumerate(self.after) if slots >> i & 1)
-        terms = sum(not (c.left | c.right) & ~slots for c in self.compared)
-        terms += sum(not mask & ~slots for mask, _ in self.rest)
+        """How many pairs in order and terms the projection on some slots has; a piece with fewer is weaker."""
+        outside = ~slots
+        found = sum([not mask & outside for mask in self.asked])
         for members_ in self.equal:
-            terms += max(sum(bool(bit & slots) for bit, _ in members_) - 1, 0)
-        return order + terms + sum(count for i, count in enumerate(self.checks) if slots >> i & 1)
-
-    def never_last(self, one: int, other: int) -> bool:
-        """Whether every slot of one side comes before some slot of the other."""
-        return all(after & other for i, after in enumerate(self.after) if one >> i & 1)
-
-    def precedes(self, one: int, other: int) -> bool:
-        """Whether every slot of one side comes before every slot of the other."""
-        return all(not other & ~after for i, after in enumerate(self.after) if one >> i & 1)
-
-    def order_terms(self, one: int, other: int) -> int:
-        """How many pairs of slots, one of each side and next to each other in the order, a join has to compare."""
-        joined, found = one | other, 0
-        for i, after in enumerate(self.after):
-            if joined >> i & 1:
-                across = after & (other if one >> i & 1 else one)
-                while across:
-                    j = across & -across
-                    across ^= j
-                    # No third slot stands between the two.
-                    found += not after & joined & self.before[j.bit_length() - 1]
+            found += max(sum([bit & slots > 0 for bit, _ in members_]) - 1, 0)
         return found
-
-
-def members(slots: int) -> tuple[int, ...]:
-    """The numbers of the slots in a mask."""
-    return tuple(i for i in range(slots.bit_length()) if slots >> i & 1)
 
 
 def _terms(
