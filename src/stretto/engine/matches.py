@@ -7,6 +7,7 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
+from stretto.engine.counters import Counters
 from stretto.engine.identity import duplicates, match_ids
 from stretto.engine.returned import arrow_array, json_objects
 from stretto.pattern.nodes import Return
@@ -77,9 +78,10 @@ class Chunk:
 
 
 class Matches:
-    """The matches of some queries."""
+    """The matches of some queries. `counters`: what the operators did that found them, after a whole run."""
 
     def __init__(self, outputs: Iterable[Output]) -> None:
+        self.counters: Counters | None = None
         self._outputs: dict[str, Output] = {}
         self._chunks: dict[str, list[Chunk]] = {}
         for output in outputs:

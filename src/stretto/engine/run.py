@@ -2,12 +2,14 @@
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
+from time import perf_counter
 from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
 
 from stretto.engine.arena import Arena, Block
+from stretto.engine.counters import Counters
 from stretto.engine.index import ScanIndex
 from stretto.engine.intake import Intake
 from stretto.engine.limits import Meter, TooMuch
@@ -55,7 +57,17 @@ class Engine:
         self._outputs = [
             Output(op.query, op.variables, op.kleene, op.returns) for op in plan.ops if isinstance(op, Emit)
         ]
+        self._counters = Counters.of(len(plan.ops))
         self._begin(0)
+
+    @property
+    def counters(self) -> Counters:
+        """What each operator of the plan has done so far."""
+        now = self._counters
+        looked = list(now.candidates)
+        for number, operator in self._operators.items():
+            looked[number] += operator.looked
+        return Counters(list(now.rows), list(now.seconds), looked, list(now.held))
 
     def _begin(self, base: int) -> None:
         """Empty operators and an empty arena whose first event will have the position `base`."""
@@ -66,6 +78,7 @@ class Engine:
             {i: op.stream for i, op in enumerate(plan.ops) if isinstance(op, Scan)}, self._strings
         )
         self._operators = build(plan.ops)
+        self._turns = [(number, op, plan.ops[number].inputs) for number, op in self._operators.items()]
         partitions = {name: partition_of(name) for name in plan.specials() if partition_of(name)}
         read = plan.attributes() | {name for names in partitions.values() for name in names}
         self._kinds: dict[str, Kind] = {name: plan.schema.attributes[name] for name in sorted(read)}
@@ -157,27 +170,48 @@ class Engine:
         return Block(block.ts, block.types, block.ids, attributes)
 
     def _run(self, step: Step, matches: Matches, *, closing: bool) -> None:
-        """Every operator once, inputs first."""
-        arena = self._arena
+        """Every operator that has something to do once, inputs first."""
+        arena, done = self._arena, self._counters
         at = step.start - arena.base
-        held = arena.held + sum(operator.held for operator in self._operators.values() if operator.held)
-        meter = Meter(self._memory - held)
+        meter = Meter(self._memory - arena.held - sum(done.held))
         clock = Clock(arena, step.start, step.end, step.since, step.until, closing, meter)
-        rows: dict[int, list[Rows]] = self._index.step(clock, arena.types[at:], arena.ts[at:])
-        for number, operator in self._operators.items():
-            op = self.plan.ops[number]
-            inputs = [rows[k] for k in op.inputs]
+        rows: list[list[Rows]] = [[]] * len(self.plan.ops)
+        time = perf_counter()
+        scanned = self._index.step(clock, arena.types[at:], arena.ts[at:])
+        share = (perf_counter() - time) / max(len(scanned), 1)
+        for number, parts in scanned.items():
+            rows[number] = parts
+            done.rows[number] += sum(map(len, parts))
+            done.seconds[number] += share
+        found, time = 0, perf_counter()
+        for number, operator, sources in self._turns:
+            if not (operator.waiting or any(map(rows.__getitem__, sources))):
+                continue
             meter.rows = 0
+            inputs = [rows[k] for k in sources]
             try:
                 if isinstance(operator, EmitOperator):
-                    assert isinstance(op, Emit)
-                    chunks = operator.step(inputs, clock, arena)
-                    matches.add(op.query, chunks)
-                    self.counts = self.counts.plus(matches=sum(len(chunk.start) for chunk in chunks))
+                    count = self._report(operator, inputs, clock, matches)
+                    found += count
                 else:
                     rows[number] = operator.step(inputs, clock)
+                    count = sum(map(len, rows[number]))
             except TooMuch:
                 raise self._too_much(number, meter.rows) from None
+            done.rows[number] += count
+            done.held[number] = operator.held
+            now = perf_counter()
+            done.seconds[number] += now - time
+            time = now
+        if found:
+            self.counts = self.counts.plus(matches=found)
+
+    def _report(
+        self, operator: EmitOperator, inputs: list[list[Rows]], clock: Clock, matches: Matches
+    ) -> int:
+        chunks = operator.step(inputs, clock, self._arena)
+        matches.add(operator.query, chunks)
+        return sum(map(len, chunks))
 
     def _too_much(self, number: int, rows: int) -> EngineError:
         queries = ", ".join(self.plan.serves(number)[:8])
@@ -222,7 +256,8 @@ class Engine:
 
     def _rebuild(self, snapshot: Snapshot) -> None:
         """Start afresh and run the window's events again; what they complete was reported before."""
-        counts = self.counts
+        counts, counters = self.counts, self.counters
+        self._counters = Counters.of(len(self.plan.ops))
         self._begin(snapshot.steps[0].start if snapshot.steps else self._arena.end)
         reported = Matches(self._outputs)
         for step in snapshot.steps:
@@ -238,7 +273,14 @@ class Engine:
         self._reorder.greatest = snapshot.greatest
         self._reorder.pending = [self._intake.convert(batch, 0)[0] for batch in snapshot.pending]
         self.counts = counts
+        self._go_on_from(counters)
         self._strings_limit = max(STRINGS_FROM, 2 * len(self._strings))
+
+    def _go_on_from(self, counters: Counters) -> None:
+        """Count on from these numbers: those of this plan before its operators were built anew."""
+        again = self.counters
+        looked = [n - m for n, m in zip(counters.candidates, again.candidates, strict=True)]
+        self._counters = Counters(counters.rows, counters.seconds, looked, again.held)
 
     def _to_arrow(self, block: Block) -> pa.RecordBatch:
         names = {code: name for name, code in self._index.codes.items()}
@@ -300,6 +342,7 @@ def run(plan: Plan, events: Any, **options: Any) -> Matches:
     for batch in table.to_batches(max_chunksize=STEP):
         matches.extend(engine.push(batch))
     matches.extend(engine.flush())
+    matches.counters = engine.counters
     return matches
 
 

@@ -58,6 +58,11 @@ class Operator(Protocol):
         ...
 
     @property
+    def looked(self) -> int:
+        """Rows kept that were looked at as partners of new ones, all steps together."""
+        ...
+
+    @property
     def waiting(self) -> bool:
         """Whether time alone may let rows out; if not, a step in which no input has rows can be left out."""
         ...

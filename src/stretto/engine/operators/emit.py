@@ -18,9 +18,11 @@ class EmitOperator:
     """Part k's column i is variable `columns[k][i]`; a variable that is a list somewhere is one everywhere."""
 
     waiting = False
+    looked = 0
 
     def __init__(self, op: Emit, inputs: Sequence[Shape]) -> None:
         self._op = op
+        self.query = op.query
         self.shape = Shape((), ())
         self.held = 0
         # A match can be certain at once by one alternative and again, later, by one that waits.

@@ -18,6 +18,7 @@ class FilterOperator:
 
     held = 0
     waiting = False
+    looked = 0
 
     def __init__(self, op: Filter, inputs: Sequence[Shape]) -> None:
         self._terms, self._window = op.terms, op.window

@@ -46,6 +46,10 @@ class ForbidOperator:
     def waiting(self) -> bool:
         return bool(self._pending)
 
+    @property
+    def looked(self) -> int:
+        return self._band.looked
+
     def step(self, inputs: Sequence[list[Rows]], clock: Clock) -> list[Rows]:
         rows, events = inputs
         self._band.append(events, clock.events)

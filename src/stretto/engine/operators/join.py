@@ -41,7 +41,6 @@ class JoinOperator:
 
     @property
     def looked(self) -> int:
-        """Candidates so far: stored rows in the ranges that were searched."""
         return sum(look.band.looked for look in self._looks)
 
     def step(self, inputs: Sequence[list[Rows]], clock: Clock) -> list[Rows]:
@@ -52,8 +51,9 @@ class JoinOperator:
             look.band.append(inputs[look.stored], clock.events)
             for part in inputs[1 - look.stored]:
                 for rows in look.pairs(part, clock):
-                    clock.meter.charge(size_of(rows), len(rows))
-                    out.append(rows)
+                    if len(rows):
+                        clock.meter.charge(size_of(rows), len(rows))
+                        out.append(rows)
         return out
 
 

@@ -50,6 +50,7 @@ class NextOperator:
     """
 
     waiting = False  # time alone completes no run
+    looked = 0
 
     def __init__(self, op: Next, inputs: Sequence[Shape]) -> None:
         assert all(shape.single for shape in inputs)

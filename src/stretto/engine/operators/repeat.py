@@ -64,6 +64,10 @@ class RepeatOperator:
     def held(self) -> int:
         return self._band.held
 
+    @property
+    def looked(self) -> int:
+        return self._band.looked
+
     def step(self, inputs: Sequence[list[Rows]], clock: Clock) -> list[Rows]:
         base, elements = inputs
         self._band.expire(beyond(clock, self._op.window))

@@ -16,6 +16,7 @@ class UnionOperator:
 
     held = 0
     waiting = False
+    looked = 0
 
     def __init__(self, op: Union, inputs: Sequence[Shape]) -> None:
         self._op = op
