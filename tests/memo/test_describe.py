@@ -46,7 +46,7 @@ def test_text() -> None:
 memo of 4 queries: 12 pieces, 18 ways to compute them, 30 inputs of ways
 
 slots  pieces  for several queries
-1           4                    3
+1           4                    2
 2           6                    1
 3           2                    0
 
@@ -55,7 +55,7 @@ join_left_to_right     4
 scan_stream            4
 split_in_two          10
 
-most shared of 4 pieces that could serve several queries, single events apart:
+most shared of 3 pieces that could serve several queries, single events apart:
   SEQ(A, B) where c0.x < c1.x within 10s  1 way, 2/s, 2us at least  for 3: q1, q2, q3
 """
     )
