@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from stretto.cli.inputs import measure
 from stretto.data.files import open_events
 from stretto.pattern.workload import Workload
 from stretto.stats.profile import Stats
@@ -55,20 +56,95 @@ def test_statistics_instead_of_events(call) -> None:
     Path("stats.json").write_text(Stats(schema).to_json())
     result = call("explain", "rules.cep", "--stats", "stats.json")
     assert result.code == 0
-    assert result.out == call("explain", "rules.cep", "--events", "events.csv").out
+    assert operators(result.out) == operators(call("explain", "rules.cep", "--events", "events.csv").out)
+
+
+def operators(text: str) -> list[str]:
+    """The first words of every operator's line."""
+    return [line.split("  ")[0] for line in text.splitlines() if " = " in line]
+
+
+def test_memo(call) -> None:
+    result = call("explain", "rules.cep", "--events", "events.csv", "--stage", "memo")
+    assert result.code == 0
+    assert result.out.startswith("memo of 2 queries: 5 pieces, 5 ways to compute them")
+    assert "join_left_to_right" in result.out
+    as_json = call("explain", "rules.cep", "--stage", "memo", "--format", "json")
+    read = json.loads(as_json.out)
+    assert read["pieces"]["all"] == 5
+    assert read["ways"]["by_rule"] == {"join_left_to_right": 2, "scan_stream": 3}
+
+
+def test_diff(call) -> None:
+    result = call("explain", "rules.cep", "--events", "events.csv", "--diff", "none")
+    assert result.code == 0
+    assert result.out.startswith("none (1) and none (2): two plans for 2 queries\n")
+    assert "both compute 5 pieces\n" in result.out
+    as_json = call("explain", "rules.cep", "--diff", "none", "--format", "json", "--out", "diff.json")
+    assert (as_json.code, as_json.out) == (0, "")
+    assert list(json.loads(Path("diff.json").read_text())) == ["left", "right", "pieces", "queries"]
+
+
+def test_analyze(call) -> None:
+    result = call("explain", "rules.cep", "--events", "events.csv", "--analyze")
+    assert result.code == 0
+    lines = result.out.splitlines()
+    assert lines[0] == "plan by none: 7 operators, 2 queries; 5 events over 4s"
+    as_json = call("explain", "rules.cep", "--events", "events.csv", "--analyze", "--format", "json")
+    read = json.loads(as_json.out)
+    rows = {read["operators"][number]["piece"]: read["operators"][number]["rows"] for number in range(7)}
+    assert rows["SEQ(A a, B b)"]["measured"] == 2
+    assert rows["AND(A a, C c)"]["measured"] == 1
+    assert rows["C c0"]["measured"] == 1
+    assert read["elapsed"] > 0
+    assert read["span"] == 4.0
+
+
+def test_analyze_with_statistics_of_other_events(call) -> None:
+    stats = measure(open_events("events.csv"))
+    Path("stats.json").write_text(stats.with_rates({"A": 100.0}).to_json())
+    options = ("--events", "events.csv", "--stats", "stats.json", "--analyze", "--format", "json")
+    result = call("explain", "rules.cep", *options)
+    assert result.code == 0
+    scan = json.loads(result.out)["operators"][0]
+    assert scan["rows"]["measured"] == 2
+    assert scan["rows"]["estimated"] in (None, pytest.approx(400.0))
+
+
+def test_analyze_checks_the_queries_against_the_events(call) -> None:
+    Path("other.csv").write_text("ts,type,y\n2024-01-01T00:00:00,A,1\n")
+    Path("stats.json").write_text(measure(open_events("events.csv")).to_json())
+    result = call("explain", "rules.cep", "--events", "other.csv", "--stats", "stats.json", "--analyze")
+    assert result.code == 2
+    assert "rules.cep:3:9: unknown attribute `x`" in result.err
+
+
+def test_events_from_standard_input_are_measured_and_run(call) -> None:
+    lines = (f'{{"ts": {ts}, "type": "{kind}", "x": {ts}}}\n' for ts, kind in enumerate("ABC", start=1))
+    result = call("explain", "rules.cep", "--events", "-", "--analyze", stdin="".join(lines))
+    assert result.code == 0
+    assert "emit rise: SEQ(A a, B b)" in result.out
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--stage", "memo"], "--stage memo is not supported yet"),
         (["--format", "html"], "--format html is not supported yet"),
         (["--format", "mermaid", "--stage", "text"], "--format mermaid draws plans only"),
+        (["--format", "mermaid", "--diff", "none"], "--format mermaid draws plans only"),
+        (["--format", "mermaid", "--analyze"], "--format mermaid draws plans only"),
         (["--events", "events.csv", "--stats", "s.json"], "not both"),
+        (["--diff", "none", "--analyze", "--events", "events.csv"], "give --diff or --analyze, not both"),
+        (["--stage", "memo", "--diff", "none"], "--diff compares plans; leave --stage out"),
+        (["--stage", "pattern", "--analyze"], "--analyze runs plans; leave --stage out"),
+        (["--analyze"], "--analyze runs the plan: give --events"),
+        (["--analyze", "--stats", "s.json"], "--analyze runs the plan: give --events"),
         (
             ["--events", "events.csv", "--optimizer", "nones"],
             "unknown optimizer `nones`, did you mean `none`?",
         ),
+        (["--events", "events.csv", "--diff", "nane"], "unknown optimizer `nane`, did you mean `none`?"),
+        (["--stage", "memo", "--optimizer", "nane"], "unknown optimizer `nane`, did you mean `none`?"),
         (["--events", "none.csv"], "none.csv: no such file or folder"),
         (["--stats", "none.json"], "none.json: the file of statistics cannot be read"),
         (["--stats", "rules.cep"], "rules.cep: not a file of statistics"),
@@ -80,6 +156,14 @@ def test_wrong_calls(call, options: list[str], message: str) -> None:
     assert result.code == 2
     assert message in result.err
     assert result.out == ""
+
+
+def test_a_memo_needs_queries_that_can_be_planned(call) -> None:
+    Path("odd.cep").write_text("QUERY odd\nPATTERN A a+\nWITHIN 5 s\nRETURN COUNT(*);\n")
+    result = call("explain", "odd.cep", "--stage", "memo")
+    assert result.code == 2
+    assert "odd.cep:" in result.err
+    assert "not supported yet" in result.err
 
 
 def test_without_events_kinds_are_guessed(call) -> None:

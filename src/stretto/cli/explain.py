@@ -7,10 +7,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stretto.cli.console import fail, reported, say
-from stretto.cli.options import EVENTS_HELP, Budget, IdName, OptimizerName, TsName, TypeName, WorkloadPath
+from stretto.cli.console import FAILED, fail, reported, say
+from stretto.cli.options import (
+    EVENTS_HELP,
+    Budget,
+    IdName,
+    OptimizerName,
+    Quiet,
+    TsName,
+    TypeName,
+    WorkloadPath,
+)
 
 if TYPE_CHECKING:
+    from stretto.data.files import EventFile
     from stretto.pattern.workload import Workload
     from stretto.schema import Schema, Special
     from stretto.stats.profile import Stats
@@ -34,17 +44,32 @@ def explain(
     workload: WorkloadPath,
     events: Annotated[str | None, typer.Option("--events", metavar="PATH", help=EVENTS_HELP)] = None,
     stats: Annotated[
-        str | None, typer.Option("--stats", metavar="PATH", help="A file of statistics, instead of events.")
+        str | None,
+        typer.Option(
+            "--stats",
+            metavar="PATH",
+            help="A file of statistics; with --analyze they may come besides events.",
+        ),
     ] = None,
     optimizer: OptimizerName = "none",
     budget: Budget = None,
+    diff: Annotated[
+        str | None,
+        typer.Option("--diff", metavar="OPTIMIZER", help="Compare with the plan of another optimizer."),
+    ] = None,
+    analyze: Annotated[
+        bool,
+        typer.Option(
+            "--analyze", help="Run the plan on the events: rows and times as estimated and measured."
+        ),
+    ] = False,
     form: Annotated[
         Format, typer.Option("--format", help="How it is written; html is not there yet.")
     ] = Format.TEXT,
     stage: Annotated[
         Stage,
         typer.Option(
-            "--stage", help="The queries as read, their patterns, or the plan; memo is not there yet."
+            "--stage", help="The queries as read, their patterns, what could be shared, or the plan."
         ),
     ] = Stage.PLAN,
     out: Annotated[
@@ -53,63 +78,88 @@ def explain(
     ts: TsName = "ts",
     type_name: TypeName = "type",
     id_name: IdName = "id",
+    quiet: Quiet = False,
 ) -> None:
     """Show how a workload is understood and planned.
 
     Example: stretto explain rules.cep --events trades.parquet --format mermaid
     """
-    del budget  # the optimizers there are need no time
-    if stage is Stage.MEMO or form is Format.HTML:
-        fail(
-            "--stage memo is not supported yet"
-            if stage is Stage.MEMO
-            else "--format html is not supported yet"
-        )
-    if form is Format.MERMAID and stage is not Stage.PLAN:
-        fail("--format mermaid draws plans only; leave --stage out")
-    if events is not None and stats is not None:
-        fail("give --events or --stats, not both")
+    _refuse(events, stats, diff, form, stage, analyze=analyze)
     with reported():
         from stretto.cli.inputs import read_workload
-        from stretto.pattern.guess import guess_schema
-        from stretto.schema import Schema, Special
+        from stretto.schema import Special
 
         if stage is Stage.TEXT:
             read = read_workload(workload)
-            shown = read.to_text() if form is Format.TEXT else json.dumps(read.to_json(), indent=2)
+            _write(read.to_text() if form is Format.TEXT else json.dumps(read.to_json(), indent=2), out)
+            return
+        source, known = _known(
+            events, stats, Special(ts, type_name, id_name), measured=stage is not Stage.PATTERN
+        )
+        read = read_workload(workload, None if known is None else _schema(known))
+        if source is not None:
+            read.bind(source.schema)
+        if known is None:
+            from stretto.pattern.guess import guess_schema
+
+            say("neither --events nor --stats: kinds of attributes are guessed from the terms")
+            known = guess_schema(read)
+        if stage is Stage.PATTERN:
+            shown = _patterns(read, known, form)
+        elif stage is Stage.MEMO:
+            shown = _memo(read, known, optimizer, form)
+        elif analyze:
+            assert source is not None
+            shown = _analysis(read, known, source, optimizer, budget, form, quiet=quiet)
         else:
-            known = _known(events, stats, Special(ts, type_name, id_name))
-            read = read_workload(
-                workload, known if known is None or isinstance(known, Schema) else known.schema
-            )
-            if known is None:
-                say("neither --events nor --stats: kinds of attributes are guessed from the terms")
-                known = guess_schema(read)
-            shown = (
-                _patterns(read, known, form)
-                if stage is Stage.PATTERN
-                else _plan(read, known, optimizer, form)
-            )
+            shown = _plan(read, known, optimizer, budget, form, diff)
         _write(shown, out)
 
 
-def _known(events: str | None, stats: str | None, special: "Special") -> "Schema | Stats | None":
-    from stretto.cli.inputs import read_stats
+def _refuse(
+    events: str | None, stats: str | None, diff: str | None, form: Format, stage: Stage, *, analyze: bool
+) -> None:
+    """End with a message where options do not go together."""
+    if form is Format.HTML:
+        fail("--format html is not supported yet")
+    if form is Format.MERMAID and (stage is not Stage.PLAN or diff is not None or analyze):
+        fail("--format mermaid draws plans only; leave --stage, --diff and --analyze out")
+    if stage is not Stage.PLAN and (diff is not None or analyze):
+        fail(f"{'--diff compares' if diff is not None else '--analyze runs'} plans; leave --stage out")
+    if diff is not None and analyze:
+        fail("give --diff or --analyze, not both")
+    if analyze and events is None:
+        fail("--analyze runs the plan: give --events")
+    if events is not None and stats is not None and not analyze:
+        fail("give --events or --stats, not both (with --analyze both may be given)")
+
+
+def _known(
+    events: str | None, stats: str | None, special: "Special", *, measured: bool
+) -> "tuple[EventFile | None, Schema | Stats | None]":
+    """The events, if any, and what is known of them: a file's statistics, or their own where `measured`."""
+    from stretto.cli.inputs import measure, read_stats
     from stretto.data.files import open_events
 
-    if events is not None:
-        return open_events(events, special).schema
+    source = None if events is None else open_events(events, special)
     if stats is not None:
-        return read_stats(stats)
-    return None
+        return source, read_stats(stats)
+    if source is not None:
+        return source, measure(source) if measured else source.schema
+    return None, None
+
+
+def _schema(known: "Schema | Stats") -> "Schema":
+    from stretto.schema import Schema
+
+    return known if isinstance(known, Schema) else known.schema
 
 
 def _patterns(workload: "Workload", known: "Schema | Stats", form: Format) -> str:
     """Every query's pieces: what is left when OR and ANY are split off and the nesting is flattened."""
     from stretto.pattern.describe import piece_text
-    from stretto.schema import Schema
 
-    bound = workload.bind(known if isinstance(known, Schema) else known.schema)
+    bound = workload.bind(_schema(known))
     pieces = {
         found.name: [
             piece_text(branch.piece, [found.variables[i] for i in branch.columns])
@@ -124,10 +174,61 @@ def _patterns(workload: "Workload", known: "Schema | Stats", form: Format) -> st
     )
 
 
-def _plan(workload: "Workload", known: "Schema | Stats", optimizer: str, form: Format) -> str:
-    from stretto.cli.inputs import plan_for
+def _memo(workload: "Workload", known: "Schema | Stats", optimizer: str, form: Format) -> str:
+    """What an optimizer could choose from."""
+    from stretto.cli.inputs import mistakes_of
+    from stretto.memo.describe import memo_as
+    from stretto.plan.optimize import explored, plannable, recipe_of
+    from stretto.schema import Schema
+    from stretto.stats.profile import Stats
 
-    plan = plan_for(workload, known, optimizer)
+    stats = Stats(known) if isinstance(known, Schema) else known
+    recipe = recipe_of(optimizer)
+    with mistakes_of(workload):
+        memo, pricing = explored(plannable(workload.bind(stats.schema)), stats, recipe)
+    return memo_as(memo, None if isinstance(known, Schema) else pricing, form.value)
+
+
+def _analysis(
+    workload: "Workload",
+    known: "Schema | Stats",
+    source: "EventFile",
+    optimizer: str,
+    budget: float | None,
+    form: Format,
+    *,
+    quiet: bool,
+) -> str:
+    """The plan, run."""
+    from stretto.cli.inputs import plan_for
+    from stretto.plan.analyze import analysis_as, analyze
+
+    plan = plan_for(workload, known, optimizer, budget)
+    with reported(FAILED):
+        from stretto.cli.measuring import measured  # loads the kernels, so after what may be wrong
+
+        return analysis_as(analyze(plan, measured(plan, source, quiet=quiet)), form.value)
+
+
+def _plan(
+    workload: "Workload",
+    known: "Schema | Stats",
+    optimizer: str,
+    budget: float | None,
+    form: Format,
+    other: str | None,
+) -> str:
+    from stretto.cli.inputs import plan_for
+    from stretto.plan.optimize import recipe_of
+
+    if other is not None:
+        recipe_of(other)  # an unknown name is known before the first plan is made
+    plan = plan_for(workload, known, optimizer, budget)
+    if other is not None:
+        from stretto.plan.diff import diff
+        from stretto.plan.diff_text import diff_as
+
+        return diff_as(diff(plan, plan_for(workload, known, other, budget)), form.value)
     if form is Format.MERMAID:
         from stretto.report.mermaid import to_mermaid
 

@@ -1,7 +1,10 @@
 """What commands read: the workload, and the plan that it becomes over some events."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+from stretto.data.files import EventFile
 from stretto.errors import QueryError, StrettoError
 from stretto.pattern.workload import Workload, check
 from stretto.plan.dag import Plan
@@ -32,18 +35,30 @@ def read_workload(path: str, schema: Schema | None = None) -> Workload:
     return workload
 
 
-def plan_for(workload: Workload, known: Schema | Stats, optimizer: str) -> Plan:
+def plan_for(workload: Workload, known: Schema | Stats, optimizer: str, budget: float | None = None) -> Plan:
     """The plan of a workload; mistakes are shown with their lines."""
     from stretto.plan.optimize import optimize
 
-    try:
-        plan = optimize(workload, known, optimizer=optimizer)
-    except QueryError as error:
-        text, file = error.text or workload.text, error.file or workload.file
-        raise QueryError(error.mistakes, text, file) from None
+    with mistakes_of(workload):
+        plan = optimize(workload, known, optimizer, budget)
     if not plan.queries:
         raise StrettoError(f"{workload.file}: the workload holds no query to run")
     return plan
+
+
+@contextmanager
+def mistakes_of(workload: Workload) -> Iterator[None]:
+    """Mistakes that come out of here are shown with the workload's lines."""
+    try:
+        yield
+    except QueryError as error:
+        text, file = error.text or workload.text, error.file or workload.file
+        raise QueryError(error.mistakes, text, file) from None
+
+
+def measure(events: EventFile) -> Stats:
+    """The statistics of all events of a file, read once; terms are measured on a sample."""
+    return Stats.of_batches(events.batches(), events.schema, events.survey().rows)
 
 
 def read_stats(path: str) -> Stats:

@@ -1,0 +1,42 @@
+"""A run of a plan that keeps no matches, but what every operator did."""
+
+from time import perf_counter
+from typing import Any
+
+import pyarrow.compute as pc
+
+from stretto.cli.running import columns_of, progress
+from stretto.data.files import EventFile
+from stretto.engine.run import Engine
+from stretto.plan.analyze import Measured
+from stretto.plan.dag import Plan
+
+BATCH = 1 << 17
+MICROSECONDS = 1e6
+
+
+def measured(plan: Plan, source: EventFile, *, quiet: bool) -> Measured:
+    """What the operators of a plan do over all events of a file."""
+    events = source.select(columns_of(plan))
+    engine = Engine(plan, lateness_us=source.disorder_us(), special=source.special)
+    times: list[int] = []
+    elapsed = 0.0
+    with progress(source.rows, quiet=quiet) as advance:
+        for batch in events.batches(BATCH):
+            times += _bounds(batch.column(source.special.ts))
+            start = perf_counter()
+            engine.push(batch)
+            elapsed += perf_counter() - start
+            advance(engine.counts)
+        start = perf_counter()
+        engine.flush()
+        elapsed += perf_counter() - start
+    span = (max(times) - min(times)) / MICROSECONDS if times else 0.0
+    done = engine.counters
+    return Measured(tuple(done.rows), tuple(done.seconds), engine.counts.events, span, elapsed)
+
+
+def _bounds(times: Any) -> list[int]:
+    """The earliest and the latest of some times, in microseconds; nothing where there are none."""
+    found = pc.min_max(times.cast("int64")).as_py()
+    return [] if found["min"] is None else [found["min"], found["max"]]
