@@ -30,6 +30,7 @@ LARGE_BLOCK = 1 << 16
 PAIRS = 1 << 12
 """Pairs that are found before their rows are written: they stay in the first cache."""
 _FIRST_CAPACITY = 1 << 10
+_NO_KEYS = np.empty(0, np.int64)
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -119,6 +120,9 @@ class Band:
             self._column_lanes.append(lane)
             lane += 2 if is_set else 1
         self._lane_count = lane + (2 if self._equal else 0)
+        self._row_lanes = np.array([self._first_ts_lane, *self._column_lanes])
+        has_sets = any((*self._stored.sets, *self._probing.sets))
+        self._plain = not (self._rest or self._distinct or self._equal or has_sets)
 
     def __len__(self) -> int:
         return self._end - self._begin
@@ -209,7 +213,9 @@ class Band:
 
     def expire(self, before: int) -> None:
         """Rows whose last coordinate is less than `before` are reached by nothing any more."""
-        self._begin += int(np.searchsorted(self._lanes[0, self._begin : self._end], before, side="left"))
+        begin, end = self._begin, self._end
+        if begin < end and self._lanes[0, begin] < before:
+            self._begin += int(np.searchsorted(self._lanes[0, begin:end], before, side="left"))
 
     # ---- finding pairs -------------------------------------------------------------------------------------
 
@@ -254,47 +260,50 @@ class Band:
     @property
     def plain(self) -> bool:
         """Whether pairs need no more than comparisons of keys, and rows have no sets: `joined` can make them."""
-        shapes = (*self._stored.sets, *self._probing.sets)
-        return not (self._rest or self._distinct or self._equal or any(shapes))
+        return self._plain
 
     def joined(
         self, probe: Rows, lo: I64, hi: I64, events: Events, floor: I64, *, stored_first: bool, narrow: bool
     ) -> Iterator[Rows]:
         """The rows of all pairs, with the columns of one side and then the other's; only where `plain`.
 
-        `narrow`: positions are written as 32-bit integers, for rows that are not joined any further.
+        `lo` are places that a search found. `narrow`: positions are written as 32-bit integers, for rows that are not
+        joined any further.
         """
         if not len(probe) or self._begin == self._end:
             return
         _, bounds, alive = self._probe_keys(probe, events, floor)
-        lo = np.maximum(lo, self._begin)
         if alive is not None:
             hi = np.where(alive, hi, lo)
-        stored_lanes = np.array([self._first_ts_lane, *self._column_lanes])
         candidates = _candidates(lo, hi)
         self.looked += candidates
+        if not candidates:
+            return
         if not is_due(band_rows, candidates):
             laid_out = np.array([probe.first, probe.last, *probe.columns])
             made = band_rows_reference(
-                self._lanes, lo, hi, bounds, stored_lanes, laid_out, stored_first=stored_first
+                self._lanes, lo, hi, bounds, self._row_lanes, laid_out, stored_first=stored_first
             )
             yield Rows(made[0], made[1], tuple(made[2:]))
             return
         probing = self._laid_out(probe)
         at = (0, self.width) if stored_first else (self._probing.width, 0)
         i = j = 0
-        while i < len(probe):
-            times = np.empty((2, self._block), np.int64)
-            out = np.empty((self.width + self._probing.width, self._block), np.int32 if narrow else np.int64)
+        while i < len(lo):
+            room = min(self._block, candidates)
+            times = np.empty((2, room), np.int64)
+            out = np.empty((self.width + self._probing.width, room), np.int32 if narrow else np.int64)
             n, i, j = band_rows(
-                self._lanes, lo, hi, bounds, stored_lanes, probing, *at, self._room, times, out, i, j
+                self._lanes, lo, hi, bounds, self._row_lanes, probing, *at, self._room, times, out, i, j
             )
             if n == self._block:
                 self._block = min(2 * self._block, LARGE_BLOCK)
             if n:
                 # A view keeps its block alive. Memory never touched costs nothing, and a few rows are soon copied.
-                few = 8 * n < self._block
-                times, out = (times[:, :n].copy(), out[:, :n].copy()) if few else (times[:, :n], out[:, :n])
+                if 8 * n < room:
+                    times, out = times[:, :n].copy(), out[:, :n].copy()
+                elif n < room:
+                    times, out = times[:, :n], out[:, :n]
                 yield Rows(times[0], times[1], tuple(out))
 
     def _laid_out(self, probe: Rows) -> I64:
@@ -308,6 +317,8 @@ class Band:
 
     def _probe_keys(self, probe: Rows, events: Events, floor: I64 | None) -> tuple[I64, I64, Bool | None]:
         bounds = np.empty((len(self._at_most) + self._has_floor, len(probe)), np.int64)
+        if not (self._at_most or self._equal or self._has_floor):
+            return _NO_KEYS, bounds, None
         alive: Bool | None = None
         equal: list[I64] = []
         for t, term in enumerate((*self._at_most, *self._equal)):
@@ -319,7 +330,7 @@ class Band:
             alive = can if alive is None else (alive if can is None else alive & can)
         if self._has_floor:
             bounds[-1] = MOST if floor is None else -floor
-        return (_mixed(equal) if equal else np.empty(0, np.int64)), bounds, alive
+        return (_mixed(equal) if equal else _NO_KEYS), bounds, alive
 
     def _candidates(self, lo: I64, hi: I64, keys: I64, bounds: I64) -> Iterator[tuple[I64, I64]]:
         candidates = _candidates(lo, hi)
@@ -397,7 +408,8 @@ class Band:
 
 
 def _candidates(lo: I64, hi: I64) -> int:
-    return int(np.maximum(hi - lo, 0).sum())
+    lengths = hi - lo
+    return int(lengths.sum() if lengths.min(initial=0) == 0 else np.maximum(lengths, 0).sum())
 
 
 def differs(left: Column, right: Column) -> Bool:

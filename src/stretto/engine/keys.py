@@ -13,7 +13,7 @@ from stretto.engine.shape import Shape
 from stretto.pattern.predicates import Apply, Expr, Ref, Which, columns_of, move_columns, walk
 from stretto.schema import Kind
 from stretto.values.evaluate import Events, value
-from stretto.values.rows import I64, Bool, Column
+from stretto.values.rows import I64, Bool, Column, Sets
 from stretto.values.vector import Vector
 
 LEAST = np.iinfo(np.int64).min
@@ -91,13 +91,13 @@ def _over(expr: Expr, shape: Shape, at: int) -> bool:
 
 def stored_keys(term: KeyTerm, columns: Sequence[Column], n: int, events: Events) -> tuple[I64, Bool | None]:
     """The stored side's keys, and which rows can satisfy the term at all (None: all)."""
-    keys, alive = order_keys(value(term.stored, columns, n, events), term.kind)
+    keys, alive = order_keys(_values(term.stored, columns, n, events), term.kind)
     return (~keys if term.op in (">", ">=") else keys), alive
 
 
 def probing_keys(term: KeyTerm, columns: Sequence[Column], n: int, events: Events) -> tuple[I64, Bool | None]:
     """The probing side's keys, so that the term is `stored <= probing` (or `=`), and which rows can satisfy it."""
-    keys, alive = order_keys(value(term.probing, columns, n, events), term.kind)
+    keys, alive = order_keys(_values(term.probing, columns, n, events), term.kind)
     if term.op in (">", ">="):
         keys = ~keys
     if term.op in ("<", ">"):
@@ -106,6 +106,15 @@ def probing_keys(term: KeyTerm, columns: Sequence[Column], n: int, events: Event
             alive = above if alive is None else alive & above
         keys = keys - 1
     return keys, alive
+
+
+def _values(expr: Expr, columns: Sequence[Column], n: int, events: Events) -> Vector:
+    """One side of a key term, most often just an attribute, in every row; it reads bound columns only."""
+    if isinstance(expr, Ref):
+        column = columns[expr.column]
+        if not isinstance(column, Sets):
+            return events.values(expr.attribute, column)
+    return value(expr, columns, n, events)
 
 
 def order_keys(vector: Vector, kind: Kind) -> tuple[I64, Bool | None]:

@@ -72,6 +72,7 @@ class Engine:
     def _begin(self, base: int) -> None:
         """Empty operators and an empty arena whose first event will have the position `base`."""
         plan = self.plan
+        self._horizon_us, self._horizon_events = plan.horizon_us, plan.horizon_events
         self._strings = Strings()
         self._strings_limit = STRINGS_FROM
         self._index = ScanIndex(
@@ -223,12 +224,12 @@ class Engine:
 
     def _forget(self) -> None:
         """Drop whole steps of events that no window reaches any more."""
-        plan, arena = self.plan, self._arena
+        arena = self._arena
         reached = arena.end
-        if plan.horizon_us:
-            reached = arena.base + int(np.searchsorted(arena.ts, self._until - plan.horizon_us, side="left"))
-        if plan.horizon_events:
-            reached = min(reached, arena.end - plan.horizon_events)
+        if self._horizon_us:
+            reached = arena.base + int(np.searchsorted(arena.ts, self._until - self._horizon_us, side="left"))
+        if self._horizon_events:
+            reached = min(reached, arena.end - self._horizon_events)
         while self._steps and self._steps[0].end <= reached:
             self._chunks.pop(self._steps.popleft().name, None)
         arena.forget(self._steps[0].start if self._steps else arena.end)
