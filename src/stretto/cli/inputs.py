@@ -3,13 +3,16 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from stretto.data.files import EventFile
 from stretto.errors import QueryError, StrettoError
 from stretto.pattern.workload import Workload, check
 from stretto.plan.dag import Plan
 from stretto.schema import Schema
-from stretto.stats.profile import Stats
+
+if TYPE_CHECKING:
+    from stretto.data.files import EventFile
+    from stretto.stats.profile import Stats
 
 
 def read_text(path: str, what: str) -> str:
@@ -35,7 +38,9 @@ def read_workload(path: str, schema: Schema | None = None) -> Workload:
     return workload
 
 
-def plan_for(workload: Workload, known: Schema | Stats, optimizer: str, budget: float | None = None) -> Plan:
+def plan_for(
+    workload: Workload, known: "Schema | Stats", optimizer: str, budget: float | None = None
+) -> Plan:
     """The plan of a workload; mistakes are shown with their lines."""
     from stretto.plan.optimize import optimize
 
@@ -56,13 +61,17 @@ def mistakes_of(workload: Workload) -> Iterator[None]:
         raise QueryError(error.mistakes, text, file) from None
 
 
-def measure(events: EventFile) -> Stats:
+def measure(events: "EventFile") -> "Stats":
     """The statistics of all events of a file, read once; terms are measured on a sample."""
+    from stretto.stats.profile import Stats
+
     return Stats.of_batches(events.batches(), events.schema, events.survey().rows)
 
 
-def read_stats(path: str) -> Stats:
+def read_stats(path: str) -> "Stats":
     """The statistics of a file."""
+    from stretto.stats.profile import Stats
+
     try:
         return Stats.from_json(read_text(path, "file of statistics"))
     except StrettoError as error:
