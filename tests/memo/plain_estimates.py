@@ -1,11 +1,12 @@
 """Poisson estimates from rates and selectivities that a test gives: no sample, no correlation."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import permutations
 from math import factorial
 
 from stretto.memo.memo import Memo, build_memo
+from stretto.pattern.canonical import closed_terms
 from stretto.pattern.canonical_terms import equality
 from stretto.pattern.nodes import Stream
 from stretto.pattern.piece import Piece
@@ -23,8 +24,7 @@ class PlainEstimates:
     rates: Mapping[str, float]
     equal: float = 0.1
     other: float = 0.5
-    events: float = 100.0
-    terms: Mapping[str, float] = field(default_factory=dict)
+    total_rate: float = 100.0
 
     def rows(self, piece: Piece) -> float:
         rows, count = 1.0, len(piece.slots)
@@ -37,9 +37,10 @@ class PlainEstimates:
             rows *= self._selectivity(term)
         return rows * 0.5 ** len(piece.negations)
 
-    def extent(self, piece: Piece) -> float:
-        count = len(piece.slots)
-        return self._seconds(piece) * (count - 1) / (count + 1) if count > 1 else 0.0
+    def selectivity_of_equalities(self, piece: Piece, left: Sequence[int], right: Sequence[int]) -> float:
+        sides = [sides for term in closed_terms(piece) if (sides := equality(term))]
+        across = any({a.column, b.column} & {*left} and {a.column, b.column} & {*right} for a, b in sides)
+        return self.equal ** (len(piece.same) + across)
 
     def _slot(self, source: object, high: int | None) -> float:
         if not isinstance(source, Stream):
@@ -53,7 +54,7 @@ class PlainEstimates:
         return self.equal if equality(term) else self.other
 
     def _seconds(self, piece: Piece) -> float:
-        return piece.window.size / 1e6 if piece.window.unit == "us" else piece.window.size / self.events
+        return piece.window.size / 1e6 if piece.window.unit == "us" else piece.window.size / self.total_rate
 
 
 def _share(piece: Piece) -> float:

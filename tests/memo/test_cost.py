@@ -146,7 +146,7 @@ def test_several_inputs_cost_the_sum_of_their_steps() -> None:
 def test_many_small_operators_are_not_free() -> None:
     memo = seq("SEQ(A a, B b)")
     idle = dict.fromkeys(RATES, 0.0)
-    assert cost(memo, "A", "B", costs=model(rates=idle, events=65_536.0)) >= Prices().step
+    assert cost(memo, "A", "B", costs=model(rates=idle, total_rate=65_536.0)) >= Prices().step
 
 
 def test_a_window_of_events_counts_by_the_rate_of_all() -> None:
@@ -229,10 +229,11 @@ def test_output_and_intake_are_told_apart() -> None:
     memo = seq("SEQ(A a, B b)")
     costs = model()
     few = costs.emit_cost(memo, memo.roots[0])
-    assert few == pytest.approx(
-        350 * (Prices().emit + 2 * Prices().emit_column) + Prices().step * 100 / 65_536
-    )
-    assert costs.fixed_cost() == pytest.approx(100 * Prices().event)
+    steps = 0.1 * 100 / 65_536  # an output is a small operator
+    assert few == pytest.approx(350 * (Prices().emit + 2 * Prices().emit_column) + steps * Prices().step)
+    assert costs.fixed_cost(memo) == pytest.approx(100 * Prices().event)
+    reading = seq("SEQ(A a, B b, NOT(C c))", "[k] AND a.x > 0.5")
+    assert costs.fixed_cost(reading) == pytest.approx(100 * (Prices().event + 2 * Prices().attribute))
 
 
 def test_one_model_serves_several_memos() -> None:

@@ -1,6 +1,6 @@
 """The cost of every way to compute a piece: how much work the engine has with it, times what such work costs."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import log
 from operator import mul
@@ -9,37 +9,48 @@ from typing import Final, Protocol
 from stretto.memo.core import growing_slots
 from stretto.memo.facts import Facts
 from stretto.memo.memo import NO_WINDOW, Memo, Root
+from stretto.memo.orders import members
 from stretto.memo.paper import PaperCost
 from stretto.memo.prices import NAMES, STEP, Prices
 from stretto.memo.ways import Input, Kind, Way
-from stretto.pattern.canonical_terms import equality_terms
 from stretto.pattern.nodes import Stream, Window
 from stretto.pattern.piece import Negation, Piece, Slot
+from stretto.pattern.predicates import Reduce, Ref, walk
 
 (
-    EVENT, SCAN, A_STEP, STORE, STORE_LANE, PROBE, KEY, CANDIDATE, TERM, CHAIN, ROW, COLUMN, GATHER, GATHER_COLUMN,
-    EVALUATE, FORBID, LINK, GROW, ELEMENT, UNITE, FOLLOW, EMIT, EMIT_COLUMN,
+    EVENT, ATTRIBUTE, SCAN, A_STEP, STORE, STORE_LANE, PROBE, KEY, CANDIDATE, TERM, CHAIN, ROW, COLUMN,
+    GATHER, GATHER_COLUMN, EVALUATE, FORBID, LINK, GROW, ELEMENT, UNITE, FOLLOW, EMIT, EMIT_COLUMN,
 ) = range(len(NAMES))  # fmt: skip
 
-__all__ = ["NAMES", "CostModel", "Estimator", "PaperCost", "Work"]
+__all__ = ["NAMES", "CostModel", "Estimates", "PaperCost", "Work"]
 
 Work = list[float]
 """Units of work per second of the stream, in the order of the prices."""
 
 LOOKED_AT_FIRST: Final = 16.0
 """Forbidden events of an interval that are compared before the others."""
+COMPUTED_EQUAL: Final = 0.1
+"""The share of pairs that is guessed to pass an equality of computed values."""
 MOST_LINKS: Final = 60
 """Repetitions beyond which chains are not counted."""
 MICROSECONDS: Final = 1e6
 
 
-class Estimator(Protocol):
-    """What is expected of the events: `events` per second, rows of a piece per second."""
+class Estimates(Protocol):
+    """What is expected of the events; `stretto.stats.estimate.Estimator` tells it."""
 
     @property
-    def events(self) -> float: ...
+    def total_rate(self) -> float:
+        """Events per second."""
+        ...
 
-    def rows(self, piece: Piece) -> float: ...
+    def rows(self, piece: Piece) -> float:
+        """Rows of a piece per second."""
+        ...
+
+    def selectivity_of_equalities(self, piece: Piece, left: Sequence[int], right: Sequence[int]) -> float:
+        """The share of pairs of rows over two sets of slots that satisfy the equalities between them."""
+        ...
 
 
 class CostModel:
@@ -49,10 +60,10 @@ class CostModel:
     other lets the later row of a pair find it; where the order says which side that is, only that side looks.
     """
 
-    def __init__(self, estimator: Estimator, prices: Prices) -> None:
+    def __init__(self, estimator: Estimates, prices: Prices) -> None:
         self.estimator, self.prices = estimator, prices
         self._values = prices.values()
-        self._steps = estimator.events / STEP
+        self._steps = estimator.total_rate / STEP
         self._forget(None)
 
     def _forget(self, memo: Memo | None) -> None:
@@ -62,6 +73,7 @@ class CostModel:
         self._demanded: dict[int, int] = {}
         self._parts: dict[tuple[int, int], float] = {}
         self._shares: dict[tuple[int, int, int], float] = {}
+        self._judged: dict[tuple[int, int, int], float] = {}
         self._settled_in: dict[tuple[int, int], frozenset[int]] = {}
 
     # ---- what a solver asks ----------------------------------------------------------------------------------------
@@ -111,18 +123,23 @@ class CostModel:
     def emit_work(self, memo: Memo, root: Root) -> Work:
         work = [0.0] * len(NAMES)
         rows, piece = self.rows(memo, root.piece), memo.pieces[root.piece]
-        work[A_STEP] += self._steps
+        work[A_STEP] += 0.1 * self._steps
         work[EMIT] += rows
         work[EMIT_COLUMN] += rows * piece.width
         return work
 
-    def fixed_cost(self) -> float:
-        """The cost of taking the events in, the same in every plan."""
-        return self.price(self.fixed_work())
+    def fixed_cost(self, memo: Memo | None = None) -> float:
+        """The cost of taking the events in, the same in every plan of the memo (None: the one priced last)."""
+        return self.price(self.fixed_work(memo))
 
-    def fixed_work(self) -> Work:
+    def fixed_work(self, memo: Memo | None = None) -> Work:
+        """Every event, and every attribute of it that some query reads."""
         work = [0.0] * len(NAMES)
-        work[EVENT] = self.estimator.events
+        memo = self._memo if memo is None else memo
+        pieces = [memo.pieces[root.piece] for root in memo.roots] if memo is not None else []
+        read = {name for piece in pieces for name in attributes(piece)}
+        work[EVENT] = self.estimator.total_rate
+        work[ATTRIBUTE] = self.estimator.total_rate * len(read)
         return work
 
     # ---- joins -----------------------------------------------------------------------------------------------------
@@ -170,18 +187,23 @@ class CostModel:
         joined = one | other
         keys = equal = rest = alike = 0
         share = 1.0
-        for term in facts.compared:
-            if term.crosses(one, other):
-                keys += 1
         if facts.equal or facts.piece.same:
             equal, share = self._equalities(number, facts, one, other)
+        for term in facts.compared:
+            if term.crosses(one, other):
+                if term.equal:
+                    share *= 1.0 if equal else COMPUTED_EQUAL
+                    equal += 1
+                else:
+                    keys += 1
         for mask, _ in facts.rest:
             rest += bool(mask & one and mask & other) and not mask & ~joined
+        pairs = self._unjudged(number, facts, one, other, made) if rest else made
         for a, b in facts.alike:
             alike += bool((a & one and b & other) or (a & other and b & one))
         window = self.seconds(facts.piece.window)
         looks = facts.orders.looks(one, other)
-        work[A_STEP] += self._steps * (0.5 + 0.5 * len(looks) + 0.1 * (keys + equal))
+        work[A_STEP] += self._steps * len(looks)
         for look in looks:
             kept, looking = (one_rows, other_rows) if look.stored == one else (other_rows, one_rows)
             width = facts.width(look.stored)
@@ -205,48 +227,43 @@ class CostModel:
         if equal or rest or alike:
             work[GATHER] += made
             work[GATHER_COLUMN] += made * columns
-            work[EVALUATE] += made * (alike + 2 * rest)
+            work[EVALUATE] += made * alike + pairs * rest
         else:
             work[ROW] += made
             work[COLUMN] += made * columns
 
-    def _equalities(self, number: int, facts: Facts, one: int, other: int) -> tuple[int, float]:
-        """How many equalities relate two sides, and the share of pairs that satisfy all of them."""
-        found, share = 0, 1.0
-        if facts.piece.same:
-            found += len(facts.piece.same)
-            share *= self._share(number, facts, -1, one & -one, other & -other)
-        for i, members in enumerate(facts.equal):
-            mine = next((bit for bit, _ in members if bit & one), 0)
-            theirs = next((bit for bit, _ in members if bit & other), 0)
-            if mine and theirs:
-                found += 1
-                share *= self._share(number, facts, i, mine, theirs)
-        for term in facts.compared:
-            if term.equal and term.crosses(one, other):
-                found += 1
-        return found, share
-
-    def _share(self, number: int, facts: Facts, which: int, one: int, other: int) -> float:
-        """The share of pairs of two slots that agree: on the attributes of `same` (-1), or by a class of equalities."""
-        key = (number, which, one | other)
-        found = self._shares.get(key)
+    def _unjudged(self, number: int, facts: Facts, one: int, other: int, made: float) -> float:
+        """Pairs on which the terms that are no comparison of keys are evaluated."""
+        key = (number, one | other, one)
+        found = self._judged.get(key)
         if found is None:
-            found = self._shares[key] = self._agreeing(facts, which, one, other)
+            crossing = {term for mask, term in facts.rest if mask & one and mask & other}
+            kept = tuple(term for term in facts.piece.terms if term not in crossing)
+            free = Facts.of(replace(facts.piece, terms=kept)).part(one | other)
+            found = self._judged[key] = max(self.estimator.rows(free), made)
         return found
 
-    def _agreeing(self, facts: Facts, which: int, one: int, other: int) -> float:
-        piece = replace(facts.part(one | other), terms=(), order=(), negations=())
-        apart = self.estimator.rows(replace(piece, same=()))
-        if which < 0:
-            agreeing = self.estimator.rows(piece)
-        else:
-            members = [ref for bit, ref in facts.equal[which] if bit in (one, other)]
-            whole = replace(
-                facts.piece, terms=tuple(equality_terms(members)), same=(), negations=(), order=()
-            )
-            agreeing = self.estimator.rows(Facts.of(whole).part(one | other))
-        return min(agreeing / apart, 1.0) if apart > 0 else 1.0
+    def _equalities(self, number: int, facts: Facts, one: int, other: int) -> tuple[int, float]:
+        """How many equalities relate two sides, and the share of pairs that satisfy all of them."""
+        found = len(facts.piece.same)
+        read = facts.whole if found else 0
+        for members_ in facts.equal:
+            slots = 0
+            for bit, _ in members_:
+                slots |= bit
+            if slots & one and slots & other:
+                found += 1
+                read |= slots
+        return found, self._share(number, facts, one & read, other & read) if found else 1.0
+
+    def _share(self, number: int, facts: Facts, one: int, other: int) -> float:
+        """The share of pairs of rows over two sets of slots that satisfy all equalities between them."""
+        key = (number, one, other)
+        found = self._shares.get(key)
+        if found is None:
+            sides = members(one), members(other)
+            found = self._shares[key] = self.estimator.selectivity_of_equalities(facts.piece, *sides)
+        return found
 
     # ---- negations -------------------------------------------------------------------------------------------------
 
@@ -289,6 +306,7 @@ class CostModel:
             interval = self.seconds(piece.window) / max(len(piece.slots), 1)
             equal = bool(piece.same)
             met = rows * min(events * interval, LOOKED_AT_FIRST)
+            work[FORBID] += rows
             work[CHAIN if equal else CANDIDATE] += met
             work[KEY] += (rows + events) * (len(negation.terms) + len(piece.same))
             work[GATHER] += rows
@@ -387,7 +405,7 @@ class CostModel:
         """A window in seconds of the stream."""
         if window.unit == "us":
             return window.size / MICROSECONDS
-        return window.size / self.estimator.events if self.estimator.events > 0 else 0.0
+        return window.size / self.estimator.total_rate if self.estimator.total_rate > 0 else 0.0
 
     def _facts(self, memo: Memo, number: int) -> Facts:
         found = self._known.get(number)
@@ -411,6 +429,22 @@ class CostModel:
         if found is None:
             found = self._parts[key] = self.estimator.rows(facts.part(slots))
         return found
+
+
+def attributes(piece: Piece) -> set[str]:
+    """The attributes that a piece's terms read; times and positions are not among them."""
+    found = set(piece.same)
+    terms = [*piece.terms, *(term for negation in piece.negations for term in negation.terms)]
+    streams = [negation.stream for negation in piece.negations]
+    for slot in piece.slots:
+        if isinstance(slot.source, Stream):
+            streams.append(slot.source)
+        else:
+            found.update(*(attributes(branch.piece) for branch in slot.source.branches))
+    terms += [term for stream in streams for term in stream.where]
+    nodes = (node for term in terms for node in walk(term) if isinstance(node, Ref | Reduce))
+    found.update(node.attribute for node in nodes)
+    return {name for name in found if name and name != "ts" and not name.startswith("@")}
 
 
 def _alone(stream: Stream, same: tuple[str, ...]) -> Piece:

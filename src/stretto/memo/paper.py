@@ -13,12 +13,16 @@ MICROSECONDS = 1e6
 
 
 class Rows(Protocol):
-    """What is expected of the events: `events` per second, rows of a piece per second."""
+    """What is expected of the events; `stretto.stats.estimate.Estimator` tells it."""
 
     @property
-    def events(self) -> float: ...
+    def total_rate(self) -> float:
+        """Events per second."""
+        ...
 
-    def rows(self, piece: Piece) -> float: ...
+    def rows(self, piece: Piece) -> float:
+        """Rows of a piece per second."""
+        ...
 
 
 class PaperCost:
@@ -119,7 +123,7 @@ class PaperCost:
     def _seconds(self, window: Window) -> float:
         if window.unit == "us":
             return window.size / MICROSECONDS
-        return window.size / self.estimator.events if self.estimator.events > 0 else 0.0
+        return window.size / self.estimator.total_rate if self.estimator.total_rate > 0 else 0.0
 
 
 def _streams(slot: Slot) -> list[Stream]:
