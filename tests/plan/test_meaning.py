@@ -1,11 +1,12 @@
 """What operators compute: equal for equal computations, whatever the order of joins and columns."""
 
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from random import Random
 
 import pytest
-from estimated import ALONE, NARROW, SHARED, WINDOW, less, ts, x
+from estimated import ALONE, NARROW, SHARED, WINDOW, less, plan, ts, x
 
 from stretto.memo.explore import Rules, explore
 from stretto.memo.memo import build_memo
@@ -17,7 +18,8 @@ from stretto.pattern.predicates import Apply, Expr, Which
 from stretto.pattern.workload import Workload
 from stretto.plan.assemble import assemble
 from stretto.plan.build import Builder
-from stretto.plan.meaning import computed
+from stretto.plan.dag import Estimate
+from stretto.plan.meaning import computed, with_all_rows
 from stretto.plan.ops import Emit, Filter, Forbid, Join, Op, Repeat, Scan, Union
 from stretto.schema import Kind, Schema
 from stretto.solve.solution import Solution, one_way_each
@@ -170,6 +172,32 @@ def test_neighbours_are_told_apart() -> None:
         len({grown((less(x(2), x(3)),), ()), grown((less(x(3), x(2)),), ()), grown((), (less(x(0), x(2)),))})
         == 3
     )
+
+
+def test_rows_of_operators_that_were_not_looked_at() -> None:
+    known = SHARED.estimate
+    assert known is not None
+    assert with_all_rows(SHARED, lambda _: 7.0).estimate == known  # an Emit computes no piece of its own
+    partly = replace(SHARED, estimate=replace(known, rows=(None, *known.rows[1:3], None, *known.rows[4:])))
+    completed = with_all_rows(
+        partly, lambda piece: 10.0 * len(piece.slots) + piece.window.size / 1e6
+    ).estimate
+    assert completed is not None
+    assert completed.rows == (10.0, 340.0, 12.5, 25.0, *known.rows[4:])
+    bare = replace(SHARED, estimate=None)
+    assert with_all_rows(bare, lambda _: 7.0) is bare
+
+
+def test_rows_of_what_no_piece_says_stay_unknown() -> None:
+    ops = (
+        *(A, B, Join(0, 1, WINDOW, "before"), Repeat(2, 1, (1,), 1, None, WINDOW)),
+        Union((3, 2), ((0, 1), (0, 1)), 2, (False, True), distinct=False),
+        Emit("q", ("a", "b"), (False, True), (4,), ((0, 1),), (False,), WINDOW),
+    )
+    nothing = Estimate((None,) * 6, (None,) * 6, 1.0, 1.0, None, 0.0)
+    found = with_all_rows(plan(ops, "none", nothing), lambda _: 7.0).estimate
+    assert found is not None
+    assert found.rows == (7.0, 7.0, 7.0, None, None, None)
 
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "plan"

@@ -22,6 +22,7 @@ from stretto.cli.options import (
 if TYPE_CHECKING:
     from stretto.data.files import EventFile
     from stretto.pattern.workload import Workload
+    from stretto.plan.dag import Plan
     from stretto.schema import Schema, Special
     from stretto.stats.profile import Stats
 
@@ -200,10 +201,9 @@ def _analysis(
     quiet: bool,
 ) -> str:
     """The plan, run."""
-    from stretto.cli.inputs import plan_for
     from stretto.plan.analyze import analysis_as, analyze
 
-    plan = plan_for(workload, known, optimizer, budget)
+    plan = _planned(workload, known, optimizer, budget)
     with reported(FAILED):
         from stretto.cli.measuring import measured  # loads the kernels, so after what may be wrong
 
@@ -218,22 +218,32 @@ def _plan(
     form: Format,
     other: str | None,
 ) -> str:
-    from stretto.cli.inputs import plan_for
     from stretto.plan.optimize import recipe_of
 
     if other is not None:
         recipe_of(other)  # an unknown name is known before the first plan is made
-    plan = plan_for(workload, known, optimizer, budget)
+    plan = _planned(workload, known, optimizer, budget)
     if other is not None:
         from stretto.plan.diff import diff
         from stretto.plan.diff_text import diff_as
 
-        return diff_as(diff(plan, plan_for(workload, known, other, budget)), form.value)
+        return diff_as(diff(plan, _planned(workload, known, other, budget)), form.value)
     if form is Format.MERMAID:
         from stretto.report.mermaid import to_mermaid
 
         return to_mermaid(plan)
     return plan.explain(form.value)
+
+
+def _planned(workload: "Workload", known: "Schema | Stats", optimizer: str, budget: float | None) -> "Plan":
+    """A plan with all that can be estimated of it."""
+    from stretto.cli.inputs import plan_for
+    from stretto.plan.meaning import with_all_rows
+    from stretto.schema import Schema
+    from stretto.stats.estimate import Estimator
+
+    plan = plan_for(workload, known, optimizer, budget)
+    return plan if isinstance(known, Schema) else with_all_rows(plan, Estimator(known).rows)
 
 
 def _write(text: str, out: str | None) -> None:

@@ -6,7 +6,7 @@ that it is made of, and is one slot of the pieces above it. So equal keys mean e
 have equal keys as far as canonical forms tell.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Final
@@ -18,6 +18,7 @@ from stretto.pattern.duties import equal
 from stretto.pattern.nodes import Policy, Stream, Window
 from stretto.pattern.piece import Branch, Group, Negation, Piece, Place, Slot
 from stretto.pattern.predicates import Expr, Ref, columns_of
+from stretto.plan.dag import Plan
 from stretto.plan.ops import Emit, Filter, Forbid, Join, Next, Op, Repeat, Scan, Union
 from stretto.plan.pieces import closed, in_order
 
@@ -31,6 +32,30 @@ def computed(ops: Sequence[Op]) -> tuple[Piece | None, ...]:
     """The canonical piece that each operator computes; None for an Emit. Operators stand in topological order."""
     read = _Reading(ops)
     return tuple(None if isinstance(op, Emit) else read.form(number)[0] for number, op in enumerate(ops))
+
+
+def with_all_rows(plan: Plan, rows: Callable[[Piece], float]) -> Plan:
+    """The plan with the rows per second of those operators too that the optimizer did not look at one by one.
+
+    Such are the steps of a join of many inputs. What no piece says stays unknown.
+    """
+    known = plan.estimate
+    if known is None or None not in known.rows:
+        return plan
+    pieces = computed(plan.ops)
+    found = tuple(
+        rows(piece) if rate is None and piece is not None and _is_whole(piece) else rate
+        for rate, piece in zip(known.rows, pieces, strict=True)
+    )
+    return replace(plan, estimate=replace(known, rows=found))
+
+
+def _is_whole(piece: Piece) -> bool:
+    """Whether nothing in a piece stands for what no piece says."""
+    sources = [slot.source for slot in piece.slots]
+    streams = all(not isinstance(one, Stream) or not one.type.startswith(NAMED) for one in sources)
+    groups = [branch.piece for one in sources if isinstance(one, Group) for branch in one.branches]
+    return streams and all(map(_is_whole, groups))
 
 
 @dataclass(slots=True)
