@@ -1,12 +1,13 @@
 """The plan: operators in topological order, the query each Emit answers, and what follows from them."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from stretto.pattern.nodes import Window
 from stretto.pattern.piece import Place
 from stretto.pattern.predicates import Expr, Reduce, Ref, walk
+from stretto.pattern.workload import Workload
 from stretto.plan.explain import explain
 from stretto.plan.ops import Emit, Filter, Forbid, Join, Next, Op, Repeat, Scan, Union
 from stretto.plan.pieces import piece_texts
@@ -41,7 +42,8 @@ class Estimate:
 class Plan:
     """Operators that answer every query of a workload; inputs stand before their users.
 
-    `queries` gives the number of each query's Emit, `because` the rule behind each operator.
+    `queries` gives the number of each query's Emit, `because` the rule behind each operator. `workload`: what it was
+    planned for, so that it can be planned anew.
     """
 
     ops: tuple[Op, ...]
@@ -50,6 +52,7 @@ class Plan:
     schema: Schema
     optimizer: str
     estimate: Estimate | None = None
+    workload: Workload | None = field(default=None, compare=False, repr=False)
 
     def serves(self, op: int) -> tuple[str, ...]:
         """The queries whose matches depend on an operator, in the order of their Emits."""

@@ -41,7 +41,8 @@ def optimize(
     solution = recipe.solve(memo, pricing, Budget(DEFAULT_BUDGET_S if budget is None else budget))
     builder = Builder(stats.schema.attributes)
     emits, _ = assemble(detections, memo, solution, builder)
-    return check(Plan(tuple(builder.ops), emits, tuple(builder.because), stats.schema, optimizer))
+    because = tuple(builder.because)
+    return check(Plan(tuple(builder.ops), emits, because, stats.schema, optimizer, workload=workload))
 
 
 def recipe_of(optimizer: str) -> Recipe:
