@@ -44,7 +44,12 @@ def test_rates_shares_and_factors() -> None:
         "93%",
     ]
     assert share_text(1, 0) == "0%"
-    assert factor_text(14.2) == "14x"
+    assert [factor_text(factor) for factor in (0.071, 1.022, 3.24, 14.2)] == [
+        "0.071x",
+        "1.02x",
+        "3.2x",
+        "14x",
+    ]
 
 
 def test_columns() -> None:

@@ -42,8 +42,8 @@ def share_text(part: float, whole: float) -> str:
 
 
 def factor_text(factor: float) -> str:
-    """How many times: `1.4x`, `14x`, `1.2kx`."""
-    return f"{number_text(factor)}x"
+    """How many times: `1.04x`, `3.2x`, `14x`, `1.2kx`."""
+    return f"{factor:.2f}x" if 0.95 < factor < 2 else f"{number_text(factor)}x"
 
 
 def _digits(number: float) -> str:
