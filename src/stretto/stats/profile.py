@@ -1,54 +1,139 @@
-"""What is known of a stream of events before it is planned: its schema, its span and its rates."""
+"""What is known of a stream of events before it is planned: its schema, its span, its rates and its selectivities."""
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Self
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from typing import Any, Final, Self
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from stretto.errors import EventsError, StrettoError
+from stretto.pattern.nodes import Policy
+from stretto.pattern.piece import Detection, Piece
+from stretto.pattern.project import project
+from stretto.pattern.workload import Workload
 from stretto.schema import Kind, Schema, Special
+from stretto.stats.estimate import Estimator
+from stretto.stats.growth import once
+from stretto.stats.sample import Sample
+from stretto.stats.selectivity import Selectivities
+from stretto.stats.stretches import SIZE, STEP, Stretches, check_columns, in_order
 
-MICROSECONDS = 1_000_000
+WHOLE: Final = (
+    6  # slots up to which every part of a piece is measured; of larger ones pairs, triples and the whole
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Stats:
     """The schema of some events, the seconds from the first to the last, and events per second by type.
 
-    A span of zero (one event, or all at one time) counts as one second for the rates. `events` counts them.
+    A span of zero (one event, or all at one time) counts as one second for the rates. `events` counts them. A type
+    that did not occur has the rate `otherwise`. Selectivities are measured on a sample when they are first asked
+    for; a file holds those that were.
     """
 
     schema: Schema
     seconds: float = 0.0
     rates: Mapping[str, float] = field(default_factory=dict)
     events: int = 0
+    otherwise: float = 0.0
+    selectivities: Selectivities = field(default_factory=Selectivities, compare=False, repr=False)
 
     @classmethod
-    def of(cls, table: Any, special: Special | None = None) -> Self:
-        """The statistics of an Arrow table, or of any that offers itself as one (pandas, Polars, DuckDB)."""
+    def of(
+        cls,
+        table: Any,
+        special: Special | None = None,
+        *,
+        workload: Workload | None = None,
+        sample: int = SIZE,
+        seed: int = 0,
+    ) -> Self:
+        """The statistics of an Arrow table, or of any that offers itself as one (pandas, Polars, DuckDB).
+
+        `sample` events are kept to measure terms on; with a workload its terms are measured at once.
+        """
         special = special or Special()
         events = _as_arrow(table)
-        for name in (special.ts, special.type):
-            if name not in events.column_names:
-                raise EventsError(f"no column `{name}`; there are: {', '.join(events.column_names)}")
-        seconds = _span(events[special.ts])
-        counts = pc.value_counts(_names(events[special.type]).drop_null()).to_pylist()
-        rates = {found["values"]: found["counts"] / (seconds or 1.0) for found in counts}
+        check_columns(events.schema, special)
+        schema = Schema.of(events.schema, None, special)
+        ordered = in_order(events, special.ts) if events.num_rows > sample else events
+        stats = cls.of_batches(ordered.to_batches(STEP), schema, events.num_rows, sample=sample, seed=seed)
+        return stats if workload is None else stats.measured(workload)
+
+    @classmethod
+    def of_batches(
+        cls,
+        batches: Iterable[pa.RecordBatch],
+        schema: Schema,
+        rows: int,
+        *,
+        sample: int = SIZE,
+        seed: int = 0,
+    ) -> Self:
+        """The statistics of `rows` events that are read once, batch by batch, and never held all together."""
+        stretches = Stretches(schema, rows, sample, seed)
+        for batch in batches:
+            stretches.add(batch)
+        rates = stretches.rates()
         ordered = {name: rates[name] for name in sorted(rates)}
-        return cls(Schema.of(events.schema, ordered, special), seconds, ordered, events.num_rows)
+        schema = replace(schema, types=frozenset(ordered))
+        selectivities = Selectivities(stretches.sample(), seed)
+        return cls(schema, stretches.seconds, ordered, stretches.events, selectivities=selectivities)
+
+    @classmethod
+    def assumed(cls, schema: Schema) -> Self:
+        """Statistics where only the schema is known: one event per second of every type."""
+        return cls(schema, 0.0, dict.fromkeys(sorted(schema.types or ()), 1.0), 0, otherwise=1.0)
+
+    # ---- rates -------------------------------------------------------------------------------------------------
+
+    def rate(self, kind: str) -> float:
+        """Events of a type per second."""
+        return self.rates.get(kind, self.otherwise)
+
+    @property
+    def total_rate(self) -> float:
+        """Events of all types per second."""
+        return sum(self.rates.values()) if self.rates else 10.0 * self.otherwise
+
+    def with_rates(self, rates: Mapping[str, float]) -> Self:
+        """The same statistics with the rates of some types replaced."""
+        return replace(self, rates={**self.rates, **rates})
+
+    # ---- selectivities -----------------------------------------------------------------------------------------
+
+    @property
+    def sample(self) -> Sample | None:
+        """The events that terms are measured on, if there are any."""
+        return self.selectivities.sample
+
+    def measured(self, what: Workload | Iterable[Piece | Detection]) -> Self:
+        """These statistics, with every selectivity known that planning a workload, or pieces, can ask for."""
+        if isinstance(what, Workload):
+            what = what.bind(self.schema).normal_forms()
+        estimator = Estimator(self)
+        for one in what:
+            for piece in [branch.piece for branch in one.branches] if isinstance(one, Detection) else [one]:
+                estimator.rows(piece)
+                for part in _parts(piece):
+                    estimator.rows(part)
+        return self
+
+    # ---- files -------------------------------------------------------------------------------------------------
 
     def to_json(self) -> str:
-        """The statistics as the text of a file; `from_json` reads it back."""
+        """The statistics as the text of a file, without the sample; `from_json` reads it back."""
         special = self.schema.special
         return json.dumps(
             {
                 "seconds": self.seconds,
                 "rates": dict(self.rates),
-                "selectivity": [],
+                **self.selectivities.to_json(),
                 "events": self.events,
+                "otherwise": self.otherwise,
                 "schema": self.schema.to_json(),
                 "special": {"ts": special.ts, "type": special.type, "id": special.id},
             },
@@ -65,9 +150,28 @@ class Stats:
                 None if found["types"] is None else frozenset(found["types"]),
                 Special(**read["special"]),
             )
-            return cls(schema, float(read["seconds"]), dict(read["rates"]), int(read["events"]))
-        except (KeyError, TypeError, ValueError) as error:
+            return cls(
+                schema,
+                float(read["seconds"]),
+                {name: float(rate) for name, rate in read["rates"].items()},
+                int(read["events"]),
+                float(read.get("otherwise", 0.0)),
+                Selectivities.from_json(read),
+            )
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise StrettoError(f"not a file of statistics: {error}") from error
+
+
+def _parts(piece: Piece) -> Iterable[Piece]:
+    """The parts of a piece that plans may compute: its cores seen through some of their slots."""
+    if piece.policy is Policy.NEXT:
+        return
+    for found in once(piece)[0]:
+        slots = range(len(found.piece.slots))
+        for size in slots if len(slots) <= WHOLE else (2, 3):
+            for chosen in combinations(slots, size):
+                if size > 1:
+                    yield project(found.piece, chosen)
 
 
 def _as_arrow(table: Any) -> pa.Table:
@@ -76,30 +180,3 @@ def _as_arrow(table: Any) -> pa.Table:
     if isinstance(table, pa.RecordBatch) or hasattr(table, "__arrow_c_stream__"):
         return pa.table(table)
     raise EventsError(f"events are a table of Arrow, pandas or Polars, not {type(table).__name__}")
-
-
-def _names(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A column of strings as plain ones; a dictionary's values are cast first, which Arrow cannot do in one go."""
-    if pa.types.is_dictionary(column.type):
-        chunks = [
-            pa.DictionaryArray.from_arrays(chunk.indices, chunk.dictionary.cast(pa.string()))
-            for chunk in column.chunks
-        ]
-        column = pa.chunked_array(chunks, pa.dictionary(column.type.index_type, pa.string()))
-    return pc.cast(column, pa.string())
-
-
-def _span(times: pa.ChunkedArray) -> float:
-    """Seconds from the earliest to the latest time; 0 without any. Whole numbers are microseconds."""
-    if pa.types.is_integer(times.type):
-        micros = pc.cast(times, pa.int64())
-    elif pa.types.is_timestamp(times.type) or pa.types.is_date(times.type):
-        micros = pc.cast(
-            pc.cast(times, pa.timestamp("us", getattr(times.type, "tz", None)), safe=False), pa.int64()
-        )
-    else:
-        raise EventsError(f"times are timestamps or whole microseconds, not {times.type}")
-    bounds = pc.min_max(micros).as_py()
-    if bounds["min"] is None:
-        return 0.0
-    return float((bounds["max"] - bounds["min"]) / MICROSECONDS)

@@ -1,0 +1,373 @@
+"""How many rows a piece has: events as Poisson processes, terms by their selectivities.
+
+k events of streams with rates r_1 .. r_k, in any order, lie in one window W of time k * W^(k-1) * r_1 * .. * r_k times
+per second: the last comes at any moment, the others within W before it. A partial order keeps its share of the k!
+orders, terms keep theirs. With a window of n positions the others take any of the n - 1 places before the last.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+from math import exp, factorial
+from typing import TYPE_CHECKING, Final
+
+from stretto.pattern.columns import moved
+from stretto.pattern.duties import tighten
+from stretto.pattern.nodes import Policy, Stream
+from stretto.pattern.piece import Negation, Piece, Place, Slot
+from stretto.pattern.predicates import columns_of
+from stretto.stats.clusters import Equals, Related, is_neighbour, pair, relate, stream_of
+from stretto.stats.growth import Law, Once, Repeated, grown, is_plain, once, spread_of, thinned, with_earlier
+from stretto.stats.orders import Order, gaps_between, linear_orders
+from stretto.stats.selectivity import assumed
+
+if TYPE_CHECKING:
+    from stretto.stats.profile import Stats
+
+MICROSECONDS: Final = 1e6
+MOST: Final = 1e300  # rows per second that stand for any more
+
+
+class Estimator:
+    """Rows per second of pieces, from statistics. Everything is remembered, by piece."""
+
+    def __init__(self, stats: "Stats") -> None:
+        self.stats = stats
+        self.selectivities = stats.selectivities
+        self.total_rate = stats.total_rate
+        self._rows: dict[Piece, float] = {}
+        self._extents: dict[Piece, float] = {}
+        self._known: dict[
+            int, tuple[Piece, float]
+        ] = {}  # by identity: most pieces are asked for again and again
+        self._rates: dict[Stream, float] = {}
+
+    # ---- what is asked -----------------------------------------------------------------------------------------
+
+    def rate(self, stream: Stream, same: Sequence[str] = ()) -> float:
+        """Events per second of a stream; with `same` only those that have these attributes."""
+        found = self._rates.get(stream)
+        if found is None:
+            found = self.stats.rate(stream.type)
+            if stream.where:
+                found *= self.selectivities.of_stream(stream).value
+            self._rates[stream] = found
+        for attribute in same:
+            found *= self.selectivities.skew(stream, attribute).present
+        return found
+
+    def rows(self, piece: Piece) -> float:
+        """Rows per second of any piece; finite and at least 0."""
+        known = self._known.get(id(piece))
+        if known is not None and known[0] is piece:
+            return known[1]
+        found = self._rows.get(piece)
+        if found is None:
+            found = self._rows[piece] = min(self._estimate(piece), MOST)
+        self._known[id(piece)] = piece, found
+        return found
+
+    def extent(self, piece: Piece) -> float:
+        """Seconds from the first to the last event of a row, on average."""
+        found = self._extents.get(piece)
+        if found is None:
+            found = self._extents[piece] = self._extent(piece)
+        return found
+
+    def selectivity(self, piece: Piece) -> float:
+        """The share of a piece's tuples in window and order that satisfy its terms and `same`; no repetitions."""
+        return self._selectivity(piece, relate(piece))
+
+    def selectivity_of_equalities(self, piece: Piece, left: Sequence[int], right: Sequence[int]) -> float:
+        """The share of pairs of a row over the `left` slots and one over the `right` slots that agree.
+
+        On all equality terms and `same` between the two sides; 1 where there are none.
+        """
+        if not is_plain(piece):
+            return self._sides_of_groups(piece, left, right)
+        result = 1.0
+        for equals in relate(piece).equals:
+            mine = tuple(member for member in equals.members if member[0] in left)
+            other = tuple(member for member in equals.members if member[0] in right)
+            if mine and other:
+                both = self._equal(piece, tuple(sorted(mine + other)))
+                apart = self._equal(piece, mine) * self._equal(piece, other)
+                result *= min(1.0, both / apart) if apart else 1.0
+        return result
+
+    def window(self, piece: Piece) -> float:
+        """The seconds of a piece's window; one of events lasts as long as that many take on average."""
+        if piece.window.unit == "us":
+            return piece.window.size / MICROSECONDS
+        return piece.window.size / self.total_rate if self.total_rate else 0.0
+
+    # ---- pieces ------------------------------------------------------------------------------------------------
+
+    def _estimate(self, piece: Piece) -> float:
+        if piece.policy is Policy.NEXT:
+            return self._runs(piece)
+        if is_plain(piece):
+            return self._survivors(piece) if piece.negations else self._single_events(piece)
+        alternatives, times = once(tighten(piece))
+        return times * sum(self._grown(found)[0] for found in alternatives)
+
+    def _extent(self, piece: Piece) -> float:
+        if piece.policy is Policy.NEXT or is_plain(piece):
+            slots = float(len(piece.slots))
+            if piece.terms:
+                slots -= sum(len(chain) - 1 for chain in relate(piece).chains)
+            return self.window(piece) * (slots - 1.0) / slots
+        alternatives, _ = once(tighten(piece))
+        found = [(self._grown(one), len(one.piece.slots)) for one in alternatives]
+        total = sum(rows for (rows, _), _ in found)
+        slots = sum(rows * (count + more) for (rows, more), count in found) / total if total else found[0][1]
+        return self.window(piece) * max(slots - 1.0, 0.0) / max(slots, 1.0)
+
+    def _single_events(self, piece: Piece) -> float:
+        """Rows of a piece of single events, its negations left aside."""
+        slots = piece.slots
+        rates = [self.rate(stream_of(slot)) for slot in slots]
+        if not piece.terms and not piece.same:
+            return self._placed(piece, rates, piece.order)
+        related = relate(piece)
+        share = self._selectivity(piece, related)
+        if related.chains:
+            return share * self._chained(piece, rates, related)
+        return share * self._placed(piece, rates, piece.order)
+
+    def _placed(self, piece: Piece, rates: Sequence[float], order: Order) -> float:
+        """Rows of streams with these rates in the window and in the order."""
+        count = len(rates)
+        result = linear_orders(count, order) / factorial(min(count - 1, 170))
+        for rate in rates:
+            result *= rate
+        if count == 1:
+            return result
+        if piece.window.unit == "us":
+            return float(result * (piece.window.size / MICROSECONDS) ** (count - 1))
+        for place in range(1, count):
+            result *= max(piece.window.size - place, 0) / self.total_rate if self.total_rate else 0.0
+        return result
+
+    def _chained(self, piece: Piece, rates: Sequence[float], related: Related) -> float:
+        """Rows where runs of slots stand at consecutive positions: a run moves as one event."""
+        first = {slot: chain[0] for chain in related.chains for slot in chain}
+        left = [slot for slot in range(len(rates)) if first.get(slot, slot) == slot]
+        number = {slot: i for i, slot in enumerate(left)}
+        order = {(number[first.get(i, i)], number[first.get(j, j)]) for i, j in piece.order}
+        kept = tuple(sorted(pair for pair in order if pair[0] != pair[1]))
+        result = 1.0
+        for chain in related.chains:
+            for slot in chain[1:]:
+                result *= rates[slot] / self.total_rate if self.total_rate else 0.0
+            result *= self._in_time(piece, len(chain) - 1, partitioned=related.partitioned)
+        return result * self._placed(piece, [rates[slot] for slot in left], kept)
+
+    def _in_time(self, piece: Piece, steps: int, *, partitioned: bool) -> float:
+        """The chance that as many consecutive events as this take no longer than the window."""
+        if piece.window.unit == "events":
+            return 1.0 if steps < piece.window.size or partitioned else 0.0
+        expected = self.total_rate * self.window(piece)
+        if partitioned:
+            for attribute in piece.same:
+                expected *= self.selectivities.skew(stream_of(piece.slots[0]), attribute).sum_of_squares
+        term = exp(-min(expected, 700.0))
+        fewer = term
+        for n in range(1, steps):
+            term *= expected / n
+            fewer += term
+        return max(0.0, 1.0 - fewer)
+
+    # ---- selectivities -----------------------------------------------------------------------------------------
+
+    def _selectivity(self, piece: Piece, related: Related) -> float:
+        result = 1.0
+        for equals in related.equals:
+            result *= self._equal(piece, self._loose(equals, related) if related.chains else equals.members)
+        for cluster in related.clusters:
+            result *= self.selectivities.of_cluster(cluster).value
+        return result
+
+    @staticmethod
+    def _loose(equals: Equals, related: Related) -> tuple[tuple[int, str], ...]:
+        """Where positions are counted among equal events, neighbours agree already."""
+        if not related.partitioned:
+            return equals.members
+        behind = {slot for chain in related.chains for slot in chain[1:]}
+        return tuple(member for member in equals.members if member[0] not in behind)
+
+    def _equal(self, piece: Piece, members: tuple[tuple[int, str], ...]) -> float:
+        """The chance that the members of a class agree, all in one window."""
+        slots = piece.slots
+        key = tuple((stream_of(slots[slot]), attribute) for slot, attribute in members)
+        result = self.selectivities.agreement(key)
+        for left, right in pairwise(members):
+            result *= self.selectivities.nearness(*pair(piece, left, right))
+        return min(result, 1.0)
+
+    def _sides_of_groups(self, piece: Piece, left: Sequence[int], right: Sequence[int]) -> float:
+        """The same where slots hold groups: by what the first alternative binds."""
+        result = 1.0
+        for attribute in piece.same:
+            skews = [self._any_stream(piece.slots[slot]) for slot in (left[0], right[0])]
+            members = tuple((stream, attribute) for stream in skews)
+            result *= self.selectivities.agreement(members)
+        return min(result, 1.0)
+
+    def _any_stream(self, slot: Slot) -> Stream:
+        while not isinstance(slot.source, Stream):
+            slot = slot.source.branches[0].piece.slots[0]
+        return slot.source
+
+    # ---- negations ---------------------------------------------------------------------------------------------
+
+    def _survivors(self, piece: Piece) -> float:
+        """Rows of a piece of single events in whose intervals nothing forbidden happens."""
+        result = self._single_events(piece)
+        for negation in piece.negations:
+            if result:
+                result *= self._spared(piece, negation)
+        return result
+
+    def _spared(self, piece: Piece, negation: Negation) -> float:
+        """The chance that a negation spares a row."""
+        slots = len(piece.slots)
+        expected = self.rate(negation.stream) * self.window(piece)
+        if negation.place is Place.ANYWHERE:
+            gaps = float(slots), float(slots)
+        else:
+            orders = [self._with_forbidden(piece, negation, number).order for number in (1, 2)]
+            gaps = gaps_between(slots, piece.order, *orders)
+        shares = self._forbidding(piece, negation)
+        found = [weight * thinned(m, slots, expected * share) for share, weight in shares for m in gaps]
+        return sum(found) / 2.0
+
+    def _with_forbidden(self, piece: Piece, negation: Negation, number: int) -> Piece:
+        """The piece with one or two forbidden events, in order, as further slots with their terms."""
+        slots = len(piece.slots)
+        new = range(slots, slots + number)
+        order = {
+            *piece.order,
+            *((slot, one) for slot in negation.after for one in new),
+            *((one, slot) for slot in negation.before for one in new),
+            *pairwise(new),
+        }
+        same_place = {column: column for column in range(slots)}
+        terms = [moved(term, {**same_place, slots: one}) for one in new for term in negation.terms]
+        return replace(
+            piece,
+            slots=(*piece.slots, *(Slot(negation.stream) for _ in new)),
+            order=tuple(sorted(order)),
+            terms=(*piece.terms, *terms),
+            negations=(),
+        )
+
+    def _forbidding(self, piece: Piece, negation: Negation) -> list[tuple[float, float]]:
+        """The shares of the stream's events in the window that are forbidden, with the shares of rows that have them.
+
+        Rows differ: what a small value forbids a great one may not. One and two forbidden events tell by how much.
+        """
+        if not negation.terms and not piece.same:
+            return [(1.0, 1.0)]
+        related = relate(piece)
+        alone = (
+            {term for cluster in related.clusters for term in cluster.terms} if related.clusters else set()
+        )
+        base = replace(piece, terms=tuple(term for term in piece.terms if term not in alone), negations=())
+        before = self.selectivity(base)
+        one = self._with_forbidden(base, negation, 1)
+        mean = min(1.0, self.selectivity(one) / before) if before else 0.0
+        if not relate(one).clusters or not 0.0 < mean < 1.0:
+            return [(mean, 1.0)]
+        square = self.selectivity(self._with_forbidden(base, negation, 2)) / before
+        return spread_of(mean, square - mean * mean)
+
+    # ---- repetitions -------------------------------------------------------------------------------------------
+
+    def _grown(self, found: Once) -> tuple[float, float]:
+        """Rows of a piece with repetitions, and how many slots a row has more than its core."""
+        piece = found.piece
+        base = self._survivors(piece) * assumed(found.whole)
+        if not base:
+            return 0.0, 0.0
+        laws: list[Law] = []
+        for repeated in found.repeated:
+            plain = replace(piece, negations=())
+            if any(is_neighbour(term) for term in repeated.adjacent):
+                base *= self._run_lengths(plain, repeated)
+            else:
+                laws.append(self._law(plain, repeated))
+        if not laws:
+            return base, 0.0
+        factor, more = grown(laws, len(piece.slots))
+        return base * factor, more
+
+    def _law(self, piece: Piece, repeated: Repeated) -> Law:
+        width, slots = len(repeated.slots), len(piece.slots)
+        one, two = with_earlier(piece, repeated, 1), with_earlier(piece, repeated, 2)
+        if width == 1:
+            gaps, x = gaps_between(slots, piece.order, one.order, two.order), self.window(piece)
+        else:
+            ways = linear_orders(slots + width, one.order) / (linear_orders(slots, piece.order) or 1.0)
+            gaps, x = (1.0, 1.0), ways * self.window(piece) ** width
+        for slot in repeated.slots:
+            x *= self.rate(stream_of(piece.slots[slot]))
+        if repeated.others and repeated.own is not None:
+            own = self.rows(repeated.own)
+            x *= 1.0 + sum(self.rows(other) for other in repeated.others) / own if own else 1.0
+        none, first, second = (self.selectivity(part) for part in (piece, one, two))
+        return Law(
+            x,
+            width,
+            gaps,
+            first / none if none else 0.0,
+            second / first if first else 0.0,
+            repeated.low,
+            repeated.high,
+        )
+
+    def _run_lengths(self, piece: Piece, repeated: Repeated) -> float:
+        """STRICT repetitions: each one before needs the next position to hold one more."""
+        (slot,) = repeated.slots
+        base = self.selectivity(piece)
+        share = min(1.0, self.selectivity(with_earlier(piece, repeated, 1)) / base) if base else 0.0
+        again = min(share * self.rate(stream_of(piece.slots[slot])) / self.total_rate, 0.999)
+        most = 1e9 if repeated.high is None else repeated.high
+        least = max(repeated.low, 1)
+        return float((again ** (least - 1) - again**most) / (1.0 - again)) if again else float(least == 1)
+
+    # ---- runs --------------------------------------------------------------------------------------------------
+
+    def _runs(self, piece: Piece) -> float:
+        """A bound for the policy NEXT: each first event starts one run, which goes on if the next step comes."""
+        alternatives, _ = once(replace(piece, policy=Policy.ANY))
+        found = max((self._run(one) for one in alternatives), default=0.0)
+        return found * max(1, len(alternatives))
+
+    def _run(self, found: Once) -> float:
+        piece = found.piece
+        window = self.window(piece)
+        rates = [self.rate(stream_of(slot)) for slot in piece.slots]
+        first = next((slot for slot in range(len(rates)) if slot not in found.optional), len(rates) - 1)
+        result = sum(rates[: first + 1])
+        before = self._prefix(piece, first + 1)
+        for slot in range(first + 1, len(rates)):
+            here = self._prefix(piece, slot + 1)
+            share = min(1.0, here / before) if before else 0.0
+            before = here
+            if slot not in found.optional:
+                result *= 1.0 - exp(-min(rates[slot] * share * window, 700.0))
+        return result
+
+    def _prefix(self, piece: Piece, count: int) -> float:
+        """The selectivity of what relates the first slots of a piece."""
+        kept = set(range(count))
+        return self.selectivity(
+            replace(
+                piece,
+                slots=piece.slots[:count],
+                order=tuple(pair for pair in piece.order if kept.issuperset(pair)),
+                terms=tuple(term for term in piece.terms if columns_of(term) <= kept),
+                negations=(),
+            )
+        )

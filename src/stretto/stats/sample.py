@@ -1,0 +1,224 @@
+"""A sample of events kept in memory, so that terms can be measured when they are first asked for.
+
+It is made of a few stretches of the stream, each complete, so that what lies in one window of a sampled event is
+there. Rare types get some events of their own besides: they tell of values, not of neighbours.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from stretto.pattern.nodes import Stream, Window
+from stretto.schema import Kind, Schema
+from stretto.values.convert import as_kind, plain
+from stretto.values.evaluate import holds
+from stretto.values.rows import I64, Bool
+from stretto.values.strings import Strings
+from stretto.values.vector import Vector
+
+NULL = -1
+RANKS = 64  # streams whose ranks are kept
+
+
+@dataclass(frozen=True, slots=True)
+class Members:
+    """The positions of a stream's events: all of them, and how many of those are in the complete stretches."""
+
+    positions: I64
+    inside: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """For each position the half-open range of positions that one window can hold together with it."""
+
+    low: I64
+    high: I64
+
+
+class Sample:
+    """Events by position: the stretches one after another, each in order of time, then the loose ones."""
+
+    def __init__(self, stretches: Sequence[pa.Table], loose: pa.Table | None, schema: Schema) -> None:
+        self.strings = Strings()
+        self._schema = schema
+        lengths = [table.num_rows for table in stretches]
+        ends = np.cumsum([0, *lengths])
+        self._ends = ends.tolist()
+        self.inside = int(ends[-1])
+        parts = [*stretches, *([loose] if loose is not None else [])]
+        self._table = pa.concat_tables(parts).unify_dictionaries().combine_chunks()
+        self.ts = micros_of(self._table[schema.special.ts]).data
+        self._begin = np.repeat(ends[:-1], lengths)
+        self._end = np.repeat(ends[1:], lengths)
+        self._values: dict[str, Vector] = {}
+        self._types: dict[str, I64] = {}
+        self._members: dict[Stream, Members] = {}
+        self._ranks: dict[Stream, npt.NDArray[np.int32]] = {}
+        self._reach: dict[Window | None, Reach] = {}
+        self._codes: dict[tuple[str, str], tuple[I64, I64]] = {}
+        self._index: dict[tuple[Stream, str, str], tuple[I64, I64]] = {}
+
+    def __len__(self) -> int:
+        return len(self.ts)
+
+    # ---- values ------------------------------------------------------------------------------------------------
+
+    def values(self, attribute: str, positions: I64) -> Vector:
+        """The attribute of the events at these positions."""
+        if attribute == "ts":
+            return Vector(self.ts[positions])
+        return self._column(attribute).take(positions)
+
+    def knows(self, attribute: str) -> bool:
+        return attribute == "ts" or attribute in self._schema.attributes
+
+    def _column(self, attribute: str) -> Vector:
+        if attribute not in self._values:
+            column = self._table[attribute].combine_chunks()
+            if isinstance(column, pa.ChunkedArray):
+                column = pa.concat_arrays(column.chunks)
+            kind = self._schema.attributes[attribute]
+            is_text = kind is Kind.STRING
+            found = self.strings.encode(column) if is_text else plain(as_kind(column, kind))
+            self._values[attribute] = found
+        return self._values[attribute]
+
+    def text(self, attribute: str, value: object) -> object:
+        """A value as it is written: that of a string is its code here."""
+        if self._schema.attributes.get(attribute) is Kind.STRING and isinstance(value, int):
+            return self.strings.texts(np.array([value]))[0].as_py()
+        return value
+
+    # ---- streams -----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _by_type(self) -> dict[str, I64]:
+        codes = self._table[self._schema.special.type].combine_chunks()
+        if isinstance(codes, pa.ChunkedArray):
+            codes = pa.concat_arrays(codes.chunks)
+        if not len(self):
+            return {}
+        words = codes if pa.types.is_dictionary(codes.type) else codes.dictionary_encode()
+        numbers = words.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+        names = words.dictionary.cast(pa.string()).to_pylist()
+        order = np.argsort(numbers, kind="stable")
+        cuts = np.searchsorted(numbers[order], np.arange(len(names) + 1))
+        return {
+            name: order[cuts[i] : cuts[i + 1]].astype(np.int64)
+            for i, name in enumerate(names)
+            if name is not None and cuts[i] < cuts[i + 1]
+        }
+
+    def members(self, stream: Stream) -> Members:
+        """Where the events of a type are that pass the stream's terms."""
+        if stream not in self._members:
+            positions = self._by_type.get(stream.type, np.zeros(0, np.int64))
+            if stream.where and len(positions):
+                positions = positions[holds(stream.where, (positions,), len(positions), self)]
+            self._members[stream] = Members(positions, int(np.searchsorted(positions, self.inside)))
+        return self._members[stream]
+
+    def ranks(self, stream: Stream) -> npt.NDArray[np.int32]:
+        """For each position, and the one behind the last, how many of the stream's events stand before it."""
+        if stream not in self._ranks:
+            if len(self._ranks) >= RANKS:
+                self._ranks.clear()
+            found = np.zeros(len(self) + 1, np.int32)
+            found[self.members(stream).positions + 1] = 1
+            self._ranks[stream] = np.cumsum(found, dtype=np.int32)
+        return self._ranks[stream]
+
+    # ---- time --------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def before(self) -> I64:
+        """For each position of a stretch the first one of the same time."""
+        return self._found(self._stretched, "left")
+
+    @cached_property
+    def after(self) -> I64:
+        """For each position of a stretch the first one of a later time."""
+        return self._found(self._stretched, "right")
+
+    @property
+    def _stretched(self) -> I64:
+        return self.ts[: self.inside]
+
+    def _found(self, times: I64, side: Literal["left", "right"]) -> I64:
+        """Where a time would stand, for each position, in that position's own stretch."""
+        parts = [
+            start + np.searchsorted(self.ts[start:end], times[start:end], side=side)
+            for start, end in zip(self._ends[:-1], self._ends[1:], strict=True)
+        ]
+        return np.concatenate(parts)
+
+    def reach(self, window: Window | None) -> Reach:
+        """What a window holds around each position; None: everything is together with everything."""
+        if window not in self._reach:
+            self._reach[window] = self._reached(window)
+        return self._reach[window]
+
+    def _reached(self, window: Window | None) -> Reach:
+        if window is None:
+            whole = np.zeros(len(self), np.int64)
+            return Reach(whole, whole + len(self))
+        here = np.arange(self.inside, dtype=np.int64)
+        if window.unit == "events":
+            size = min(window.size, len(self) + 1)
+            low, high = here - size + 1, here + size
+        else:
+            size = min(window.size, 1 << 60)
+            ts = self._stretched
+            low = self._found(np.maximum(ts, size - (1 << 62)) - size, "left")
+            high = self._found(np.minimum(ts, (1 << 62) - size) + size, "right")
+        return Reach(np.maximum(low, self._begin), np.minimum(high, self._end))
+
+    # ---- equal values ------------------------------------------------------------------------------------------
+
+    def codes(self, left: str, right: str) -> tuple[I64, I64]:
+        """Numbers for the values of two attributes, equal where the values are; -1 where null or NaN."""
+        if (left, right) not in self._codes:
+            vectors = [self._column(name) for name in dict.fromkeys((left, right))]
+            _, numbers = np.unique(np.concatenate([v.data for v in vectors]), return_inverse=True)
+            numbers = numbers.astype(np.int64)
+            for i, vector in enumerate(vectors):
+                numbers[i * len(self) : (i + 1) * len(self)][_missing(vector)] = NULL
+            self._codes[left, right] = numbers[: len(self)], numbers[-len(self) :]
+        return self._codes[left, right]
+
+    def index(self, stream: Stream, probe: str, attribute: str) -> tuple[I64, I64]:
+        """A stream's events by value of `attribute` and then by position: sorted keys, and the positions.
+
+        The key is code * len(self) + position, where the code is that of `codes(probe, attribute)`.
+        """
+        wanted = stream, probe, attribute
+        if wanted not in self._index:
+            positions = self.members(stream).positions
+            codes = self.codes(probe, attribute)[1][positions]
+            positions = positions[codes != NULL]
+            keys = codes[codes != NULL] * len(self) + positions
+            order = np.argsort(keys, kind="stable")
+            self._index[wanted] = keys[order], positions[order]
+        return self._index[wanted]
+
+
+def _missing(vector: Vector) -> Bool:
+    missing = vector.nulls
+    return missing | np.isnan(vector.data) if vector.data.dtype.kind == "f" else missing
+
+
+def micros_of(column: pa.ChunkedArray) -> Vector:
+    """A column of times as microseconds."""
+    chunks = [plain(as_kind(chunk, Kind.TIME)) for chunk in column.chunks if len(chunk)]
+    if not chunks:
+        return Vector(np.zeros(0, np.int64))
+    data = np.concatenate([chunk.data for chunk in chunks]).astype(np.int64, copy=False)
+    if all(chunk.valid is None for chunk in chunks):
+        return Vector(data)
+    return Vector(data, np.concatenate([~chunk.nulls for chunk in chunks]))

@@ -1,0 +1,333 @@
+"""Selectivities of terms: measured on a sample when they are first asked for, read from a file, or assumed."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from math import prod, sqrt
+from typing import Any, Final, NamedTuple
+from zlib import crc32
+
+import numpy as np
+
+from stretto.pattern.columns import moved
+from stretto.pattern.nodes import Stream
+from stretto.pattern.predicates import Apply, Const, Expr, Reduce, Ref, columns_of, walk
+from stretto.stats.clusters import Cluster, cluster_words, frame_words, link_words, standard, stream_words
+from stretto.stats.sample import Sample
+from stretto.stats.skew import UNKNOWN, Skew, agreement, skew_of
+from stretto.stats.tuples import Frame, Link, Tuples, draw
+from stretto.values.evaluate import holds
+
+FEW: Final = 1 << 10  # tuples that are drawn for a term
+MORE: Final = (1 << 12, 1 << 14)  # and where few of those satisfy it
+PRECISE: Final = 0.15  # relative error that is good enough
+LEAST: Final = (
+    24  # tuples in the window that a measure needs; with fewer, events of any time are put together
+)
+ENOUGH: Final = (
+    6000  # measures after which conjunctions are taken as products: a workload of thousands of queries
+)
+KEPT: Final = 256  # sets of tuples that are kept for the next term over the same streams
+
+DEFAULTS: Final[Mapping[str, float]] = {
+    "=": 0.1,
+    "!=": 0.9,
+    "<": 0.5,
+    "<=": 0.5,
+    ">": 0.5,
+    ">=": 0.5,
+    "is_null": 0.1,
+}
+"""What is assumed of a term that cannot be measured, by its operator."""
+OTHERWISE: Final = 0.3
+
+
+class Selectivity(NamedTuple):
+    """The share of tuples that pass, and its standard error."""
+
+    value: float
+    error: float = 0.0
+
+
+Words = tuple[str, str]
+
+
+@dataclass(slots=True)
+class Selectivities:
+    """The selectivities that are known so far, and the sample that tells more.
+
+    `known` is by text: the terms over event types, and the frame in which they were measured. `skews` is by stream (as
+    text) and attribute.
+    """
+
+    sample: Sample | None = None
+    seed: int = 0
+    known: dict[Words, Selectivity] = field(default_factory=dict)
+    skews: dict[Words, Skew] = field(default_factory=dict)
+    _streams: dict[Stream, Selectivity] = field(default_factory=dict)
+    _clusters: dict[Cluster, Selectivity] = field(default_factory=dict)
+    _equalities: dict[tuple[Frame, Link], float] = field(default_factory=dict)
+    _skews: dict[tuple[Stream, str], Skew] = field(default_factory=dict)
+    _agreements: dict[tuple[tuple[Stream, str], ...], float] = field(default_factory=dict)
+    _tuples: dict[tuple[Frame, int], Tuples] = field(default_factory=dict)
+
+    # ---- one event ---------------------------------------------------------------------------------------------
+
+    def of_stream(self, stream: Stream) -> Selectivity:
+        """The share of a type's events that pass the stream's terms, all of them together."""
+        found = self._streams.get(stream)
+        if found is None:
+            found = self._streams[stream] = self._stream(stream)
+        return found
+
+    def _stream(self, stream: Stream) -> Selectivity:
+        if not stream.where:
+            return Selectivity(1.0)
+        words = stream_words(stream)
+        if words not in self.known:
+            total = self._seen(Stream(stream.type), stream.where)
+            if not total:
+                return Selectivity(assumed(stream.where))
+            assert self.sample is not None
+            self.known[words] = share(len(self.sample.members(stream).positions), total)
+        return self.known[words]
+
+    def _seen(self, stream: Stream, terms: Iterable[Expr]) -> int:
+        """How many events of a stream the sample has, if it can tell of these terms."""
+        if self.sample is None or not all(_measurable(term, self.sample) for term in (*stream.where, *terms)):
+            return 0
+        return len(self.sample.members(stream).positions)
+
+    # ---- several events ----------------------------------------------------------------------------------------
+
+    def of_cluster(self, cluster: Cluster) -> Selectivity:
+        """The share of a frame's tuples that satisfy all terms of the cluster."""
+        found = self._clusters.get(cluster)
+        if found is None:
+            found = self._clusters[cluster] = self._cluster(cluster)
+        return found
+
+    def _cluster(self, cluster: Cluster) -> Selectivity:
+        cluster = standard(cluster)
+        words = cluster_words(cluster)
+        if words not in self.known:
+            if not all(self._seen(stream, cluster.terms) for stream in cluster.frame.streams):
+                return Selectivity(assumed(cluster.terms))
+            self.known[words] = self._measure(cluster)
+        return self.known[words]
+
+    def _measure(self, cluster: Cluster) -> Selectivity:
+        busy = len(self.known) >= ENOUGH
+        if busy and len(cluster.frame.streams) > 2 and len(cluster.terms) > 1:
+            return self._product(cluster)
+        frame, base = self._frame(cluster.frame)
+        found = self._passing(cluster.terms, base)
+        for count in () if busy else MORE:
+            if found.value and found.error <= PRECISE * found.value:
+                return found
+            base = self._drawn(frame, count)
+            found = self._passing(cluster.terms, base)
+        if found.value and (found.error <= PRECISE * found.value or len(frame.streams) == 2):
+            return found
+        followed = self._followed(cluster.terms, frame, base) if len(frame.streams) > 2 else None
+        if followed is not None and (not found.value or followed.error < found.error):
+            return followed
+        if found.value:
+            return found
+        return self._product(cluster) if len(cluster.terms) > 1 else share(0, int(base.worth))
+
+    def _product(self, cluster: Cluster) -> Selectivity:
+        """The terms of a cluster as if they were independent."""
+        value = prod(self.of_cluster(_alone(term, cluster.frame)).value for term in cluster.terms)
+        return Selectivity(value, value)
+
+    def _frame(self, frame: Frame) -> tuple[Frame, Tuples]:
+        """The frame and its tuples; without its window and order where the sample has too few of them."""
+        base = self._drawn(frame, FEW)
+        if base.worth >= LEAST or np.count_nonzero(base.weights) >= LEAST:
+            return frame, base
+        anywhere = Frame(frame.streams, (), frame.given, None)
+        base = self._drawn(anywhere, FEW)
+        if base.worth >= LEAST or not frame.given:
+            return anywhere, base
+        anywhere = anywhere._replace(given=())
+        return anywhere, self._drawn(anywhere, FEW)
+
+    def _drawn(self, frame: Frame, count: int) -> Tuples:
+        found = self._tuples.get((frame, count))
+        if found is None:
+            assert self.sample is not None
+            found = draw(self.sample, frame, count, self._seed_of(frame))
+            if len(self._tuples) >= KEPT:
+                self._tuples.clear()
+            self._tuples[frame, count] = found
+        return found
+
+    def _passing(self, terms: tuple[Expr, ...], tuples: Tuples) -> Selectivity:
+        assert self.sample is not None
+        if not tuples.size:
+            return Selectivity(0.0)
+        passed = holds(terms, tuples.columns, len(tuples.weights), self.sample)
+        value = float(tuples.weights[passed].sum() / tuples.weights.sum())
+        return Selectivity(value, sqrt(value * (1.0 - value) / tuples.worth))
+
+    def _followed(self, terms: tuple[Expr, ...], frame: Frame, base: Tuples) -> Selectivity | None:
+        """Tuples drawn under the terms, against tuples drawn without: for conjunctions that few satisfy."""
+        assert self.sample is not None
+        found = draw(self.sample, frame, MORE[-1], self._seed_of(frame), terms)
+        if not found.size or not base.size:
+            return None
+        value = min(1.0, found.size / base.size)
+        return Selectivity(value, value * sqrt(found.error**2 + base.error**2))
+
+    def _seed_of(self, frame: Frame) -> int:
+        """The same for frames that differ in the window alone, so that chance does not tell them apart."""
+        return crc32(frame_words(frame._replace(window=None)).encode(), self.seed)
+
+    # ---- equalities --------------------------------------------------------------------------------------------
+
+    def skew(self, stream: Stream, attribute: str) -> Skew:
+        """How the values of an attribute are spread over a stream's events."""
+        found = self._skews.get((stream, attribute))
+        if found is None:
+            found = self._skews[stream, attribute] = self._skew(stream, attribute)
+        return found
+
+    def _skew(self, stream: Stream, attribute: str) -> Skew:
+        if not any(_reads(term, attribute) for term in stream.where):
+            stream = Stream(stream.type)
+        term, kind = stream_words(stream)
+        words = f"{kind}[{term}]" if term else kind, attribute
+        if words not in self.skews:
+            if self.sample is None or not self.sample.knows(attribute) or not self._seen(stream, ()):
+                return UNKNOWN
+            found = skew_of(self.sample, attribute, self.sample.members(stream).positions)
+            if found is None:
+                return UNKNOWN
+            self.skews[words] = found
+        return self.skews[words]
+
+    def agreement(self, members: tuple[tuple[Stream, str], ...]) -> float:
+        """The chance that events of these streams agree on these attributes, wherever they stand."""
+        found = self._agreements.get(members)
+        if found is None:
+            found = agreement([self.skew(stream, attribute) for stream, attribute in members])
+            self._agreements[members] = found
+        return found
+
+    def nearness(self, frame: Frame, link: Link) -> float:
+        """How much more often two events agree when they stand in one window, as a factor."""
+        found = self._equalities.get((frame, link))
+        if found is None:
+            found = self._equalities[frame, link] = self._nearness(frame, link)
+        return found
+
+    def _nearness(self, frame: Frame, link: Link) -> float:
+        anywhere = self.agreement(
+            (
+                (frame.streams[link.left], link.left_attribute),
+                (frame.streams[link.right], link.right_attribute),
+            )
+        )
+        words = link_words(frame, link)
+        if words not in self.known:
+            attributes = (link.left_attribute, link.right_attribute)
+            if self.sample is None or not all(self.sample.knows(name) for name in attributes):
+                return 1.0
+            measured = self._agreeing(frame, link)
+            if measured is None:
+                return 1.0
+            self.known[words] = measured
+        return self.known[words].value / anywhere if anywhere else 1.0
+
+    def _agreeing(self, frame: Frame, link: Link) -> Selectivity | None:
+        """The share of pairs in the window that agree; None where the sample has too few of them to tell."""
+        assert self.sample is not None
+        for count in (FEW, *MORE):
+            base = self._drawn(frame, count)
+            if not base.size or np.count_nonzero(base.weights) < LEAST:
+                return None
+            found = draw(self.sample, frame._replace(given=(link,)), count, self._seed_of(frame))
+            value = min(1.0, found.size / base.size)
+            if found.size and (found.error <= PRECISE or (count == MORE[-1] and found.error < 2 * PRECISE)):
+                return Selectivity(value, value * sqrt(found.error**2 + base.error**2))
+        return None
+
+    # ---- files -------------------------------------------------------------------------------------------------
+
+    def to_json(self) -> dict[str, Any]:
+        """What has been measured so far."""
+        return {
+            "selectivity": [
+                {"term": term, "of": frame, "value": found.value, "error": found.error}
+                for (term, frame), found in sorted(self.known.items())
+            ],
+            "skew": [
+                {"stream": stream, "attribute": attribute, **skew.to_json()}
+                for (stream, attribute), skew in sorted(self.skews.items())
+            ],
+        }
+
+    @classmethod
+    def from_json(cls, read: Mapping[str, Any]) -> "Selectivities":
+        known = {
+            (entry["term"], entry.get("of", "")): Selectivity(float(entry["value"]), float(entry["error"]))
+            for entry in read["selectivity"]
+        }
+        skews = {
+            (entry["stream"], entry["attribute"]): Skew.from_json(entry) for entry in read.get("skew", ())
+        }
+        return cls(known=known, skews=skews)
+
+
+def share(passed: int, total: int) -> Selectivity:
+    """A share of a number that was seen; where none passed, half of one may have."""
+    value = passed / total if passed else 0.5 / (total + 1)
+    return Selectivity(value, sqrt(value * (1.0 - value) / max(total, 1)))
+
+
+def assumed(terms: Iterable[Expr]) -> float:
+    """What is assumed of a conjunction that nobody has measured."""
+    return prod(_assumed(term) for term in terms)
+
+
+def _assumed(term: Expr) -> float:
+    match term:
+        case Const(value=value):
+            return 1.0 if value is True else 0.0
+        case Apply(op="and", arguments=arguments):
+            return assumed(arguments)
+        case Apply(op="or", arguments=arguments):
+            return 1.0 - prod(1.0 - _assumed(argument) for argument in arguments)
+        case Apply(op="not", arguments=(argument,)):
+            return 1.0 - _assumed(argument)
+        case Apply(op="in", arguments=arguments):
+            return min(0.9, DEFAULTS["="] * (len(arguments) - 1))
+        case Apply(op=op):
+            return DEFAULTS.get(op, OTHERWISE)
+    return OTHERWISE
+
+
+def _measurable(term: Expr, sample: Sample) -> bool:
+    """Whether a term reads single events and attributes that the sample has."""
+    return all(
+        not isinstance(node, Reduce) and (not isinstance(node, Ref) or sample.knows(node.attribute))
+        for node in walk(term)
+    )
+
+
+def _reads(term: Expr, attribute: str) -> bool:
+    return any(isinstance(node, Ref) and node.attribute == attribute for node in walk(term))
+
+
+def _alone(term: Expr, frame: Frame) -> Cluster:
+    """One term of a cluster, over the slots that it reads."""
+    slots = sorted(columns_of(term))
+    to = {slot: i for i, slot in enumerate(slots)}
+    given = tuple(
+        Link(to[link.left], link.left_attribute, to[link.right], link.right_attribute)
+        for link in frame.given
+        if link.left in to and link.right in to
+    )
+    order = tuple((to[i], to[j]) for i, j in frame.order if i in to and j in to)
+    streams = tuple(frame.streams[slot] for slot in slots)
+    return Cluster(Frame(streams, order, given, frame.window), (moved(term, to),))

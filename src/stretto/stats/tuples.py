@@ -1,0 +1,199 @@
+"""Tuples of events that one window holds, drawn from a sample: every such tuple with the same expectation.
+
+Slots are bound one after another in an order that agrees with theirs. A bound event leaves the next slot a range of
+positions; one event is drawn from it and the tuple's weight grows by the number there were to choose from. So the mean
+weight is the number of tuples per event of the first slot, and weighted means are means over all tuples. Where
+weights become uneven the tuples are drawn again by weight, which lets rare conjunctions be followed to their end.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from stretto.pattern.nodes import Stream, Window
+from stretto.pattern.predicates import Expr, columns_of
+from stretto.stats.sample import NULL, Sample
+from stretto.values.evaluate import holds
+from stretto.values.rows import F64, I64, Bool
+
+SPREAD = 0.5  # tuples are drawn again when their weights are worth less than this share of their number
+
+
+class Link(NamedTuple):
+    """Two slots whose attributes are equal."""
+
+    left: int
+    left_attribute: str
+    right: int
+    right_attribute: str
+
+
+class Frame(NamedTuple):
+    """Which tuples: a stream per slot, the order between slots, what is equal, and the window (None: any)."""
+
+    streams: tuple[Stream, ...]
+    order: tuple[tuple[int, int], ...]
+    given: tuple[Link, ...]
+    window: Window | None
+
+
+@dataclass(frozen=True, slots=True)
+class Tuples:
+    """Positions per slot, weights, the number of tuples per event of the first slot, and its relative error."""
+
+    columns: tuple[I64, ...]
+    weights: F64
+    size: float
+    error: float
+
+    @property
+    def worth(self) -> float:
+        """How many equally weighted tuples these are worth."""
+        total = float(self.weights.sum())
+        return total * total / float((self.weights**2).sum()) if total else 0.0
+
+
+def draw(sample: Sample, frame: Frame, count: int, seed: int, terms: Sequence[Expr] = ()) -> Tuples:
+    """About `count` tuples that satisfy the terms; the same ones for the same seed."""
+    return _Walk(sample, frame, count, np.random.default_rng(seed)).run(list(terms))
+
+
+class _Walk:
+    def __init__(self, sample: Sample, frame: Frame, count: int, random: np.random.Generator) -> None:
+        self.sample = sample
+        self.frame = frame
+        self.count = count
+        self.chances = random.random((len(frame.streams), count))
+        self.fresh = random.random(len(frame.streams))
+        self.reach = sample.reach(frame.window)
+        self.columns: list[I64] = [np.zeros(0, np.int64)] * len(frame.streams)
+        self.bound: list[int] = []
+        self.weights: F64 = np.ones(count)
+        self.size = 1.0
+        self.variance = 0.0
+
+    def run(self, terms: list[Expr]) -> Tuples:
+        steps = _steps(self.frame)
+        for step, slot in enumerate(steps):
+            alive = self._bind(slot)
+            if alive:
+                self.bound.append(slot)
+                ready = [term for term in terms if columns_of(term) <= set(self.bound)]
+                terms = [term for term in terms if term not in ready]
+                if ready:
+                    self.weights *= holds(ready, self.columns, self.count, self.sample)
+                alive = bool(self.weights.any())
+            if not alive:
+                return Tuples((), np.zeros(0), 0.0, 1.0)
+            if step + 1 < len(steps):
+                self._even_out(self.fresh[step])
+        self._count_in()
+        return Tuples(tuple(self.columns), self.weights, self.size, self.variance**0.5)
+
+    def _bind(self, slot: int) -> bool:
+        """Draw an event for a slot; False if there is none for any tuple."""
+        members = self.sample.members(self.frame.streams[slot])
+        number = len(members.positions) if self.frame.window is None else members.inside
+        if not number:
+            return False
+        chance = self.chances[len(self.bound)]
+        if not self.bound:
+            spread = (np.arange(self.count) + chance) * (number / self.count)
+            self.columns[slot] = members.positions[np.minimum(spread.astype(np.int64), number - 1)]
+            return True
+        low, high = self._range(slot)
+        links = [
+            link for given in self.frame.given for link in _toward(slot, given) if link.left in self.bound
+        ]
+        if links:
+            start, end, positions = self._among_equals(slot, links[0], low, high)
+        else:
+            positions = members.positions
+            rank = self.sample.ranks(self.frame.streams[slot])
+            start, end = rank[low].astype(np.int64), rank[high]
+        choices = np.maximum(end - start, 0)
+        if not len(positions):
+            return False
+        at = np.minimum(start + (chance * choices).astype(np.int64), len(positions) - 1)
+        # A tuple without a choice has no weight any more; any event of a stretch will do for it.
+        self.columns[slot] = np.where(choices > 0, positions[at], self.columns[self.bound[0]])
+        self.weights = self.weights * choices
+        for link in links[1:]:
+            self.weights *= self._agree(slot, link)
+        self._keep_distinct(slot)
+        return True
+
+    def _range(self, slot: int) -> tuple[I64, I64]:
+        """The positions that the window and the order leave for a slot."""
+        bound = [self.columns[other] for other in self.bound]
+        least, most = np.minimum.reduce(bound), np.maximum.reduce(bound)
+        low, high = self.reach.low[most], self.reach.high[least]
+        for other in self.bound:
+            if (other, slot) in self.frame.order:
+                low = np.maximum(low, self.sample.after[self.columns[other]])
+            elif (slot, other) in self.frame.order:
+                high = np.minimum(high, self.sample.before[self.columns[other]])
+        return low, high
+
+    def _among_equals(self, slot: int, link: Link, low: I64, high: I64) -> tuple[I64, I64, I64]:
+        """The range of a slot's events by value, for the value that the bound side has."""
+        keys, positions = self.sample.index(
+            self.frame.streams[slot], link.left_attribute, link.right_attribute
+        )
+        codes = self.sample.codes(link.left_attribute, link.right_attribute)[0][self.columns[link.left]]
+        base = codes * len(self.sample)
+        start, end = np.searchsorted(keys, base + low), np.searchsorted(keys, base + high)
+        return start, np.where(codes == NULL, start, end), positions
+
+    def _agree(self, slot: int, link: Link) -> Bool:
+        left, right = self.sample.codes(link.left_attribute, link.right_attribute)
+        one, other = left[self.columns[link.left]], right[self.columns[slot]]
+        agree: Bool = (one == other) & (one != NULL)
+        return agree
+
+    def _keep_distinct(self, slot: int) -> None:
+        """No event is bound twice."""
+        kind = self.frame.streams[slot].type
+        for other in self.bound:
+            if self.frame.streams[other].type == kind:
+                self.weights = self.weights * (self.columns[other] != self.columns[slot])
+
+    def _even_out(self, chance: float) -> None:
+        """Draw the tuples again by weight where the weights have become uneven."""
+        total = float(self.weights.sum())
+        if total * total >= SPREAD * self.count * float((self.weights**2).sum()):
+            return
+        self._count_in()
+        marks = (np.arange(self.count) + chance) * (total / self.count)
+        chosen = np.minimum(np.searchsorted(np.cumsum(self.weights), marks), self.count - 1)
+        for other in self.bound:
+            self.columns[other] = self.columns[other][chosen]
+        self.weights = np.ones(self.count)
+
+    def _count_in(self) -> None:
+        mean = float(self.weights.mean())
+        self.size *= mean
+        self.variance += float(self.weights.var()) / (mean * mean * self.count)
+
+
+def _toward(slot: int, link: Link) -> Iterator[Link]:
+    """A link of the slot with the slot on its right."""
+    if link.right == slot:
+        yield link
+    elif link.left == slot:
+        yield Link(link.right, link.right_attribute, link.left, link.left_attribute)
+
+
+def _steps(frame: Frame) -> list[int]:
+    """The slots in an order that agrees with theirs."""
+    left = list(range(len(frame.streams)))
+    found: list[int] = []
+    while left:
+        ready = next(
+            (s for s in left if not any((other, s) in frame.order for other in left if other != s)), left[0]
+        )
+        left.remove(ready)
+        found.append(ready)
+    return found
