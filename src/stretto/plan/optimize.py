@@ -1,9 +1,12 @@
 """From a workload to a plan, by a named optimizer."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from time import monotonic
 
 from stretto.errors import Mistake, QueryError, StrettoError, near
 from stretto.memo.core import growing_slots
+from stretto.memo.cost import CostModel
 from stretto.memo.explore import explore
 from stretto.memo.memo import Memo, build_memo
 from stretto.memo.pricing import Pricing
@@ -16,9 +19,10 @@ from stretto.plan.assemble import assemble
 from stretto.plan.build import Builder
 from stretto.plan.check import check
 from stretto.plan.dag import Plan
+from stretto.plan.estimate import estimated
 from stretto.plan.forbid import refuse_entangled
 from stretto.plan.grow import growth_order
-from stretto.plan.recipes import RECIPES, Recipe
+from stretto.plan.recipes import RECIPES, Recipe, model_of
 from stretto.schema import Schema
 from stretto.solve.budget import Budget
 from stretto.stats.profile import Stats
@@ -34,15 +38,20 @@ def optimize(
     `budget`: seconds that an optimizer which searches may take. Raises QueryError if the workload does not fit the
     schema or holds a statement that no plan can run.
     """
+    start = monotonic()
     recipe = recipe_of(optimizer)
     stats = known if isinstance(known, Stats) else Stats(known)
     detections = plannable(workload.bind(stats.schema))
     memo, pricing = explored(detections, stats, recipe)
     solution = recipe.solve(memo, pricing, Budget(DEFAULT_BUDGET_S if budget is None else budget))
     builder = Builder(stats.schema.attributes)
-    emits, _ = assemble(detections, memo, solution, builder)
+    model = pricing if isinstance(pricing, CostModel) else model_of(stats)
+    emits, assembler = assemble(detections, memo, solution, builder, model)
+    # A bound in another cost than the model's says nothing here.
+    bounded = solution if model is pricing else replace(solution, lower_bound=None)
+    estimate = estimated(detections, memo, bounded, assembler, emits, model, monotonic() - start)
     because = tuple(builder.because)
-    return check(Plan(tuple(builder.ops), emits, because, stats.schema, optimizer, workload=workload))
+    return check(Plan(tuple(builder.ops), emits, because, stats.schema, optimizer, estimate, workload))
 
 
 def recipe_of(optimizer: str) -> Recipe:
