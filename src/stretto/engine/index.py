@@ -50,7 +50,10 @@ class Looked:
 
 
 class ScanIndex:
-    """`scans`: stream of each scan by its operator number. `codes`: the code of each type, from 1 on."""
+    """`scans`: stream of each scan by its operator number. `codes`: the code of each type, from 1 on.
+
+    More types may be given codes; no scan reads their events.
+    """
 
     def __init__(self, scans: Mapping[int, Stream], strings: Strings) -> None:
         self.codes = {name: i + 1 for i, name in enumerate(sorted({s.type for s in scans.values()}))}

@@ -13,19 +13,24 @@ from stretto.schema import Kind, Special, kind_of
 from stretto.values.convert import as_kind, plain
 from stretto.values.rows import I64, Bool
 from stretto.values.strings import Strings
-from stretto.values.vector import Vector
+from stretto.values.vector import DTYPES, Vector
 
 LEAST = np.iinfo(np.int64).min
 
 
 @dataclass(frozen=True, slots=True)
 class Intake:
-    """What the engine takes from a batch: the attributes with their kinds, and a code for each type that is read."""
+    """What the engine takes from a batch: the attributes with their kinds, and a code for each type that is read.
+
+    `spare`: attributes that no query reads now; they may be missing. `learning`: types without a code get one.
+    """
 
     attributes: Mapping[str, Kind]
-    types: Mapping[str, int]
+    types: dict[str, int]
     special: Special
     strings: Strings
+    spare: frozenset[str] = frozenset()
+    learning: bool = False
 
     def convert(self, batch: pa.RecordBatch, arrived: int) -> tuple[Block, I64 | None, list[tuple[I64, str]]]:
         """The good events, their rows in the batch (None: all), and rows of bad ones with a reason.
@@ -83,6 +88,10 @@ class Intake:
                 raise EventsError(f"column `{self.special.type}` holds {column.type}, not strings")
             column = column.dictionary_encode()
         words = column.dictionary.to_pylist()
+        if self.learning:
+            for word in words:
+                if word is not None:
+                    self.types.setdefault(word, len(self.types) + 1)
         code_of = np.array([*(self.types.get(word, 0) for word in words), 0], np.int32)
         indices = plain(column.indices.cast(pa.int64()) if column.indices.null_count else column.indices)
         valid = indices.valid
@@ -99,6 +108,8 @@ class Intake:
         return plain(column.cast(pa.int64()))
 
     def _attribute(self, batch: pa.RecordBatch, name: str, kind: Kind) -> Vector:
+        if name in self.spare and name not in batch.schema.names:
+            return Vector(np.zeros(batch.num_rows, DTYPES[kind]), np.zeros(batch.num_rows, np.bool_))
         column = self._column(batch, name)
         found = kind_of(column.type)
         if (

@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 import pyarrow as pa
 
+from stretto.engine.adapt import Adaptation, AdaptOptions, Watch
 from stretto.engine.arena import Arena, Block
 from stretto.engine.counters import Counters
 from stretto.engine.index import ScanIndex
@@ -21,8 +22,10 @@ from stretto.engine.reorder import END_OF_TIME, START_OF_TIME, Reorder, late_mas
 from stretto.engine.shape import Clock
 from stretto.engine.state import Counts, Snapshot, Step
 from stretto.errors import EngineError
+from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan
 from stretto.plan.ops import Emit, Scan
+from stretto.plan.optimize import optimize
 from stretto.schema import Kind, Special
 from stretto.values.rows import I64, Rows
 from stretto.values.strings import Strings
@@ -35,7 +38,13 @@ STRINGS_FROM = 1 << 21
 
 
 class Engine:
-    """Runs a plan. Results depend neither on how the input is cut into batches nor on the order within the lateness."""
+    """Runs a plan. Results depend neither on how the input is cut into batches nor on the order within the lateness.
+
+    `adapt`: plan the workload anew when the events are no longer those that the plan was made for; the results stay
+    the same. `updatable`: keep all attributes and all types of the events in the window, so that `update` can add any
+    query, and `history_us`: keep events at least so long for that. `workload`: what is planned anew, if the plan does
+    not say it itself.
+    """
 
     def __init__(
         self,
@@ -45,20 +54,30 @@ class Engine:
         memory_bytes: int = MEMORY_BYTES,
         special: Special | None = None,
         step: int = STEP,
+        adapt: AdaptOptions | bool = False,
+        updatable: bool = False,
+        history_us: int = 0,
+        workload: Workload | None = None,
     ) -> None:
         self.plan = plan
         self.counts = Counts()
+        self.adaptations: list[Adaptation] = []
+        self._workload = workload or plan.workload
+        self._updatable, self._history_us = updatable, history_us
         self._special = special or plan.schema.special
         self._memory, self._step_size = memory_bytes, step
         self._reorder = Reorder(lateness_us)
         self._until = START_OF_TIME
         self._late: list[pa.RecordBatch] = []
         self._rejected: list[pa.RecordBatch] = []
-        self._outputs = [
-            Output(op.query, op.variables, op.kleene, op.returns) for op in plan.ops if isinstance(op, Emit)
-        ]
+        self._outputs = _outputs(plan)
         self._counters = Counters.of(len(plan.ops))
         self._begin(0)
+        self._watch: Watch | None = None
+        if adapt:
+            self._watch = Watch(AdaptOptions() if adapt is True else adapt, self._special)
+            self._watch.expect(plan)
+            self._needed_workload()
 
     @property
     def counters(self) -> Counters:
@@ -72,7 +91,8 @@ class Engine:
     def _begin(self, base: int) -> None:
         """Empty operators and an empty arena whose first event will have the position `base`."""
         plan = self.plan
-        self._horizon_us, self._horizon_events = plan.horizon_us, plan.horizon_events
+        self._horizon_us = max(plan.horizon_us, self._history_us)
+        self._horizon_events = plan.horizon_events
         self._strings = Strings()
         self._strings_limit = STRINGS_FROM
         self._index = ScanIndex(
@@ -81,15 +101,23 @@ class Engine:
         self._operators = build(plan.ops)
         self._turns = [(number, op, plan.ops[number].inputs) for number, op in self._operators.items()]
         partitions = {name: partition_of(name) for name in plan.specials() if partition_of(name)}
-        read = plan.attributes() | {name for names in partitions.values() for name in names}
-        self._kinds: dict[str, Kind] = {name: plan.schema.attributes[name] for name in sorted(read)}
+        read = attributes_of(plan)
+        kept = read | set(plan.schema.attributes) if self._updatable else read
+        self._kinds: dict[str, Kind] = {name: plan.schema.attributes[name] for name in sorted(kept)}
         self._partitions = partitions
         self._ranks = {name: Ranks([self._kinds[a] for a in of]) for name, of in partitions.items()}
         dtypes = {name: DTYPES[kind] for name, kind in self._kinds.items()} | dict.fromkeys(
             partitions, DTYPES[Kind.INT]
         )
         self._arena = Arena(dtypes, self._strings, base)
-        self._intake = Intake(self._kinds, self._index.codes, self._special, self._strings)
+        self._intake = Intake(
+            self._kinds,
+            self._index.codes,
+            self._special,
+            self._strings,
+            spare=frozenset(kept - read),
+            learning=self._updatable,
+        )
         self._steps: deque[Step] = deque()
         self._chunks: dict[str, pa.RecordBatch] = {}
 
@@ -100,6 +128,8 @@ class Engine:
         matches = Matches(self._outputs)
         for batch in events.to_batches() if isinstance(events, pa.Table) else [events]:
             self._take(batch, matches)
+        if self._watch is not None:
+            self._adapt(self._watch)
         return matches
 
     def flush(self) -> Matches:
@@ -129,6 +159,9 @@ class Engine:
             self._late.append(batch.take(pa.array(index)))
             block = block.take(np.flatnonzero(~late))
         self._reorder.greatest = greatest
+        if self._watch is not None:
+            special = self._special
+            self._watch.take(batch, (special.ts, special.type, *self._kinds))
         self.counts = self.counts.plus(
             events=batch.num_rows,
             late=0 if late is None else int(late.sum()),
@@ -234,6 +267,77 @@ class Engine:
             self._chunks.pop(self._steps.popleft().name, None)
         arena.forget(self._steps[0].start if self._steps else arena.end)
 
+    # ---- other plans and queries -----------------------------------------------------------------------------
+
+    def update(self, workload: Workload, optimizer: str | None = None, budget: float | None = None) -> None:
+        """Go on with the queries of another workload; those of the same name and meaning know no break.
+
+        A query that is added sees the events that are still kept, as if the stream had begun with them, and reports
+        what becomes certain from now on. Without `updatable` only such queries can be added that read no more
+        attributes and types than the others; EngineError says what is missing.
+        """
+        known = self._watch.stats(self.plan.schema) if self._watch else None
+        chosen = optimizer or self.plan.optimizer
+        plan = optimize(workload, known or self.plan.schema, chosen, budget)
+        self.switch(plan)
+        self._workload = workload
+
+    def switch(self, plan: Plan) -> None:
+        """Go on with another plan; what its queries have in common with those before is neither lost nor repeated.
+
+        Its operators are built from the raw events in the window. If that fails, the engine is as it was.
+        """
+        self._require(plan)
+        snapshot, before = self.snapshot(), vars(self).copy()
+        try:
+            self.plan, self._outputs = plan, _outputs(plan)
+            self._counters = Counters.of(len(plan.ops))
+            self._operators = {}
+            self._rebuild(snapshot)
+        except BaseException:
+            vars(self).update(before)
+            raise
+        if self._watch is not None:
+            self._watch.switched(plan)
+
+    def _require(self, plan: Plan) -> None:
+        """EngineError unless the events that were kept have all that a plan reads."""
+        kinds = {name: plan.schema.attributes[name] for name in sorted(attributes_of(plan))}
+        missing = [f"attribute `{name}`" for name, kind in kinds.items() if self._kinds.get(name) is not kind]
+        if not self._updatable:
+            types = {op.stream.type for op in plan.ops if isinstance(op, Scan)}
+            missing += [f"type `{name}`" for name in sorted(types - set(self._index.codes))]
+        if missing:
+            raise EngineError(
+                f"the engine kept no {', no '.join(missing)} of the events in its window: "
+                "build it with updatable=True to add queries that read more than those it began with"
+            )
+
+    def _adapt(self, watch: Watch) -> None:
+        """Plan anew if the events have changed, and go on with that plan if it is another one."""
+        if not watch.drifted(self.plan, self._counters.rows, self.counts.events, self._until):
+            return
+        stats = watch.stats(self.plan.schema)
+        if stats is None:
+            return
+        begun = perf_counter()
+        options = watch.options
+        plan = optimize(
+            self._needed_workload(), stats, options.optimizer or self.plan.optimizer, options.budget
+        )
+        switched = plan.ops != self.plan.ops
+        if switched:
+            try:
+                self.switch(plan)
+            except EngineError:  # it needs more memory than there is
+                switched = False
+        self.adaptations.append(Adaptation(self.counts.events, perf_counter() - begun, switched))
+
+    def _needed_workload(self) -> Workload:
+        if self._workload is None:
+            raise EngineError("to plan anew the engine needs the workload: its plan does not know it")
+        return self._workload
+
     # ---- state -----------------------------------------------------------------------------------------------
 
     def snapshot(self) -> Snapshot:
@@ -260,19 +364,18 @@ class Engine:
         counts, counters = self.counts, self.counters
         self._counters = Counters.of(len(self.plan.ops))
         self._begin(snapshot.steps[0].start if snapshot.steps else self._arena.end)
-        reported = Matches(self._outputs)
         for step in snapshot.steps:
             batch = snapshot.chunks[step.name]
             self._arena.append(self._ranked(self._intake.convert(batch, 0)[0]))
             self._steps.append(step)
             self._chunks[step.name] = batch
-            self._run(step, reported, closing=False)
+            self._run(step, Matches(self._outputs), closing=False)
         # Time may have moved on without events since, and let waiting matches out.
         end = self._arena.end
-        self._run(Step(end, end, snapshot.until, snapshot.until), reported, closing=False)
+        self._run(Step(end, end, snapshot.until, snapshot.until), Matches(self._outputs), closing=False)
         self._until = snapshot.until
-        self._reorder.greatest = snapshot.greatest
-        self._reorder.pending = [self._intake.convert(batch, 0)[0] for batch in snapshot.pending]
+        pending = [self._intake.convert(batch, 0)[0] for batch in snapshot.pending]
+        self._reorder = Reorder(self._reorder.lateness_us, snapshot.greatest, pending)
         self.counts = counts
         self._go_on_from(counters)
         self._strings_limit = max(STRINGS_FROM, 2 * len(self._strings))
@@ -304,6 +407,15 @@ class Engine:
             return self._strings.texts(vector.data, vector.valid)
         array = pa.array(vector.data, mask=None if vector.valid is None else ~vector.valid)
         return array.view(kind.arrow) if kind in (Kind.TIME, Kind.DURATION) else array
+
+
+def attributes_of(plan: Plan) -> frozenset[str]:
+    """The attributes that a plan reads, those that partition a count of positions too."""
+    return plan.attributes() | {key for name in plan.specials() for key in partition_of(name)}
+
+
+def _outputs(plan: Plan) -> list[Output]:
+    return [Output(op.query, op.variables, op.kleene, op.returns) for op in plan.ops if isinstance(op, Emit)]
 
 
 def _cut(blocks: list[Block], size: int) -> Iterator[list[Block]]:

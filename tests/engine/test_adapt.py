@@ -1,0 +1,245 @@
+"""Following the events: drift, planning anew, other plans and other queries in a running engine."""
+
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from stretto import Engine, EngineError, Schema, Workload, optimize
+from stretto.engine import run as run_module
+from stretto.engine.adapt import AdaptOptions, Watch
+from stretto.engine.run import run
+from stretto.plan.dag import Estimate
+from stretto.plan.ops import Scan
+from stretto.schema import Special
+
+PAIRS = "QUERY q PATTERN SEQ(A a, B b) WHERE a.x < b.x WITHIN 10 us;"
+MORE = "QUERY more PATTERN SEQ(B b, C c) WHERE b.y = c.y WITHIN 10 us;"
+
+
+def events(ts, types, x=None, **others):
+    n = len(ts)
+    values = {"x": [0.5] * n if x is None else x, "y": [1] * n, **others}
+    return pa.table({"ts": pa.array(ts, pa.timestamp("us")), "type": pa.array(list(types)), **values})
+
+
+SCHEMA = Schema.of(events([0], "A").schema, set("ABCD"))
+
+
+def plan_of(*texts, schema=SCHEMA):
+    return optimize(Workload.parse("\n".join(texts)), schema)
+
+
+def pairs(*parts, query="q"):
+    return sorted(tuple(row.values())[:2] for part in parts for row in part[query].to_pylist())
+
+
+# ---- other queries -----------------------------------------------------------------------------------------
+
+
+def test_queries_come_and_go():
+    engine = Engine(plan_of(PAIRS), updatable=True)
+    first = engine.push(events([1, 2, 3], "ABC", [0.1, 0.2, 0.3]))
+    engine.update(Workload.parse(PAIRS + MORE))
+    second = engine.push(events([4, 5], "BC", [0.9, 0.3]))
+    engine.update(Workload.parse(MORE))
+    third = engine.push(events([6, 7], "BC"))
+    last = engine.flush()
+    assert (pairs(first, second), pairs(second, third, last, query="more")) == (
+        [(0, 1), (0, 3)],
+        [
+            (1, 2),
+            (1, 4),
+            (1, 6),
+            (3, 4),
+            (3, 6),
+            (5, 6),
+        ],  # the last time of a batch may still go on in the next
+    )
+    assert list(third.counts()) == ["more"]
+    assert engine.counts.events == 7
+
+
+def test_what_was_certain_before_a_query_came_is_not_reported():
+    engine = Engine(plan_of(PAIRS), updatable=True)
+    engine.push(events([1, 2, 3, 4], "BCBD"))
+    engine.update(Workload.parse(PAIRS + MORE))
+    assert pairs(engine.push(events([5], "C")), engine.flush(), query="more") == [(0, 4), (2, 4)]
+
+
+def test_history_keeps_events_for_queries_to_come():
+    long = MORE.replace("10 us", "1 s")
+    for history, expected in ((0, [(2, 3)]), (1000, [(0, 3), (2, 3)])):
+        engine = Engine(plan_of(PAIRS), updatable=True, history_us=history)
+        for ts, kind in ((1, "B"), (100, "D"), (200, "B")):
+            engine.push(events([ts], kind))
+        engine.push(events([], ""))
+        engine.update(Workload.parse(PAIRS + long))
+        assert pairs(engine.push(events([300], "C")), engine.flush(), query="more") == expected
+
+
+def test_a_query_that_reads_more_than_was_kept_is_refused():
+    engine = Engine(plan_of(PAIRS))
+    before = engine.push(events([1, 2, 3], "AAA", [0.1, 0.2, 0.3]))
+    with pytest.raises(EngineError, match=r"no attribute `y`, no type `C`.*updatable=True"):
+        engine.update(Workload.parse(PAIRS + MORE))
+    after = engine.push(events([4], "B", [0.25]))
+    assert pairs(before, after, engine.flush()) == [(0, 3), (1, 3)]
+
+
+def test_queries_that_read_no_more_can_be_added_to_any_engine():
+    engine = Engine(plan_of(PAIRS))
+    engine.push(events([1, 2, 3], "BAB"))
+    engine.update(Workload.parse(PAIRS + "QUERY back PATTERN SEQ(B b, A a) WITHIN 10 us;"))
+    assert pairs(engine.push(events([4], "A")), engine.flush(), query="back") == [(0, 3), (2, 3)]
+
+
+def test_attributes_that_no_query_reads_may_be_missing():
+    engine = Engine(plan_of(PAIRS), updatable=True)
+    engine.push(events([1, 2], "AB").drop_columns(["y"]))
+    engine.update(Workload.parse(PAIRS + MORE))
+    assert pairs(engine.push(events([3, 4, 5], "CBC")), engine.flush(), query="more") == [(3, 4)]
+
+
+def test_types_that_no_query_read_are_kept_by_name():
+    schema = Schema.of(events([0], "A").schema, None)
+    engine = Engine(plan_of(PAIRS, schema=schema), updatable=True)
+    engine.push(events([1, 2, 3, 4], "ZAYZ"))
+    engine.update(Workload.parse(PAIRS + "QUERY z PATTERN SEQ(Z a, Y b, Z c) WITHIN 10 us;"))
+    assert pairs(engine.push(events([5], "Z")), engine.flush(), query="z") == [(0, 2), (0, 2)]
+
+
+def test_no_query_at_all_is_a_workload_too():
+    engine = Engine(plan_of(PAIRS), updatable=True)
+    engine.push(events([1, 2], "AB"))
+    engine.update(Workload())
+    assert len(engine.push(events([3, 4], "AB"))) == 0
+    engine.update(Workload.parse(PAIRS))
+    assert pairs(engine.push(events([5, 6], "AB", [0.1, 0.2])), engine.flush()) == [(4, 5)]
+
+
+def test_a_switch_that_fails_leaves_the_engine_as_it_was():
+    n = 3000
+    stream = events(np.arange(n), ["A", "B"] * (n // 2))
+    wide = "QUERY q PATTERN AND(A a, B b, A c) WITHIN 1 SECOND;"
+    engine = Engine(plan_of("QUERY q PATTERN SEQ(A a, B b) WITHIN 1 SECOND;"), memory_bytes=100 << 20)
+    found = len(engine.push(stream.slice(0, 2000)))
+    with pytest.raises(EngineError, match="out of memory"):
+        engine.update(Workload.parse(wide))
+    found += len(engine.push(stream.slice(2000))) + len(engine.flush())
+    assert found == n // 2 * (n // 2 + 1) // 2
+
+
+# ---- drift -------------------------------------------------------------------------------------------------
+
+
+def stream(n, shares, seed=0, start=0):
+    rng = np.random.default_rng(seed)
+    ts = start + np.cumsum(rng.integers(1, 20, n))
+    return events(ts, rng.choice(list("ABC"), n, p=shares), rng.random(n))
+
+
+TRIPLES = "QUERY q PATTERN SEQ(A a, B b, C c) WHERE a.x < b.x WITHIN 100 us;"
+
+
+def drifts(parts, options):
+    """In which of the batches the engine planned anew."""
+    engine = Engine(plan_of(TRIPLES), adapt=options)
+    found = []
+    for number, part in enumerate(parts):
+        before = len(engine.adaptations)
+        engine.push(part)
+        found += [number] * (len(engine.adaptations) - before)
+    return found
+
+
+def test_events_that_stay_as_they_are_are_planned_for_once():
+    parts = [stream(4000, [0.2, 0.3, 0.5], seed, seed * 80_000) for seed in range(12)]
+    assert drifts(parts, AdaptOptions(every=8000)) == [2]
+
+
+def test_other_rates_are_noticed():
+    shares = [[0.2, 0.3, 0.5]] * 8 + [[0.5, 0.3, 0.2]] * 8
+    parts = [stream(4000, share, seed, seed * 80_000) for seed, share in enumerate(shares)]
+    assert drifts(parts, AdaptOptions(every=8000)) == [2, 8, 10]
+
+
+def test_other_selectivities_are_noticed():
+    def falling(seed):
+        part = stream(4000, [0.2, 0.3, 0.5], seed, seed * 80_000)
+        a = np.asarray(part["type"]) == "A"
+        return part.set_column(
+            2, "x", pa.array(np.where(a, 0.01, part["x"]) if seed < 8 else np.where(a, 0.9, part["x"]))
+        )
+
+    assert drifts([falling(seed) for seed in range(16)], AdaptOptions(every=8000))[:2] == [2, 10]
+
+
+def test_planning_anew_changes_no_result(monkeypatch):
+    """Whatever plan the optimizer gives: here one with its operators moved, as no other optimizer is needed."""
+    calls = []
+
+    def other(workload, stats, optimizer, budget):
+        calls.append((stats.rates["A"], optimizer, budget))
+        text = workload.to_text().replace("SEQ(A a, B b, C c)", "AND(C c, B b, A a)")
+        text = (
+            text.replace("a.x < b.x", "a.x < b.x AND a.ts < b.ts AND b.ts < c.ts")
+            if len(calls) % 2
+            else workload.to_text()
+        )
+        return optimize(Workload.parse(text), SCHEMA)
+
+    monkeypatch.setattr(run_module, "optimize", other)
+    whole = stream(30_000, [0.2, 0.3, 0.5])
+    plan = plan_of(TRIPLES)
+    expected = pairs(run(plan, whole))
+    found = []
+    engine = Engine(plan, adapt=AdaptOptions(every=1, threshold=0.0001, budget=0.5))
+    for part in whole.to_batches(2000):
+        found += [(row["a"], row["b"]) for row in engine.push(part)["q"].to_pylist()]
+    found += [(row["a"], row["b"]) for row in engine.flush()["q"].to_pylist()]
+    assert sum(adaptation.switched for adaptation in engine.adaptations) > 1
+    assert sorted(found) == expected
+    assert calls[0][1:] == ("none", 0.5)
+    assert 10_000 < calls[0][0] < 40_000  # a fifth of the events, ten microseconds apart
+
+
+def test_without_a_workload_nothing_can_be_planned_anew():
+    plan = plan_of(PAIRS)
+    with pytest.raises(EngineError, match="needs the workload"):
+        Engine(replace(plan, workload=None), adapt=True)
+
+
+def test_statistics_are_those_of_the_last_sound_events():
+    watch = Watch(AdaptOptions(sample=100), Special())
+    for start in range(0, 1000, 60):
+        watch.take(events(np.arange(start, start + 60), "AB" * 30).to_batches()[0], ("ts", "type", "x"))
+    bad = pa.table({"ts": pa.array([None, 2], pa.timestamp("us")), "type": ["A", None], "x": [0.0, 0.0]})
+    watch.take(bad.to_batches()[0], ("ts", "type", "x"))
+    stats = watch.stats(SCHEMA)
+    assert stats.schema == SCHEMA
+    assert stats.rates["A"] == pytest.approx(stats.rates["B"], rel=0.05)
+    assert stats.rates["C"] > 0
+
+
+def test_statistics_begin_anew_with_other_columns():
+    watch = Watch(AdaptOptions(), Special())
+    assert watch.stats(SCHEMA) is None
+    watch.take(events([1, 2], "AB").to_batches()[0], ("ts", "type", "x"))
+    watch.take(events([3, 4], "CC").drop_columns(["x"]).to_batches()[0], ("ts", "type", "x"))
+    stats = watch.stats(SCHEMA)
+    assert stats.events == 2
+    assert stats.rates["C"] > stats.rates["A"]
+
+
+def test_the_estimate_of_a_plan_says_what_it_was_made_for():
+    plan = plan_of(TRIPLES)
+    for rate, expected in ((20_000.0, [2]), (10_000.0, [])):
+        shares = {"A": rate, "B": 15_000.0, "C": 25_000.0}
+        rows = tuple(shares[op.stream.type] if isinstance(op, Scan) else None for op in plan.ops)
+        known = replace(plan, estimate=Estimate(rows, rows, 1.0, 1.0, None, 0.0))
+        engine = Engine(known, adapt=AdaptOptions(every=8000))
+        for seed in range(6):
+            engine.push(stream(4000, [0.2, 0.3, 0.5], seed, seed * 80_000))
+        assert [a.events // 4000 - 1 for a in engine.adaptations] == expected
