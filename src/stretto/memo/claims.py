@@ -1,0 +1,220 @@
+"""What a piece claims of its rows, one fact at a time: a piece is weaker than another if it claims no more.
+
+Facts are written over slots and columns in an order that both pieces are brought to, so that comparing pieces is
+comparing sets. Windows, `same` and the types of the slots are compared apart.
+"""
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from stretto.pattern.canonical import closed_terms, piece_key
+from stretto.pattern.canonical_terms import canonical_term, canonical_terms, key
+from stretto.pattern.columns import moved
+from stretto.pattern.nodes import Stream, Window
+from stretto.pattern.piece import Negation, Piece, Slot
+from stretto.pattern.predicates import Apply, Const, Expr
+from stretto.schema import Kind
+
+MOST_ARRANGEMENTS: Final = 24  # ways to match slots of the same type that are tried
+FORBIDDEN: Final = -1  # the column of a negation's event
+
+_WEAKER: Final = {"<": ("<=", "!="), ">": (">=", "!="), "=": ("<=", ">=")}
+_NUMBERS: Final = frozenset({Kind.INT, Kind.FLOAT, Kind.TIME, Kind.DURATION})
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """One slot comes before another."""
+
+    first: int
+    second: int
+
+
+@dataclass(frozen=True, slots=True)
+class Holds:
+    """A term over several events holds."""
+
+    term: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Passes:
+    """The event of a slot passes a term, which reads it as column 0."""
+
+    slot: int
+    term: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Lacks:
+    """A negation; `about` tells it from others."""
+
+    about: Hashable
+
+
+Fact = Before | Holds | Passes | Lacks
+
+
+def claims(piece: Piece, slots: Sequence[int]) -> frozenset[Fact]:
+    """The facts that a piece claims, with its slot `slots[i]` written as slot i. `slots` are all of its slots."""
+    place = {slot: i for i, slot in enumerate(slots)}
+    columns = [column for slot in slots for column in piece.columns(slot)]
+    to = {old: new for new, old in enumerate(columns)}
+    found: set[Fact] = {Before(place[i], place[j]) for i, j in piece.order}
+    if piece.terms:
+        found |= {Holds(canonical_term(moved(term, to))) for term in closed_terms(piece)}
+    for i, slot in enumerate(slots):
+        source = piece.slots[slot].source
+        if isinstance(source, Stream):
+            found |= {Passes(i, term) for term in source.where}
+    to[piece.width] = FORBIDDEN
+    found |= {Lacks(_absence(negation, place, to)) for negation in piece.negations}
+    return frozenset(found)
+
+
+def _absence(negation: Negation, place: dict[int, int], to: dict[int, int]) -> Hashable:
+    return (
+        negation.stream.type,
+        canonical_terms(negation.stream.where),
+        negation.place,
+        frozenset(place[i] for i in negation.after),
+        frozenset(place[i] for i in negation.before),
+        frozenset(canonical_term(moved(term, to)) for term in negation.terms),
+    )
+
+
+# ---- slots that can stand for each other -------------------------------------------------------------------
+
+
+def slot_type(slot: Slot) -> str:
+    """A text that two slots share if they bind the same events but for terms over single ones."""
+    if isinstance(slot.source, Stream):
+        return slot.source.type
+    return slot_key(slot)
+
+
+def slot_key(slot: Slot) -> str:
+    """A text that equal slots share, and only those; texts give slots an order."""
+    return piece_key(Piece((slot,), (), (), (), (), Window(0)))
+
+
+def arrangements(piece: Piece) -> list[tuple[int, ...]]:
+    """The slots sorted by type, those of one type in every order that agrees with the piece's own.
+
+    The slots of a weaker piece match those of a stronger one in one of its arrangements, whichever arrangement
+    the stronger one has. None come back where there are very many.
+    """
+    runs: dict[str, list[int]] = {}
+    for slot, held in enumerate(piece.slots):
+        runs.setdefault(slot_type(held), []).append(slot)
+    order = frozenset(piece.order)
+    found: list[tuple[int, ...]] = [()]
+    for kind in sorted(runs):
+        found = [(*before, *run) for before in found for run in _sorted_by(order, tuple(runs[kind]))]
+        if len(found) > MOST_ARRANGEMENTS:
+            return []
+    return found
+
+
+def _sorted_by(order: frozenset[tuple[int, int]], slots: tuple[int, ...]) -> list[tuple[int, ...]]:
+    """The orders of some slots that agree with a partial order, or more than enough of them."""
+    if not slots:
+        return [()]
+    found: list[tuple[int, ...]] = []
+    for slot in slots:
+        if any((other, slot) in order for other in slots):
+            continue
+        rest = tuple(other for other in slots if other != slot)
+        found.extend((slot, *others) for others in _sorted_by(order, rest))
+        if len(found) > MOST_ARRANGEMENTS:
+            break
+    return found
+
+
+def columns_between(source: Piece, slots: Sequence[int], reader: Piece, to: Sequence[int]) -> tuple[int, ...]:
+    """For each column of `source` the column of `reader` that it is, where slot `slots[i]` is the reader's `to[i]`."""
+    found = {
+        old: new
+        for mine, theirs in zip(slots, to, strict=True)
+        for old, new in zip(source.columns(mine), reader.columns(theirs), strict=True)
+    }
+    return tuple(found[column] for column in range(source.width))
+
+
+# ---- what follows from what --------------------------------------------------------------------------------
+
+
+def consequences(facts: Iterable[Fact]) -> dict[Fact, list[Fact]]:
+    """For each of the facts those among them that follow from it, itself included."""
+    compared: dict[Hashable, list[tuple[Fact, Apply]]] = {}
+    found: dict[Fact, list[Fact]] = {}
+    for fact in facts:
+        found[fact] = [fact]
+        if (parts := _compared(fact)) is not None:
+            compared.setdefault(parts[0], []).append((fact, parts[1]))
+    for alike in compared.values():
+        for fact, term in alike:
+            found[fact] += [other for other, weak in alike if other != fact and implies(term, weak)]
+    return found
+
+
+def _compared(fact: Fact) -> tuple[Hashable, Apply] | None:
+    """What a fact compares (both sides, or one with a constant), and the comparison."""
+    if not isinstance(fact, Holds | Passes):
+        return None
+    term = fact.term
+    if not isinstance(term, Apply) or len(term.arguments) != 2 or term.op not in {*_WEAKER, "<=", ">=", "!="}:
+        return None
+    slot = fact.slot if isinstance(fact, Passes) else None
+    left, right = term.arguments
+    if isinstance(right, Const):
+        return (slot, left, right.kind), term
+    return (slot, left, right), term
+
+
+def implies(strong: Apply, weak: Apply) -> bool:
+    """Whether one comparison follows from another of the same sides, or of the same side with another constant."""
+    if strong == weak:
+        return True
+    mine, theirs = strong.arguments[1], weak.arguments[1]
+    if not (isinstance(mine, Const) and isinstance(theirs, Const)):
+        return mine == theirs and weak.op in _WEAKER.get(strong.op, ())
+    if mine == theirs:
+        return weak.op in _WEAKER.get(strong.op, ())
+    if mine.kind is not theirs.kind or mine.kind not in _NUMBERS:
+        return False
+    if not isinstance(mine.value, int | float) or not isinstance(theirs.value, int | float):
+        return False
+    return _follows(strong.op, mine.value, weak.op, theirs.value)
+
+
+def _follows(strong: str, mine: float, weak: str, theirs: float) -> bool:
+    """Whether `v strong mine` gives `v weak theirs`, for different numbers that are no NaN."""
+    if mine < theirs:
+        return strong in ("<", "<=", "=") and weak in ("<", "<=", "!=")
+    if mine > theirs:
+        return strong in (">", ">=", "=") and weak in (">", ">=", "!=")
+    return False
+
+
+def strongest(known: Iterable[Fact]) -> list[Fact]:
+    """The facts without those that follow from another one; of equivalent ones the first by its text."""
+    kept = dict.fromkeys(sorted(known, key=_text))
+    follows = consequences(kept)
+    for fact in list(kept):
+        if any(fact in follows[other] for other in kept if other != fact):
+            del kept[fact]
+    return list(kept)
+
+
+def _text(fact: Fact) -> str:
+    match fact:
+        case Before(first, second):
+            return f"0{first:04d}{second:04d}"
+        case Holds(term):
+            return f"1{key(term)}"
+        case Passes(slot, term):
+            return f"2{slot:04d}{key(term)}"
+        case Lacks(about):
+            return f"3{about!r}"

@@ -1,0 +1,22 @@
+"""Negations at the end: the piece without them can be shared with those that forbid something else, or nothing."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from stretto.memo.memo import Memo
+from stretto.memo.ways import Kind, Way
+
+
+def forbid_after(number: int, memo: Memo) -> Iterator[Way]:
+    """P ∖ N  ≡  forbid[N](P)  for all negations N of a piece, and for each of several
+
+    Law: L6. Requires: N stands between bound slots (others come after the core anyway).
+    Source: MOTTO, sec. II (NEG is the last component); MCEP, sec. 2 (NOT).
+    """
+    piece = memo.pieces[number]
+    negations = piece.negations
+    if not negations:
+        return
+    kept = [(), *(negations[:i] + negations[i + 1 :] for i in range(len(negations)))]
+    for others in dict.fromkeys(kept):
+        yield Way(Kind.FORBID, (memo.input(replace(piece, negations=others)),), "forbid_after")
