@@ -5,9 +5,11 @@ import datetime as dt
 import polars as pl
 import pyarrow as pa
 import pytest
+from worlds import piece_of, poisson, workload
 
 from stretto.errors import EventsError, StrettoError
 from stretto.schema import Kind, Special
+from stretto.stats.estimate import Estimator
 from stretto.stats.profile import Stats
 
 TABLE = pa.table(
@@ -77,3 +79,60 @@ def test_other_files_are_refused(text: str) -> None:
 def test_wrong_tables_are_refused(table: object, message: str) -> None:
     with pytest.raises(EventsError, match=message):
         Stats.of(table)
+
+
+PATTERNS = (
+    "SEQ(A a, B b+, NOT(D d), C c) WHERE [k] AND a.x < c.x AND b[i].x > b[i-1].x AND d.x < a.x WITHIN 1s",
+    "AND(A a, B b, C c) WHERE a.x < b.x AND b.x < c.x AND a.w = c.w AND a.x > 0.5 WITHIN 500ms",
+)
+
+
+def test_a_file_of_measured_statistics_needs_no_sample() -> None:
+    stats = Stats.of(poisson(5000), workload=workload(*PATTERNS))
+    read = Stats.from_json(stats.to_json())
+    assert read == stats
+    assert read.sample is None
+    known = dict(stats.selectivities.known)
+    for pattern in PATTERNS:
+        piece = piece_of(pattern, stats.schema)
+        assert Estimator(read).rows(piece) == Estimator(stats).rows(piece)
+    assert stats.selectivities.known == known  # all had been measured
+
+
+def test_old_files_without_skew_are_read() -> None:
+    text = (
+        '{"seconds": 1, "rates": {"A": 2}, "selectivity": [{"term": "A.x > 1", "value": 0.25, "error": 0.1}],'
+        ' "events": 2, "schema": {"attributes": {"x": "double"}, "types": ["A"]},'
+        ' "special": {"ts": "ts", "type": "type", "id": "id"}}'
+    )
+    assert Stats.from_json(text).rates == {"A": 2.0}
+
+
+def test_a_small_sample_still_tells() -> None:
+    table = poisson(40_000, seed=2)
+    whole, part = Stats.of(table), Stats.of(table, sample=4000, seed=3)
+    assert part.rates == whole.rates
+    assert part.sample is not None
+    assert part.sample.inside == 4000
+    piece = piece_of("SEQ(A a, B b) WHERE a.x < b.x AND a.w = 'red' WITHIN 200ms", whole.schema)
+    assert Estimator(part).rows(piece) == pytest.approx(Estimator(whole).rows(piece), rel=0.2)
+
+
+def test_batches_give_what_a_table_gives() -> None:
+    table = poisson(3000)
+    whole = Stats.of(table)
+    assert Stats.of_batches(table.to_batches(100), whole.schema, 3000) == whole
+
+
+def test_no_events_but_a_workload() -> None:
+    empty = Stats.of(poisson(10).slice(0, 0), workload=workload(*PATTERNS))
+    assert (empty.sample, empty.total_rate) == (None, 0.0)
+    assert Estimator(empty).rows(piece_of(PATTERNS[0], empty.schema)) == 0.0
+
+
+def test_rates_can_be_replaced() -> None:
+    stats = Stats.of(poisson(1000))
+    changed = stats.with_rates({"A": 7.0, "Z": 1.0})
+    assert (changed.rate("A"), changed.rate("Z"), changed.rate("Y")) == (7.0, 1.0, 0.0)
+    assert changed.rate("B") == stats.rate("B")
+    assert changed.sample is stats.sample

@@ -13,6 +13,7 @@ from stretto.cli.demo import demo
 from stretto.cli.explain import explain
 from stretto.cli.generate import generate
 from stretto.cli.run import run
+from stretto.cli.stats import stats
 
 app = typer.Typer(
     name="stretto",
@@ -25,6 +26,7 @@ app = typer.Typer(
 )
 app.command()(check)
 app.command()(run)
+app.command()(stats)
 app.command()(explain)
 app.command()(generate)
 app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(bench)

@@ -142,8 +142,10 @@ def _clusters(
     piece: Piece, terms: Sequence[tuple[tuple[int, ...], Expr]], equals: Sequence[Equals]
 ) -> tuple[Cluster, ...]:
     groups: list[tuple[frozenset[int], list[Expr]]] = []
+    everything = frozenset(range(len(piece.slots)))
     for columns, term in terms:
-        slots, mine = frozenset(columns), [term]
+        # How far two events are apart depends on what stands between them, so times are read in the whole piece.
+        slots, mine = everything if _reads_time(term) else frozenset(columns), [term]
         apart = []
         for group in groups:
             if slots.isdisjoint(group[0]):

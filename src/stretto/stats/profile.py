@@ -79,7 +79,7 @@ class Stats:
             stretches.add(batch)
         rates = stretches.rates()
         ordered = {name: rates[name] for name in sorted(rates)}
-        schema = replace(schema, types=frozenset(ordered))
+        schema = replace(schema, types=frozenset(ordered) or None)  # without events any type may come
         selectivities = Selectivities(stretches.sample(), seed)
         return cls(schema, stretches.seconds, ordered, stretches.events, selectivities=selectivities)
 

@@ -112,7 +112,7 @@ class _Walk:
         else:
             positions = members.positions
             rank = self.sample.ranks(self.frame.streams[slot])
-            start, end = rank[low].astype(np.int64), rank[high]
+            start, end = rank[low].astype(np.int64), rank[high].astype(np.int64)
         choices = np.maximum(end - start, 0)
         if not len(positions):
             return False

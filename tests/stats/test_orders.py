@@ -1,0 +1,57 @@
+"""Linear orders of partial orders, counted."""
+
+from itertools import permutations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stretto.stats.orders import gaps_between, linear_orders
+
+
+@pytest.mark.parametrize(
+    ("count", "order", "expected"),
+    [
+        (1, (), 1),
+        (4, (), 24),
+        (3, ((0, 1), (0, 2), (1, 2)), 1),
+        (3, ((1, 2),), 3),
+        (4, ((0, 1), (2, 3)), 6),
+        (2, ((0, 1), (1, 0)), 0),
+    ],
+)
+def test_known_numbers(count, order, expected) -> None:
+    assert linear_orders(count, order) == expected
+
+
+@given(
+    st.integers(1, 5).flatmap(
+        lambda n: st.tuples(st.just(n), st.sets(st.sampled_from(_pairs(n)) if n > 1 else st.nothing()))
+    )
+)
+def test_every_order_is_counted(drawn) -> None:
+    count, order = drawn
+    allowed = sum(all(way.index(i) < way.index(j) for i, j in order) for way in permutations(range(count)))
+    assert linear_orders(count, tuple(sorted(order))) == allowed
+
+
+def _pairs(count: int) -> list[tuple[int, int]]:
+    return [(i, j) for i in range(count) for j in range(i + 1, count)]
+
+
+def test_many_slots_are_estimated() -> None:
+    chains = tuple(
+        (i, j) for start in (0, 10) for i in range(start, start + 10) for j in range(i + 1, start + 10)
+    )
+    assert linear_orders(20, chains) == pytest.approx(184_756, rel=1e-9)  # two chains of ten: 20 over 10
+    assert linear_orders(200, ((0, 1),)) > 1e200
+
+
+def test_gaps_of_a_sequence_and_of_a_conjunction() -> None:
+    sequence = ((0, 1),)
+    # One more between the two of a sequence: one of the gaps, always.
+    one = (*sequence, (0, 2), (2, 1))
+    two = (*sequence, (0, 2), (2, 1), (0, 3), (3, 1), (2, 3))
+    assert gaps_between(2, sequence, one, two) == (1.0, 1.0)
+    # One more before the second of an unordered pair: one gap if it comes first, two if it comes last.
+    assert gaps_between(2, (), ((2, 1),), ((2, 3), (3, 1), (2, 1))) == (1.0, 2.0)
