@@ -1,0 +1,167 @@
+"""Directed Steiner trees without cycles: which optional vertices to take, so that every wanted one is reached cheaply.
+
+As the graph has no cycles, the vertices that are taken decide everything: each of them is computed from the cheapest
+source among the taken ones and the root, and that is a tree. So a solution is a set of optional vertices.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from math import inf
+from typing import Final
+
+ROOT: Final = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Arborescence:
+    """Vertex v costs `into[v][u]` from vertex u, and `into[v][ROOT]` from scratch; all `wanted` must be reached."""
+
+    wanted: frozenset[int]
+    into: Mapping[int, Mapping[int, float]]
+
+    @property
+    def optional(self) -> frozenset[int]:
+        return frozenset(self.into.keys() - self.wanted)
+
+    def out_of(self) -> dict[int, dict[int, float]]:
+        """For each vertex whom it serves, and at which cost."""
+        found: dict[int, dict[int, float]] = {v: {} for v in self.into}
+        for v, sources in self.into.items():
+            for u, cost in sources.items():
+                if u != ROOT:
+                    found[u][v] = cost
+        return found
+
+    def order(self) -> list[int]:
+        """The vertices, sources before those they serve."""
+        left = {v: sum(u != ROOT for u in sources) for v, sources in self.into.items()}
+        ready = [v for v, count in left.items() if count == 0]
+        found: list[int] = []
+        serves = self.out_of()
+        while ready:
+            v = ready.pop()
+            found.append(v)
+            for w in serves[v]:
+                left[w] -= 1
+                if left[w] == 0:
+                    ready.append(w)
+        assert len(found) == len(self.into), "the graph has a cycle"
+        return found
+
+    def cost(self, taken: Collection[int]) -> float:
+        """The cost with these optional vertices: each of the wanted and taken from its cheapest source."""
+        chosen = {*self.wanted, *taken}
+        return sum(min(_from(self.into[v], chosen), default=inf) for v in chosen)
+
+    def sources(self, taken: Collection[int]) -> dict[int, int]:
+        """For every vertex of the tree its source; taken vertices that serve nobody are left out."""
+        chosen = {*self.wanted, *taken}
+        found = {
+            v: min((u for u in self.into[v] if u == ROOT or u in chosen), key=lambda u: (self.into[v][u], u))
+            for v in chosen
+        }
+        needed: set[int] = set()
+        pending = list(self.wanted)
+        while pending:
+            v = pending.pop()
+            if v != ROOT and v not in needed:
+                needed.add(v)
+                pending.append(found[v])
+        return {v: found[v] for v in needed}
+
+
+def _from(sources: Mapping[int, float], chosen: Collection[int]) -> Iterator[float]:
+    return (cost for u, cost in sources.items() if u == ROOT or u in chosen)
+
+
+def restricted(
+    problem: Arborescence, taken: Iterable[int] = (), dropped: Collection[int] = ()
+) -> Arborescence:
+    """The problem with some optional vertices wanted and others gone, and without what cannot be part of a best tree.
+
+    Gone are arcs no cheaper than one that is always open (from scratch or from a wanted vertex), and optional vertices
+    that cannot save their own cost. Vertices that surely save more than they cost become wanted.
+    """
+    wanted = {*problem.wanted, *taken}
+    into = {
+        v: {u: cost for u, cost in sources.items() if u not in dropped}
+        for v, sources in problem.into.items()
+        if v not in dropped
+    }
+    while True:
+        _drop_dear_arcs(into, wanted)
+        serves = Arborescence(frozenset(wanted), into).out_of()
+        useless = {v for v in into if v not in wanted and not _can_pay(v, into, wanted, serves)}
+        for v in useless:
+            del into[v]
+        for sources in into.values():
+            for u in sources.keys() & useless:
+                del sources[u]
+        paying = (
+            set()
+            if useless
+            else {v for v in into if v not in wanted and _surely_pays(v, into, wanted, serves)}
+        )
+        wanted |= set(list(paying)[:1])  # what one saves may be what another would
+        if not useless and not paying:
+            return Arborescence(frozenset(wanted), into)
+
+
+def _drop_dear_arcs(into: dict[int, dict[int, float]], wanted: Collection[int]) -> None:
+    """Keep of the arcs that are always open the cheapest, and of the others those that are cheaper."""
+    for v, sources in into.items():
+        best = _always(sources, wanted)
+        if best is not None:
+            limit = sources[best]
+            into[v] = {u: cost for u, cost in sources.items() if cost < limit or u == best}
+
+
+def _always(sources: Mapping[int, float], wanted: Collection[int]) -> int | None:
+    """The cheapest source that is there in every tree."""
+    found = [u for u in sources if u == ROOT or u in wanted]
+    return min(found, key=lambda u: (sources[u], u)) if found else None
+
+
+def _can_pay(
+    v: int, into: dict[int, dict[int, float]], wanted: set[int], serves: dict[int, dict[int, float]]
+) -> bool:
+    """Whether an optional vertex, at its cheapest, could save as much as it costs: against sources always open."""
+    least = min(into[v].values(), default=inf)
+    if least == inf:
+        return False
+    saved = 0.0
+    for w, cost in serves[v].items():
+        best = _always(into[w], wanted)
+        saved += inf if best is None else max(0.0, into[w][best] - cost)
+    return saved > least
+
+
+def _surely_pays(
+    v: int, into: dict[int, dict[int, float]], wanted: set[int], serves: dict[int, dict[int, float]]
+) -> bool:
+    """Whether an optional vertex, at its dearest, saves as much as it costs: against any other source."""
+    best = _always(into[v], wanted)
+    if best is None:
+        return False
+    saved = 0.0
+    for w, cost in serves[v].items():
+        if w in wanted:
+            saved += max(0.0, min((c for u, c in into[w].items() if u != v), default=inf) - cost)
+    return saved >= into[v][best]
+
+
+def components(problem: Arborescence) -> list[Arborescence]:
+    """The parts that have nothing but the root in common."""
+    group = {v: {v} for v in problem.into}
+    for v, sources in problem.into.items():
+        for u in sources:
+            if u != ROOT and group[u] is not group[v]:
+                small, large = sorted((group[u], group[v]), key=len)
+                large |= small
+                group.update(dict.fromkeys(small, large))
+    parts = {id(members): members for members in group.values()}
+    return [
+        Arborescence(problem.wanted & members, {v: problem.into[v] for v in problem.into if v in members})
+        for members in parts.values()
+        if problem.wanted & members
+    ]
