@@ -267,3 +267,20 @@ def test_an_interrupt_leaves_no_file(tmp_path: Path, end: signal.Signals) -> Non
     assert process.returncode == 128 + end
     assert b"Traceback" not in err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["q.cep", "u.parquet"]
+
+
+def test_an_optimizer_that_searches_gets_statistics_and_a_budget(call) -> None:
+    result = call("run", "rules.cep", "--events", "events.csv", "--optimizer", "mcep", "--budget", "0.1")
+    assert result.code == 0, result
+    assert result.out.endswith("5 events, 3 matches, 0 late, 0 rejected\n")
+
+
+def test_adapting_says_how_often_it_planned_anew(call) -> None:
+    lines = [f"{second}000000,{'ABC'[second % 3]},{second % 7}" for second in range(200_000)]
+    Path("long.csv").write_text("\n".join(["ts,type,x", *lines]) + "\n")
+    options = ("run", "rules.cep", "--events", "long.csv", "--batch", "50000", "--budget", "0.1")
+    plain = call(*options)
+    result = call(*options, "--optimizer", "reorder", "--adapt")
+    assert result.code == 0, result
+    assert "planned anew 0 times, 0 times to another plan" in result.err
+    assert result.out.splitlines()[-1] == plain.out.splitlines()[-1]

@@ -30,6 +30,9 @@ def run(
     ] = On.LOCAL,
     optimizer: OptimizerName = "none",
     budget: Budget = None,
+    adapt: Annotated[
+        bool, typer.Option("--adapt", help="Plan anew, within the budget, when the events change.")
+    ] = False,
     batch: Annotated[int, typer.Option("--batch", metavar="N", min=1, help="Events per batch.")] = 1 << 17,
     lateness: Annotated[
         str | None,
@@ -67,11 +70,10 @@ def run(
 
     Example: stretto run rules.cep --events trades.parquet --out matches.parquet
     """
-    del budget  # the optimizers there are need no time
     if on is On.SPARK or spread is not None or master is not None:
         fail("--on spark, with --spread and --master, is not supported yet; run with --on local")
     with reported():
-        from stretto.cli.inputs import plan_for, read_workload
+        from stretto.cli.inputs import measure, plan_for, read_workload
         from stretto.data.files import open_events
         from stretto.schema import Special
 
@@ -79,12 +81,23 @@ def run(
         limit = None if memory is None else bytes_of(memory)
         source = open_events(events, Special(ts, type_name, id_name))
         read = read_workload(workload, source.schema)
-        plan = plan_for(read, source.schema, optimizer)
+        plan = plan_for(read, source.schema if optimizer == "none" else measure(source), optimizer, budget)
 
         from stretto.cli.running import Outputs, find  # loads the kernels, so after what may be wrong
+        from stretto.engine.adapt import AdaptOptions
 
         with Outputs(out, late, rejected) as outputs, reported(FAILED):
             waits = source.disorder_us() if allowed is None else allowed
-            find(plan, source, outputs, batch=batch, lateness_us=waits, memory_bytes=limit, quiet=quiet)
+            follow = AdaptOptions() if budget is None else AdaptOptions(budget=budget)
+            find(
+                plan,
+                source,
+                outputs,
+                batch=batch,
+                lateness_us=waits,
+                memory_bytes=limit,
+                quiet=quiet,
+                adapt=follow if adapt else False,
+            )
             outputs.close()
             outputs.show()

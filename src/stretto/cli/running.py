@@ -15,6 +15,7 @@ from stretto.cli.console import counted, say
 from stretto.cli.tables import show_counts, show_matches
 from stretto.data.files import EventFile
 from stretto.data.sinks import STDOUT, Sink, open_sink
+from stretto.engine.adapt import Adaptation, AdaptOptions
 from stretto.engine.matches import SCHEMA, Matches
 from stretto.engine.ranks import partition_of
 from stretto.engine.run import MEMORY_BYTES, Engine
@@ -44,6 +45,7 @@ class Outputs:
         self._shown: dict[str, int] = {}
         self.counts = Counts()
         self.reasons: list[str] = []
+        self.adaptations: list[Adaptation] | None = None
 
     def _open(self, path: str | None, schema: pa.Schema | None = None) -> Sink | None:
         if path is None:
@@ -110,6 +112,11 @@ class Outputs:
                 say(f"rejected: {reason}")
             if more > 0:
                 say(f"rejected: and {more:,} more (--rejected PATH keeps them)")
+        if self.adaptations is not None:
+            others = sum(adaptation.switched for adaptation in self.adaptations)
+            say(
+                f"planned anew {counted(len(self.adaptations), 'time')}, {counted(others, 'time')} to another plan"
+            )
         counts = self.counts
         line = (
             f"{counted(counts.events, 'event')}, {counted(counts.matches, 'match')}, {counts.late:,} late,"
@@ -146,11 +153,16 @@ def find(
     lateness_us: int,
     memory_bytes: int | None,
     quiet: bool,
+    adapt: AdaptOptions | bool = False,
 ) -> None:
     """Run a plan over all events of a file."""
     events = source.select(columns_of(plan))
     engine = Engine(
-        plan, lateness_us=lateness_us, memory_bytes=memory_bytes or MEMORY_BYTES, special=source.special
+        plan,
+        lateness_us=lateness_us,
+        memory_bytes=memory_bytes or MEMORY_BYTES,
+        special=source.special,
+        adapt=adapt,
     )
     outputs.found.update(dict.fromkeys(plan.queries, 0))
     outputs.begin(events)
@@ -169,6 +181,7 @@ def find(
             advance(outputs.counts)
         finish(engine.flush())
         advance(outputs.counts)
+    outputs.adaptations = engine.adaptations if adapt else None
 
 
 def columns_of(plan: Plan) -> frozenset[str]:
