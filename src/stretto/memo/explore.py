@@ -1,10 +1,10 @@
 """Applying rules to a memo until they find nothing new."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from stretto.memo.memo import Memo
-from stretto.memo.ways import Way
+from stretto.memo.ways import Kind, Way
 
 PieceRule = Callable[[int, Memo], Iterator[Way]]
 """Ways to compute one piece; pieces that they read are interned and looked at in turn."""
@@ -12,6 +12,8 @@ WorkloadRule = Callable[[Memo], Iterator[tuple[int, Way]]]
 """Ways that come from comparing pieces with each other: (piece, way)."""
 
 ROUNDS = 4
+MOST_PIECES = 150_000
+"""With so many pieces no more are sought; those that have no way yet are joined slot by slot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,19 +24,33 @@ class Rules:
     workload: tuple[WorkloadRule, ...] = ()
 
 
-def explore(memo: Memo, rules: Rules) -> None:
-    """Apply the piece rules to every core and its parts, then the workload rules; both again for what is new."""
+def explore(memo: Memo, rules: Rules, most: int = MOST_PIECES) -> None:
+    """Apply the piece rules to every core and its parts, then the workload rules; both again for what is new.
+
+    Afterwards every piece has a way. Cores that queries need come first, so `most` leaves them theirs.
+    """
     done = 0
     memo.cores()  # interns the single slots of every core
     for _ in range(ROUNDS):
         while done < len(memo):
             if memo.is_core(done):
-                for rule in rules.pieces:
-                    for way in rule(done, memo):
-                        memo.add(done, way)
+                _apply(rules.pieces if len(memo) < most else (), done, memo)
             done += 1
-        for compare in rules.workload:
+        for compare in rules.workload if len(memo) < most else ():
             for number, way in list(compare(memo)):
                 memo.add(number, way)
         if done == len(memo):
             return
+    for number in range(done, len(memo)):
+        _apply((), number, memo)
+
+
+def _apply(rules: Iterable[PieceRule], number: int, memo: Memo) -> None:
+    for rule in rules:
+        for way in rule(number, memo):
+            memo.add(number, way)
+    if not memo.ways[number]:
+        slots = memo.own_order.get(number, range(len(memo.pieces[number].slots)))
+        memo.add(
+            number, Way(Kind.JOIN, tuple(memo.part(number, (slot,)) for slot in slots), "join_left_to_right")
+        )

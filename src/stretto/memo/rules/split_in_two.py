@@ -7,7 +7,9 @@ from stretto.memo.memo import Memo
 from stretto.memo.ways import Kind, Way
 
 MOST_SLOTS = 8
-"""Pieces with more slots are split at runs of neighbouring slots alone."""
+"""Pieces with more slots are split into a first and a last part alone."""
+MANY_SLOTS = 24
+"""Pieces with more slots than this are not split at all."""
 
 
 def split_in_two(number: int, memo: Memo) -> Iterator[Way]:
@@ -27,7 +29,5 @@ def splits(count: int) -> Iterator[tuple[int, ...]]:
     if count <= MOST_SLOTS:
         for size in range(count - 1):
             yield from ((0, *rest) for rest in combinations(range(1, count), size))
-        return
-    for start in range(1, count):
-        for end in range(start + 1, count + 1):
-            yield tuple(slot for slot in range(count) if not start <= slot < end)
+    elif count <= MANY_SLOTS:
+        yield from (tuple(range(end)) for end in range(1, count))
