@@ -89,65 +89,65 @@ def restricted(
         if v not in dropped
     }
     while True:
-        _drop_dear_arcs(into, wanted)
-        serves = Arborescence(frozenset(wanted), into).out_of()
-        useless = {v for v in into if v not in wanted and not _can_pay(v, into, wanted, serves)}
-        for v in useless:
-            del into[v]
-        for sources in into.values():
-            for u in sources.keys() & useless:
-                del sources[u]
-        paying = (
-            set()
-            if useless
-            else {v for v in into if v not in wanted and _surely_pays(v, into, wanted, serves)}
-        )
-        wanted |= set(list(paying)[:1])  # what one saves may be what another would
-        if not useless and not paying:
+        always = _drop_dear_arcs(into, wanted)
+        useless = {v for v in into if v not in wanted} - _that_can_pay(into, wanted, always)
+        if useless:
+            for v in useless:
+                del into[v]
+            for sources in into.values():
+                for u in sources.keys() & useless:
+                    del sources[u]
+            continue
+        paying = _that_surely_pay(into, wanted, always)
+        if not paying:
             return Arborescence(frozenset(wanted), into)
+        wanted |= paying
 
 
-def _drop_dear_arcs(into: dict[int, dict[int, float]], wanted: Collection[int]) -> None:
-    """Keep of the arcs that are always open the cheapest, and of the others those that are cheaper."""
+def _drop_dear_arcs(into: dict[int, dict[int, float]], wanted: Collection[int]) -> dict[int, float]:
+    """Keep of the arcs that are always open the cheapest, and of the others those that are cheaper.
+
+    What each vertex costs by the arc that is always open comes back.
+    """
+    always: dict[int, float] = {}
     for v, sources in into.items():
-        best = _always(sources, wanted)
-        if best is not None:
-            limit = sources[best]
+        open_ = [u for u in sources if u == ROOT or u in wanted]
+        if open_:
+            best = min(open_, key=lambda u: (sources[u], u))
+            limit = always[v] = sources[best]
             into[v] = {u: cost for u, cost in sources.items() if cost < limit or u == best}
+        else:
+            always[v] = inf
+    return always
 
 
-def _always(sources: Mapping[int, float], wanted: Collection[int]) -> int | None:
-    """The cheapest source that is there in every tree."""
-    found = [u for u in sources if u == ROOT or u in wanted]
-    return min(found, key=lambda u: (sources[u], u)) if found else None
+def _that_can_pay(into: dict[int, dict[int, float]], wanted: set[int], always: dict[int, float]) -> set[int]:
+    """Optional vertices that at their cheapest could save more than they cost, against arcs that are always open.
+
+    Any other one can be left out of any tree: those it serves take the arcs that are always open.
+    """
+    saved = dict.fromkeys(into, 0.0)
+    for v, sources in into.items():
+        for u, cost in sources.items():
+            if u != ROOT and cost < always[v]:
+                saved[u] += always[v] - cost
+    return {v for v in into if v not in wanted and saved[v] > min(into[v].values(), default=inf)}
 
 
-def _can_pay(
-    v: int, into: dict[int, dict[int, float]], wanted: set[int], serves: dict[int, dict[int, float]]
-) -> bool:
-    """Whether an optional vertex, at its cheapest, could save as much as it costs: against sources always open."""
-    least = min(into[v].values(), default=inf)
-    if least == inf:
-        return False
-    saved = 0.0
-    for w, cost in serves[v].items():
-        best = _always(into[w], wanted)
-        saved += inf if best is None else max(0.0, into[w][best] - cost)
-    return saved > least
+def _that_surely_pay(
+    into: dict[int, dict[int, float]], wanted: set[int], always: dict[int, float]
+) -> set[int]:
+    """Optional vertices that at their dearest save as much as they cost, against any other source.
 
-
-def _surely_pays(
-    v: int, into: dict[int, dict[int, float]], wanted: set[int], serves: dict[int, dict[int, float]]
-) -> bool:
-    """Whether an optional vertex, at its dearest, saves as much as it costs: against any other source."""
-    best = _always(into[v], wanted)
-    if best is None:
-        return False
-    saved = 0.0
-    for w, cost in serves[v].items():
-        if w in wanted:
-            saved += max(0.0, min((c for u, c in into[w].items() if u != v), default=inf) - cost)
-    return saved >= into[v][best]
+    They can be added to any tree, one after another.
+    """
+    saved = dict.fromkeys(into, 0.0)
+    for v in wanted:
+        least, second = (*sorted(into[v].values())[:2], inf)[:2]
+        for u, cost in into[v].items():
+            if u != ROOT and cost == least and second > least:
+                saved[u] += second - least
+    return {v for v in into if v not in wanted and always[v] < inf and saved[v] >= always[v]}
 
 
 def components(problem: Arborescence) -> list[Arborescence]:
