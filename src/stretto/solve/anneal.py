@@ -60,7 +60,7 @@ def anneal(
 def cool(
     walk: Walk, random: Random, budget: Budget, *, steps: int | None = None, schedule: Schedule = PAPER
 ) -> None:
-    """Anneal until the time or the steps are over."""
+    """Anneal until the time or the steps are over, or nothing more is to be hoped for."""
     last = inf if steps is None else walk.steps + steps
     start = largest_difference(walk, min(schedule.probes, last), budget)
     if not start:
@@ -68,7 +68,7 @@ def cool(
     for height in chain((1.0,), cycle(schedule.reheats)):
         walk.to_best()
         _one_round(walk, random, budget, schedule, start * height, last)
-        if walk.steps >= last or budget.over:
+        if walk.steps >= last or budget.over or walk.hopeless:
             return
 
 

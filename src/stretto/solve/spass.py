@@ -5,10 +5,10 @@ ratio, the gain of computing them once, and the winners chosen by approximating 
 
 - A query is the string of its slots in the order of the text. Candidates are the substrings of at least two slots that
   several queries have; nothing is reordered.
-- The redundancy ratio of a substring is what its queries save, together, by reading it instead of computing it, divided
-  by what it costs to compute it once from its single slots.
-- The cover is greedy: the substring with the largest ratio above 1 is taken, the queries that save by it read it, and
-  their slots in it are covered; ratios are taken anew for what is left, until none is above 1.
+- The redundancy ratio of a substring is the share of its queries' work that is redundant: what they save, together, by
+  reading it instead of computing it, less what it costs to compute it once, divided by what they cost now.
+- The cover is greedy: the substring with the largest ratio above 0 is taken, the queries that save by it read it, and
+  their slots in it are covered; ratios are taken anew for what is left, until none is above 0.
 - What is not covered is joined from left to right, covered substrings being single steps.
 """
 
@@ -74,7 +74,7 @@ class _Cover:
         while queue and not budget.over:
             _, shape = heappop(queue)
             ratio, size, savers = self._ratio(shape, places[shape])
-            if ratio <= 1:
+            if ratio <= 0:
                 continue
             if queue and ratio < -queue[0][0]:
                 heappush(queue, (-ratio, shape))
@@ -139,7 +139,8 @@ class _Cover:
         core, start, end = savers[0]
         number, way = self._alone(core, (start, end), shape, size)
         once = self._pricing.cost(self._memo, number, way)
-        return saved / once if once > 0 else float(len(places)), size, savers
+        work = sum(self._texts[core].cost for core, _, _ in savers)
+        return (saved - once) / work, size, savers
 
     def _alone(self, core: int, step: Step, shape: int, size: int) -> tuple[int, Way]:
         """A substring from its single slots."""

@@ -67,14 +67,14 @@ def roam(
     steps: int | None = None,
     neighbours: int = NEIGHBOURS,
 ) -> None:
-    """Tabu search until the time or the steps are over; a step is one neighbour looked at."""
+    """Tabu search until the time or the steps are over or no hope is left; a step is one neighbour looked at."""
     last = inf if steps is None else walk.steps + steps
     visited = Visited()
     plan = 0
     for change in walk.forest.chosen.items():
         plan ^= hash(change)
     visited.add(plan)
-    while walk.steps < last and not budget.over:
+    while walk.steps < last and not budget.over and not walk.hopeless:
         cheapest: tuple[float, int, list[tuple[int, int]]] | None = None
         for _ in range(neighbours):
             if walk.steps >= last or budget.over:

@@ -3,6 +3,8 @@
 from stretto.solve.forest import Forest
 from stretto.solve.moves import Moves
 
+HOPELESS = 1_000
+"""After so many draws of every pattern and part without a better plan there is none to be hoped for."""
 NOTICED = 1e-12
 """Smaller gains, relative to the cost, are rounding."""
 
@@ -75,6 +77,6 @@ class Walk:
         self.forest.cost = self.best
 
     @property
-    def idle(self) -> int:
-        """Steps since the best plan was found."""
-        return self.steps - self.improved_at
+    def hopeless(self) -> bool:
+        """Whether the best plan was found so long ago that few patterns can have a better one."""
+        return self.steps - self.improved_at > HOPELESS * self.moves.extent
