@@ -1,38 +1,40 @@
 """Following the events: what a plan was made for, compared with what its operators see, and statistics for a new one.
 
-The rows that the operators give per second show every change that matters to a plan: those of scans the rates of
-events, those of joins the selectivities of terms. They are counted anyway.
+What the operators count anyway shows every change that matters to a plan: the rows of scans the rates of events, the
+share of its candidates that a join lets through the selectivity of its terms.
 """
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import sqrt
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from stretto.engine.counters import Counters
 from stretto.engine.reorder import END_OF_TIME, START_OF_TIME
 from stretto.pattern.nodes import Stream
 from stretto.plan.dag import Plan
-from stretto.plan.ops import Emit, Scan
+from stretto.plan.ops import Filter, Join, Scan
 from stretto.schema import Schema, Special
 from stretto.stats.profile import Stats
 
 SECOND = 1_000_000
-ROWS = 1_000
-"""So many rows of a join must come in a period before their number says something: they come in clusters."""
+LITTLE = 0.01
+"""Operators with less than this part of the work of the busiest one change no plan."""
 NOISE = 4.0
-"""So many standard deviations of a Poisson count are chance."""
+"""So many standard deviations are chance."""
 
 
 @dataclass(frozen=True, slots=True)
 class AdaptOptions:
     """How an engine follows its events.
 
-    Every `every` events it compares the rates with those that the plan was made for. Where one has become more than
-    1 + `threshold` times what it was, or less than that part of it, the workload is planned anew, by `optimizer` (that
-    of the plan, if not given) within `budget` seconds, for the rates and selectivities of the last `sample` events.
+    Every `every` events it compares rates and selectivities with those that the plan was made for. Where one has become
+    more than 1 + `threshold` times what it was, or less than that part of it, the next `every` events are measured, and
+    the workload is planned anew for the last `sample` of them, by `optimizer` (that of the plan, if not given) within
+    `budget` seconds.
     """
 
     optimizer: str | None = None
@@ -51,29 +53,32 @@ class Adaptation:
     switched: bool
 
 
-@dataclass(slots=True)
-class _Period:
-    """Where the present period began: the stream's time, and the rows of each operator by then."""
+@dataclass(frozen=True, slots=True)
+class _Share:
+    """What an operator let through of what it looked at, and how many events of its rarest stream that was."""
 
-    since: int
-    rows: list[int]
+    passed: int
+    total: int
+    events: int
 
 
 @dataclass(slots=True)
 class Watch:
     """What the engine knows of the events since it last looked.
 
-    `_rates`: rows per second of scans that the plan was made for (None: made for none in particular); `_others`: those
-    of the other operators, as first seen.
+    `_rates`: rows per second of scans that the plan was made for (None: made for none in particular); `_shares`: those
+    that its joins and filters let through, as first seen. `_noticed`: the events have changed, and are being measured.
     """
 
     options: AdaptOptions
     special: Special
     _recent: deque[pa.RecordBatch] = field(default_factory=deque)
     _next: int = 0
-    _period: _Period | None = None
+    _since: int = START_OF_TIME
+    _before: Counters | None = None
     _rates: dict[Stream, float] | None = None
-    _others: list[float] | None = None
+    _shares: dict[int, _Share] = field(default_factory=dict)
+    _noticed: bool = False
 
     def expect(self, plan: Plan) -> None:
         """Begin with the rates that a plan was made for, as far as it says so."""
@@ -93,31 +98,37 @@ class Watch:
         while kept - self._recent[0].num_rows >= size:
             kept -= self._recent.popleft().num_rows
 
-    def drifted(self, plan: Plan, rows: Sequence[int], events: int, until: int) -> bool:
-        """Whether, after so many events and at this time, the rates are others than those the plan was made for."""
-        if self._period is None:
-            if START_OF_TIME < until < END_OF_TIME:
-                self._period, self._next = _Period(until, list(rows)), events + self.options.every
+    def due(self, events: int, until: int) -> bool:
+        """Whether to look at what was counted, after so many events and at this time."""
+        return events >= self._next and max(self._since, START_OF_TIME) < until < END_OF_TIME
+
+    def calls_for_a_plan(self, plan: Plan, now: Counters, events: int, until: int) -> bool:
+        """Whether the events have become others than those the plan was made for, and are known well enough."""
+        before, seconds = self._before, (until - self._since) / SECOND
+        self._before, self._since, self._next = now, until, events + self.options.every
+        if before is None:
             return False
-        seconds = (until - self._period.since) / SECOND
-        if events < self._next or seconds <= 0:
-            return False
-        made = [now - before for now, before in zip(rows, self._period.rows, strict=True)]
-        drift = self._rates is None or self._changed(plan, made, seconds)
-        scans = {op.stream: n / seconds for op, n in zip(plan.ops, made, strict=True) if isinstance(op, Scan)}
-        if drift:
-            self._rates, self._others = scans, None
-        else:
-            self._rates = scans | (self._rates or {})  # streams that were added are known from now on
-            self._others = self._others or [n / seconds for n in made]
-        self._period, self._next = _Period(until, list(rows)), events + self.options.every
-        return drift
+        rates = {
+            op.stream: (now.rows[i] - before.rows[i]) / seconds
+            for i, op in enumerate(plan.ops)
+            if isinstance(op, Scan)
+        }
+        shares = _shares_of(plan, before, now)
+        if self._rates is None or self._noticed:
+            self._rates, self._shares, self._noticed = rates, shares, False
+            return True
+        self._noticed = self._changed(rates, shares, seconds)
+        if self._noticed:
+            self._recent.clear()
+        self._rates = rates | self._rates  # streams and operators that were added are known from now on
+        self._shares = shares | self._shares
+        return False
 
     def switched(self, plan: Plan) -> None:
         """Another plan runs: its operators count from zero."""
-        self._others = None
-        if self._period is not None:
-            self._period.rows = [0] * len(plan.ops)
+        self._shares = {}
+        if self._before is not None:
+            self._before = Counters.of(len(plan.ops))
 
     def stats(self, schema: Schema) -> Stats | None:
         """The statistics of the last events; None if there are none to speak of."""
@@ -131,25 +142,49 @@ class Watch:
         rates = dict.fromkeys(sorted(schema.types or ()), rare) | dict(found.rates)
         return replace(found, schema=schema, rates=rates)
 
-    def _changed(self, plan: Plan, made: Sequence[int], seconds: float) -> bool:
-        assert self._rates is not None
-        for number, op in enumerate(plan.ops):
-            if isinstance(op, Scan):
-                rate = self._rates.get(op.stream)
-                if rate is not None and _differ(made[number], rate * seconds, self.options.threshold):
-                    return True
-            elif self._others is not None and not isinstance(op, Emit):
-                expected = self._others[number] * seconds
-                # Rows of pairs change with the square of what the rates do.
-                threshold = (1 + self.options.threshold) ** 2 - 1
-                if max(expected, made[number]) >= ROWS and _differ(made[number], expected, threshold):
-                    return True
-        return False
+    def _changed(self, rates: Mapping[Stream, float], shares: Mapping[int, _Share], seconds: float) -> bool:
+        known, threshold = self._rates or {}, self.options.threshold
+        return any(
+            _counts_differ(rate * seconds, known[stream] * seconds, threshold)
+            for stream, rate in rates.items()
+            if stream in known
+        ) or any(
+            _shares_differ(share, self._shares[number], threshold)
+            for number, share in shares.items()
+            if number in self._shares
+        )
 
 
-def _differ(one: float, other: float, threshold: float) -> bool:
+def _shares_of(plan: Plan, before: Counters, now: Counters) -> dict[int, _Share]:
+    """What the joins and filters let through between two moments."""
+    found: dict[int, _Share] = {}
+    fewest: list[int] = []  # per operator: events of the rarest stream beneath it
+    for number, op in enumerate(plan.ops):
+        rows = now.rows[number] - before.rows[number]
+        fewest.append(min((fewest[source] for source in op.inputs), default=rows))
+        if isinstance(op, Join):
+            looked = now.candidates[number] - before.candidates[number]
+        elif isinstance(op, Filter):
+            looked = now.rows[op.input] - before.rows[op.input]
+        else:
+            continue
+        found[number] = _Share(rows, looked, fewest[-1])
+    least = max(LITTLE * max((share.total for share in found.values()), default=0), 1)
+    return {number: share for number, share in found.items() if share.total >= least}
+
+
+def _counts_differ(one: float, other: float, threshold: float) -> bool:
     """Whether two counts differ by more than the threshold and more than chance."""
     return abs(one - other) > threshold * min(one, other) + NOISE * sqrt(max(one, other))
+
+
+def _shares_differ(one: _Share, other: _Share, threshold: float) -> bool:
+    """The same of shares. Pairs of one event are no independent trials, so chance goes by the number of events."""
+    shares = [share.passed / share.total for share in (one, other)]
+    trials = [max(min(share.events, share.total), 1) for share in (one, other)]
+    both = (shares[0] * trials[0] + shares[1] * trials[1] + 1) / (sum(trials) + 2)
+    chance = sqrt(both * (1 - both) * (1 / trials[0] + 1 / trials[1]))
+    return max(shares) - min(shares) > threshold * min(shares) + NOISE * chance
 
 
 def _sound(table: pa.Table, special: Special) -> pa.Table | None:

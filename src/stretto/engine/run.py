@@ -315,7 +315,10 @@ class Engine:
 
     def _adapt(self, watch: Watch) -> None:
         """Plan anew if the events have changed, and go on with that plan if it is another one."""
-        if not watch.drifted(self.plan, self._counters.rows, self.counts.events, self._until):
+        events, until = self.counts.events, self._until
+        if not watch.due(events, until) or not watch.calls_for_a_plan(
+            self.plan, self.counters, events, until
+        ):
             return
         stats = watch.stats(self.plan.schema)
         if stats is None:
