@@ -40,7 +40,7 @@ def optimize(
     """
     start = monotonic()
     recipe = recipe_of(optimizer)
-    stats = known if isinstance(known, Stats) else Stats(known)
+    stats = known if isinstance(known, Stats) else Stats.assumed(known)
     detections = plannable(workload.bind(stats.schema))
     memo, pricing = explored(detections, stats, recipe)
     solution = recipe.solve(memo, pricing, Budget(DEFAULT_BUDGET_S if budget is None else budget))
@@ -49,7 +49,9 @@ def optimize(
     emits, assembler = assemble(detections, memo, solution, builder, model)
     # A bound in another cost than the model's says nothing here.
     bounded = solution if model is pricing else replace(solution, lower_bound=None)
-    estimate = estimated(detections, memo, bounded, assembler, emits, model, monotonic() - start)
+    estimate = None
+    if isinstance(known, Stats):  # figures made up for a bare schema are nobody's business
+        estimate = estimated(detections, memo, bounded, assembler, emits, model, monotonic() - start)
     because = tuple(builder.because)
     return check(Plan(tuple(builder.ops), emits, because, stats.schema, optimizer, estimate, workload))
 
