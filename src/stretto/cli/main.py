@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from stretto.cli.bench import bench
+from stretto.cli.calibrate import calibrate
 from stretto.cli.check import check
 from stretto.cli.console import INTERRUPTED, say
 from stretto.cli.demo import demo
@@ -14,6 +15,7 @@ from stretto.cli.explain import explain
 from stretto.cli.generate import generate
 from stretto.cli.run import run
 from stretto.cli.stats import stats
+from stretto.cli.workload import workload
 
 app = typer.Typer(
     name="stretto",
@@ -29,7 +31,9 @@ app.command()(run)
 app.command()(stats)
 app.command()(explain)
 app.command()(generate)
+app.command()(workload)
 app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(bench)
+app.command()(calibrate)
 app.command()(demo)
 
 

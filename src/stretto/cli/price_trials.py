@@ -82,6 +82,8 @@ TRIALS: tuple[Trial, ...] = (
     Trial("three terms", (_pair("a.x > b.x + 0.6 AND a.k > b.k + 40 AND a.x * 2 > b.x + 1", "5 SECONDS"),)),
     Trial("stored", (_triple("c.x < 0.005", "150 MILLISECONDS"),)),
     Trial("stored and compared", (_triple("a.x > c.x + 0.8 AND a.x > b.x", "150 MILLISECONDS"),)),
+    Trial("sorted", (_triple("c.x < 0.005", "80 MILLISECONDS", "AND(A a, B b, C c)"),)),
+    Trial("sorted once", (_triple("c.x < 0.005", "150 MILLISECONDS", "SEQ(AND(A a, B b), C c)"),)),
     Trial("probing", (_triple("b.x < 0.005", "150 MILLISECONDS"),), order="ACB"),
     Trial("probing and compared", (_triple("b.x < 0.1 AND b.x > a.x AND c.x < b.x", "150 MILLISECONDS"),), order="ACB"),
     Trial("gap", (_triple("b.x > a.x + 0.5 AND b.k > c.k", "100 MILLISECONDS"),), order="CAB"),

@@ -18,7 +18,7 @@ from stretto.pattern.piece import Negation, Piece, Slot
 from stretto.pattern.predicates import Reduce, Ref, walk
 
 (
-    EVENT, ATTRIBUTE, SCAN, A_STEP, STORE, STORE_LANE, PROBE, KEY, CANDIDATE, TERM, CHAIN, ROW, COLUMN,
+    EVENT, ATTRIBUTE, SCAN, A_STEP, STORE, STORE_LANE, SORT, PROBE, KEY, CANDIDATE, TERM, CHAIN, ROW, COLUMN,
     GATHER, GATHER_COLUMN, EVALUATE, FORBID, LINK, GROW, ELEMENT, UNITE, FOLLOW, EMIT, EMIT_COLUMN,
 ) = range(len(NAMES))  # fmt: skip
 
@@ -211,6 +211,8 @@ class CostModel:
             terms = keys + look.terms + (2 * equal if equal > 1 else 0) + look.floor
             work[STORE] += kept
             work[STORE_LANE] += kept * (terms + width + (width > 1) + (2 if equal else 0))
+            if look.sorts:
+                work[SORT] += kept
             work[PROBE] += looking
             work[KEY] += (keys + equal + look.terms) * (kept + looking) + look.times * looking
             if equal:

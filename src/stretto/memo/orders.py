@@ -14,8 +14,9 @@ class Look:
     """One side of a join looks for rows of the other, which are stored; both are sets of slots.
 
     `share`: the part of a window, before the end of the row that looks, in which stored rows have to end. `terms`: how
-    many pairs in order are still to be compared; `times`: how many events bound the range. `floor`: the first event of
-    stored rows has to be compared with the window.
+    many pairs in order are still to be compared; `times`: of how many events the time has to be looked up to bound the
+    range. `floor`: the first event of stored rows has to be compared with the window. `sorts`: any of several events
+    may be the last of a stored row, so that rows come in no order.
     """
 
     stored: int
@@ -24,6 +25,7 @@ class Look:
     terms: int
     times: int
     floor: bool
+    sorts: bool
 
 
 class Orders:
@@ -72,7 +74,8 @@ class Orders:
 
     def _found(self, one: int, other: int) -> Iterator[Look]:
         if all(not other & ~self.after[i] for i in members(one)):
-            yield Look(one, other, self._gap(other, 0, other), 0, 1, one.bit_count() > 1)
+            sorts = len(self._latest(one)) > 1
+            yield Look(one, other, self._gap(other, 0, other), 0, 0, one.bit_count() > 1, sorts)
             return
         if not self._never_last(other, one):
             yield self._look(one, other)
@@ -85,7 +88,7 @@ class Orders:
 
     def _look(self, stored: int, probing: int) -> Look:
         """Stored rows are found by their last event."""
-        last = [i for i in members(stored) if not self.after[i] & stored]
+        last = self._latest(stored)
         after = sum(1 << p for p in members(probing) if self.after[p] & stored)
         before = probing
         for i in last:
@@ -94,12 +97,23 @@ class Orders:
             pair for pair in self._covers(stored | probing) if (stored >> pair[0] ^ stored >> pair[1]) & 1
         ]
         left = pairs if len(last) > 1 else [pair for pair in pairs if last[0] not in pair]
-        first = [i for i in members(stored) if not any(self.after[k] >> i & 1 for k in members(stored))]
+        first = self._earliest(stored)
         inside = all(any(self.after[p] >> i & 1 for p in members(probing)) for i in first)
+        # The probing row has the times of its first and last event with it, where it is known which these are.
+        bounds = {i for pair in pairs if pair not in left for i in pair if probing >> i & 1}
+        for ends in (self._latest(probing), self._earliest(probing)):
+            bounds -= set(ends) if len(ends) == 1 else set()
         floor = stored.bit_count() > 1 and not inside
-        return Look(
-            stored, probing, self._gap(probing, after, before), len(left), len(pairs) - len(left), floor
-        )
+        share = self._gap(probing, after, before)
+        return Look(stored, probing, share, len(left), len(bounds), floor, len(last) > 1)
+
+    def _latest(self, slots: int) -> list[int]:
+        """The slots that none of the others comes after."""
+        return [i for i in members(slots) if not self.after[i] & slots]
+
+    def _earliest(self, slots: int) -> list[int]:
+        """The slots that none of the others comes before."""
+        return [i for i in members(slots) if not any(self.after[k] >> i & 1 for k in members(slots))]
 
     def _covers(self, slots: int) -> list[tuple[int, int]]:
         """Pairs of slots that are next to each other in the order."""
