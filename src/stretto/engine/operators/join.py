@@ -68,8 +68,10 @@ class _Look:
         self._sequence = op.order == "before"
         self._place = place_of(pair, of_stored, of_probing, op.terms)
         self._wide = not inputs[1 - stored].single
-        self._first = earliest(of_probing, pair.order)
-        self._last = latest(of_probing, pair.order)
+        # By what the probing rows are known to be, not by what the terms will leave of them.
+        own = frozenset((a + of_probing.start, b + of_probing.start) for a, b in inputs[1 - stored].order)
+        self._first = earliest(of_probing, own)
+        self._last = latest(of_probing, own)
         self._probing_at = of_probing.start
         # Where both sides may end a pair that ends at once, the right row finds it.
         self._ties: OneOf["left", "right"] = "right" if stored == 0 else "left"
