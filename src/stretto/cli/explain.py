@@ -183,7 +183,7 @@ def _memo(workload: "Workload", known: "Schema | Stats", optimizer: str, form: F
     from stretto.schema import Schema
     from stretto.stats.profile import Stats
 
-    stats = Stats(known) if isinstance(known, Schema) else known
+    stats = Stats.assumed(known) if isinstance(known, Schema) else known
     recipe = recipe_of(optimizer)
     with mistakes_of(workload):
         memo, pricing = explored(plannable(workload.bind(stats.schema)), stats, recipe)

@@ -67,7 +67,7 @@ def recipe_of(optimizer: str) -> Recipe:
 def explored(detections: Iterable[Detection], stats: Stats, recipe: Recipe) -> tuple[Memo, Pricing]:
     """The memo of a workload with all ways that an optimizer considers, and the costs it goes by."""
     memo = build_memo(detections)
-    explore(memo, recipe.rules)
+    explore(memo, recipe.rules(memo))
     return memo, recipe.pricing(stats)
 
 

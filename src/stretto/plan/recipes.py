@@ -11,13 +11,17 @@ from stretto.memo.explore import Rules
 from stretto.memo.memo import Memo
 from stretto.memo.prices import load
 from stretto.memo.pricing import Pricing
+from stretto.memo.rules import AUTO, LCSE, MOTTO, MOTTO_MST
 from stretto.memo.rules.join_left_to_right import join_left_to_right
+from stretto.memo.rules.split_off_last import split_off_last
 from stretto.solve.anneal import anneal
+from stretto.solve.auto import auto
 from stretto.solve.baselines import none, reorder, share
 from stretto.solve.budget import Budget
 from stretto.solve.local import OrderPlans
 from stretto.solve.solution import Solution
 from stretto.solve.spass import spass
+from stretto.solve.steiner import steiner
 from stretto.solve.tabu import tabu
 from stretto.stats.estimate import Estimator
 from stretto.stats.profile import Stats
@@ -29,7 +33,7 @@ Solver = Callable[[Memo, Pricing, Budget], Solution]
 class Recipe:
     """What makes an optimizer; `pricing` is what the solver goes by."""
 
-    rules: Rules
+    rules: Callable[[Memo], Rules]
     pricing: Callable[[Stats], Pricing]
     solve: Solver
 
@@ -44,18 +48,39 @@ def partial_matches(stats: Stats) -> PaperCost:
     return PaperCost(Estimator(stats))
 
 
-ALONE: Final = Rules((join_left_to_right,))
+def as_written(_memo: Memo) -> Rules:
+    """The queries' own orders; solvers that build trees find the parts themselves."""
+    return Rules((join_left_to_right,))
+
+
+def by(rules: Rules) -> Callable[[Memo], Rules]:
+    return lambda _memo: rules
+
+
+MANY_PARTS: Final = 60_000
+"""So many parts of cores can be looked at; a workload with more shares prefixes and equal queries alone."""
+
+
+def all_that_fit(memo: Memo) -> Rules:
+    """Every rule, or for very large workloads those whose number of pieces grows with the queries' length alone."""
+    parts = sum(2.0 ** min(len(memo.pieces[core].slots), 12) for core in memo.cores())
+    return AUTO if parts <= MANY_PARTS else Rules((join_left_to_right, split_off_last))
+
 
 RECIPES: Final[Mapping[str, Recipe]] = MappingProxyType(
     {
-        "none": Recipe(ALONE, partial_matches, none),
-        "reorder": Recipe(ALONE, partial_matches, reorder),
-        "share": Recipe(ALONE, partial_matches, share),
-        "spass": Recipe(ALONE, partial_matches, spass),
-        "mcep": Recipe(ALONE, partial_matches, anneal),
-        "mcep-tabu": Recipe(ALONE, partial_matches, tabu),
-        "mcep-vertex4": Recipe(ALONE, partial_matches, partial(anneal, most=4)),
-        "mcep-vertex8": Recipe(ALONE, partial_matches, partial(anneal, most=8)),
-        "mcep-prefix": Recipe(ALONE, partial_matches, partial(anneal, planner=OrderPlans)),
+        "none": Recipe(as_written, partial_matches, none),
+        "motto": Recipe(by(MOTTO), partial_matches, steiner),
+        "motto-mst": Recipe(by(MOTTO_MST), partial_matches, steiner),
+        "lcse": Recipe(by(LCSE), partial_matches, steiner),
+        "mcep": Recipe(as_written, partial_matches, anneal),
+        "mcep-tabu": Recipe(as_written, partial_matches, tabu),
+        "mcep-vertex4": Recipe(as_written, partial_matches, partial(anneal, most=4)),
+        "mcep-vertex8": Recipe(as_written, partial_matches, partial(anneal, most=8)),
+        "mcep-prefix": Recipe(as_written, partial_matches, partial(anneal, planner=OrderPlans)),
+        "reorder": Recipe(as_written, partial_matches, reorder),
+        "share": Recipe(as_written, partial_matches, share),
+        "spass": Recipe(as_written, partial_matches, spass),
+        "auto": Recipe(all_that_fit, model_of, auto),
     }
 )

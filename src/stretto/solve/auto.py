@@ -1,0 +1,22 @@
+"""All of it: the best that quick solvers find, then the exact one in the time that is left."""
+
+from collections.abc import Callable
+from typing import Final
+
+from stretto.memo.memo import Memo
+from stretto.memo.pricing import Pricing
+from stretto.solve.baselines import reorder, share
+from stretto.solve.budget import Budget
+from stretto.solve.exact import exact
+from stretto.solve.solution import Solution
+
+QUICK: Final[tuple[Callable[[Memo, Pricing, Budget], Solution], ...]] = (share, reorder)
+"""What no plan of ours may be worse than, however short the time."""
+
+
+def auto(memo: Memo, pricing: Pricing, budget: Budget) -> Solution:
+    """The cheapest plan found, with the bound that is proven for it."""
+    found = exact(memo, pricing, budget)
+    plans = [found, *(solve(memo, pricing, budget) for solve in QUICK)]
+    best = min(plans, key=lambda plan: plan.cost(memo, pricing))
+    return best if best is found else Solution(best.roots, found.lower_bound)
