@@ -35,7 +35,7 @@ def read_as_operand(memo: Memo, reader: int, source: Input, slots: Sequence[int]
     """
     covered = frozenset(slots)
     if len(covered) == len(memo.pieces[reader].slots):
-        return Way(Kind.FILTER, (source,), rule)
+        return Way(_narrowing(memo.pieces[source.piece], memo.pieces[reader]), (source,), rule)
     inputs: list[Input] = []
     for slot in text_order(memo, reader):
         if slot not in covered:
@@ -43,6 +43,12 @@ def read_as_operand(memo: Memo, reader: int, source: Input, slots: Sequence[int]
         elif source not in inputs:
             inputs.append(source)
     return Way(Kind.JOIN, tuple(inputs), rule)
+
+
+def _narrowing(source: Piece, reader: Piece) -> Kind:
+    """What turns a piece into one with the same terms: only negations are missing, or order or window too."""
+    alike = len(source.order) == len(reader.order) and source.window == reader.window
+    return Kind.FORBID if alike else Kind.FILTER
 
 
 def text_order(memo: Memo, number: int) -> tuple[int, ...]:
@@ -64,20 +70,15 @@ def single(memo: Memo, number: int, slot: int) -> Input:
     return memo.input(Piece((piece.slots[slot],), (), (), piece.same, (), piece.window), piece.columns(slot))
 
 
-def from_scratch(memo: Memo, number: int, like: Operands, source: Input) -> Iterator[tuple[int, Way]]:
-    """The way that computes a sub-query of `like.owner` alone, in the order in which that query writes it.
-
-    `source` is the sub-query as an input of that query.
-    """
-    if number not in memo.own_order:
-        owner, piece = memo.pieces[like.owner], memo.pieces[number]
-        place = {slot: i for i, slot in enumerate(text_order(memo, like.owner))}
-        slot_of = [slot for slot in range(len(owner.slots)) for _ in owner.columns(slot)]
-        theirs = [
-            place[slot_of[source.columns[piece.columns(slot).start]]] for slot in range(len(piece.slots))
-        ]
-        memo.own_order[number] = tuple(sorted(range(len(theirs)), key=theirs.__getitem__))
-    yield number, alone(memo, number)
+def keep_text_order(memo: Memo, source: Input, reader: int) -> None:
+    """Give a piece the order in which the query that reads it writes its slots, if it has none yet."""
+    if source.piece in memo.own_order:
+        return
+    owner, piece = memo.pieces[reader], memo.pieces[source.piece]
+    place = {slot: i for i, slot in enumerate(text_order(memo, reader))}
+    slot_of = [slot for slot in range(len(owner.slots)) for _ in owner.columns(slot)]
+    theirs = [place[slot_of[source.columns[piece.columns(slot).start]]] for slot in range(len(piece.slots))]
+    memo.own_order[source.piece] = tuple(sorted(range(len(theirs)), key=theirs.__getitem__))
 
 
 # ---- sources that are there --------------------------------------------------------------------------------
@@ -279,7 +280,8 @@ def _serve(
         source = one.input(memo, replace(one.part(window), negations=negations))
         if source.piece not in made:
             made[source.piece] = None
-            yield from from_scratch(memo, source.piece, one.reader, source)
+            keep_text_order(memo, source, one.reader.owner)
+            yield source.piece, alone(memo, source.piece)
         if source.piece != one.reader.owner:
             slots = one.reader.slots_at(one.places)
             yield one.reader.owner, read_as_operand(memo, one.reader.owner, source, slots, rule)

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from stretto.memo.memo import Memo
+from stretto.memo.subqueries import keep_text_order
 from stretto.memo.ways import Kind, Way
 
 
@@ -19,4 +20,6 @@ def forbid_after(number: int, memo: Memo) -> Iterator[Way]:
         return
     kept = [(), *(negations[:i] + negations[i + 1 :] for i in range(len(negations)))]
     for others in dict.fromkeys(kept):
-        yield Way(Kind.FORBID, (memo.input(replace(piece, negations=others)),), "forbid_after")
+        source = memo.input(replace(piece, negations=others))
+        keep_text_order(memo, source, number)
+        yield Way(Kind.FORBID, (source,), "forbid_after")

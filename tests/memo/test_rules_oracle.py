@@ -1,0 +1,121 @@
+"""Every way that a rule adds computes its piece: plans that use each way in turn find what the oracle finds."""
+
+import os
+from collections.abc import Sequence
+from random import Random
+
+import pytest
+from related import related_workload
+
+from comparison import assert_same_matches, matches_of
+from strategies import Sample, random_workload, to_table
+from stretto.engine.run import run
+from stretto.errors import QueryError
+from stretto.memo import rules
+from stretto.memo.explore import Rules, explore
+from stretto.memo.memo import Memo, build_memo
+from stretto.pattern import oracle
+from stretto.pattern.piece import Detection
+from stretto.pattern.workload import Workload
+from stretto.plan.assemble import assemble
+from stretto.plan.build import Builder
+from stretto.plan.check import check
+from stretto.plan.dag import Plan
+from stretto.plan.optimize import plannable
+from stretto.schema import Schema
+from stretto.solve.solution import Solution, one_way_each
+
+WORKLOADS = int(os.environ.get("STRETTO_RULE_WORKLOADS", "40"))
+SEED = int(os.environ.get("STRETTO_SEED", "7000"))
+MOST_PLANS = 40  # per workload and set of rules
+
+SETS = {"MOTTO": rules.MOTTO, "LCSE": rules.LCSE, "AUTO": rules.AUTO}
+
+
+def readers(memo: Memo) -> dict[int, tuple[int, int]]:
+    """For each piece a piece and the number of its way by which a root leads to it."""
+    found: dict[int, tuple[int, int]] = {root.piece: (-1, -1) for root in memo.roots}
+    pending = list(found)
+    for number in pending:
+        for i, way in enumerate(memo.ways[number]):
+            fresh = [piece for piece in dict.fromkeys(way.pieces) if piece not in found]
+            found.update(dict.fromkeys(fresh, (number, i)))
+            pending.extend(fresh)
+    return found
+
+
+def choice_with(
+    memo: Memo, number: int, way: int, lead: dict[int, tuple[int, int]], rng: Random
+) -> dict[int, int]:
+    """One way per piece, any but for this piece and those that lead to it."""
+    chosen = {piece: rng.randrange(len(ways)) for piece, ways in enumerate(memo.ways) if ways}
+    chosen[number] = way
+    while lead[number][0] >= 0:
+        number, way = lead[number]
+        chosen[number] = way
+    return chosen
+
+
+def used_ways(memo: Memo, chosen: dict[int, int]) -> set[tuple[int, int]]:
+    found: set[tuple[int, int]] = set()
+    pending = [root.piece for root in memo.roots]
+    while pending:
+        number = pending.pop()
+        if (number, chosen[number]) not in found:
+            found.add((number, chosen[number]))
+            pending.extend(memo.ways[number][chosen[number]].pieces)
+    return found
+
+
+def plan_of(detections: Sequence[Detection], memo: Memo, chosen: dict[int, int], schema: Schema) -> Plan:
+    builder = Builder(schema.attributes)
+    emits, _ = assemble(detections, memo, Solution(one_way_each(memo, chosen)), builder)
+    return check(Plan(tuple(builder.ops), emits, tuple(builder.because), schema, "test"))
+
+
+def check_ways(sample: Sample, used: Rules, seed: int) -> set[str]:
+    """Compare plans that use every way with the oracle; the rules that took part come back."""
+    workload = Workload.parse(sample.text)
+    bound = workload.bind(sample.schema)
+    try:
+        detections = plannable(bound)
+    except QueryError:
+        return set()
+    memo = build_memo(detections)
+    explore(memo, used)
+    rng = Random(seed)
+    lead = readers(memo)
+    left = {(number, i) for number in lead for i in range(len(memo.ways[number]))}
+    expected = {query.name: oracle.matches(query, sample.events) for query in bound.detections}
+    took_part: set[str] = set()
+    for _ in range(MOST_PLANS):
+        if not left:
+            break
+        number, i = min(left, key=lambda way: (len(memo.pieces[way[0]].slots), way))
+        chosen = choice_with(memo, number, i, lead, rng)
+        ways = used_ways(memo, chosen)
+        assert (number, i) in ways
+        left -= ways
+        names = {memo.ways[n][w].rule for n, w in ways}
+        took_part |= names
+        plan = plan_of(detections, memo, chosen, sample.schema)
+        found = run(plan, to_table(sample.events))
+        for query in bound.detections:
+            about = f"seed {seed}, rules {sorted(names)}\n{sample}"
+            assert_same_matches(matches_of(found[query.name], query), expected[query.name], about=about)
+    return took_part
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_ways_of_related_queries(name: str) -> None:
+    took_part: set[str] = set()
+    for seed in range(SEED, SEED + WORKLOADS):
+        took_part |= check_ways(related_workload(Random(seed)), SETS[name], seed)
+    wanted = {rule.__name__ for rule in (*SETS[name].pieces, *SETS[name].workload)}
+    assert wanted <= took_part
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_ways_of_any_queries(name: str) -> None:
+    for seed in range(SEED, SEED + WORKLOADS // 2):
+        check_ways(random_workload(Random(seed)), SETS[name], seed)
