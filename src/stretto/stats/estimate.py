@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from stretto.stats.profile import Stats
 
 MICROSECONDS: Final = 1e6
+TAIL: Final = 20.0  # how far the number of sets may be beyond that of the usual number of candidates
 MOST: Final = 1e300  # rows per second that stand for any more
 
 
@@ -300,7 +301,18 @@ class Estimator:
         if not laws:
             return base, 0.0
         factor, more = grown(laws, len(piece.slots))
-        return base * factor, more
+        return base * min(factor, self._usually(found)), more
+
+    def _usually(self, found: Once) -> float:
+        """More matches of a core match than this come from intervals so full that they are hardly ever met."""
+        piece = replace(found.piece, negations=())
+        alone = self._single_events(piece)
+        counts = (
+            self._single_events(with_earlier(piece, repeated, 1)) / alone for repeated in found.repeated
+        )
+        if not alone or any(repeated.own is not None for repeated in found.repeated):
+            return MOST  # the repetitions of a group can be other alternatives of it
+        return TAIL * 2.0 ** min(sum(counts), 100.0)
 
     def _law(self, piece: Piece, repeated: Repeated) -> Law:
         width, slots = len(repeated.slots), len(piece.slots)
