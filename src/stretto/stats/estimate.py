@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from stretto.stats.profile import Stats
 
 MICROSECONDS: Final = 1e6
-TAIL: Final = 20.0  # how far the number of sets may be beyond that of the usual number of candidates
+TAIL: Final = 100.0  # how far the number of sets may be beyond that of the usual number of candidates
 MOST: Final = 1e300  # rows per second that stand for any more
 
 
