@@ -9,8 +9,8 @@ from math import inf
 from typing import Final
 
 from stretto.memo.memo import Memo
+from stretto.memo.merging import alone
 from stretto.memo.pricing import Pricing
-from stretto.memo.subqueries import alone
 from stretto.memo.ways import Way
 from stretto.solve.arborescence import ROOT, Arborescence, components, restricted
 from stretto.solve.budget import Budget

@@ -14,6 +14,7 @@ from stretto.memo.rules.narrow_window import narrow_window
 from stretto.memo.rules.relax_terms import relax_terms
 from stretto.memo.rules.share_longest_common import share_longest_common
 from stretto.memo.rules.split_in_two import split_in_two
+from stretto.memo.rules.split_off_last import split_off_last
 from stretto.memo.rules.transform_operator import transform_operator
 from stretto.memo.rules.widen_window import widen_window
 
@@ -30,6 +31,7 @@ MOTTO: Final = Rules(
 )
 MOTTO_MST: Final = Rules((join_left_to_right,), (merge_substring, merge_subsequence))
 LCSE: Final = Rules((join_left_to_right,), (share_longest_common,))
+PREFIXES: Final = Rules((join_left_to_right, split_off_last))
 OURS: Final = Rules(
     (forbid_after,),
     (
@@ -42,6 +44,7 @@ AUTO: Final = Rules((join_left_to_right, split_in_two, *OURS.pieces), OURS.workl
 
 ALL: Final[tuple[PieceRule | WorkloadRule, ...]] = (
     *AUTO.pieces,
+    split_off_last,
     *AUTO.workload,
     *MOTTO.workload,
     *LCSE.workload,

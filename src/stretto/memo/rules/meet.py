@@ -7,7 +7,7 @@ from typing import Final
 from stretto.memo.alike import Alike, Held, alike
 from stretto.memo.claims import Before, Fact, Holds, Lacks, Passes, claims, strongest
 from stretto.memo.memo import Memo
-from stretto.memo.subqueries import alone
+from stretto.memo.merging import alone
 from stretto.memo.ways import Kind, Way
 from stretto.pattern.nodes import Stream
 from stretto.pattern.piece import Piece, Slot

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from stretto.memo.memo import Memo
-from stretto.memo.subqueries import contained
+from stretto.memo.merging import contained
 from stretto.memo.ways import Way
 
 

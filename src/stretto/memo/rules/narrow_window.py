@@ -5,7 +5,7 @@ from itertools import chain
 from typing import Final
 
 from stretto.memo.memo import Memo
-from stretto.memo.subqueries import Contained, contained, several_windows
+from stretto.memo.merging import Contained, contained, several_windows
 from stretto.memo.ways import Way
 
 NEAREST: Final = 4  # sources of one part of a query, by their windows

@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 
 from stretto.memo.memo import Memo
+from stretto.memo.merging import contained
 from stretto.memo.strings import interesting
-from stretto.memo.subqueries import contained, share_common
+from stretto.memo.subqueries import share_common
 from stretto.memo.ways import Way
 
 

@@ -5,17 +5,9 @@ from dataclasses import replace
 from itertools import chain
 
 from stretto.memo.memo import Memo
+from stretto.memo.merging import Contained, alone, contained, read_as_operand, several_windows, text_order
 from stretto.memo.strings import interesting
-from stretto.memo.subqueries import (
-    Contained,
-    alone,
-    contained,
-    read_as_operand,
-    several_windows,
-    share_common,
-    text_order,
-    wider_window,
-)
+from stretto.memo.subqueries import share_common, wider_window
 from stretto.memo.ways import Input, Kind, Way
 
 
