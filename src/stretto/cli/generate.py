@@ -10,7 +10,11 @@ from stretto.cli.console import FAILED, counted, reported
 def generate(
     stream: Annotated[
         str,
-        typer.Argument(metavar="STREAM", help="uniform, zipf, stocks or datacenter.", show_default=False),
+        typer.Argument(
+            metavar="STREAM",
+            help="uniform, zipf, stocks, datacenter, mcep-stocks or traffic.",
+            show_default=False,
+        ),
     ],
     events: Annotated[
         int, typer.Option("--events", metavar="N", min=0, help="How many.", show_default=False)
@@ -28,12 +32,20 @@ def generate(
         int, typer.Option("--seed", metavar="N", min=0, help="The same seed, the same events.")
     ] = 0,
     rate: Annotated[
-        float, typer.Option("--rate", metavar="EVENTS_PER_SECOND", help="Over all types.")
-    ] = 10.0,
+        float | None,
+        typer.Option(
+            "--rate",
+            metavar="EVENTS_PER_SECOND",
+            help="Over all types; 10, or in mcep-stocks and traffic what types of 2 to 47 make together.",
+        ),
+    ] = None,
     types: Annotated[
         int | None,
         typer.Option(
-            "--types", metavar="N", min=1, help="Types of uniform and zipf (10), symbols of stocks (13)."
+            "--types",
+            metavar="N",
+            min=1,
+            help="Of uniform and zipf (10); symbols of stocks (13), mcep-stocks (300); points of traffic (449).",
         ),
     ] = None,
     keys: Annotated[
@@ -46,16 +58,28 @@ def generate(
     machines: Annotated[
         int, typer.Option("--machines", metavar="N", min=1, help="Machines of the datacenter.")
     ] = 20,
+    reshuffle: Annotated[
+        int | None,
+        typer.Option("--reshuffle", metavar="N", min=1, help="Every N events, some types change places."),
+    ] = None,
+    reshuffle_types: Annotated[
+        int, typer.Option("--reshuffle-types", metavar="N", min=2, help="How many change places.")
+    ] = 5,
+    lasting: Annotated[
+        bool, typer.Option("--lasting", help="Types that changed places stay there until they change again.")
+    ] = False,
 ) -> None:
     """Write one of the papers' event streams.
 
     Example: stretto generate uniform --events 1000000 --out events.parquet --seed 1 --rate 100
     """
     with reported():
+        from stretto.data.reshuffle import Reshuffle
         from stretto.data.sinks import STDOUT, open_sink
         from stretto.data.streams import StreamOptions, generate_batches, schema_of
 
-        options = StreamOptions(seed, rate, types, keys, exponent, machines)
+        how = None if reshuffle is None else Reshuffle(reshuffle, reshuffle_types, lasting)
+        options = StreamOptions(seed, rate, types, keys, exponent, machines, how)
         batches = generate_batches(stream, events, options)
         with open_sink(out, schema_of(stream, options)) as sink, reported(FAILED):
             for batch in batches:

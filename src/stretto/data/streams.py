@@ -8,42 +8,45 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from stretto.data.casts import TIME
 from stretto.data.datacenter import datacenter_blocks
+from stretto.data.market import market_blocks
+from stretto.data.reshuffle import Reshuffle, reshuffled
+from stretto.data.sources import F64, START_US, arrivals, coded
+from stretto.data.traffic import traffic_blocks
 from stretto.errors import EventsError, near
 
 BLOCK = 1 << 16
-START_US = 1_577_836_800_000_000  # 2020-01-01, UTC
+RATE = 10.0
 SYMBOLS = ("AAPL", "MSFT", "INTC", "FB", "IBM", "GOOG", "AMZN", "CSCO", "ORCL", "SAP", "HPQ", "DELL", "QCOM")
-
-F64 = npt.NDArray[np.float64]
-I64 = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
 class StreamOptions:
-    """What a stream looks like. `rate` is in events per second, over all types.
+    """What a stream looks like. `rate` is in events per second, over all types; None is 10, or what the types of
+    mcep-stocks and traffic make together, each at 2 to 47 per second.
 
-    `types`: how many event types (uniform, zipf) or symbols (stocks, at most 13); None is 10, or 13 symbols.
-    `keys`: `k` stays below it (uniform, zipf). `exponent`: of Zipf's law. `machines`: in the data centre.
+    `types`: how many event types (uniform, zipf: 10), symbols (stocks: 13 and no more; mcep-stocks: 300) or points
+    (traffic: 449). `keys`: `k` stays below it (uniform, zipf). `exponent`: of Zipf's law. `machines`: in the data
+    centre. `reshuffle`: how types change places as the stream goes on.
     """
 
     seed: int = 0
-    rate: float = 10.0
+    rate: float | None = None
     types: int | None = None
     keys: int = 1000
     exponent: float = 1.0
     machines: int = 20
+    reshuffle: Reshuffle | None = None
 
     def __post_init__(self) -> None:
         for name in ("types", "keys", "machines"):
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise EventsError(f"{name} must be at least 1, not {value}")
-        if not 0 < self.rate < float("inf"):
+        if self.rate is not None and not 0 < self.rate < float("inf"):
             raise EventsError(f"the rate must be a positive number of events per second, not {self.rate}")
         if self.seed < 0:
             raise EventsError(f"the seed must not be negative: {self.seed}")
@@ -58,18 +61,20 @@ def generate(
     kind: str,
     events: int,
     seed: int = 0,
-    rate: float = 10.0,
+    rate: float | None = None,
     *,
     types: int | None = None,
     keys: int = 1000,
     exponent: float = 1.0,
     machines: int = 20,
+    reshuffle: Reshuffle | None = None,
 ) -> pa.Table:
     """The first `events` events of a stream, as one table in order of time.
 
-    Kinds: `uniform` and `zipf` (types A, B, ..; attributes x in [0, 1) and k), `stocks`, `datacenter`.
+    Kinds: `uniform` and `zipf` (types A, B, ..; attributes x in [0, 1) and k), `stocks`, `datacenter`, `mcep-stocks`,
+    `traffic`.
     """
-    options = StreamOptions(seed, rate, types, keys, exponent, machines)
+    options = StreamOptions(seed, rate, types, keys, exponent, machines, reshuffle)
     batches = list(generate_batches(kind, events, options))
     return pa.Table.from_batches(batches, schema_of(kind, options)).combine_chunks()
 
@@ -82,22 +87,23 @@ def generate_batches(
         raise EventsError(f"the number of events must not be negative: {events}")
     if batch < 1:
         raise EventsError(f"the size of a batch must be at least 1, not {batch}")
-    return _cut(_blocks(kind)(options), events, batch)
+    return _cut(_blocks(kind, options), events, batch)
 
 
 def schema_of(kind: str, options: StreamOptions) -> pa.Schema:
     """The columns of a stream."""
-    schema: pa.Schema = next(_blocks(kind)(options)).schema
+    schema: pa.Schema = next(_blocks(kind, options)).schema
     return schema
 
 
-def _blocks(kind: str) -> Blocks:
+def _blocks(kind: str, options: StreamOptions) -> Iterator[pa.RecordBatch]:
     if kind not in STREAMS:
         hint = near(kind, STREAMS)
         raise EventsError(
             f"unknown stream `{kind}`" + (f", {hint}" if hint else f" (known: {', '.join(STREAMS)})")
         )
-    return STREAMS[kind]
+    blocks = STREAMS[kind](options)
+    return blocks if options.reshuffle is None else reshuffled(blocks, options.reshuffle, options.seed)
 
 
 def _cut(blocks: Iterator[pa.RecordBatch], events: int, size: int) -> Iterator[pa.RecordBatch]:
@@ -121,16 +127,6 @@ def type_names(count: int) -> list[str]:
     return names
 
 
-def arrivals(random: np.random.Generator, count: int, rate: float, after_us: int) -> I64:
-    """Times of a Poisson process, in microseconds, from a moment on; several may fall on one microsecond."""
-    return after_us + np.cumsum(random.exponential(1e6 / rate, count)).astype(np.int64)
-
-
-def coded(codes: I64, names: list[str]) -> pa.DictionaryArray:
-    """Codes as dictionary<int32, string>."""
-    return pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32)), pa.array(names, pa.string()))
-
-
 def _plain_blocks(options: StreamOptions, exponent: float) -> Iterator[pa.RecordBatch]:
     """Independent events whose i-th type has a share in proportion to i ** -exponent."""
     names = type_names(options.types or 10)
@@ -138,7 +134,7 @@ def _plain_blocks(options: StreamOptions, exponent: float) -> Iterator[pa.Record
     clock, block = START_US, 0
     while True:
         random = np.random.default_rng([options.seed, block])
-        ts = arrivals(random, BLOCK, options.rate, clock)
+        ts = arrivals(random, BLOCK, options.rate or RATE, clock)
         columns = {
             "ts": pa.array(ts).cast(TIME),
             "type": coded(np.searchsorted(bounds, random.random(BLOCK), side="right"), names),
@@ -167,7 +163,7 @@ def _stock_blocks(options: StreamOptions) -> Iterator[pa.RecordBatch]:
     clock, block = START_US, 0
     while True:
         random = np.random.default_rng([options.seed, block])
-        ts = arrivals(random, BLOCK, options.rate, clock)
+        ts = arrivals(random, BLOCK, options.rate or RATE, clock)
         symbols = np.searchsorted(bounds, random.random(BLOCK), side="right")
         walk = random.normal(0.0, 5e-4, BLOCK)
         for symbol in range(count):
@@ -189,5 +185,9 @@ STREAMS: Mapping[str, Blocks] = {
     "uniform": lambda options: _plain_blocks(options, 0.0),
     "zipf": lambda options: _plain_blocks(options, options.exponent),
     "stocks": _stock_blocks,
-    "datacenter": lambda options: datacenter_blocks(options.seed, options.rate, options.machines, START_US),
+    "datacenter": lambda options: datacenter_blocks(
+        options.seed, options.rate or RATE, options.machines, START_US
+    ),
+    "mcep-stocks": lambda options: market_blocks(options.seed, options.rate, options.types),
+    "traffic": lambda options: traffic_blocks(options.seed, options.rate, options.types),
 }

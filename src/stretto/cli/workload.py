@@ -1,0 +1,161 @@
+"""`stretto workload`: the papers' query workloads as files."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from stretto.cli.console import counted, reported
+
+STDOUT = "-"
+MCEP = "mcep"
+MOTTO = "motto"
+
+
+def workload(
+    kind: Annotated[
+        str,
+        typer.Argument(
+            metavar="KIND",
+            help="motto-stocks, motto-datacenter, mcep-stocks or mcep-traffic.",
+            show_default=False,
+        ),
+    ],
+    queries: Annotated[
+        int, typer.Option("--queries", metavar="N", min=1, help="How many.", show_default=False)
+    ],
+    out: Annotated[
+        str,
+        typer.Option("--out", metavar="FILE.cep", help="`-` is standard output.", show_default=False),
+    ],
+    seed: Annotated[
+        int, typer.Option("--seed", metavar="N", min=0, help="The same seed, the same queries.")
+    ] = 0,
+    window: Annotated[
+        str | None,
+        typer.Option(
+            "--window",
+            metavar="WINDOW",
+            help="A duration, in mcep also `1000 EVENTS`; 10 SECONDS in motto, 2 SECONDS in mcep.",
+        ),
+    ] = None,
+    length: Annotated[
+        int | None,
+        typer.Option("--length", metavar="N", help="Types per pattern on average: 5.", rich_help_panel=MCEP),
+    ] = None,
+    types: Annotated[
+        int | None,
+        typer.Option(
+            "--types", metavar="N", help="Types of the stream: 300 symbols, 449 points.", rich_help_panel=MCEP
+        ),
+    ] = None,
+    density: Annotated[
+        float | None,
+        typer.Option(
+            "--density",
+            metavar="SHARE",
+            help="The share of the others with which a pattern has two or more types in common: 0.1.",
+            rich_help_panel=MCEP,
+        ),
+    ] = None,
+    rate_difference: Annotated[
+        float | None,
+        typer.Option(
+            "--rate-difference",
+            metavar="SHARE",
+            help="The most by which rates in a pattern may differ, of the most there is: 1.",
+            rich_help_panel=MCEP,
+        ),
+    ] = None,
+    operator: Annotated[
+        str | None,
+        typer.Option("--operator", metavar="NAME", help="seq, and, or mixed.", rich_help_panel=MCEP),
+    ] = None,
+    unusual: Annotated[
+        float | None,
+        typer.Option(
+            "--unusual",
+            metavar="SHARE",
+            help="Of patterns with a NOT or a Kleene: 0.2.",
+            rich_help_panel=MCEP,
+        ),
+    ] = None,
+    matches: Annotated[
+        float | None,
+        typer.Option(
+            "--matches",
+            metavar="N",
+            help="Patterns that may find more per second are drawn again: 100.",
+            rich_help_panel=MCEP,
+        ),
+    ] = None,
+    partial: Annotated[
+        float | None,
+        typer.Option(
+            "--partial",
+            metavar="N",
+            help="So are those with more partial matches per second: 300000.",
+            rich_help_panel=MCEP,
+        ),
+    ] = None,
+    ratio: Annotated[
+        float | None,
+        typer.Option(
+            "--ratio",
+            metavar="SHARE",
+            help="Of queries in the basic group, types of sharing 1 to 4: 0.5.",
+            rich_help_panel=MOTTO,
+        ),
+    ] = None,
+    level: Annotated[
+        int | None,
+        typer.Option(
+            "--level", metavar="N", help="How deep queries of type 7 are nested: 2.", rich_help_panel=MOTTO
+        ),
+    ] = None,
+    window_ratio: Annotated[
+        str | None,
+        typer.Option(
+            "--window-ratio",
+            metavar="N:M",
+            help="Windows of the source and the beneficiary of all pairs; else those of type 5 differ.",
+            rich_help_panel=MOTTO,
+        ),
+    ] = None,
+    disjunctions: Annotated[
+        float | None,
+        typer.Option(
+            "--disjunctions", metavar="SHARE", help="Of ANY in queries of type 6: 0.1.", rich_help_panel=MOTTO
+        ),
+    ] = None,
+) -> None:
+    """Write one of the papers' query workloads.
+
+    Example: stretto workload mcep-stocks --queries 100 --out stocks.cep --seed 1
+    """
+    with reported():
+        from stretto.data.workloads import workload as generated
+
+        given = {
+            "window": window,
+            "length": length,
+            "types": types,
+            "density": density,
+            "rate_difference": rate_difference,
+            "operator": operator,
+            "unusual": unusual,
+            "matches": matches,
+            "partial": partial,
+            "ratio": ratio,
+            "level": level,
+            "window_ratio": window_ratio,
+            "disjunctions": disjunctions,
+        }
+        text = generated(
+            kind, queries, seed, **{name: value for name, value in given.items() if value is not None}
+        )
+        if out == STDOUT:
+            typer.echo(text, nl=False)
+        else:
+            Path(out).write_text(text, encoding="utf-8")
+        typer.echo(f"{out}: {counted(queries, 'query')}", err=out == STDOUT)

@@ -1,0 +1,100 @@
+"""Types of events with rates of their own, and what the generators of streams have in common.
+
+The rates of MCEP's data (sec. 6.1) lie between 2 and 47 events per second. Here they are spread evenly over the
+logarithms of that range and belong to the types, not to the seed of a stream: a workload that picks its types by their
+rates fits every stream with as many types.
+"""
+
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+START_US = 1_577_836_800_000_000  # 2020-01-01, UTC
+LOWEST, HIGHEST = 2.0, 47.0  # events per second
+
+F64 = npt.NDArray[np.float64]
+I64 = npt.NDArray[np.int64]
+Bool = npt.NDArray[np.bool_]
+V = TypeVar("V", npt.NDArray[np.float64], npt.NDArray[np.int64])
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Types of events by name, each with its events per second."""
+
+    names: tuple[str, ...]
+    rates: tuple[float, ...]
+
+    @property
+    def total(self) -> float:
+        """Events per second over all types."""
+        return sum(self.rates)
+
+    def bounds(self) -> F64:
+        """Upper bounds in [0, 1] that cut a uniform number into types; the last one is left out."""
+        bounds: F64 = np.cumsum(np.array(self.rates) / self.total)[:-1]
+        return bounds
+
+
+def sources(letter: str, count: int) -> Sources:
+    """So many types, named by a letter and a number, whose rates are evenly spread on a logarithmic scale."""
+    random = np.random.default_rng([ord(letter), count])
+    steps = random.permutation((np.arange(count) + 0.5) / count)
+    rates = LOWEST * (HIGHEST / LOWEST) ** steps
+    digits = len(str(count))
+    names = tuple(f"{letter}{number:0{digits}d}" for number in range(1, count + 1))
+    return Sources(names, tuple(map(float, rates)))
+
+
+def arrivals(random: np.random.Generator, count: int, rate: float, after_us: int) -> I64:
+    """Times of a Poisson process, in microseconds, from a moment on; several may fall on one microsecond."""
+    return after_us + np.cumsum(random.exponential(1e6 / rate, count)).astype(np.int64)
+
+
+def coded(codes: I64, names: list[str]) -> pa.DictionaryArray:
+    """Codes as dictionary<int32, string>."""
+    return pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32)), pa.array(names, pa.string()))
+
+
+@dataclass(frozen=True, slots=True)
+class Grouped:
+    """The events of a block, type by type and in order of time; `first` marks where a type begins."""
+
+    codes: I64
+    order: I64
+    first: Bool
+
+    @classmethod
+    def by(cls, codes: I64) -> "Grouped":
+        order = np.argsort(codes, kind="stable")
+        in_order = codes[order]
+        first = np.ones(len(codes), np.bool_)
+        first[1:] = in_order[1:] != in_order[:-1]
+        return cls(in_order, order, first)
+
+    def walk(self, steps: I64, at: I64) -> I64:
+        """Where each type's walk is after each of its steps; `at` holds where the walks are, and is moved on."""
+        ordered = steps[self.order]
+        run = np.cumsum(ordered)
+        before = (run - ordered)[self.first]
+        lengths = np.diff(np.append(np.flatnonzero(self.first), len(ordered)))
+        walked: I64 = run - np.repeat(before, lengths) + at[self.codes]
+        at[self.codes] = walked  # the last one of a type stays
+        return self._back(walked)
+
+    def previous(self, values: F64, last: F64) -> F64:
+        """The value before each one of the same type; `last` holds those before the block, and is moved on."""
+        ordered = values[self.order]
+        before = np.empty_like(ordered)
+        before[1:] = ordered[:-1]
+        before[self.first] = last[self.codes[self.first]]
+        last[self.codes] = ordered
+        return self._back(before)
+
+    def _back(self, ordered: V) -> V:
+        values = np.empty_like(ordered)
+        values[self.order] = ordered
+        return values

@@ -1,0 +1,45 @@
+"""Queries of a generated workload as the text of a file that a person can read."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+WIDE = 90
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """One query without its name: clauses in the language, and a note that stands above it."""
+
+    pattern: str
+    window: str
+    where: tuple[str, ...] = ()
+    note: str = ""
+
+
+def workload_text(header: Sequence[str], definitions: Sequence[str], queries: Sequence[Written]) -> str:
+    """Comments that tell how the workload was made, its definitions, and the queries as q1, q2, .."""
+    digits = len(str(len(queries)))
+    parts = ["\n".join(f"-- {line}" for line in header)]
+    if definitions:
+        parts.append("\n".join(definitions))
+    parts += [_query(f"q{number:0{digits}d}", query) for number, query in enumerate(queries, start=1)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _query(name: str, query: Written) -> str:
+    lines = [f"-- {query.note}"] if query.note else []
+    lines += [f"QUERY {name}", f"PATTERN {query.pattern}"]
+    if query.where:
+        lines.append("WHERE   " + _wrapped(query.where))
+    return "\n".join([*lines, f"WITHIN  {query.window};"])
+
+
+def _wrapped(terms: Sequence[str]) -> str:
+    """Terms in lines of a readable length."""
+    text = terms[0]
+    for term in terms[1:]:
+        here = f" AND {term}"
+        wide = len(text) - text.rfind("\n") + len(here) > WIDE
+        text += f" AND\n        {term}" if wide else here
+    return text
