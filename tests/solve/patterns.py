@@ -69,6 +69,18 @@ class FromInputs:
         return self._paper.cost(memo, number, way) + sum(read) + 0.1 * sum(read[:1])
 
 
+class Whims:
+    """A cost without any system: another number for every piece and what it is made of."""
+
+    def rows(self, memo: Memo, number: int) -> float:
+        return 1.0
+
+    def cost(self, memo: Memo, number: int, way: Way) -> float:
+        return Random(
+            f"{letters(memo, number)} {sorted(letters(memo, piece) for piece in way.pieces)}"
+        ).random()
+
+
 def patterns_of(memo: Memo, rates: Mapping[str, float], planner: Planner | None = None) -> Patterns:
     chosen = () if planner is None else (planner,)
     return Patterns(memo, paper_cost(rates), Budget(FOREVER), *chosen)

@@ -1,10 +1,12 @@
 from dataclasses import replace
+from itertools import pairwise
 from random import Random
 
 import pytest
 from patterns import RATES, joins, memo_of_patterns, paper_cost, random_patterns, seq
 
-from stretto.solve.anneal import PAPER, Schedule, anneal, largest_difference
+from stretto.memo.memo import Memo
+from stretto.solve.anneal import PAPER, Schedule, _one_round, anneal, largest_difference
 from stretto.solve.budget import Budget
 from stretto.solve.local import OrderPlans, TreePlans
 from stretto.solve.moves import EDGE, Moves
@@ -12,6 +14,12 @@ from stretto.solve.search import Patterns, Planner
 from stretto.solve.walk import Walk
 
 FOREVER = Budget(1e9)
+
+
+def walk_of(memo: Memo) -> Walk:
+    patterns = Patterns(memo, paper_cost(RATES), FOREVER)
+    found = patterns.forest()
+    return Walk(found, Moves(patterns.graph, list(patterns.graph), patterns.plans, found, Random(0)))
 
 
 @pytest.mark.parametrize("planner", [TreePlans, OrderPlans])
@@ -67,9 +75,8 @@ def test_the_schedule_is_the_papers() -> None:
 
 def test_the_threshold_starts_with_the_largest_difference() -> None:
     memo = memo_of_patterns(seq("ABCD"), seq("AECF"))
-    patterns = Patterns(memo, paper_cost(RATES), FOREVER)
-    found = patterns.forest()
-    walk = Walk(found, Moves(patterns.graph, list(patterns.graph), patterns.plans, found, Random(0)))
+    walk = walk_of(memo)
+    found = walk.forest
     before = dict(found.chosen)
     differences = []
     for _ in range(200):
@@ -77,6 +84,22 @@ def test_the_threshold_starts_with_the_largest_difference() -> None:
         walk.back()
     assert largest_difference(walk, 200, FOREVER) == pytest.approx(max(differences))
     assert found.chosen == before
+
+
+def test_a_threshold_of_nothing_lets_nothing_dearer_through() -> None:
+    walk = walk_of(random_patterns(6, count=10))
+    costs = []
+    for _ in range(200):
+        _one_round(walk, Random(1), FOREVER, PAPER, threshold=0.0, last=walk.steps + 1)
+        costs.append(walk.forest.cost)
+    assert all(later <= earlier * (1 + 1e-9) for earlier, later in pairwise(costs))
+
+
+def test_a_high_threshold_lets_dearer_plans_through() -> None:
+    walk = walk_of(random_patterns(6, count=10))
+    start = walk.forest.cost
+    _one_round(walk, Random(1), FOREVER, PAPER, threshold=1e9, last=walk.steps + 20)
+    assert walk.forest.cost > start
 
 
 def test_without_reheating_the_search_ends_by_itself() -> None:

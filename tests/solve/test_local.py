@@ -1,8 +1,9 @@
-from itertools import combinations
+from itertools import combinations, permutations
 
 import pytest
 from patterns import (
     RATES,
+    Whims,
     conj,
     mask_of,
     memo_of_patterns,
@@ -22,6 +23,25 @@ from stretto.solve.trees import Trees
 def plans_of(memo: Memo, kind: type[LocalPlans] = TreePlans, core: int = 0) -> LocalPlans:
     trees = Trees(Shapes(memo), paper_cost(RATES))
     return kind(trees, Parts(trees.shapes, memo.cores()[core]))
+
+
+def whimsical(memo: Memo, kind: type[LocalPlans] = TreePlans) -> LocalPlans:
+    trees = Trees(Shapes(memo), Whims())
+    return kind(trees, Parts(trees.shapes, memo.cores()[0]))
+
+
+@pytest.mark.parametrize("types", ["ABC", "ABCD", "EDCBA"])
+def test_every_split_is_looked_at(types: str) -> None:
+    plans = whimsical(memo_of_patterns(seq(types)))
+    best = min(cost(plans, tree) for _, tree in all_trees(plans, plans.parts.full))
+    assert cost(plans, plans.best()) == pytest.approx(best)
+
+
+@pytest.mark.parametrize("types", ["ABC", "EDCBA"])
+def test_every_order_is_looked_at(types: str) -> None:
+    plans = whimsical(memo_of_patterns(seq(types)), OrderPlans)
+    best = min(cost(plans, plans.in_order(order)) for order in permutations(range(len(types))))
+    assert cost(plans, plans.best()) == pytest.approx(best)
 
 
 def cost(plans: LocalPlans, tree: int) -> float:
@@ -81,8 +101,6 @@ def test_two_given_trees() -> None:
 def test_no_order_is_cheaper() -> None:
     memo = memo_of_patterns(conj("ABCDE") + TERMS)
     orders, trees = plans_of(memo, OrderPlans), plans_of(memo)
-    from itertools import permutations
-
     best = min(cost(orders, orders.in_order(order)) for order in permutations(range(5)))
     assert cost(orders, orders.best()) == pytest.approx(best)
     assert cost(trees, trees.best()) <= best

@@ -5,6 +5,7 @@ from patterns import (
     RATES,
     FromInputs,
     core_of_query,
+    mask_of,
     memo_of_patterns,
     paper_cost,
     random_patterns,
@@ -106,6 +107,25 @@ def test_a_move_shares_a_part_that_was_not_shared() -> None:
         }
         walk.back()
     assert shared == {"AC"}
+
+
+def test_a_move_may_keep_what_is_shared_and_may_give_it_up() -> None:
+    memo = memo_of_patterns(seq("ABCD"), seq("AECF"), seq("GBHD"))
+    rare_apart = {"A": 0.1, "B": 9.0, "C": 0.2, "D": 9.0}
+    patterns = Patterns(memo, paper_cost(rare_apart), Budget(1e9))
+    first, second, third = (core_of_query(memo, i) for i in range(3))
+    walk = walk_of(patterns, 3)
+    plans = patterns.plans
+    for core in (first, third):  # share SEQ(B, D), which neither would choose alone
+        mask = mask_of(plans[core].parts, memo, "BD")
+        walk.forest.put(core, plans[core].best(((mask, plans[core].best(within=mask)),)))
+    (common,) = patterns.graph.common(first, second)
+    seen = set()
+    for move in (dict(walk.moves._sharing((first, second), common)) for _ in range(40)):
+        shapes = (patterns.trees.shape[join] for join in patterns.trees.inner[move[first]])
+        seen.add(tuple(sorted(shape_letters(patterns.trees, shape) for shape in shapes)))
+    assert ("ABCD", "AC", "BD") in seen
+    assert any("BD" not in tree and "AC" in tree for tree in seen)
 
 
 def test_vertex_moves_change_up_to_k_patterns() -> None:

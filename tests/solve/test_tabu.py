@@ -6,6 +6,7 @@ from stretto.solve.local import OrderPlans, TreePlans
 from stretto.solve.moves import EDGE
 from stretto.solve.search import Patterns, Planner
 from stretto.solve.tabu import CAPACITY, NEIGHBOURS, Visited, tabu
+from stretto.solve.walk import Walk
 
 FOREVER = Budget(1e9)
 
@@ -38,6 +39,20 @@ def test_tiny_budgets_still_give_a_plan(seconds: float) -> None:
 def test_two_patterns_run_out_of_new_plans() -> None:
     memo = memo_of_patterns(seq("AB"), seq("ABC"))
     assert joins(memo, tabu(memo, paper_cost(RATES), FOREVER)).count("AB") == 1
+
+
+def test_no_plan_is_visited_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    plans = []
+
+    def put(walk: Walk, changes: list[tuple[int, int]]) -> None:
+        kept(walk, changes)
+        plans.append(tuple(sorted(walk.forest.chosen.items())))
+
+    kept = Walk.put
+    monkeypatch.setattr(Walk, "put", put)
+    tabu(memo_of_patterns(seq("ABC"), seq("ABD"), seq("BCD")), paper_cost(RATES), FOREVER, steps=3000)
+    assert len(plans) > 3
+    assert len(set(plans)) == len(plans)
 
 
 def test_the_list_forgets_the_oldest() -> None:
