@@ -27,7 +27,7 @@ from stretto.solve.solution import Solution, one_way_each
 
 WORKLOADS = int(os.environ.get("STRETTO_RULE_WORKLOADS", "40"))
 SEED = int(os.environ.get("STRETTO_SEED", "7000"))
-MOST_PLANS = 40  # per workload and set of rules
+MOST_PLANS = 25  # per workload and set of rules
 
 SETS = {"MOTTO": rules.MOTTO, "LCSE": rules.LCSE, "AUTO": rules.AUTO}
 
