@@ -117,5 +117,5 @@ def test_ways_of_related_queries(name: str) -> None:
 
 @pytest.mark.parametrize("name", SETS)
 def test_ways_of_any_queries(name: str) -> None:
-    for seed in range(SEED, SEED + WORKLOADS // 2):
+    for seed in range(SEED, SEED + WORKLOADS // 4):
         check_ways(random_workload(Random(seed)), SETS[name], seed)
