@@ -1,0 +1,47 @@
+"""The best plan over a memo, and a proof of how good it is."""
+
+from collections.abc import Mapping
+from random import Random
+
+from stretto.memo.memo import Memo
+from stretto.memo.pricing import Pricing
+from stretto.memo.ways import Way
+from stretto.solve.budget import Budget
+from stretto.solve.closing import close
+from stretto.solve.components import whole
+from stretto.solve.problem import Problem
+from stretto.solve.solution import Solution, one_way_each
+
+
+def exact(memo: Memo, pricing: Pricing, budget: Budget, start: Solution | None = None) -> Solution:
+    """The best plan found in the budget, and a lower bound; no worse than `start`, whose ways the memo then has."""
+    chosen = None if start is None else _as_choice(memo, start)
+    found, bound = solve_exact(Problem.of(memo, pricing), budget, chosen)
+    return Solution(one_way_each(memo, found), bound)
+
+
+def solve_exact(
+    problem: Problem, budget: Budget, start: Mapping[int, int] | None = None, *, seed: int = 0
+) -> tuple[dict[int, int], float]:
+    """A choice of one way per piece, no dearer than `start`, and what no choice costs less than.
+
+    The choice is the best up to one part in a billion if the bound says so; with less time than that takes it is the
+    best that was found.
+    """
+    found = close(whole(problem), budget, Random(seed), start or {})  # noqa: S311 - nothing secret
+    if start is not None and problem.cost(start) < found.cost:
+        return dict(start), found.bound
+    return found.chosen, found.bound
+
+
+def _as_choice(memo: Memo, start: Solution) -> dict[int, int]:
+    """The ways of a solution as numbers; of a piece that it computes several times, one of them."""
+    found: dict[int, int] = {}
+    for node in start.nodes():
+        memo.add(node.piece, node.way)
+        found[node.piece] = _number(memo.ways[node.piece], node.way)
+    return found
+
+
+def _number(ways: list[Way], wanted: Way) -> int:
+    return next(i for i, way in enumerate(ways) if way.kind is wanted.kind and way.inputs == wanted.inputs)
