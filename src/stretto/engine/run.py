@@ -32,6 +32,11 @@ from stretto.values.strings import Strings
 from stretto.values.vector import DTYPES, Vector
 
 STEP = 1 << 16
+LARGE_STEP = 1 << 20
+IDLE_S = 150e-6
+"""Operators that take less than this in a step, on average, are busy with being called: the next one is twice as long."""
+BUSY_S = 2e-3
+"""Operators that take more than this make many rows: the next step is half as long, down to the usual one."""
 MEMORY_BYTES = 8 << 30
 STRINGS_FROM = 1 << 21
 """So many distinct strings are kept before the engine starts afresh with those in its window."""
@@ -53,7 +58,7 @@ class Engine:
         lateness_us: int = 0,
         memory_bytes: int = MEMORY_BYTES,
         special: Special | None = None,
-        step: int = STEP,
+        step: int | None = None,
         adapt: AdaptOptions | bool = False,
         updatable: bool = False,
         history_us: int = 0,
@@ -65,7 +70,7 @@ class Engine:
         self._workload = workload or plan.workload
         self._updatable, self._history_us = updatable, history_us
         self._special = special or plan.schema.special
-        self._memory, self._step_size = memory_bytes, step
+        self._memory, self._fixed_step, self.step_size = memory_bytes, step is not None, step or STEP
         self._reorder = Reorder(lateness_us)
         self._until = START_OF_TIME
         self._late: list[pa.RecordBatch] = []
@@ -171,7 +176,7 @@ class Engine:
 
     def _advance(self, released: list[Block], until: int, matches: Matches, *, closing: bool) -> None:
         """Run released events, which lie before `until`, in steps that are cut between different times."""
-        steps = list(_cut(released, self._step_size))
+        steps = list(_cut(released, self.step_size))
         for i, blocks in enumerate(steps):
             last = i + 1 == len(steps)
             then = until if last else int(steps[i + 1][0].ts[0])
@@ -218,9 +223,11 @@ class Engine:
             done.rows[number] += sum(map(len, parts))
             done.seconds[number] += share
         found, time = 0, perf_counter()
+        begun, turns = time, 0
         for number, operator, sources in self._turns:
             if not (operator.waiting or any(map(rows.__getitem__, sources))):
                 continue
+            turns += 1
             meter.rows = 0
             inputs = [rows[k] for k in sources]
             try:
@@ -239,6 +246,16 @@ class Engine:
             time = now
         if found:
             self.counts = self.counts.plus(matches=found)
+        self._set_pace(step.end - step.start, turns, time - begun)
+
+    def _set_pace(self, events: int, turns: int, seconds: float) -> None:
+        """Longer steps where calling operators is most of the work, shorter ones where they have much to do."""
+        if self._fixed_step:
+            return
+        if events >= self.step_size and seconds < IDLE_S * turns:
+            self.step_size = min(2 * self.step_size, LARGE_STEP)
+        elif seconds > BUSY_S * turns:
+            self.step_size = max(self.step_size // 2, STEP)
 
     def _report(
         self, operator: EmitOperator, inputs: list[list[Rows]], clock: Clock, matches: Matches
@@ -455,8 +472,12 @@ def run(plan: Plan, events: Any, **options: Any) -> Matches:
     options.setdefault("lateness_us", _disorder(table, special))
     engine = Engine(plan, **options)
     matches = Matches(engine._outputs)  # noqa: SLF001 - the same module
-    for batch in table.to_batches(max_chunksize=STEP):
-        matches.extend(engine.push(batch))
+    start = 0
+    while start < table.num_rows:
+        piece = table.slice(start, engine.step_size)
+        for batch in piece.to_batches():
+            matches.extend(engine.push(batch))
+        start += piece.num_rows
     matches.extend(engine.flush())
     matches.counters = engine.counters
     return matches
