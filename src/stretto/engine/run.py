@@ -34,7 +34,7 @@ from stretto.values.vector import DTYPES, Vector
 STEP = 1 << 16
 LARGE_STEP = 1 << 20
 IDLE_S = 150e-6
-"""Operators that take less than this in a step, on average, are busy with being called: the next one is twice as long."""
+"""Operators that take less than this in a step, on average, are busy with being called: the next is twice as long."""
 BUSY_S = 2e-3
 """Operators that take more than this make many rows: the next step is half as long, down to the usual one."""
 MEMORY_BYTES = 8 << 30
