@@ -11,6 +11,9 @@ from stretto.pattern.piece import Group, Piece, Slot
 
 MICROSECONDS = 1e6
 
+FILTERED = 0.05
+"""What it costs to look at a partial match and let it pass or not, as a part of making it."""
+
 
 class Rows(Protocol):
     """What is expected of the events; `stretto.stats.estimate.Estimator` tells it."""
@@ -32,8 +35,9 @@ class PaperCost:
     them, so that a node over events 1..k costs W^k * r1 * .. * rk * sel. The events of a sequence cost as much as those
     of a conjunction: the formula has no share for the order, and neither have we here. A join of several inputs is the
     paper's order-based plan and costs the sum over its prefixes (Cost_ord). Leaves that several queries share are one
-    node; its window is the widest of theirs. What the formula says nothing of (filters, negations, repetitions) costs
-    as much as the partial matches it reads. MOTTO leaves the function to the engine (sec. VI) and gets the same one.
+    node; its window is the widest of theirs. What the formula says nothing of (negations, repetitions) costs as much as
+    the partial matches it reads; a filter, whose cost MOTTO calls negligible (sec. IV-D), a small part of that. MOTTO
+    leaves the function to the engine (sec. VI) and gets the same one.
     """
 
     def __init__(self, estimator: Rows) -> None:
@@ -68,6 +72,8 @@ class PaperCost:
                 return self._leaf(memo, memo.pieces[number])
             case Kind.NEXT:
                 return self.alive(memo, number)
+            case Kind.FILTER:
+                return FILTERED * self.alive(memo, way.pieces[0])
             case _:
                 return sum(self.alive(memo, part) for part in way.pieces)
 
