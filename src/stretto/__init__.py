@@ -9,6 +9,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from stretto.engine.adapt import AdaptOptions
     from stretto.engine.matches import Matches
     from stretto.engine.run import Engine, run
     from stretto.errors import EngineError, EventsError, PlanError, QueryError, StrettoError
@@ -24,6 +25,7 @@ __version__ = version("stretto")
 
 _HOMES = {
     "stretto.engine.matches": ("Matches",),
+    "stretto.engine.adapt": ("AdaptOptions",),
     "stretto.engine.run": ("Engine", "run"),
     "stretto.errors": ("EngineError", "EventsError", "PlanError", "QueryError", "StrettoError"),
     "stretto.pattern.functions": ("register_function",),
@@ -42,6 +44,7 @@ __all__ = [
     "NOT",
     "OR",
     "SEQ",
+    "AdaptOptions",
     "E",
     "Engine",
     "EngineError",
