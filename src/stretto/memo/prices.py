@@ -16,33 +16,33 @@ STEP: Final = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """Nanoseconds per unit of work. The defaults were measured by `stretto calibrate` on a 2-core Xeon at 2.1 GHz."""
+    """Nanoseconds per unit of work. The defaults were measured by `stretto calibrate` on a core of an AMD EPYC."""
 
-    event: float = 9.0  # an event taken in, ordered, split by type; once for the whole plan
+    event: float = 11.0  # an event taken in, ordered, split by type; once for the whole plan
     attribute: float = 12.0  # an attribute of it
     scan: float = 4.0  # an event of a stream's type, looked at for one scan
-    step: float = 105_000.0  # an operator in one step of the engine, whatever it finds
+    step: float = 95_000.0  # an operator in one step of the engine, whatever it finds
     store: float = 5.0  # a row kept in a band
-    store_lane: float = 1.2  # a column or key of such a row
-    sort: float = 25.0  # a row that has to be put in order first
-    probe: float = 20.0  # a row that looks for partners in a band
-    key: float = 9.0  # one side of a term turned into a key, for one row
-    candidate: float = 0.44  # a row of a band that is compared with a probing row
-    term: float = 0.33  # every term after the first of such a comparison
-    chain: float = 2.5  # a row met in a hash chain
-    row: float = 5.0  # a row made by a join
-    column: float = 2.5  # a column of it
+    store_lane: float = 0.6  # a column or key of such a row
+    sort: float = 20.0  # a row that has to be put in order first
+    probe: float = 22.0  # a row that looks for partners in a band
+    key: float = 5.5  # one side of a term turned into a key, for one row
+    candidate: float = 0.46  # a row of a band that is compared with a probing row
+    term: float = 0.35  # every term after the first of such a comparison
+    chain: float = 2.6  # a row met in a hash chain
+    row: float = 4.0  # a row made by a join
+    column: float = 2.8  # a column of it
     gather: float = (
         1.0  # a row made from pairs of row numbers, where equalities or other terms had to be looked at
     )
-    gather_column: float = 3.4  # a column of it
-    evaluate: float = 11.0  # a term evaluated on a pair or row because it is no comparison of keys
-    forbid: float = 39.0  # a row looked up among forbidden events
-    link: float = 40.0  # an earlier repetition that a row may take
-    grow: float = 1.5  # a row made by adding repetitions
-    element: float = 2.2  # a repetition in it
+    gather_column: float = 3.3  # a column of it
+    evaluate: float = 9.0  # a term evaluated on a pair or row because it is no comparison of keys
+    forbid: float = 37.0  # a row looked up among forbidden events
+    link: float = 31.0  # an earlier repetition that a row may take
+    grow: float = 1.0  # a row made by adding repetitions
+    element: float = 2.0  # a repetition in it
     unite: float = 60.0  # a row of an alternative
-    follow: float = 87.0  # an event of a step under the policy NEXT, or a run that takes one
+    follow: float = 77.0  # an event of a step under the policy NEXT, or a run that takes one
     emit: float = 0.2  # a match handed over
     emit_column: float = 0.1  # an event in it
 
