@@ -5,10 +5,11 @@ from dataclasses import dataclass, replace
 
 from stretto.memo.core import core_of, growing_slots
 from stretto.memo.ways import Input, Kind, Way
-from stretto.pattern.canonical import canonical
+from stretto.pattern.canonical import canonical, closed_terms
 from stretto.pattern.duties import tighten
 from stretto.pattern.nodes import Policy, Stream, Window
 from stretto.pattern.piece import Detection, Group, Piece, Slot
+from stretto.pattern.predicates import Expr
 from stretto.pattern.project import project
 
 NO_WINDOW = Window(0)
@@ -39,6 +40,8 @@ class Memo:
         self.own_order: dict[int, tuple[int, ...]] = {}
         self._numbers: dict[Piece, int] = {}
         self._seen: dict[Piece, tuple[int, tuple[int, ...]]] = {}
+        self._parts: dict[tuple[int, tuple[int, ...]], Input] = {}
+        self._closed: dict[int, frozenset[Expr]] = {}
 
     # ---- pieces ------------------------------------------------------------------------------------------------
 
@@ -66,9 +69,16 @@ class Memo:
 
     def part(self, number: int, slots: Sequence[int]) -> Input:
         """The projection of a core on some of its slots, as an input of it."""
-        piece = self.pieces[number]
-        columns = [column for slot in slots for column in piece.columns(slot)]
-        return self.input(project(piece, slots), columns)
+        wanted = tuple(slots)
+        known = self._parts.get((number, wanted))
+        if known is None:
+            piece = self.pieces[number]
+            columns = [column for slot in wanted for column in piece.columns(slot)]
+            if number not in self._closed:
+                self._closed[number] = closed_terms(piece)
+            known = self.input(project(piece, wanted, self._closed[number]), columns)
+            self._parts[number, wanted] = known
+        return known
 
     def is_core(self, number: int) -> bool:
         """Whether a piece has several slots and is computed by joins: the ways to do so are the rules' to find."""

@@ -46,6 +46,7 @@ def key(expr: Expr) -> str:
     raise AssertionError(expr)
 
 
+@lru_cache(maxsize=1 << 16)
 def canonical_term(term: Expr) -> Expr:
     """The one form of a term."""
     return rewrite(term, _rule)

@@ -1,6 +1,6 @@
 """A piece seen through some of its slots: again a piece, which every match of the whole contains a match of."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from stretto.pattern.canonical import closed_terms
 from stretto.pattern.columns import moved
@@ -9,17 +9,20 @@ from stretto.pattern.piece import Negation, Piece, Place, Slot
 from stretto.pattern.predicates import Expr, columns_of
 
 
-def project(piece: Piece, slots: Sequence[int]) -> Piece:
+def project(piece: Piece, slots: Sequence[int], closed: frozenset[Expr] | None = None) -> Piece:
     """The piece over the chosen slots, in the order given: their order, terms and `same`.
 
     Equalities that follow from the piece's own are kept too. A negation is kept only if it stands between chosen slots,
-    names nothing else, and no other slot could bind one of its events inside its interval.
+    names nothing else, and no other slot could bind one of its events inside its interval. `closed`: the piece's closed
+    terms, where they are known.
     """
     assert piece.policy is Policy.ANY, "a sequence under NEXT has no parts"
     columns = [column for slot in slots for column in piece.columns(slot)]
     to_column = {old: new for new, old in enumerate(columns)}
     to_slot = {old: new for new, old in enumerate(slots)}
-    terms = closed_terms(piece) if len(slots) < len(piece.slots) else piece.terms
+    terms: Collection[Expr] = piece.terms
+    if len(slots) < len(piece.slots):
+        terms = closed_terms(piece) if closed is None else closed
     kept = [term for term in terms if columns_of(term) <= to_column.keys()]
     order = sorted((to_slot[i], to_slot[j]) for i, j in piece.order if i in to_slot and j in to_slot)
     return Piece(
