@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stretto.engine.kernels import reduce
+from stretto.values import reduce
 
 INTS = st.integers(-(2**63), 2**63 - 1) | st.integers(-3, 3)
 FLOATS = st.floats() | st.sampled_from([0.0, -0.0, 1.0, 0.1])
