@@ -28,7 +28,7 @@ SCHEMA = Schema.of(events([0], "A").schema, set("ABCD"))
 
 
 def plan_of(*texts, schema=SCHEMA):
-    return optimize(Workload.parse("\n".join(texts)), schema)
+    return optimize(Workload.parse("\n".join(texts)), schema, "none")
 
 
 def pairs(*parts, query="q"):

@@ -18,6 +18,7 @@ EVENTS = pa.table(
 PLAN = optimize(
     Workload.parse("QUERY q PATTERN SEQ(A a, B b, C c) WHERE a.s = c.s WITHIN 8 us;"),
     Schema.of(EVENTS.schema, set("ABC")),
+    "none",
 )
 
 

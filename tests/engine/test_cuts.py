@@ -58,6 +58,7 @@ def test_small_steps_find_what_one_step_finds(name, compiled, monkeypatch):
     plan = optimize(
         Workload.parse(f"QUERY q PATTERN {QUERIES[name]} RETURN a.x AS x, a.s AS text;"),
         Schema.of(events.schema, set("ABCDE")),
+        "none",
     )
     whole = Engine(plan)
     expected = rows([whole.push(events.combine_chunks().to_batches()[0]), whole.flush()], "q")

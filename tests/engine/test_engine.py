@@ -25,7 +25,7 @@ def table(*events, **extra):
 
 
 def plan_of(text, events):
-    return optimize(Workload.parse(text), Schema.of(events.schema, {"A", "B", "C", "D"}))
+    return optimize(Workload.parse(text), Schema.of(events.schema, {"A", "B", "C", "D"}), "none")
 
 
 def found(*parts, query="q"):

@@ -19,7 +19,7 @@ SCHEMA = Schema({"x": Kind.FLOAT, "n": Kind.INT, "k": Kind.INT, "s": Kind.STRING
 
 
 def plan_of(name: str) -> Plan:
-    return optimize(Workload.parse((GOLDEN / f"{name}.cep").read_text()), SCHEMA)
+    return optimize(Workload.parse((GOLDEN / f"{name}.cep").read_text()), SCHEMA, "none")
 
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in GOLDEN.glob("*.cep")))

@@ -56,6 +56,6 @@ def test_a_thousand_queries_share_their_scans() -> None:
         for i, (a, b, c) in enumerate(triples)
     ]
     workload = Workload.parse("\n".join(texts))
-    plan = optimize(workload, SCHEMA)
+    plan = optimize(workload, SCHEMA, "none")
     assert len(plan.ops) == 30 + 3 * 1000
     assert check(plan) is plan

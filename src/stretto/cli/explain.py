@@ -52,7 +52,7 @@ def explain(
             help="A file of statistics; with --analyze they may come besides events.",
         ),
     ] = None,
-    optimizer: OptimizerName = "none",
+    optimizer: OptimizerName = "auto",
     budget: Budget = None,
     diff: Annotated[
         str | None,

@@ -1,7 +1,8 @@
 """What commands read: the workload, and the plan that it becomes over some events."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,8 @@ from stretto.plan.dag import Plan
 from stretto.schema import Schema
 
 if TYPE_CHECKING:
+    from pyarrow import RecordBatch
+
     from stretto.data.files import EventFile
     from stretto.stats.profile import Stats
 
@@ -61,11 +64,23 @@ def mistakes_of(workload: Workload) -> Iterator[None]:
         raise QueryError(error.mistakes, text, file) from None
 
 
-def measure(events: "EventFile") -> "Stats":
-    """The statistics of all events of a file, read once; terms are measured on a sample."""
+def measure(events: "EventFile", most: int | None = None) -> "Stats":
+    """The statistics of a file's events, or of about its first `most`; terms are measured on a sample."""
     from stretto.stats.profile import Stats
 
-    return Stats.of_batches(events.batches(), events.schema, events.survey().rows)
+    rows = events.survey().rows
+    if most is None or rows <= most:
+        return Stats.of_batches(events.batches(), events.schema, rows)
+    stats = Stats.of_batches(_first(events.batches(), most), events.schema, most)
+    return replace(stats, schema=events.schema)  # other types may come later
+
+
+def _first(batches: Iterable["RecordBatch"], most: int) -> Iterator["RecordBatch"]:
+    for batch in batches:
+        yield batch.slice(0, most)
+        most -= batch.num_rows
+        if most <= 0:
+            return
 
 
 def read_stats(path: str) -> "Stats":

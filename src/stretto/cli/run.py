@@ -20,6 +20,9 @@ from stretto.cli.options import (
     lateness_us,
 )
 
+PROFILED = 1 << 20
+"""So many events tell what to plan for."""
+
 
 def run(
     workload: WorkloadPath,
@@ -28,7 +31,7 @@ def run(
     on: Annotated[
         On, typer.Option("--on", help="In this process, or on Spark (not supported yet).")
     ] = On.LOCAL,
-    optimizer: OptimizerName = "none",
+    optimizer: OptimizerName = "auto",
     budget: Budget = None,
     adapt: Annotated[
         bool, typer.Option("--adapt", help="Plan anew, within the budget, when the events change.")
@@ -81,7 +84,8 @@ def run(
         limit = None if memory is None else bytes_of(memory)
         source = open_events(events, Special(ts, type_name, id_name))
         read = read_workload(workload, source.schema)
-        plan = plan_for(read, source.schema if optimizer == "none" else measure(source), optimizer, budget)
+        known = source.schema if optimizer == "none" else measure(source, PROFILED)
+        plan = plan_for(read, known, optimizer, budget)
 
         from stretto.cli.running import Outputs, find  # loads the kernels, so after what may be wrong
         from stretto.engine.adapt import AdaptOptions

@@ -31,7 +31,7 @@ DEFAULT_BUDGET_S = 5.0
 
 
 def optimize(
-    workload: Workload, known: Stats | Schema, optimizer: str = "none", budget: float | None = None
+    workload: Workload, known: Stats | Schema, optimizer: str = "auto", budget: float | None = None
 ) -> Plan:
     """The plan for a workload's detection queries over events with these statistics, or just this schema.
 
