@@ -1,5 +1,6 @@
 """The best plan: equal to brute force, bounded from below, and there whatever the time."""
 
+import sys
 from dataclasses import replace
 from random import Random
 
@@ -7,13 +8,17 @@ import pytest
 from random_problems import best_cost, random_problem
 from shared_workloads import DrawnPricing, Shape, memo_of, problem_of
 
+from stretto.errors import StrettoError
 from stretto.memo.memo import Memo
-from stretto.solve import closing
+from stretto.solve import closing, program
 from stretto.solve.anneal import anneal
 from stretto.solve.budget import Budget
 from stretto.solve.exact import exact, solve_exact
 from stretto.solve.greedy import greedy
+from stretto.solve.polish import Polish
 from stretto.solve.problem import Problem
+from stretto.solve.reduce import everything
+from stretto.solve.routes import Routes
 
 SMALL = Shape(6, 6, length=4, window_s=0.2)
 
@@ -89,8 +94,12 @@ def _undominated(problem, root, found):
     return {made: found[made] for made in best.values()}
 
 
+@pytest.mark.parametrize("small", [program.SMALL, 0], ids=["cp-sat", "scip"])
 @pytest.mark.parametrize("seed", range(30))
-def test_the_program_decides_what_shares_do_not(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_program_decides_what_shares_do_not(
+    seed: int, small: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(program, "SMALL", small)
     monkeypatch.setattr(closing, "MOST_STEPS", 2)
     monkeypatch.setattr(closing, "FEWEST_STEPS", 2)
     monkeypatch.setattr(closing, "POLISH_PART", 0.0)
@@ -98,7 +107,28 @@ def test_the_program_decides_what_shares_do_not(seed: int, monkeypatch: pytest.M
     problem = random_problem(Random(1000 + seed), pieces=11, ways=4, roots=4)
     chosen, bound = solve_exact(problem, Budget(20))
     assert problem.cost(chosen) == pytest.approx(best_cost(problem), rel=1e-8)
-    assert bound == pytest.approx(problem.cost(chosen), rel=1e-8)
+    assert bound == pytest.approx(problem.cost(chosen), rel=1e-6)
+
+
+@pytest.mark.parametrize("small", [program.SMALL, 0], ids=["cp-sat", "scip"])
+@pytest.mark.parametrize("seed", range(30))
+def test_the_program_of_a_whole_problem(seed: int, small: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(program, "SMALL", small)
+    problem = random_problem(Random(seed))
+    residue = everything(problem)
+    polish = Polish(Routes(residue), Random(0))
+    found = program.solve_program(residue, Budget(20), dict.fromkeys(residue.order, 0), 0.0)
+    assert found.paid is not None
+    polish.build_of(found.paid)
+    assert polish.cost == pytest.approx(best_cost(problem), rel=1e-6)
+    assert found.bound == pytest.approx(best_cost(problem), rel=1e-6, abs=1e-6)
+
+
+def test_without_or_tools_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ortools.sat.python.cp_model", None)
+    residue = everything(random_problem(Random(0)))
+    with pytest.raises(StrettoError, match="pip install ortools"):
+        program.solve_program(residue, Budget(20), dict.fromkeys(residue.order, 0), 0.0)
 
 
 @pytest.mark.parametrize("seconds", [0.0, 0.01, 0.2])

@@ -7,6 +7,7 @@ in the same manner. Where that does not get on, the 0-1 program has the rest of 
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import inf
 from random import Random
 from time import monotonic
 
@@ -26,14 +27,17 @@ ASCENT_PART = 0.25
 PLAN_EVERY = 50
 FIRST_PLAN = 200
 WARM_STEP = 0.03
-POLISH_PART = 0.15
+POLISH_PART = 0.1
 SHRUNK = 0.9
 """With no more than so much of its ways left a part is searched again."""
-SMALL_PROGRAM, LARGEST_PROGRAM = 2_000, 40_000
+SMALL_PROGRAM, LARGEST_PROGRAM = 2_000, 15_000
 """Arcs up to which the 0-1 program is tried at once, and at all."""
-PROGRAM_PART = 0.5
+PROGRAM_PART = 0.85
 PATIENCE = 200
 """Moves without success after which plans are not disturbed further; each shared piece allows for two more."""
+ATTEMPTS = 2
+"""How often parts are searched: time that proofs have left over goes to those without one."""
+AS_GOOD_AS_PROVEN = 1e-6
 ROUNDING = 1e-12
 """The relative error that a sum of shares may have."""
 
@@ -45,6 +49,16 @@ class Closed:
     chosen: dict[int, int]
     cost: float
     bound: float
+
+    @property
+    def proven(self) -> bool:
+        """Whether it is not worth trying again."""
+        return self.bound >= self.cost * (1 - AS_GOOD_AS_PROVEN)
+
+    def or_else(self, other: "Closed") -> "Closed":
+        """The better of both plans with the better of both bounds."""
+        best = self if self.cost <= other.cost else other
+        return Closed(best.chosen, best.cost, min(best.cost, max(self.bound, other.bound)))
 
 
 def close(
@@ -60,15 +74,21 @@ def close(
     """The best choice for a part if only `kept` ways count and `required` pieces are computed in any case."""
     residue = reduce(part.problem, kept, required)
     inner = components(residue)
-    sizes = [sum(map(len, one.problem.inputs)) for one in inner]
-    chosen, cost, bound = dict(residue.settled), residue.constant, residue.constant
+    found = {i: Closed(one.inward(start), inf, 0.0) for i, one in enumerate(inner)}
+    for _ in range(ATTEMPTS):
+        left = [i for i in found if not found[i].proven]
+        sizes = [sum(map(len, inner[i].problem.inputs)) for i in left]
+        for turn, i in enumerate(left):
+            own = budget.share(sizes[turn] / sum(sizes[turn:]))
+            search = _Search(inner[i].within(part), own, random, found[i].chosen)
+            found[i] = search.run(remembered).or_else(found[i])
+        if budget.over:
+            break
+    chosen = dict(residue.settled)
     for i, one in enumerate(inner):
-        own = budget.share(sizes[i] / sum(sizes[i:]))
-        found = _Search(one.within(part), own, random, one.inward(start)).run(remembered)
-        chosen.update(one.outward(found.chosen))
-        cost += found.cost
-        bound += found.bound
-    return Closed(chosen, cost, bound)
+        chosen.update(one.outward(found[i].chosen))
+    cost = residue.constant + sum(one.cost for one in found.values())
+    return Closed(chosen, cost, residue.constant + sum(one.bound for one in found.values()))
 
 
 class _Search:
@@ -176,9 +196,8 @@ class _Search:
             return
         self.polish.back_to_best()
         found = solve_program(self.residue, self.budget, self.routes.places(), self.bound)
-        if found.places is not None:
-            self.routes.follow(found.places)
-            self.polish.keep()
+        if found.paid is not None:
+            self.polish.build_of(found.paid)
         self._raise_bound(found.bound)
 
     def _raise_bound(self, bound: float) -> None:

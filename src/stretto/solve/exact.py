@@ -29,9 +29,10 @@ def solve_exact(
     best that was found.
     """
     found = close(whole(problem), budget, Random(seed), start or {})  # noqa: S311 - nothing secret
-    if start is not None and problem.cost(start) < found.cost:
-        return dict(start), found.bound
-    return found.chosen, found.bound
+    chosen, cost = found.chosen, problem.cost(found.chosen)
+    if start is not None and problem.cost(start) < cost:
+        chosen, cost = dict(start), problem.cost(start)
+    return chosen, min(found.bound, cost)
 
 
 def _as_choice(memo: Memo, start: Solution) -> dict[int, int]:

@@ -4,6 +4,7 @@ A way that the trees used nearly always of late is priced low, so that roots mee
 anew at true costs, and shared pieces are opened and closed.
 """
 
+from collections.abc import Collection
 from itertools import accumulate, pairwise
 from random import Random
 
@@ -75,6 +76,16 @@ class Polish:
         routes.clear()
         routes.build(order, self.prices())
         routes.improve(budget, self.random)
+        self.keep()
+
+    def build_of(self, paid: Collection[tuple[int, int]]) -> None:
+        """The cheapest trees of the roots if these ways, by piece of the residue and place, cost nothing more."""
+        prices = [
+            [0.0 if (piece, place) in paid else cost for place, cost in enumerate(costs)]
+            for piece, costs in zip(self.routes.residue.order, self.routes.costs, strict=True)
+        ]
+        self.routes.clear()
+        self.routes.build(self.routes.roots, prices)
         self.keep()
 
     def open_and_close(self, budget: Budget) -> None:

@@ -1,134 +1,218 @@
-"""The 0-1 program of what is left to choose, for OR-Tools CP-SAT.
+"""The 0-1 program of what is left to choose, and the solvers of OR-Tools that take it.
 
-Every root has its own copy of the pieces it can use, and takes one way of each piece that it uses; a way that any root
-takes is paid once. This is larger than one variable per way, but its linear relaxation is as tight as the best shares
-of costs, where the one with a variable per way leaves a gap of tens of percent.
+Every root has its own copy of the pieces it can use and takes one way of each piece that it uses; a way that any root
+takes is paid once. This is larger than one variable per piece and way, but its linear relaxation is as tight as the
+best shares of costs, where that of the small one leaves a gap of tens of percent. CP-SAT decides what is small; where
+the relaxation has to carry the proof, SCIP, which solves it at every step of its search.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
 from stretto.errors import StrettoError
 from stretto.solve.budget import Budget
 from stretto.solve.reduce import Residue
-from stretto.solve.shares import pieces_below
+from stretto.solve.shares import pieces_below, repetitions
 
 SCALE_BITS = 40
-"""The dearest plan costs two to this power in the program's integers."""
+"""In the integers of CP-SAT the dearest plan costs two to this power."""
 WORKERS = 2
+TOLERANCE = 1e-7
+"""What is taken off bounds that were computed in doubles."""
+SMALL = 2_000
+"""Variables up to which CP-SAT is asked."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The best choice found as places of ways by piece, if there is one, and what no plan costs less than."""
+    """The ways, by piece and place, that several roots can take and the best choice found pays for; a lower bound."""
 
-    places: dict[int, int] | None
+    paid: set[tuple[int, int]] | None
     bound: float
 
 
+@dataclass(frozen=True, slots=True)
+class Program:
+    """Minimise the cost of the columns that are 1, subject to rows: the columns `less` add up to no more than `more`.
+
+    A column of `more` that is None stands for 1; in an `equal` row both sides are the same. `paid` gives the column of
+    each way by piece and place, `taken` those of what each root takes. A way that one root alone can take has one
+    column for both.
+    """
+
+    costs: list[float] = field(default_factory=list)
+    rows: list[tuple[list[int], list[int | None], bool]] = field(default_factory=list)
+    paid: dict[tuple[int, int], int] = field(default_factory=dict)
+    taken: dict[tuple[int, int, int], int] = field(default_factory=dict)
+
+    @property
+    def shared(self) -> set[int]:
+        """The columns of ways that several roots can take."""
+        return set(self.paid.values()) - set(self.taken.values())
+
+    def add(self, cost: float = 0.0) -> int:
+        self.costs.append(cost)
+        return len(self.costs) - 1
+
+
+def program_of(residue: Residue) -> Program:
+    """The program; it has a solution of some cost for every plan of that cost, and none cheaper than the best plan."""
+    program = Program()
+    below = pieces_below(residue)
+    users: dict[int, int] = {}
+    for root in residue.roots:
+        for piece in below[root]:
+            users[piece] = users.get(piece, 0) + 1
+    for piece in residue.order:
+        for place, cost in enumerate(residue.costs[piece]):
+            program.paid[piece, place] = program.add(cost)
+    for root in residue.roots:
+        _add_root(program, residue, root, below, users)
+    return program
+
+
+def _add_root(
+    program: Program,
+    residue: Residue,
+    root: int,
+    below: Mapping[int, frozenset[int]],
+    users: Mapping[int, int],
+) -> None:
+    inside = [piece for piece in residue.order if piece in below[root]]
+    readers: dict[int, dict[int, list[int | None]]] = {piece: {} for piece in inside}
+    for piece in inside:
+        for place, parts in enumerate(residue.inputs[piece]):
+            paid = program.paid[piece, place]
+            taken = paid if users[piece] == 1 else program.add()
+            program.taken[root, piece, place] = taken
+            if taken != paid:
+                program.rows.append(([taken], [paid], False))
+            for part in parts:
+                readers[part].setdefault(piece, []).append(taken)
+    often = repetitions(residue, root, below)
+    for piece in inside:
+        ways = [program.taken[root, piece, place] for place in range(len(residue.inputs[piece]))]
+        if piece == root:
+            program.rows.append((ways, [None], True))
+        elif often.get(piece, 1) == 1:
+            program.rows.append((ways, [column for read in readers[piece].values() for column in read], True))
+        else:  # read several times, and yet taken once
+            program.rows.append((ways, [None], False))
+            for read in readers[piece].values():
+                program.rows.append(([column for column in read if column is not None], list(ways), False))
+
+
 def solve_program(
-    residue: Residue, budget: Budget, hint: Mapping[int, int], bound: float, seed: int = 0
+    residue: Residue, budget: Budget, start: Mapping[int, int], bound: float, seed: int = 0
 ) -> Found:
     """The cheapest choice, as far as the budget allows; `bound` is known to be below every plan's cost."""
-    program = _Program(residue, _cp_model())
-    program.hint(hint)
-    program.at_least(bound)
+    program = program_of(residue)
+    hint = _hint(program, residue, start)
     if budget.over:
         return Found(None, bound)
-    return program.solve(budget.left, bound, seed)
+    if len(program.costs) > SMALL:
+        values, least = _by_scip(program, hint, budget.left, seed)
+    else:
+        values, least = _by_cp_sat(program, hint, budget.left, seed, bound - residue.constant)
+    bound = max(bound, residue.constant + least)
+    if values is None:
+        return Found(None, bound)
+    shared = program.shared
+    return Found({way for way, column in program.paid.items() if column in shared and values[column]}, bound)
 
 
-def _cp_model() -> Any:
+def _hint(program: Program, residue: Residue, start: Mapping[int, int]) -> list[bool]:
+    """The columns that are 1 in a plan."""
+    found = [False] * len(program.costs)
+    for piece in residue.reached(start):
+        found[program.paid[piece, start[piece]]] = True
+    for root in residue.roots:
+        for piece in _used_by(residue, root, start):
+            found[program.taken[root, piece, start[piece]]] = True
+    return found
+
+
+def _used_by(residue: Residue, root: int, places: Mapping[int, int]) -> Iterator[int]:
+    found, pending = {root}, [root]
+    while pending:
+        piece = pending.pop()
+        yield piece
+        new = [part for part in residue.inputs[piece][places[piece]] if part not in found]
+        found.update(new)
+        pending.extend(new)
+
+
+# ---- solvers -------------------------------------------------------------------------------------------------------
+
+
+def _by_cp_sat(
+    program: Program, hint: Sequence[bool], seconds: float, seed: int, bound: float
+) -> tuple[list[bool] | None, float]:
+    """Costs are rounded down to integers, so that a bound of these is one of the costs."""
+    cp_model = _loaded("ortools.sat.python.cp_model")
+    model = cp_model.CpModel()
+    columns = [model.new_bool_var("") for _ in program.costs]
+    for less, more, equal in program.rows:
+        left = sum(columns[column] for column in less)
+        right = sum(1 if column is None else columns[column] for column in more)
+        model.add(left == right if equal else left <= right)
+    total = sum(program.costs)
+    scale = 2**SCALE_BITS / total if total > 0 else 1.0
+    objective = sum(int(cost * scale) * column for cost, column in zip(program.costs, columns, strict=True))
+    least = int(bound * scale) - len(columns) - 1  # rounding takes less than one from each
+    if least > 0:
+        model.add(objective >= least)
+    model.minimize(objective)
+    for column, value in zip(columns, hint, strict=True):
+        model.add_hint(column, value)
+    solver = cp_model.CpSolver()
+    solver.parameters.max_time_in_seconds = seconds
+    solver.parameters.num_workers = WORKERS
+    solver.parameters.linearization_level = 2
+    solver.parameters.random_seed = seed
+    status = solver.solve(model)
+    if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+        return None, 0.0
+    return [bool(solver.value(column)) for column in columns], solver.best_objective_bound / scale
+
+
+def _by_scip(
+    program: Program, hint: Sequence[bool], seconds: float, seed: int
+) -> tuple[list[bool] | None, float]:
+    """What several roots can take is paid for or not; what each root takes follows from that."""
+    model_builder = _loaded("ortools.linear_solver.python.model_builder")
+    model = model_builder.Model()
+    whole = program.shared
+    columns = [
+        model.new_bool_var("") if column in whole else model.new_num_var(0.0, 1.0, "")
+        for column in range(len(program.costs))
+    ]
+    for less, more, equal in program.rows:
+        left = sum(columns[column] for column in less)
+        right = sum(columns[column] for column in more if column is not None)
+        constant = sum(column is None for column in more)
+        model.add(left - right == constant if equal else left - right <= constant)
+    dearest = max(program.costs, default=1.0) or 1.0
+    model.minimize(sum(cost / dearest * columns[i] for i, cost in enumerate(program.costs) if cost))
+    for column, value in zip(columns, hint, strict=True):
+        model.add_hint(column, float(value))
+    solver = model_builder.Solver("scip")
+    solver.set_time_limit_in_seconds(seconds)
+    solver.set_solver_specific_parameters(f"randomization/randomseedshift = {seed}")
+    status = solver.solve(model)
+    if status not in (model_builder.SolveStatus.OPTIMAL, model_builder.SolveStatus.FEASIBLE):
+        return None, 0.0
+    least = solver.best_objective_bound * dearest * (1 - TOLERANCE)
+    return [solver.value(column) > 0.5 for column in columns], least
+
+
+def _loaded(module: str) -> Any:
     try:
-        return import_module("ortools.sat.python.cp_model")
+        return import_module(module)
     except ImportError as error:
         raise StrettoError(
-            "the optimizer needs OR-Tools (`pip install ortools`) to choose the best plan; "
-            f"it could not be loaded: {error}"
+            "choosing the best plan needs OR-Tools (`pip install ortools`), which could not be loaded: "
+            f"{error}"
         ) from error
-
-
-class _Program:
-    """Costs are rounded down to integers, so that a bound of the program is one of the problem."""
-
-    def __init__(self, residue: Residue, cp_model: Any) -> None:
-        self.residue, self._cp_model = residue, cp_model
-        self.model = cp_model.CpModel()
-        dearest = sum(max(costs) for costs in residue.costs.values())
-        self.scale = 2**SCALE_BITS / dearest if dearest > 0 else 1.0
-        self.paid: dict[tuple[int, int], Any] = {}
-        self.taken: dict[tuple[int, int, int], Any] = {}
-        below = pieces_below(residue)
-        for piece, costs in residue.costs.items():
-            for place in range(len(costs)):
-                self.paid[piece, place] = self.model.new_bool_var("")
-        for root in residue.roots:
-            self._add_root(root, below[root])
-        self.objective = sum(
-            int(residue.costs[piece][place] * self.scale) * paid for (piece, place), paid in self.paid.items()
-        )
-        self.model.minimize(self.objective)
-
-    def _add_root(self, root: int, below: frozenset[int]) -> None:
-        residue, model = self.residue, self.model
-        readers: dict[int, dict[int, list[Any]]] = {piece: {} for piece in below}
-        for piece in below:
-            for place, parts in enumerate(residue.inputs[piece]):
-                taken = self.taken[root, piece, place] = model.new_bool_var("")
-                model.add_implication(taken, self.paid[piece, place])
-                for part in parts:
-                    readers[part].setdefault(piece, []).append(taken)
-        for piece in below:
-            ways = sum(self.taken[root, piece, place] for place in range(len(residue.inputs[piece])))
-            if piece == root:
-                model.add(ways == 1)
-                continue
-            model.add(ways <= 1)
-            for read in readers[piece].values():
-                model.add(sum(read) <= ways)
-
-    def hint(self, places: Mapping[int, int]) -> None:
-        """Tell a choice to begin with."""
-        reached = set(self.residue.reached(places))
-        for (piece, place), paid in self.paid.items():
-            self.model.add_hint(paid, int(piece in reached and places[piece] == place))
-        used: dict[int, set[int]] = {}
-        for root in self.residue.roots:
-            used[root] = self._used_by(root, places)
-        for (root, piece, place), taken in self.taken.items():
-            self.model.add_hint(taken, int(piece in used[root] and places[piece] == place))
-
-    def _used_by(self, root: int, places: Mapping[int, int]) -> set[int]:
-        found, pending = {root}, [root]
-        while pending:
-            piece = pending.pop()
-            new = [part for part in self.residue.inputs[piece][places[piece]] if part not in found]
-            found.update(new)
-            pending.extend(new)
-        return found
-
-    def at_least(self, bound: float) -> None:
-        """Tell a bound; less the most that rounding can take from a plan."""
-        least = int((bound - self.residue.constant) * self.scale) - len(self.residue.order) - 1
-        if least > 0:
-            self.model.add(self.objective >= least)
-
-    def solve(self, seconds: float, bound: float, seed: int) -> Found:
-        cp_model = self._cp_model
-        solver = cp_model.CpSolver()
-        solver.parameters.max_time_in_seconds = max(seconds, 1e-3)
-        solver.parameters.num_workers = WORKERS
-        solver.parameters.linearization_level = 2
-        solver.parameters.random_seed = seed
-        status = solver.solve(self.model)
-        if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-            return Found(None, bound)
-        places = {piece: place for (piece, place), paid in self.paid.items() if solver.boolean_value(paid)}
-        least = self.residue.constant + solver.best_objective_bound / self.scale
-        return Found(self._tidy(places), max(bound, least))
-
-    def _tidy(self, places: dict[int, int]) -> dict[int, int]:
-        """One way for every piece that is reached; the program may have paid for several."""
-        return {piece: places[piece] for piece in self.residue.reached(places)}

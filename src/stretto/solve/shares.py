@@ -56,7 +56,7 @@ class Shares:
             (height[piece], r, number[piece]) for r, root in enumerate(residue.roots) for piece in below[root]
         )
         place = {(r, p): cell for cell, (_, r, p) in enumerate(cells)}
-        repeated = [_repetitions(residue, root, below) for root in residue.roots]
+        repeated = [repetitions(residue, root, below) for root in residue.roots]
         self.piece: Ints = np.array([p for _, _, p in cells], np.int64)
         self.root: Ints = np.array([r for _, r, _ in cells], np.int64)
         self.roots: Ints = np.array(
@@ -155,7 +155,7 @@ def _heights(residue: Residue) -> dict[int, int]:
     return found
 
 
-def _repetitions(residue: Residue, root: int, below: Mapping[int, frozenset[int]]) -> dict[int, int]:
+def repetitions(residue: Residue, root: int, below: Mapping[int, frozenset[int]]) -> dict[int, int]:
     """How often a piece can occur in one tree of a root, at most, where that is more than once."""
     inside = (
         [piece for piece in residue.order if piece in below[root]] if _overlaps(residue, root, below) else []
