@@ -66,9 +66,9 @@ def recipe_of(optimizer: str) -> Recipe:
 
 def explored(detections: Iterable[Detection], stats: Stats, recipe: Recipe) -> tuple[Memo, Pricing]:
     """The memo of a workload with all ways that an optimizer considers, and the costs it goes by."""
-    memo = build_memo(detections)
-    explore(memo, recipe.rules(memo))
-    return memo, recipe.pricing(stats)
+    memo, pricing = build_memo(detections), recipe.pricing(stats)
+    explore(memo, recipe.rules(memo, pricing))
+    return memo, pricing
 
 
 def plannable(bound: BoundWorkload) -> Sequence[Detection]:

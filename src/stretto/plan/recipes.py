@@ -11,9 +11,9 @@ from stretto.memo.explore import Rules
 from stretto.memo.memo import Memo
 from stretto.memo.prices import load
 from stretto.memo.pricing import Pricing
-from stretto.memo.rules import AUTO, LCSE, MOTTO, MOTTO_MST
+from stretto.memo.rules import AUTO, LCSE, MOTTO, MOTTO_MST, PREFIXES
 from stretto.memo.rules.join_left_to_right import join_left_to_right
-from stretto.memo.rules.split_off_last import split_off_last
+from stretto.memo.rules.split_off_commonest import split_off_commonest
 from stretto.solve.anneal import anneal
 from stretto.solve.auto import auto
 from stretto.solve.baselines import none, reorder, share
@@ -33,7 +33,7 @@ Solver = Callable[[Memo, Pricing, Budget], Solution]
 class Recipe:
     """What makes an optimizer; `pricing` is what the solver goes by."""
 
-    rules: Callable[[Memo], Rules]
+    rules: Callable[[Memo, Pricing], Rules]
     pricing: Callable[[Stats], Pricing]
     solve: Solver
 
@@ -48,23 +48,25 @@ def partial_matches(stats: Stats) -> PaperCost:
     return PaperCost(Estimator(stats))
 
 
-def as_written(_memo: Memo) -> Rules:
+def as_written(_memo: Memo, _pricing: Pricing) -> Rules:
     """The queries' own orders; solvers that build trees find the parts themselves."""
     return Rules((join_left_to_right,))
 
 
-def by(rules: Rules) -> Callable[[Memo], Rules]:
-    return lambda _memo: rules
+def by(rules: Rules) -> Callable[[Memo, Pricing], Rules]:
+    return lambda _memo, _pricing: rules
 
 
 MANY_PARTS: Final = 60_000
-"""So many parts of cores can be looked at; a workload with more shares prefixes and equal queries alone."""
+"""So many parts of cores can be looked at; queries of a larger workload share what comes first in two orders, alone."""
 
 
-def all_that_fit(memo: Memo) -> Rules:
+def all_that_fit(memo: Memo, pricing: Pricing) -> Rules:
     """Every rule, or for very large workloads those whose number of pieces grows with the queries' length alone."""
     parts = sum(2.0 ** min(len(memo.pieces[core].slots), 12) for core in memo.cores())
-    return AUTO if parts <= MANY_PARTS else Rules((join_left_to_right, split_off_last))
+    if parts <= MANY_PARTS:
+        return AUTO
+    return Rules((*PREFIXES.pieces, split_off_commonest(pricing)))
 
 
 RECIPES: Final[Mapping[str, Recipe]] = MappingProxyType(

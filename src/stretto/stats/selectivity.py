@@ -24,8 +24,9 @@ LEAST: Final = (
     24  # tuples in the window that a measure needs; with fewer, events of any time are put together
 )
 ENOUGH: Final = (
-    6000  # measures after which conjunctions are taken as products: a workload of thousands of queries
+    2000  # measures after which events are put together loosely: a workload of thousands of queries
 )
+LOOSE: Final = 512  # tuples of such a measure
 KEPT: Final = 256  # sets of tuples that are kept for the next term over the same streams
 
 DEFAULTS: Final[Mapping[str, float]] = {
@@ -117,8 +118,8 @@ class Selectivities:
 
     def _measure(self, cluster: Cluster) -> Selectivity:
         busy = len(self.known) >= ENOUGH
-        if busy and len(cluster.frame.streams) > 2 and len(cluster.terms) > 1:
-            return self._product(cluster)
+        if busy and not any(_reads_time(term) for term in cluster.terms):
+            return self._loosely(cluster)
         frame, base = self._frame(cluster.frame)
         found = self._passing(cluster.terms, base)
         for count in () if busy else MORE:
@@ -134,6 +135,17 @@ class Selectivities:
         if found.value:
             return found
         return self._product(cluster) if len(cluster.terms) > 1 else share(0, int(base.worth))
+
+    def _loosely(self, cluster: Cluster) -> Selectivity:
+        """Events of the streams wherever they stand: quick, and blind to what changes with time."""
+        assert self.sample is not None
+        random = np.random.default_rng(self._seed_of(cluster.frame))
+        columns = []
+        for stream in cluster.frame.streams:
+            positions = self.sample.members(stream).positions
+            columns.append(positions[random.integers(0, len(positions), LOOSE)])
+        found = share(int(np.count_nonzero(holds(cluster.terms, columns, LOOSE, self.sample))), LOOSE)
+        return self._product(cluster) if not found.value and len(cluster.terms) > 1 else found
 
     def _product(self, cluster: Cluster) -> Selectivity:
         """The terms of a cluster as if they were independent."""
@@ -317,6 +329,13 @@ def _measurable(term: Expr, sample: Sample) -> bool:
 
 def _reads(term: Expr, attribute: str) -> bool:
     return any(isinstance(node, Ref) and node.attribute == attribute for node in walk(term))
+
+
+def _reads_time(term: Expr) -> bool:
+    return any(
+        isinstance(node, Ref) and (node.attribute == "ts" or node.attribute.startswith("@"))
+        for node in walk(term)
+    )
 
 
 def _alone(term: Expr, frame: Frame) -> Cluster:
