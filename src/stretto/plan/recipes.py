@@ -11,7 +11,7 @@ from stretto.memo.explore import Rules
 from stretto.memo.memo import Memo
 from stretto.memo.prices import load
 from stretto.memo.pricing import Pricing
-from stretto.memo.rules import AUTO, LCSE, MOTTO, MOTTO_MST, PREFIXES
+from stretto.memo.rules import AUTO, LCSE, MOTTO, MOTTO_MST
 from stretto.memo.rules.join_left_to_right import join_left_to_right
 from stretto.memo.rules.split_off_commonest import split_off_commonest
 from stretto.solve.anneal import anneal
@@ -58,7 +58,7 @@ def by(rules: Rules) -> Callable[[Memo, Pricing], Rules]:
 
 
 MANY_PARTS: Final = 60_000
-"""So many parts of cores can be looked at; queries of a larger workload share what comes first in two orders, alone."""
+"""So many parts of cores can be looked at; of a larger workload only orders by rate are, and what those share."""
 
 
 def all_that_fit(memo: Memo, pricing: Pricing) -> Rules:
@@ -66,7 +66,7 @@ def all_that_fit(memo: Memo, pricing: Pricing) -> Rules:
     parts = sum(2.0 ** min(len(memo.pieces[core].slots), 12) for core in memo.cores())
     if parts <= MANY_PARTS:
         return AUTO
-    return Rules((*PREFIXES.pieces, split_off_commonest(pricing)))
+    return Rules((join_left_to_right, split_off_commonest(pricing)))
 
 
 RECIPES: Final[Mapping[str, Recipe]] = MappingProxyType(

@@ -12,11 +12,14 @@ from stretto.solve.solution import Solution
 
 QUICK: Final[tuple[Callable[[Memo, Pricing, Budget], Solution], ...]] = (share, reorder)
 """What no plan of ours may be worse than, however short the time."""
+MANY = 5_000
+"""Roots beyond which these would take longer than they are worth."""
 
 
 def auto(memo: Memo, pricing: Pricing, budget: Budget) -> Solution:
     """The cheapest plan found, with the bound that is proven for it."""
     found = exact(memo, pricing, budget)
-    plans = [found, *(solve(memo, pricing, budget) for solve in QUICK)]
+    quick = QUICK if len(memo.roots) <= MANY else ()
+    plans = [found, *(solve(memo, pricing, budget) for solve in quick)]
     best = min(plans, key=lambda plan: plan.cost(memo, pricing))
     return best if best is found else Solution(best.roots, found.lower_bound)
