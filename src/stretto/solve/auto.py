@@ -8,18 +8,17 @@ from stretto.memo.pricing import Pricing
 from stretto.solve.baselines import reorder, share
 from stretto.solve.budget import Budget
 from stretto.solve.exact import exact
+from stretto.solve.greedy import greedy
 from stretto.solve.solution import Solution
 
-QUICK: Final[tuple[Callable[[Memo, Pricing, Budget], Solution], ...]] = (share, reorder)
+QUICK: Final[tuple[Callable[[Memo, Pricing, Budget], Solution], ...]] = (greedy, share, reorder)
 """What no plan of ours may be worse than, however short the time."""
 MANY = 5_000
-"""Roots beyond which these would take longer than they are worth."""
+"""Roots beyond which all but the first of these would take longer than they are worth."""
 
 
 def auto(memo: Memo, pricing: Pricing, budget: Budget) -> Solution:
     """The cheapest plan found, with the bound that is proven for it."""
-    found = exact(memo, pricing, budget)
-    quick = QUICK if len(memo.roots) <= MANY else ()
-    plans = [found, *(solve(memo, pricing, budget) for solve in quick)]
-    best = min(plans, key=lambda plan: plan.cost(memo, pricing))
-    return best if best is found else Solution(best.roots, found.lower_bound)
+    quick = QUICK if len(memo.roots) <= MANY else (greedy,)
+    plans = [solve(memo, pricing, budget) for solve in quick]
+    return exact(memo, pricing, budget, start=min(plans, key=lambda plan: plan.cost(memo, pricing)))
