@@ -5,12 +5,11 @@ from dataclasses import dataclass, replace
 
 from stretto.memo.core import core_of, growing_slots
 from stretto.memo.ways import Input, Kind, Way
-from stretto.pattern.canonical import canonical, closed_terms
+from stretto.pattern.canonical import canonical
 from stretto.pattern.duties import tighten
 from stretto.pattern.nodes import Policy, Stream, Window
 from stretto.pattern.piece import Detection, Group, Piece, Slot
-from stretto.pattern.predicates import Expr
-from stretto.pattern.project import project
+from stretto.pattern.project import Projector
 
 NO_WINDOW = Window(0)
 """The window of one event, whatever the window around it."""
@@ -41,7 +40,7 @@ class Memo:
         self._numbers: dict[Piece, int] = {}
         self._seen: dict[Piece, tuple[int, tuple[int, ...]]] = {}
         self._parts: dict[tuple[int, tuple[int, ...]], Input] = {}
-        self._closed: dict[int, frozenset[Expr]] = {}
+        self._projectors: dict[int, Projector] = {}
 
     # ---- pieces ------------------------------------------------------------------------------------------------
 
@@ -72,12 +71,11 @@ class Memo:
         wanted = tuple(slots)
         known = self._parts.get((number, wanted))
         if known is None:
-            piece = self.pieces[number]
-            columns = [column for slot in wanted for column in piece.columns(slot)]
-            if number not in self._closed:
-                self._closed[number] = closed_terms(piece)
-            known = self.input(project(piece, wanted, self._closed[number]), columns)
-            self._parts[number, wanted] = known
+            of = self._projectors.get(number)
+            if of is None:
+                of = self._projectors[number] = Projector(self.pieces[number])
+            columns = [column for slot in wanted for column in of.columns[slot]]
+            known = self._parts[number, wanted] = self.input(of.project(wanted), columns)
         return known
 
     def is_core(self, number: int) -> bool:

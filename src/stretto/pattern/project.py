@@ -1,6 +1,7 @@
 """A piece seen through some of its slots: again a piece, which every match of the whole contains a match of."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from functools import cached_property
 
 from stretto.pattern.canonical import closed_terms
 from stretto.pattern.columns import moved
@@ -9,30 +10,46 @@ from stretto.pattern.piece import Negation, Piece, Place, Slot
 from stretto.pattern.predicates import Expr, columns_of
 
 
-def project(piece: Piece, slots: Sequence[int], closed: frozenset[Expr] | None = None) -> Piece:
+def project(piece: Piece, slots: Sequence[int]) -> Piece:
     """The piece over the chosen slots, in the order given: their order, terms and `same`.
 
     Equalities that follow from the piece's own are kept too. A negation is kept only if it stands between chosen slots,
-    names nothing else, and no other slot could bind one of its events inside its interval. `closed`: the piece's closed
-    terms, where they are known.
+    names nothing else, and no other slot could bind one of its events inside its interval.
     """
-    assert piece.policy is Policy.ANY, "a sequence under NEXT has no parts"
-    columns = [column for slot in slots for column in piece.columns(slot)]
-    to_column = {old: new for new, old in enumerate(columns)}
-    to_slot = {old: new for new, old in enumerate(slots)}
-    terms: Collection[Expr] = piece.terms
-    if len(slots) < len(piece.slots):
-        terms = closed_terms(piece) if closed is None else closed
-    kept = [term for term in terms if columns_of(term) <= to_column.keys()]
-    order = sorted((to_slot[i], to_slot[j]) for i, j in piece.order if i in to_slot and j in to_slot)
-    return Piece(
-        tuple(piece.slots[slot] for slot in slots),
-        tuple(order),
-        tuple(_all_moved(kept, to_column)),
-        piece.same,
-        tuple(_negations(piece, to_slot, to_column)),
-        piece.window,
-    )
+    return Projector(piece).project(slots)
+
+
+class Projector:
+    """Projections of one piece: what they all need is found once."""
+
+    def __init__(self, piece: Piece) -> None:
+        assert piece.policy is Policy.ANY, "a sequence under NEXT has no parts"
+        self.piece = piece
+        self.columns = [piece.columns(slot) for slot in range(len(piece.slots))]
+
+    @cached_property
+    def _closed(self) -> list[tuple[Expr, frozenset[int]]]:
+        return [(term, columns_of(term)) for term in closed_terms(self.piece)]
+
+    def project(self, slots: Sequence[int]) -> Piece:
+        piece = self.piece
+        to_column = {
+            old: new for new, old in enumerate(column for slot in slots for column in self.columns[slot])
+        }
+        to_slot = {old: new for new, old in enumerate(slots)}
+        if len(slots) < len(piece.slots):
+            kept = [term for term, columns in self._closed if columns <= to_column.keys()]
+        else:
+            kept = list(piece.terms)
+        order = sorted((to_slot[i], to_slot[j]) for i, j in piece.order if i in to_slot and j in to_slot)
+        return Piece(
+            tuple(piece.slots[slot] for slot in slots),
+            tuple(order),
+            tuple(_all_moved(kept, to_column)),
+            piece.same,
+            tuple(_negations(piece, to_slot, to_column)) if piece.negations else (),
+            piece.window,
+        )
 
 
 def _all_moved(terms: Sequence[Expr], to_column: dict[int, int]) -> list[Expr]:
