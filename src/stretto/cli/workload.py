@@ -85,7 +85,7 @@ def workload(
         typer.Option(
             "--matches",
             metavar="N",
-            help="Patterns that may find more per second are drawn again: 100.",
+            help="The most that a pattern should find per second: 30.",
             rich_help_panel=MCEP,
         ),
     ] = None,
@@ -94,7 +94,7 @@ def workload(
         typer.Option(
             "--partial",
             metavar="N",
-            help="So are those with more partial matches per second: 300000.",
+            help="Partial matches of a pattern per second, in the order of its text, about: 100000.",
             rich_help_panel=MCEP,
         ),
     ] = None,

@@ -1,17 +1,21 @@
 """Drawing the patterns of MCEP's workloads: motifs, what is put around them, and what is too much."""
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from math import exp
+from dataclasses import dataclass, field, replace
+from itertools import combinations, permutations
+from math import exp, log
+from random import Random
 from typing import Final
 
-import numpy as np
-
-from stretto.data.sources import F64, HIGHEST, I64, LOWEST
+from stretto.data.sources import F64, HIGHEST, LOWEST
 from stretto.errors import StrettoError
 
 TRIES: Final = 50
-DRAWS: Final = 10
+DRAWS: Final = 12
+MOTIFS: Final = 6
+NEAR: Final = 3.0
+"""A pattern with three times too many matches, or three times as many partial ones as wished, is taken at once."""
 SECOND: Final = 0.5
 """How often a pattern that has room for a second motif gets one."""
 DERIVED: Final = 0.4
@@ -77,7 +81,7 @@ class Frame:
 @dataclass(frozen=True, slots=True)
 class Limits:
     """What patterns should keep to: rates that differ by at most `apart`, and per second at most so many matches and
-    partial matches within a window of so many seconds.
+    about so many partial matches within a window of so many seconds.
     """
 
     apart: float
@@ -94,36 +98,41 @@ class TooFewError(StrettoError):
 class Maker:
     """Draws motifs and patterns; the same seed gives the same motifs, however many of them are used."""
 
-    rates: F64
-    chances: F64
+    rates: list[float]
+    chances: list[list[float]]
+    ordered: list[int]
     seed: int
     largest: int
     limits: Limits
-    drawing: np.random.Generator
+    drawing: Random
     pool: list[Motif] = field(default_factory=list)
 
     @classmethod
-    def of(cls, rates: F64, chances: F64, seed: int, largest: int, limits: Limits) -> "Maker":
+    def of(cls, rates: Sequence[float], chances: F64, seed: int, largest: int, limits: Limits) -> "Maker":
         """StrettoError where no pattern of the largest size keeps to the limit of rates."""
-        ordered = np.sort(rates)
-        together = np.searchsorted(ordered, ordered + limits.apart, side="right") - np.arange(len(ordered))
-        if together.max() < largest:
+        ordered = sorted(range(len(rates)), key=rates.__getitem__)
+        steps = [rates[number] for number in ordered]
+        together = max(bisect_right(steps, rate + limits.apart) - at for at, rate in enumerate(steps))
+        if together < largest:
             raise StrettoError(
                 f"patterns of up to {largest} types need as many whose rates differ by at most "
-                f"{limits.apart:.3g} events per second; at most {together.max()} do (of {len(rates)} types)"
+                f"{limits.apart:.3g} events per second; at most {together} do (of {len(rates)} types)"
             )
-        return cls(rates, chances, seed, largest, limits, np.random.default_rng([seed, 2]))
+        return cls(list(rates), chances.tolist(), ordered, seed, largest, limits, _random(seed, "motifs"))
 
-    def patterns(self, frames: Sequence[Frame], spread: float) -> list[Pattern]:
+    def patterns(self, frames: Sequence[Frame], spread: float, draws: int = DRAWS) -> list[Pattern]:
         """As many different patterns as frames; TooFewError where they are not found.
 
-        The n-th motif is used in proportion to (1 - 1 / spread) ** n: about `spread` of them are in use.
+        The n-th motif is used in proportion to (1 - 1 / spread) ** n: about `spread` of them are in use. Each pattern
+        is the best of so many draws.
         """
-        random = np.random.default_rng([self.seed, 3])
+        random = _random(self.seed, "patterns")
         seen: set[object] = set()
         made: list[Pattern] = []
         for frame in frames:
-            pattern = self._new(random, frame, spread, seen)
+            pattern = self._new(random, frame, spread, seen, draws)
+            if pattern is None and frame.mark == "+" and frame.size > 2:
+                pattern = self._new(random, replace(frame, mark="NOT"), spread, seen, draws)
             if pattern is None:
                 raise TooFewError(
                     f"only {len(made)} different patterns of {len(frames)} could be found: "
@@ -134,106 +143,113 @@ class Maker:
         return made
 
     def _new(
-        self, random: np.random.Generator, frame: Frame, spread: float, seen: set[object]
+        self, random: Random, frame: Frame, spread: float, seen: set[object], draws: int
     ) -> Pattern | None:
-        """A pattern that is not there yet: of some with one motif the first within limits, or the nearest to them."""
-        for _ in range(TRIES):
-            motif = self._motif(random, spread).within(frame.size)
-            best, least = None, float("inf")
-            for _ in range(DRAWS):
+        """A pattern that is not there yet: the nearest to what is wished, of so many draws for each of some motifs.
+
+        Where all of the popular motifs' patterns are there, as may be with two types, it has a motif of its own.
+        """
+        best, least = None, float("inf")
+        for tried in range(TRIES):
+            if least <= NEAR or (best is not None and tried >= MOTIFS):
+                break
+            motif = self._motif(random, spread) if tried < TRIES // 2 else self._fresh(random)
+            if motif is None:
+                continue
+            motif = motif.within(frame.size)
+            for _ in range(draws):
                 pattern = self._pattern(random, frame, motif, spread)
                 if pattern is None or _key(pattern) in seen:
                     continue
-                excess = self._excess(pattern)
-                if excess < least:
-                    best, least = pattern, excess
-                if least <= 1.0:
+                distance = self._distance(pattern)
+                if distance < least:
+                    best, least = pattern, distance
+                if least <= NEAR:
                     break
-            if best is not None:
-                return best
-        return None
+        return best
 
-    def _motif(self, random: np.random.Generator, spread: float) -> Motif:
+    def _motif(self, random: Random, spread: float) -> Motif:
         """One of the pool, which grows as it is used."""
-        number = int(random.geometric(1.0 / spread)) - 1
+        number = int(log(1.0 - random.random()) / log(1.0 - 1.0 / spread)) if spread > 1.0 else 0
         failed = 0
         while len(self.pool) <= number:
-            motif = self._derived() if self.pool and self.drawing.random() < DERIVED else self._fresh()
+            derived = self.pool and self.drawing.random() < DERIVED
+            motif = self._derived() if derived else self._fresh(self.drawing)
             if motif is not None:
                 self.pool.append(motif)
             elif (failed := failed + 1) > 100 * (TRIES + number):
                 raise StrettoError("too few types are near enough in rate: ask for a greater rate difference")
         return self.pool[number]
 
-    def _fresh(self) -> Motif | None:
-        random = self.drawing
-        size = int(random.integers(2, 4))
-        near_by = self._within(random, random.integers(len(self.rates), size=1))
-        if len(near_by) < max(size, self.largest):
+    def _fresh(self, random: Random) -> Motif | None:
+        """Two or three types near in rate, and the comparison of two that holds most seldom."""
+        size = random.randint(2, 3)
+        near_by = self._within(random, [random.randrange(len(self.rates))])
+        if len(near_by) < self.largest:
             return None
-        draws = (random.choice(near_by, size, replace=False) for _ in range(DRAWS))
-        found = [Motif(tuple(map(int, types)), self._seldom(types)) for types in draws]
-        return next((m for m in found if self.chances[m.comparison] <= SELDOM), found[0])
+        found: list[Motif] = []
+        for _ in range(DRAWS):
+            types = random.sample(near_by, size)
+            comparison = min(permutations(types, 2), key=self._holds)
+            found.append(Motif(tuple(types), comparison))
+            if self._holds(comparison) <= SELDOM:
+                return found[-1]
+        return found[0]
 
-    def _seldom(self, types: I64) -> Comparison:
-        """The comparison of two of the types that holds most seldom."""
-        some = self.chances[np.ix_(types, types)] + np.eye(len(types))
-        first, second = divmod(int(some.argmin()), len(types))
-        return int(types[first]), int(types[second])
+    def _holds(self, comparison: Comparison) -> float:
+        return self.chances[comparison[0]][comparison[1]]
 
     def _derived(self) -> Motif | None:
         """Another motif with one more type, or with the one exchanged that it does not compare."""
         random = self.drawing
-        known = self.pool[int(random.integers(len(self.pool)))]
-        near_by = _without(self._within(random, np.array(known.types)), known.types)
-        if not len(near_by):
+        known = random.choice(self.pool)
+        near_by = self._within(random, known.types)
+        others = [t for t in random.sample(near_by, min(4, len(near_by))) if t not in known.types]
+        if not others:
             return None
-        other = int(random.choice(near_by))
         if len(known.types) == 2:
-            at = int(random.integers(3))
-            return Motif((*known.types[:at], other, *known.types[at:]), known.comparison)
-        types = tuple(t if t in known.comparison else other for t in known.types)
+            at = random.randint(0, 2)
+            return Motif((*known.types[:at], others[0], *known.types[at:]), known.comparison)
+        types = tuple(t if t in known.comparison else others[0] for t in known.types)
         return Motif(types, known.comparison)
 
-    def _within(self, random: np.random.Generator, types: I64) -> I64:
+    def _within(self, random: Random, types: Sequence[int]) -> list[int]:
         """Types whose rates lie in one stretch of the allowed length with those of the given ones."""
-        lowest, highest = self.rates[types].min(), self.rates[types].max()
-        start = (
-            random.uniform(highest - self.limits.apart, lowest)
-            if self.limits.apart < HIGHEST - LOWEST
-            else LOWEST
-        )
-        found: I64 = np.flatnonzero((self.rates >= start) & (self.rates <= start + self.limits.apart))
-        return found
+        apart = self.limits.apart
+        if apart >= HIGHEST - LOWEST:
+            return self.ordered
+        rates = [self.rates[t] for t in types]
+        start = random.uniform(max(rates) - apart, min(rates))
+        low = bisect_left(self.ordered, start, key=self.rates.__getitem__)
+        high = bisect_right(self.ordered, start + apart, key=self.rates.__getitem__)
+        return self.ordered[low:high]
 
-    def _pattern(
-        self, random: np.random.Generator, frame: Frame, motif: Motif, spread: float
-    ) -> Pattern | None:
+    def _pattern(self, random: Random, frame: Frame, motif: Motif, spread: float) -> Pattern | None:
         """A pattern around a motif, and perhaps another one; None where the draw does not work out."""
-        near_by = self._within(random, np.array(motif.types))
+        near_by = self._within(random, motif.types)
         motifs = [motif]
-        if random.random() < SECOND:
+        if random.random() < SECOND and frame.comparisons > 1:
             other = self._motif(random, spread)
-            fits = len(motif.types) + len(other.types) <= frame.size and frame.comparisons > 1
-            if fits and not set(motif.types) & set(other.types) and np.isin(other.types, near_by).all():
+            fits = len(motif.types) + len(other.types) <= frame.size
+            if fits and not set(motif.types) & set(other.types) and set(other.types) <= set(near_by):
                 motifs.append(other)
         taken = [t for m in motifs for t in m.types]
-        free = _without(near_by, taken)
         more = frame.size - len(taken)
-        if len(free) < more:
+        drawn = random.sample(near_by, min(frame.size, len(near_by)))
+        fillers = [t for t in drawn if t not in taken][:more]
+        if len(fillers) < more:
             return None
-        fillers = [int(t) for t in random.choice(free, more, replace=False)]
         if frame.mark == "+" and fillers:
-            rare = _without(free[self.rates[free] <= RARE], fillers)
-            fillers[:1] = [int(random.choice(rare))] if len(rare) else fillers[:1]
+            rare = [t for t in near_by if self.rates[t] <= RARE and t not in taken and t not in fillers]
+            fillers[:1] = [random.choice(rare)] if rare else fillers[:1]
         types = _woven(random, [*(m.types for m in motifs), *((t,) for t in fillers)])
         comparisons = self._comparisons(random, types, motifs, frame.comparisons)
         if comparisons is None:
             return None
         return self._marked(random, Pattern(frame.operator, types, comparisons), frame.mark, fillers)
 
-    def _excess(self, pattern: Pattern) -> float:
-        """How many times the allowed matches, or the allowed partial matches in the order of the text, it may make.
+    def _distance(self, pattern: Pattern) -> float:
+        """How many times too many matches it may find, by how many times too many or too few partial matches it makes.
 
         Comparisons with a type in common are taken to hold together, others independently.
         """
@@ -241,74 +257,71 @@ class Maker:
         bound = [t for t in pattern.types if t != negated]
         found, most, volume = 0.0, 0.0, 1.0
         for count, last in enumerate(bound, start=1):
-            volume *= float(self.rates[last]) * self.limits.seconds
+            volume *= self.rates[last] * self.limits.seconds
             volume /= count if pattern.operator == "SEQ" else 1
             if count > 1:
                 found = count * volume / self.limits.seconds * self._chance(pattern, bound[:count])
                 most = max(most, found)
         if pattern.mark == "+":
-            found *= exp(min(float(self.rates[pattern.unusual]) * self.limits.seconds, 50.0))
-        return max(found / self.limits.matches, most / self.limits.partial)
+            found *= exp(min(self.rates[pattern.unusual] * self.limits.seconds, 50.0))
+        partial = self.limits.partial
+        return max(found / self.limits.matches, 1.0) * max(most / partial, partial / most)
 
     def _chance(self, pattern: Pattern, bound: Sequence[int]) -> float:
         """How probable it is that the comparisons between some types hold."""
         chance = 1.0
         for linked in _linked([c for c in pattern.comparisons if c[0] in bound and c[1] in bound]):
-            chance *= min(float(self.chances[comparison]) for comparison in linked)
+            chance *= min(map(self._holds, linked))
         return chance
 
     def _comparisons(
-        self, random: np.random.Generator, types: tuple[int, ...], motifs: Sequence[Motif], count: int
+        self, random: Random, types: Sequence[int], motifs: Sequence[Motif], count: int
     ) -> tuple[Comparison, ...] | None:
         """The motifs' comparisons and more, none of them inside a motif; no circle, which nothing could satisfy."""
         found = [motif.comparison for motif in motifs][:count]
-        inside = [set(motif.types) for motif in motifs]
-        pairs = [
-            (first, second)
-            for i, first in enumerate(types)
-            for second in types[i + 1 :]
-            if not any({first, second} <= motif for motif in inside)
-        ]
-        for k in random.permutation(len(pairs)):
+        pairs = list(combinations(types, 2))
+        random.shuffle(pairs)
+        for first, second in pairs:
             if len(found) == count:
                 break
-            first, second = pairs[k]
-            swap = self.chances[first, second] > self.chances[second, first]
-            if swap == (random.random() < RARER):
-                first, second = second, first
-            if not _reaches(found, second, first):
-                found.append((first, second))
+            if any(first in motif.types and second in motif.types for motif in motifs):
+                continue
+            likelier = self.chances[first][second] > self.chances[second][first]
+            one = (second, first) if likelier == (random.random() < RARER) else (first, second)
+            if not _reaches(found, one[1], one[0]):
+                found.append(one)
         return tuple(found) if len(found) == count else None
 
-    def _marked(
-        self, random: np.random.Generator, plain: Pattern, mark: str, fillers: Sequence[int]
-    ) -> Pattern:
+    def _marked(self, random: Random, plain: Pattern, mark: str, fillers: Sequence[int]) -> Pattern | None:
         """The pattern with a NOT or a Kleene on one type, if possible one that belongs to no motif.
 
-        A Kleene needs a rare type, and is a NOT where there is none. A NOT stands inside, not at an end.
+        None where a Kleene finds no rare type. A NOT stands inside, not at an end.
         """
         if not mark:
             return plain
         types = list(plain.types)
         some = fillers or types
-        unusual = min(some, key=self.rates.__getitem__)
-        if mark == "NOT" or (self.rates[unusual] > RARE and len(types) > 2):
-            mark, unusual = "NOT", int(random.choice(some))
+        if mark == "+":
+            unusual = min(some, key=self.rates.__getitem__)
+            if self.rates[unusual] > RARE:
+                return None
+        else:
+            unusual = random.choice(some)
             types.remove(unusual)
-            types.insert(int(random.integers(1, len(types))), unusual)
+            types.insert(random.randint(1, len(types) - 1), unusual)
         return Pattern(plain.operator, tuple(types), plain.comparisons, mark, unusual)
 
 
-def _without(types: I64, others: Sequence[int]) -> I64:
-    kept: I64 = types[~(types[:, None] == np.array(others)[None, :]).any(axis=1)]
-    return kept
+def _random(seed: int, purpose: str) -> Random:
+    return Random(f"{purpose} {seed}")  # noqa: S311 - a workload is no secret
 
 
-def _woven(random: np.random.Generator, strands: Iterable[tuple[int, ...]]) -> tuple[int, ...]:
+def _woven(random: Random, strands: Iterable[tuple[int, ...]]) -> tuple[int, ...]:
     """The strands' types in a random order that keeps each strand's own."""
     left = [list(strand) for strand in strands]
-    which = random.permutation(np.repeat(np.arange(len(left)), [len(strand) for strand in left]))
-    return tuple(left[strand].pop(0) for strand in which)
+    which = [number for number, strand in enumerate(left) for _ in strand]
+    random.shuffle(which)
+    return tuple(left[number].pop(0) for number in which)
 
 
 def _linked(comparisons: Sequence[Comparison]) -> list[list[Comparison]]:

@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 
 from stretto.data import market, traffic
-from stretto.data.mcep_patterns import Frame, Limits, Maker, Pattern, TooFewError
+from stretto.data.mcep_patterns import DRAWS, Frame, Limits, Maker, Pattern, TooFewError
 from stretto.data.sources import F64, HIGHEST, LOWEST, Sources
 from stretto.data.written import LETTERS, Written
 from stretto.errors import StrettoError, near
@@ -23,7 +23,9 @@ from stretto.text.syntax import Query
 
 MEASURED: Final = 400
 """Patterns on which the density is measured while the spread of the motifs is sought."""
-HALVINGS: Final = 8
+HALVINGS: Final = 6
+CORRECTIONS: Final = 4
+FEW: Final = 3  # draws, while the spread is sought
 OPERATORS: Final[Mapping[str, tuple[str, ...]]] = {"mixed": ("SEQ", "AND"), "seq": ("SEQ",), "and": ("AND",)}
 FAR: Final = 0.05
 """How far the density may be from the one that was asked for."""
@@ -50,9 +52,9 @@ class McepOptions:
     `types`: how many the stream has; None as in the stream. `density`: the mean share of the other patterns with which
     a pattern has two or more types in common, in the same order and with the same comparisons (a single common type is
     not counted: every plan shares its scan). `rate_difference`: the most by which rates of a pattern's types may
-    differ, 1 being the most there is. `matches` and `partial`: patterns that are expected to find more per second, or
-    to make more partial matches in the order of their text, are drawn again, some times. `unusual`: the share of
-    patterns with a NOT or a Kleene.
+    differ, 1 being the most there is. Of several draws the one is taken that comes nearest to at most so many `matches`
+    and about so many `partial` matches per second, in the order of its text. `unusual`: the share of patterns with a
+    NOT or a Kleene.
     """
 
     length: int = 5
@@ -61,8 +63,8 @@ class McepOptions:
     density: float = 0.1
     rate_difference: float = 1.0
     operator: str = "mixed"
-    matches: float = 100.0
-    partial: float = 300_000.0
+    matches: float = 30.0
+    partial: float = 100_000.0
     unusual: float = 0.2
 
     def __post_init__(self) -> None:
@@ -116,7 +118,7 @@ def patterns(subject: Subject, queries: int, seed: int, options: McepOptions) ->
     apart = options.rate_difference * (HIGHEST - LOWEST)
     limits = Limits(apart, options.seconds(sources.total), options.matches, options.partial)
     chances, largest = subject.chances(options.types), max(frame.size for frame in frames)
-    maker = Maker.of(np.array(sources.rates), chances, seed, largest, limits)
+    maker = Maker.of(sources.rates, chances, seed, largest, limits)
     if queries < 3:
         return maker.patterns(frames, float(queries))
     return maker.patterns(frames, _spread(maker, frames[:MEASURED], options.density))
@@ -139,18 +141,20 @@ def density(made: Sequence[Pattern]) -> float:
 def _spread(maker: Maker, frames: Sequence[Frame], wanted: float) -> float:
     """The spread of the motifs that comes nearest to a density; more spread, less density."""
 
-    def reached(spread: float) -> float:
+    def reached(spread: float, draws: int) -> float:
         try:
-            return density(maker.patterns(frames, spread))
+            return density(maker.patterns(frames, spread, draws))
         except TooFewError:
             return float("inf")
 
     low, high = 1.0 + 1e-9, 4.0 * len(frames)
-    tried: dict[float, float] = {}
     for _ in range(HALVINGS):
         middle = sqrt(low * high)
-        tried[middle] = reached(middle)
-        low, high = (middle, high) if tried[middle] > wanted else (low, middle)
+        low, high = (middle, high) if reached(middle, FEW) > wanted else (low, middle)
+    spread, tried = sqrt(low * high), dict[float, float]()
+    for _ in range(CORRECTIONS):  # careful draws have other densities than quick ones
+        tried[spread] = reached(spread, DRAWS)
+        spread = max(spread * min(tried[spread] / wanted, 2.0), 1.0 + 1e-9)
     found = min(tried, key=lambda spread: abs(tried[spread] - wanted))
     if abs(tried[found] - wanted) > max(FAR, 2 * FAR * wanted, 2 / len(frames)):
         raise StrettoError(

@@ -1,0 +1,147 @@
+"""MOTTO's experiments (sec. VII) on our engine: figures 13 a, b and 14 a, c, d, with `auto` among the contestants.
+
+`stretto bench motto [options]` or `python benchmarks/motto.py [options]`. Throughput is that of `none` (the paper's NA)
+times the figures shown.
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+if str(ROOT) not in sys.path:
+    sys.path.insert(0, str(ROOT))  # so that the folder's modules are found however this one was loaded
+
+from benchmarks.optimizers import Bench, Case, Contestant, Scale, Source  # noqa: E402  (after the path is set)
+from benchmarks.optimizers_report import Figure, Outcome, Point, measured, named, say  # noqa: E402
+
+from stretto.data.workloads import workload  # noqa: E402
+
+LABELS = ("motto-mst", "lcse", "motto", "auto")
+STREAMS = {"motto-stocks": Source("stocks", rate=2.0), "motto-datacenter": Source("datacenter", rate=5.0)}
+"""About one event of a type per window, so that lists of several types still have few matches."""
+SWEEPS = ("stocks", "datacenter", "queries", "windows", "nesting")
+
+
+SCALE = Scale(known=1 << 16, most=1 << 20)
+SMALL = Scale(batch=1 << 11, step=1 << 11, most=1 << 12, pilot=1 << 12, known=1 << 12, enough=0.0, repeat=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """How large the experiment is. `limit`: seconds of `none` at a point; `exact`, `brief`: budgets of figure 14a."""
+
+    queries: int = 100
+    ratios: tuple[float, ...] = (0.0, 0.25, 0.5, 0.75, 1.0)
+    numbers: tuple[int, ...] = (20, 40, 60, 80, 100)
+    windows: tuple[str, ...] = ("4:1", "2:1", "1:1", "1:2", "1:4")
+    levels: tuple[int, ...] = (2, 4, 6, 8)
+    budget: float = 5.0
+    brief: float = 0.3
+    exact: float = 20.0
+    limit: float = 4.0
+    seed: int = 1
+    scale: Scale = SCALE
+
+
+QUICK = Setting(
+    queries=8,
+    ratios=(0.5,),
+    numbers=(6,),
+    windows=("2:1",),
+    levels=(3,),
+    budget=0.1,
+    brief=0.05,
+    exact=0.2,
+    limit=0.1,
+    scale=SMALL,
+)
+
+
+def run(out: Path, data: Path | None, options: Sequence[str]) -> int:
+    """Compare, measure, print the tables, and write motto.json, motto.txt and motto.png into `out`."""
+    del data  # streams are generated
+    given = _parse(options)
+    setting = QUICK if given.quick else Setting()
+    for name in ("seed", "budget", "limit"):
+        if getattr(given, name) is not None:
+            setting = replace(setting, **{name: getattr(given, name)})
+    return measured("motto", out, lambda: experiment(setting, given.only))
+
+
+def _parse(options: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="motto", description=__doc__)
+    parser.add_argument("--only", type=named(SWEEPS), default=list(SWEEPS), help="such as stocks,nesting")
+    parser.add_argument("--budget", type=float, help="seconds of every optimizer")
+    parser.add_argument("--limit", type=float, help="seconds that the slowest run of a point may take, about")
+    parser.add_argument("--seed", type=int)
+    parser.add_argument(
+        "--quick", action="store_true", help="a small run of everything, to see that it works"
+    )
+    return parser.parse_args(options)
+
+
+def experiment(setting: Setting, only: Sequence[str] = SWEEPS) -> Outcome:
+    """All figures that are asked for."""
+    sweeps = _Sweeps(setting, Bench(setting.scale))
+    made = {
+        "stocks": lambda: sweeps.ratios("13a", "motto-stocks", "stock market"),
+        "datacenter": lambda: sweeps.ratios("13b", "motto-datacenter", "data centre"),
+        "queries": sweeps.queries,
+        "windows": sweeps.windows,
+        "nesting": sweeps.nesting,
+    }
+    return Outcome("motto", setting.seed, tuple(made[name]() for name in SWEEPS if name in only))
+
+
+@dataclass(frozen=True, slots=True)
+class _Sweeps:
+    setting: Setting
+    bench: Bench
+
+    def ratios(self, name: str, kind: str, title: str) -> Figure:
+        points = tuple(self._point(f"{r:.0%}", kind, ratio=r) for r in self.setting.ratios)
+        return Figure(name, f"{title}, share of the basic group", "basic", points, LABELS)
+
+    def queries(self) -> Figure:
+        """Exact against approximate Steiner trees: the same optimizer with time, and with next to none."""
+        setting = self.setting
+        contestants = (
+            Contestant("none", "none"),
+            Contestant("motto exact", "motto", setting.exact),
+            Contestant("motto approximate", "motto", setting.brief),
+            Contestant("auto", "auto", setting.budget),
+        )
+        points = tuple(
+            self._point(str(n), "motto-stocks", contestants, queries=n, ratio=1.0) for n in setting.numbers
+        )
+        labels = tuple(one.label for one in contestants[1:])
+        return Figure("14a", "number of queries (and seconds of the optimizer)", "queries", points, labels)
+
+    def windows(self) -> Figure:
+        points = tuple(
+            self._point(w, "motto-stocks", ratio=1.0, window_ratio=w) for w in self.setting.windows
+        )
+        return Figure("14c", "windows of source and beneficiary", "windows", points, LABELS)
+
+    def nesting(self) -> Figure:
+        points = tuple(self._point(str(n), "motto-stocks", ratio=0.0, level=n) for n in self.setting.levels)
+        return Figure("14d", "level of nesting", "levels", points, LABELS)
+
+    def _point(
+        self, at: str, kind: str, contestants: Sequence[Contestant] | None = None, **options: object
+    ) -> Point:
+        given = contestants or [
+            Contestant("none", "none"),
+            *(Contestant(name, name, self.setting.budget) for name in LABELS),
+        ]
+        settled = {"queries": self.setting.queries, "seed": self.setting.seed} | options
+        source = replace(STREAMS[kind], seed=self.setting.seed)
+        say(f"{kind} at {at}: {', '.join(one.label for one in given)}")
+        return self.bench.point(at, Case(source, workload(kind, **settled), self.setting.limit), given)  # type: ignore[arg-type]
+
+
+if __name__ == "__main__":
+    sys.exit(run(ROOT / "benchmarks" / "results", None, sys.argv[1:]))

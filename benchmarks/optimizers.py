@@ -1,0 +1,377 @@
+"""Named optimizers side by side on one workload: their matches are compared, then they are timed.
+
+Every point of an experiment is one workload on one stream. Each contestant plans it, by the same statistics and in its
+own time; plans that are equal are run once. A pilot on the first events compares every match with those of `none` and
+tells how many events all contestants of the point can be given; the timed runs are compared again by their digests.
+Times are those of one core, without reading files and without planning.
+"""
+
+import gc
+import hashlib
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from benchmarks.contestants.answers import (
+    Answer,
+    Column,
+    Digest,
+    Found,
+    Lists,
+    check_digests,
+    check_rows,
+    digest,
+)
+from benchmarks.optimizers_report import Cell, Point, say
+
+from stretto.data.reshuffle import Reshuffle
+from stretto.data.streams import generate
+from stretto.engine import run as engine_run
+from stretto.engine.adapt import AdaptOptions
+from stretto.engine.kernels import patience
+from stretto.engine.matches import Matches
+from stretto.engine.run import Engine
+from stretto.errors import EngineError
+from stretto.pattern.workload import Workload
+from stretto.plan.dag import Plan
+from stretto.plan.ops import Emit
+from stretto.plan.optimize import optimize
+from stretto.plan.recipes import RECIPES
+from stretto.stats.profile import Stats
+
+LONG = 20.0
+"""Seconds; a point that may take longer has a longer pilot, so that it is met better."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contestant:
+    """An optimizer, the seconds it may take, and whether its engine adapts."""
+
+    label: str
+    optimizer: str
+    budget: float = 1.0
+    adapt: AdaptOptions | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A generated stream."""
+
+    kind: str
+    seed: int = 1
+    rate: float | None = None
+    types: int | None = None
+    reshuffle: Reshuffle | None = None
+
+    def table(self, events: int) -> pa.Table:
+        return generate(self.kind, events, self.seed, self.rate, types=self.types, reshuffle=self.reshuffle)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A workload on a stream. `limit`: seconds that the slowest may take. `batch`: events, where it matters."""
+
+    source: Source
+    text: str
+    limit: float
+    known: Source | None = None
+    """The stream that the statistics are of, where it is another one."""
+    batch: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """How much is run: events per batch and at most, events of the pilot and for the statistics, repetitions.
+
+    `step`: events per step of the engine; None leaves it to the engine, which makes steps of at least 2**16.
+    """
+
+    batch: int = 1 << 20
+    step: int | None = None
+    most: int = 1 << 21
+    pilot: int = 1 << 14
+    known: int = 1 << 17
+    memory: int = 6 << 30
+    enough: float = 0.5
+    repeat: int = 3
+
+
+@dataclass
+class Bench:
+    """Runs points one after another; streams are kept while they are in use, points that are equal are run once."""
+
+    scale: Scale = field(default_factory=Scale)
+    _tables: dict[Source, pa.Table] = field(default_factory=dict)
+    _done: dict[tuple[Case, Contestant], Cell] = field(default_factory=dict)
+
+    def point(self, at: str, case: Case, contestants: Sequence[Contestant]) -> Point:
+        """All contestants on one workload; the first one is the measure of the gains."""
+        key = _key(case, contestants)
+        if all((case, one) in self._done for one in contestants):
+            return Point(at, tuple(self._done[case, one] for one in contestants), key)
+        workload = Workload.parse(case.text)
+        stats = Stats.of(self._events(case.known or case.source, self.scale.known), workload=workload)
+        cells: dict[str, Cell] = {}
+        plans: dict[str, Plan] = {}
+        for one in contestants:
+            like = [o.label for o in contestants if (o.optimizer, o.budget) == (one.optimizer, one.budget)]
+            if like[0] in plans:
+                cells[one.label], plans[one.label] = replace(cells[like[0]], label=one.label), plans[like[0]]
+                continue
+            cells[one.label], plan = _planned(one, workload, stats)
+            if plan is not None:
+                plans[one.label] = plan
+        running = [one for one in contestants if one.label in plans]
+        scale, events = self._pilot(case, running, plans)
+        self._time(case, running, plans, cells, scale, events)
+        first = next(iter(cells.values())).seconds
+        for one in contestants:
+            cell = cells[one.label]
+            gain = first / cell.seconds if cell.seconds else 0.0
+            self._done[case, one] = replace(cell, gain=gain)
+        return Point(at, tuple(self._done[case, one] for one in contestants), key)
+
+    def _events(self, source: Source, count: int) -> pa.Table:
+        held = self._tables.get(source)
+        if held is None or held.num_rows < count:
+            if len(self._tables) > 1:
+                self._tables.clear()
+            held = self._tables[source] = source.table(count)
+        return held.slice(0, count)
+
+    def _pilot(
+        self, case: Case, running: Sequence[Contestant], plans: Mapping[str, Plan]
+    ) -> tuple[Scale, int]:
+        """Compare all matches on the first events; the scale and the number of events for all."""
+        scale = self.scale
+        while True:
+            try:
+                return scale, self._tried(case, running, plans, scale)
+            except EngineError as error:
+                if scale.step is not None and scale.step <= 1 << 10:
+                    raise
+                say(f"  smaller steps: {str(error)[:90]}")
+                scale = replace(scale, step=(scale.step or 1 << 16) // 4)
+
+    def _tried(
+        self, case: Case, running: Sequence[Contestant], plans: Mapping[str, Plan], scale: Scale
+    ) -> int:
+        pilot = min(scale.most, scale.pilot * (4 if case.limit > LONG else 1))
+        expected, slowest = None, 0.0
+        seen: list[tuple[Plan, bool]] = []
+        for one in running:
+            plan = plans[one.label]
+            if any(plan.ops == other.ops and adapts == bool(one.adapt) for other, adapts in seen):
+                continue
+            seen.append((plan, bool(one.adapt)))
+            run = _Run(plan, one.adapt, scale)
+            batches = self._events(case.source, pilot).to_batches(max_chunksize=max(pilot // 4, 1))
+            run.answer(batches[:1], None)  # kernels are loaded
+            found, taken, marks = run.answer(batches, until=case.limit if expected is None else None)
+            if expected is None:
+                pilot, expected = taken, found
+            else:
+                check_rows(one.label, found, expected)
+            slowest = max(slowest, _steady(marks))
+        return max(pilot, min(scale.most, int(case.limit / max(slowest, 1e-9))))
+
+    def _time(
+        self,
+        case: Case,
+        running: Sequence[Contestant],
+        plans: Mapping[str, Plan],
+        cells: dict[str, Cell],
+        scale: Scale,
+        events: int,
+    ) -> None:
+        table = self._events(case.source, events)
+        batches = table.to_batches(max_chunksize=case.batch or scale.batch)
+        expected: Mapping[str, Digest] | None = None
+        timed: list[tuple[Plan, Contestant]] = []
+        for one in running:
+            plan = plans[one.label]
+            alike = next(
+                (c.label for p, c in timed if p.ops == plan.ops and bool(c.adapt) == bool(one.adapt)), None
+            )
+            if alike is not None:
+                same = cells[alike]
+                cells[one.label] = replace(
+                    cells[one.label],
+                    events=events,
+                    matches=same.matches,
+                    seconds=same.seconds,
+                    output=same.output,
+                    alike=alike,
+                )
+                continue
+            timed.append((plan, one))
+            best: _Timing | None = None
+            spent = 0.0
+            for _ in range(scale.repeat):
+                timing = _Run(plan, one.adapt, scale).timing(batches)
+                spent += timing.seconds
+                if expected is None:
+                    expected = timing.digests
+                check_digests(one.label, timing.digests, expected)
+                best = timing if best is None or timing.seconds < best.seconds else best
+                if spent > scale.enough:
+                    break
+            assert best is not None
+            cells[one.label] = replace(
+                cells[one.label],
+                events=events,
+                matches=sum(d.matches for d in best.digests.values()),
+                seconds=best.seconds,
+                output=best.output,
+                switches=best.switches,
+            )
+
+
+def _key(case: Case, contestants: Sequence[Contestant]) -> str:
+    budgets = sorted({str(one.budget) for one in contestants[1:]})
+    return hashlib.sha1(repr((case, budgets)).encode()).hexdigest()
+
+
+def _planned(one: Contestant, workload: Workload, stats: Stats) -> tuple[Cell, Plan | None]:
+    if one.optimizer not in RECIPES:
+        return Cell(one.label, one.optimizer, missing="no such optimizer"), None
+    start = time.perf_counter()
+    plan = optimize(workload, stats, optimizer=one.optimizer, budget=one.budget)
+    seconds = time.perf_counter() - start
+    estimate = plan.estimate
+    cell = Cell(one.label, one.optimizer, planning=seconds, operators=len(plan.ops))
+    if estimate is not None:
+        cell = replace(cell, estimate=estimate.cost, gap=estimate.gap)
+    return cell, plan
+
+
+def _steady(marks: Sequence[tuple[int, float]]) -> float:
+    """Seconds per event over the later part of a run, when windows are full."""
+    events, seconds = marks[-1]
+    if len(marks) < 3:
+        return seconds / max(events, 1)
+    before, spent = marks[len(marks) // 2 - 1]
+    return max((seconds - spent) / max(events - before, 1), seconds / max(events, 1) / 2)
+
+
+@dataclass(frozen=True, slots=True)
+class _Timing:
+    seconds: float
+    output: float
+    digests: Mapping[str, Digest]
+    switches: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """One plan on an engine of its own."""
+
+    plan: Plan
+    adapt: AdaptOptions | None
+    scale: Scale
+
+    def engine(self) -> Engine:
+        patience.always = True  # so that nothing is compiled, or done by a twin, while it is timed
+        return Engine(
+            self.plan, memory_bytes=self.scale.memory, step=self.scale.step, adapt=self.adapt or False
+        )
+
+    def answer(
+        self, batches: Sequence[pa.RecordBatch], until: float | None
+    ) -> tuple[Answer, int, list[tuple[int, float]]]:
+        """All matches, the events that were taken until the time was over, and how the time went by."""
+        engine, parts, events, seconds = self.engine(), [], 0, 0.0
+        marks: list[tuple[int, float]] = []
+        for batch in [*batches, None]:
+            if batch is not None and until is not None and seconds > until:
+                continue
+            start = time.process_time()
+            parts.append(engine.flush() if batch is None else engine.push(batch))
+            seconds += time.process_time() - start
+            if batch is not None:
+                events += batch.num_rows
+                marks.append((events, seconds))
+        return _answer(parts), events, marks
+
+    def timing(self, batches: Sequence[pa.RecordBatch]) -> _Timing:
+        """The time of the engine alone; matches are turned into digests between the batches, off the clock.
+
+        Planning anew, while events come, is off the clock too: another core would do it. Changing plans is not.
+        """
+        engine, seconds, writing = self.engine(), 0.0, 0.0
+        totals: dict[str, Digest] = {}
+        gc.collect()
+        gc.disable()
+        try:
+            for batch in [*batches, None]:
+                with _planning() as planning:
+                    start = time.process_time()
+                    matches = engine.flush() if batch is None else engine.push(batch)
+                    seconds += time.process_time() - start - planning[0]
+                start = time.process_time()
+                found = _answer([matches])
+                writing += time.process_time() - start
+                for name, parts in found.items():
+                    totals[name] = _sum(totals.get(name), digest(parts))
+                del matches, found
+        finally:
+            gc.enable()
+        emits = [i for i, op in enumerate(self.plan.ops) if isinstance(op, Emit)]
+        counted = engine.counters.seconds if not engine.adaptations else []
+        output = writing + sum(counted[i] for i in emits if counted)
+        return _Timing(seconds, output, totals, sum(a.switched for a in engine.adaptations))
+
+
+@contextmanager
+def _planning() -> Iterator[list[float]]:
+    """The seconds, of one core, that an engine plans while this is open."""
+    spent = [0.0]
+    plan = engine_run.optimize
+
+    def timed(*arguments: Any, **options: Any) -> Plan:
+        start = time.process_time()
+        found = plan(*arguments, **options)
+        spent[0] += time.process_time() - start
+        return found
+
+    engine_run.optimize = timed
+    try:
+        yield spent
+    finally:
+        engine_run.optimize = plan
+
+
+def _sum(left: Digest | None, right: Digest) -> Digest:
+    if left is None:
+        return right
+    total = (left.total + right.total) % (1 << 64)
+    return Digest(left.matches + right.matches, total, left.xor ^ right.xor)
+
+
+def _answer(parts: Iterable[Matches]) -> Answer:
+    found: dict[str, list[Found]] = {}
+    for matches in parts:
+        for name, count in matches.counts().items():
+            mine = found.setdefault(name, [])
+            if count:
+                mine += [_found(batch) for batch in matches[name].to_batches()]
+    return found
+
+
+def _found(batch: pa.RecordBatch) -> Found:
+    variables = [name for name in batch.schema.names if name not in ("start", "end", "detected")]
+    start, end = (batch[name].view(pa.int64()).to_numpy() for name in ("start", "end"))
+    return Found(tuple(_column(batch[name]) for name in variables), start, end)
+
+
+def _column(column: pa.Array) -> Column:
+    """Ids, or lists of ids; what is not bound is -1, or an empty list."""
+    if pa.types.is_integer(column.type):
+        return pc.fill_null(column, -1).to_numpy() if column.null_count else column.to_numpy()
+    offsets = np.concatenate([[0], np.cumsum(pc.fill_null(pc.list_value_length(column), 0).to_numpy())])
+    return Lists(offsets.astype(np.int64), column.flatten().to_numpy())

@@ -1,0 +1,258 @@
+"""What named optimizers did, point by point: tables of gains, a summary, JSON and plots."""
+
+import argparse
+import json
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+
+from benchmarks.contestants.answers import WrongAnswerError
+from benchmarks.contestants.report import machine
+
+from stretto.errors import EngineError
+
+NONE = "none"
+AUTO = "auto"
+CLOSE = 1.05
+"""A contestant within 5% of the fastest counts as the fastest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What one contestant did at one point; `missing` says why there is nothing.
+
+    `seconds` of one core for all events; `gain`: those of `none` by them. `planning`: seconds that the optimizer took.
+    `output`: seconds in which the matches were written and nothing else was done. `alike`: who has the same plan.
+    """
+
+    label: str
+    optimizer: str
+    events: int = 0
+    matches: int = 0
+    seconds: float = 0.0
+    gain: float = 0.0
+    planning: float = 0.0
+    operators: int = 0
+    estimate: float = 0.0
+    gap: float | None = None
+    output: float = 0.0
+    switches: int = 0
+    alike: str = ""
+    missing: str = ""
+
+    @property
+    def rate(self) -> float:
+        return self.events / self.seconds if self.seconds else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """All cells of one workload; `at` is its place on the axis, `key` the same for the same workload and budgets."""
+
+    at: str
+    cells: tuple[Cell, ...]
+    key: str = ""
+
+    def cell(self, label: str) -> Cell | None:
+        return next((cell for cell in self.cells if cell.label == label), None)
+
+    @property
+    def timed(self) -> list[Cell]:
+        return [cell for cell in self.cells if cell.seconds]
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One figure of a paper: its points, and which contestants it shows."""
+
+    name: str
+    title: str
+    axis: str
+    points: tuple[Point, ...]
+    labels: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Everything that an experiment measured."""
+
+    name: str
+    seed: int
+    figures: tuple[Figure, ...]
+    default: Mapping[str, Point] = field(default_factory=dict)
+    seconds: float = 0.0
+
+    @property
+    def points(self) -> dict[str, Point]:
+        """Every point once, with all its contestants, by the first figure that shows it so."""
+        found: dict[str, tuple[str, Point]] = {}
+        for figure in self.figures:
+            for point in figure.points:
+                name = f"{figure.name} ({figure.title}) at {point.at}"
+                if point.key not in found or len(found[point.key][1].cells) < len(point.cells):
+                    found[point.key] = name, point
+        return dict(found.values())
+
+
+def table(outcome: Outcome) -> str:
+    """Plain text: a table of gains per figure, and a summary."""
+    lines = [
+        f"{outcome.name}: seed {outcome.seed}; {machine()}; one core; {outcome.seconds:.0f} s in all",
+        "gain: time of `none` by that of the contestant, on the same events; (s): seconds that planning took;",
+        "output: the share of the fastest one's time that writing its matches takes alone",
+    ]
+    for figure in outcome.figures:
+        lines += ["", f"Figure {figure.name}. {figure.title}", *_aligned(_rows(figure))]
+    return "\n".join([*lines, "", *summary(outcome)])
+
+
+def _rows(figure: Figure) -> list[list[str]]:
+    rows = [[figure.axis, "events", "none", "matches/s", "output", *figure.labels]]
+    for point in figure.points:
+        shown = [cell for label in figure.labels if (cell := point.cell(label)) is not None]
+        base = point.cells[0]
+        fastest = min((cell for cell in shown if cell.seconds), key=lambda cell: cell.seconds, default=base)
+        share = min(fastest.output / fastest.seconds, 1.0) if fastest.seconds else 0.0
+        per_second = base.matches / base.seconds if base.seconds else 0.0
+        head = [point.at, _short(base.events), f"{base.seconds:.2f}s", _short(per_second), f"{share:.0%}"]
+        rows.append([*head, *(_gain(point.cell(label), fastest) for label in figure.labels)])
+    return rows
+
+
+def _gain(cell: Cell | None, fastest: Cell) -> str:
+    if cell is None:
+        return ""
+    if cell.missing:
+        return "n/a"
+    mark = "*" if cell.seconds <= CLOSE * fastest.seconds else " "
+    return f"{cell.gain:.2f}{mark} ({cell.planning:.1f})"
+
+
+def summary(outcome: Outcome) -> list[str]:
+    """How `auto` stands: near the fastest, to the best of the papers' optimizers, and to `none` at the default."""
+    near, behind, ratios = 0, [], []
+    points = {name: p for name, p in outcome.points.items() if _seconds(p, AUTO)}
+    for name, point in points.items():
+        own = _seconds(point, AUTO)
+        best = min(point.timed, key=lambda cell: cell.seconds)
+        if own <= CLOSE * best.seconds:
+            near += 1
+        else:
+            behind.append(f"{name} ({best.label} is {own / best.seconds:.2f} times as fast)")
+        papers = [cell.seconds for cell in point.timed if cell.optimizer not in (NONE, AUTO)]
+        if papers:
+            ratios.append(min(papers) / own)
+    lines = [f"auto is the fastest or within 5% of it on {near} of {len(points)} points"]
+    lines += [f"  behind at {text}" for text in behind]
+    if ratios:
+        middle = statistics.median(ratios)
+        lines.append(f"auto by the best optimizer of the papers, median over the points: {middle:.2f}")
+    for name, point in outcome.default.items():
+        auto, base = point.cell(AUTO), point.cells[0]
+        if auto is not None and auto.seconds:
+            share = min(auto.output / auto.seconds, 1.0)
+            lines.append(
+                f"{name}: auto gains {auto.gain:.1f} over none ({base.seconds:.1f} s and {auto.seconds:.2f} s for "
+                f"{base.events:,} events, {base.matches:,} matches; output is {share:.0%} of auto's time)"
+            )
+    missing = sorted({cell.label for p in outcome.points.values() for cell in p.cells if cell.missing})
+    return [*lines, f"n/a, no such optimizer: {', '.join(missing)}"] if missing else lines
+
+
+def _seconds(point: Point, label: str) -> float:
+    cell = point.cell(label)
+    return cell.seconds if cell is not None else 0.0
+
+
+def _short(number: float) -> str:
+    for size, letter in ((1e6, "M"), (1e3, "k")):
+        if number >= size:
+            return f"{number / size:.1f}{letter}"
+    return f"{number:.0f}"
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            text.ljust(w) if i == 0 else text.rjust(w)
+            for i, (text, w) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in rows
+    ]
+
+
+def write(outcome: Outcome, folder: Path) -> None:
+    """NAME.json, NAME.txt and a picture per figure."""
+    folder.mkdir(parents=True, exist_ok=True)
+    record = asdict(outcome) | {"machine": machine(), "summary": summary(outcome)}
+    (folder / f"{outcome.name}.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    (folder / f"{outcome.name}.txt").write_text(table(outcome) + "\n", encoding="utf-8")
+    _plot(outcome, folder / f"{outcome.name}.png")
+
+
+def _plot(outcome: Outcome, path: Path) -> None:
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    figures = [figure for figure in outcome.figures if any(point.timed for point in figure.points)]
+    if not figures:
+        return
+    columns = min(4, len(figures))
+    rows = -(-len(figures) // columns)
+    sheet, axes = plt.subplots(
+        rows, columns, figsize=(4.6 * columns, 3.6 * rows), layout="constrained", squeeze=False
+    )
+    for place in axes.flat[len(figures) :]:
+        place.set_visible(False)
+    for figure, place in zip(figures, axes.flat, strict=False):
+        names = [point.at for point in figure.points]
+        for label in figure.labels:
+            gains = [cell.gain if (cell := point.cell(label)) else float("nan") for point in figure.points]
+            if any(gain > 0 for gain in gains):
+                place.plot(names, [g or float("nan") for g in gains], marker="o", markersize=3, label=label)
+        place.set_title(f"{figure.name}: {figure.title}", fontsize=8)
+        place.set_xlabel(figure.axis, fontsize=8)
+        place.set_ylabel("throughput by that of none", fontsize=8)
+        place.tick_params(labelsize=7)
+        place.legend(fontsize=6)
+    sheet.savefig(path, dpi=120)
+    plt.close(sheet)
+
+
+def measured(name: str, out: Path, make: Callable[[], Outcome]) -> int:
+    """Run an experiment, print and write what it found; 1 where a contestant found other matches."""
+    start = time.perf_counter()
+    try:
+        outcome = replace(make(), seconds=time.perf_counter() - start)
+    except (WrongAnswerError, EngineError) as error:
+        print(f"{name}: {error}", file=sys.stderr)
+        return 1
+    write(outcome, out)
+    print(table(outcome))
+    return 0
+
+
+def say(text: str) -> None:
+    """Where the experiment is, for who watches."""
+    if sys.stderr.isatty():
+        print(text, file=sys.stderr, flush=True)
+
+
+def named(known: Iterable[str]) -> Callable[[str], list[str]]:
+    """A parser of names with commas between them."""
+    names = list(known)
+
+    def parse(text: str) -> list[str]:
+        given = text.split(",")
+        for name in given:
+            if name not in names:
+                raise argparse.ArgumentTypeError(f"unknown: {name} (there are: {', '.join(names)})")
+        return given
+
+    return parse
