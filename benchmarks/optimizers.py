@@ -91,7 +91,7 @@ class Scale:
     `step`: events per step of the engine; None leaves it to the engine, which makes steps of at least 2**16.
     """
 
-    batch: int = 1 << 20
+    batch: int = 1 << 18
     step: int | None = None
     most: int = 1 << 21
     pilot: int = 1 << 14
@@ -151,7 +151,8 @@ class Bench:
         scale = self.scale
         while True:
             try:
-                return scale, self._tried(case, running, plans, scale)
+                events, slowest = self._tried(case, running, plans, scale)
+                return scale, self._more(case, plans[slowest], scale, events)
             except EngineError as error:
                 if scale.step is not None and scale.step <= 1 << 10:
                     raise
@@ -160,9 +161,10 @@ class Bench:
 
     def _tried(
         self, case: Case, running: Sequence[Contestant], plans: Mapping[str, Plan], scale: Scale
-    ) -> int:
+    ) -> tuple[int, str]:
+        """The events that all can be given, and who is the slowest."""
         pilot = min(scale.most, scale.pilot * (4 if case.limit > LONG else 1))
-        expected, slowest = None, 0.0
+        expected, slowest, most = None, running[0].label, 0.0
         seen: list[tuple[Plan, bool]] = []
         for one in running:
             plan = plans[one.label]
@@ -177,8 +179,17 @@ class Bench:
                 pilot, expected = taken, found
             else:
                 check_rows(one.label, found, expected)
-            slowest = max(slowest, _steady(marks))
-        return max(pilot, min(scale.most, int(case.limit / max(slowest, 1e-9))))
+            if (each := _steady(marks)) > most:
+                slowest, most = one.label, each
+        return max(pilot, min(scale.most, int(case.limit / max(most, 1e-9)))), slowest
+
+    def _more(self, case: Case, plan: Plan, scale: Scale, events: int) -> int:
+        """As many events as the slowest one has time for: short pushes, as in a pilot, cost more."""
+        batches = self._events(case.source, events).to_batches(max_chunksize=case.batch or scale.batch)
+        seconds = _Run(plan, None, scale).timing(batches).seconds
+        if seconds > case.limit / 2:
+            return events
+        return min(scale.most, int(0.9 * events * case.limit / max(seconds, 1e-6)))
 
     def _time(
         self,
