@@ -21,11 +21,11 @@ from plain_values import (
     trees,
 )
 
-from stretto.values import evaluate
 from stretto.errors import EngineError
 from stretto.pattern.functions import _registered, register_function
 from stretto.pattern.predicates import Apply, Const, Reduce, Ref, Which
 from stretto.schema import Kind
+from stretto.values import evaluate
 from stretto.values.evaluate import holds, value
 
 COLUMNS = (0, 1, 2, 3)
