@@ -58,7 +58,7 @@ STOCKS = Dataset(
     "2 SECONDS",
     "400 MILLISECONDS",
     5e4,
-    ("500 MILLISECONDS", "1 SECOND", "2500 MILLISECONDS"),
+    ("500 MILLISECONDS", "2500 MILLISECONDS"),
     (2_000, 4_000, 8_000),
     {"anneal": "10a", "tabu": "10b", "size": "12a", "length": "12b", "window": "12c", "count": "12d"}
     | {"adapt": "13a", "density": "14a", "rates": "14c"},
@@ -70,7 +70,7 @@ TRAFFIC = Dataset(
     "3 SECONDS",
     "1 SECOND",
     1e5,
-    ("1 SECOND", "2 SECONDS", "3500 MILLISECONDS"),
+    ("1 SECOND", "3500 MILLISECONDS"),
     (5_000, 10_000, 20_000),
     {"anneal": "10c", "tabu": "10d", "size": "12e", "length": "12f", "window": "12g", "count": "12h"}
     | {"adapt": "13b", "density": "14b", "rates": "14d"},
@@ -88,7 +88,7 @@ class Setting:
     queries: int = 100
     length: int = 5
     types: int | None = None
-    sizes: tuple[int, ...] = (25, 50, 200)
+    sizes: tuple[int, ...] = (25, 200)
     lengths: tuple[int, ...] = (3, 4, 6)
     budgets: tuple[float, ...] = (0.25, 1.0, 4.0)
     densities: tuple[float, ...] = (0.1, 0.4, 0.8)
@@ -98,7 +98,7 @@ class Setting:
     changing: int = 100
     follow: int = 1 << 15
     budget: float = 1.5
-    limit: float = 3.0
+    limit: float = 1.5
     long: float = 60.0
     seed: int = 1
     scale: Scale = SCALE

@@ -46,6 +46,8 @@ from stretto.stats.profile import Stats
 
 LONG = 20.0
 """Seconds; a point that may take longer has a longer pilot, so that it is met better."""
+NEAR = 2.0
+"""Contestants that take no more than this many times as long as the fastest one are timed on more events."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,17 +90,19 @@ class Case:
 class Scale:
     """How much is run: events per batch and at most, events of the pilot and for the statistics, repetitions.
 
-    `step`: events per step of the engine; None leaves it to the engine, which makes steps of at least 2**16.
+    `step`: events per step of the engine; None leaves it to the engine, which makes steps of at least 2**16. `long`:
+    seconds that those near the fastest one are given, `enough`: those of all repetitions.
     """
 
-    batch: int = 1 << 18
+    batch: int = 1 << 20
     step: int | None = None
     most: int = 1 << 21
     pilot: int = 1 << 14
     known: int = 1 << 17
     memory: int = 6 << 30
-    enough: float = 0.5
-    repeat: int = 3
+    enough: float = 1.2
+    repeat: int = 9
+    long: float = 0.6
 
 
 @dataclass
@@ -129,11 +133,12 @@ class Bench:
         running = [one for one in contestants if one.label in plans]
         scale, events = self._pilot(case, running, plans)
         self._time(case, running, plans, cells, scale, events)
-        first = next(iter(cells.values())).seconds
+        first = _each(next(iter(cells.values())))
         for one in contestants:
             cell = cells[one.label]
-            gain = first / cell.seconds if cell.seconds else 0.0
-            self._done[case, one] = replace(cell, gain=gain)
+            gain = first / _each(cell) if cell.seconds else 0.0
+            self._done[case, one] = cell = replace(cell, gain=gain)
+            say(f"  {one.label:16} {cell.seconds:8.3f} s  {gain:7.1f}  {cell.operators:5} operators")
         return Point(at, tuple(self._done[case, one] for one in contestants), key)
 
     def _events(self, source: Source, count: int) -> pa.Table:
@@ -185,6 +190,8 @@ class Bench:
 
     def _more(self, case: Case, plan: Plan, scale: Scale, events: int) -> int:
         """As many events as the slowest one has time for: short pushes, as in a pilot, cost more."""
+        if case.limit > LONG:
+            return events
         batches = self._events(case.source, events).to_batches(max_chunksize=case.batch or scale.batch)
         seconds = _Run(plan, None, scale).timing(batches).seconds
         if seconds > case.limit / 2:
@@ -200,47 +207,77 @@ class Bench:
         scale: Scale,
         events: int,
     ) -> None:
-        table = self._events(case.source, events)
-        batches = table.to_batches(max_chunksize=case.batch or scale.batch)
-        expected: Mapping[str, Digest] | None = None
-        timed: list[tuple[Plan, Contestant]] = []
+        """All on the same events; those near the fastest one then on as many more as they have time for."""
+        different = _different(running, plans)
         for one in running:
-            plan = plans[one.label]
-            alike = next(
-                (c.label for p, c in timed if p.ops == plan.ops and bool(c.adapt) == bool(one.adapt)), None
-            )
-            if alike is not None:
-                same = cells[alike]
-                cells[one.label] = replace(
-                    cells[one.label],
-                    events=events,
-                    matches=same.matches,
-                    seconds=same.seconds,
-                    output=same.output,
-                    alike=alike,
-                )
-                continue
-            timed.append((plan, one))
-            best: _Timing | None = None
-            spent = 0.0
-            for _ in range(scale.repeat):
-                timing = _Run(plan, one.adapt, scale).timing(batches)
-                spent += timing.seconds
-                if expected is None:
-                    expected = timing.digests
+            alike = different[one.label]
+            if alike != one.label:
+                cells[one.label] = replace(cells[one.label], alike=alike)
+        timed = [one for one in running if different[one.label] == one.label]
+        self._race(case, timed, plans, cells, replace(scale, repeat=1), events)
+        each = {one.label: _each(cells[one.label]) for one in timed}
+        quick = [one for one in timed if each[one.label] <= NEAR * min(each.values())]
+        more = min(scale.most, int(scale.long / max(each[one.label] for one in quick)))
+        if more > events:
+            say(f"  {', '.join(one.label for one in quick)} on {more:,} events")
+        self._race(case, quick, plans, cells, scale, max(more, events))
+        for one in running:
+            same = cells[different[one.label]]
+            found = {
+                name: getattr(same, name) for name in ("events", "matches", "seconds", "output", "switches")
+            }
+            cells[one.label] = replace(cells[one.label], **found)
+
+    def _race(
+        self,
+        case: Case,
+        running: Sequence[Contestant],
+        plans: Mapping[str, Plan],
+        cells: dict[str, Cell],
+        scale: Scale,
+        events: int,
+    ) -> None:
+        """Everyone's best time, in rounds so that all meet the same moods of the machine; same answers."""
+        batches = self._events(case.source, events).to_batches(max_chunksize=case.batch or scale.batch)
+        expected: Mapping[str, Digest] | None = None
+        best: dict[str, _Timing] = {}
+        spent = dict.fromkeys((one.label for one in running), 0.0)
+        for turn in range(scale.repeat):
+            for one in running:
+                if turn and spent[one.label] > scale.enough:
+                    continue
+                timing = _Run(plans[one.label], one.adapt, scale).timing(batches)
+                spent[one.label] += timing.seconds
+                expected = timing.digests if expected is None else expected
                 check_digests(one.label, timing.digests, expected)
-                best = timing if best is None or timing.seconds < best.seconds else best
-                if spent > scale.enough:
-                    break
-            assert best is not None
-            cells[one.label] = replace(
-                cells[one.label],
+                if one.label not in best or timing.seconds < best[one.label].seconds:
+                    best[one.label] = timing
+        for label, timing in best.items():
+            cells[label] = replace(
+                cells[label],
                 events=events,
-                matches=sum(d.matches for d in best.digests.values()),
-                seconds=best.seconds,
-                output=best.output,
-                switches=best.switches,
+                matches=sum(d.matches for d in timing.digests.values()),
+                seconds=timing.seconds,
+                output=timing.output,
+                switches=timing.switches,
             )
+
+
+def _different(running: Sequence[Contestant], plans: Mapping[str, Plan]) -> dict[str, str]:
+    """For every contestant the first one that has the same plan and adapts alike."""
+    found: dict[str, str] = {}
+    for one in running:
+        same = (
+            other.label
+            for other in running
+            if plans[other.label].ops == plans[one.label].ops and bool(other.adapt) == bool(one.adapt)
+        )
+        found[one.label] = next(same)
+    return found
+
+
+def _each(cell: Cell) -> float:
+    return cell.seconds / max(cell.events, 1)
 
 
 def _key(case: Case, contestants: Sequence[Contestant]) -> str:

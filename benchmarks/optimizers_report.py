@@ -44,8 +44,9 @@ class Cell:
     missing: str = ""
 
     @property
-    def rate(self) -> float:
-        return self.events / self.seconds if self.seconds else 0.0
+    def each(self) -> float:
+        """Seconds per event."""
+        return self.seconds / max(self.events, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +102,7 @@ def table(outcome: Outcome) -> str:
     """Plain text: a table of gains per figure, and a summary."""
     lines = [
         f"{outcome.name}: seed {outcome.seed}; {machine()}; one core; {outcome.seconds:.0f} s in all",
-        "gain: time of `none` by that of the contestant, on the same events; (s): seconds that planning took;",
+        "gain: time per event of `none` by that of the contestant; (s): seconds that planning took;",
         "output: the share of the fastest one's time that writing its matches takes alone",
     ]
     for figure in outcome.figures:
@@ -114,7 +115,7 @@ def _rows(figure: Figure) -> list[list[str]]:
     for point in figure.points:
         shown = [cell for label in figure.labels if (cell := point.cell(label)) is not None]
         base = point.cells[0]
-        fastest = min((cell for cell in shown if cell.seconds), key=lambda cell: cell.seconds, default=base)
+        fastest = min((cell for cell in shown if cell.seconds), key=lambda cell: cell.each, default=base)
         share = min(fastest.output / fastest.seconds, 1.0) if fastest.seconds else 0.0
         per_second = base.matches / base.seconds if base.seconds else 0.0
         head = [point.at, _short(base.events), f"{base.seconds:.2f}s", _short(per_second), f"{share:.0%}"]
@@ -127,22 +128,22 @@ def _gain(cell: Cell | None, fastest: Cell) -> str:
         return ""
     if cell.missing:
         return "n/a"
-    mark = "*" if cell.seconds <= CLOSE * fastest.seconds else " "
+    mark = "*" if cell.each <= CLOSE * fastest.each else " "
     return f"{cell.gain:.2f}{mark} ({cell.planning:.1f})"
 
 
 def summary(outcome: Outcome) -> list[str]:
     """How `auto` stands: near the fastest, to the best of the papers' optimizers, and to `none` at the default."""
     near, behind, ratios = 0, [], []
-    points = {name: p for name, p in outcome.points.items() if _seconds(p, AUTO)}
+    points = {name: p for name, p in outcome.points.items() if _each(p, AUTO)}
     for name, point in points.items():
-        own = _seconds(point, AUTO)
-        best = min(point.timed, key=lambda cell: cell.seconds)
-        if own <= CLOSE * best.seconds:
+        own = _each(point, AUTO)
+        best = min(point.timed, key=lambda cell: cell.each)
+        if own <= CLOSE * best.each:
             near += 1
         else:
-            behind.append(f"{name} ({best.label} is {own / best.seconds:.2f} times as fast)")
-        papers = [cell.seconds for cell in point.timed if cell.optimizer not in (NONE, AUTO)]
+            behind.append(f"{name} ({best.label} is {own / best.each:.2f} times as fast)")
+        papers = [cell.each for cell in point.timed if cell.optimizer not in (NONE, AUTO)]
         if papers:
             ratios.append(min(papers) / own)
     lines = [f"auto is the fastest or within 5% of it on {near} of {len(points)} points"]
@@ -155,16 +156,17 @@ def summary(outcome: Outcome) -> list[str]:
         if auto is not None and auto.seconds:
             share = min(auto.output / auto.seconds, 1.0)
             lines.append(
-                f"{name}: auto gains {auto.gain:.1f} over none ({base.seconds:.1f} s and {auto.seconds:.2f} s for "
-                f"{base.events:,} events, {base.matches:,} matches; output is {share:.0%} of auto's time)"
+                f"{name}: auto gains {auto.gain:.1f} over none ({base.seconds:.1f} s for {base.events:,} events, "
+                f"{auto.seconds:.2f} s for {auto.events:,} with {auto.matches:,} matches; "
+                f"output is {share:.0%} of auto's time)"
             )
     missing = sorted({cell.label for p in outcome.points.values() for cell in p.cells if cell.missing})
     return [*lines, f"n/a, no such optimizer: {', '.join(missing)}"] if missing else lines
 
 
-def _seconds(point: Point, label: str) -> float:
+def _each(point: Point, label: str) -> float:
     cell = point.cell(label)
-    return cell.seconds if cell is not None else 0.0
+    return cell.each if cell is not None else 0.0
 
 
 def _short(number: float) -> str:
@@ -240,8 +242,7 @@ def measured(name: str, out: Path, make: Callable[[], Outcome]) -> int:
 
 def say(text: str) -> None:
     """Where the experiment is, for who watches."""
-    if sys.stderr.isatty():
-        print(text, file=sys.stderr, flush=True)
+    print(text, file=sys.stderr, flush=True)
 
 
 def named(known: Iterable[str]) -> Callable[[str], list[str]]:

@@ -61,8 +61,14 @@ def test_an_unknown_optimizer_is_left_out() -> None:
 
 
 def test_slow_points_get_fewer_events() -> None:
-    point = Bench(SMALL).point("here", replace(CASE, limit=1e-9), SHARED)
+    case = replace(CASE, limit=1e-9)
+    point = Bench(replace(SMALL, long=1e-9)).point("here", case, SHARED)
     assert {cell.events for cell in point.cells} == {250}
+
+
+def test_those_near_the_fastest_get_more_events() -> None:
+    point = Bench(SMALL).point("here", replace(CASE, limit=1e-9), SHARED)
+    assert {cell.events for cell in point.cells} == {2000}
 
 
 def test_other_matches_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:

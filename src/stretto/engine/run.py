@@ -33,8 +33,8 @@ from stretto.values.vector import DTYPES, Vector
 
 STEP = 1 << 16
 LARGE_STEP = 1 << 20
-IDLE_S = 150e-6
-"""Operators that take less than this in a step, on average, are busy with being called: the next is twice as long."""
+IDLE_S = 500e-6
+"""Calling an operator takes about a tenth of this. Those that take less in a step, on average: the next is longer."""
 BUSY_S = 2e-3
 """Operators that take more than this make many rows: the next step is half as long, down to the usual one."""
 MEMORY_BYTES = 8 << 30
@@ -176,16 +176,35 @@ class Engine:
 
     def _advance(self, released: list[Block], until: int, matches: Matches, *, closing: bool) -> None:
         """Run released events, which lie before `until`, in steps that are cut between different times."""
-        steps = list(_cut(released, self.step_size))
-        for i, blocks in enumerate(steps):
-            last = i + 1 == len(steps)
-            then = until if last else int(steps[i + 1][0].ts[0])
-            self._step(blocks, then, matches, closing=closing and last)
-        if not steps and (closing or until > self._until):
+        if not released and (closing or until > self._until):
             self._step([], until, matches, closing=closing)
+        for blocks, then in self._cut(released):
+            self._step(blocks, until if then is None else then, matches, closing=closing and then is None)
         # Only now: the blocks of all steps were written in the codes of one set of strings.
         if len(self._strings) > self._strings_limit:
             self._rebuild(self.snapshot())
+
+    def _cut(self, blocks: list[Block]) -> Iterator[tuple[list[Block], int | None]]:
+        """Blocks in time order as lists of about `step_size` events, with the time of the next event, if there is one.
+
+        Events of one time stay together.
+        """
+        part: list[Block] = []
+        count = 0
+        for block in blocks:
+            at = 0
+            while at < len(block):
+                then = int(block.ts[at])
+                if count >= self.step_size and then != part[-1].ts[-1]:
+                    yield part, then
+                    part, count = [], 0
+                end = min(len(block), at + max(self.step_size - count, 1))
+                end = int(np.searchsorted(block.ts, block.ts[end - 1], side="right"))
+                part.append(block.take(slice(at, end)))
+                count += end - at
+                at = end
+        if part:
+            yield part, None
 
     def _step(self, blocks: list[Block], until: int, matches: Matches, *, closing: bool) -> None:
         arena, start = self._arena, self._arena.end
@@ -253,7 +272,8 @@ class Engine:
         if self._fixed_step:
             return
         if events >= self.step_size and seconds < IDLE_S * turns:
-            self.step_size = min(2 * self.step_size, LARGE_STEP)
+            much = 2 if seconds > IDLE_S * turns / 2 else 4
+            self.step_size = min(much * self.step_size, LARGE_STEP)
         elif seconds > BUSY_S * turns:
             self.step_size = max(self.step_size // 2, STEP)
 
@@ -436,26 +456,6 @@ def attributes_of(plan: Plan) -> frozenset[str]:
 
 def _outputs(plan: Plan) -> list[Output]:
     return [Output(op.query, op.variables, op.kleene, op.returns) for op in plan.ops if isinstance(op, Emit)]
-
-
-def _cut(blocks: list[Block], size: int) -> Iterator[list[Block]]:
-    """Blocks in time order as lists of about `size` events; events of one time stay together."""
-    part: list[Block] = []
-    count = 0
-    for block in blocks:
-        at = 0
-        while at < len(block):
-            tied = bool(part) and block.ts[at] == part[-1].ts[-1]
-            if count >= size and not tied:
-                yield part
-                part, count = [], 0
-            end = at + 1 if count >= size else min(len(block), at + size - count)
-            end = int(np.searchsorted(block.ts, block.ts[end - 1], side="right"))
-            part.append(block.take(slice(at, end)))
-            count += end - at
-            at = end
-    if part:
-        yield part
 
 
 def run(plan: Plan, events: Any, **options: Any) -> Matches:

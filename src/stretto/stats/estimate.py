@@ -307,12 +307,14 @@ class Estimator:
         """More matches of a core match than this come from intervals so full that they are hardly ever met."""
         piece = replace(found.piece, negations=())
         alone = self._single_events(piece)
-        counts = (
-            self._single_events(with_earlier(piece, repeated, 1)) / alone for repeated in found.repeated
-        )
         if not alone or any(repeated.own is not None for repeated in found.repeated):
             return MOST  # the repetitions of a group can be other alternatives of it
-        return TAIL * 2.0 ** min(sum(counts), 100.0)
+        none, counts = self.selectivity(piece), 0.0
+        for repeated in found.repeated:
+            one = with_earlier(piece, repeated, 1)
+            # Rare terms are measured badly; a further event never makes them likelier.
+            counts += self._single_events(one) / alone / max(1.0, self.selectivity(one) / none)
+        return TAIL * float(2.0 ** min(counts, 100.0))
 
     def _law(self, piece: Piece, repeated: Repeated) -> Law:
         width, slots = len(repeated.slots), len(piece.slots)
@@ -332,8 +334,8 @@ class Estimator:
             x,
             width,
             gaps,
-            first / none if none else 0.0,
-            second / first if first else 0.0,
+            min(first / none, 1.0) if none else 0.0,
+            min(second / first, 1.0) if first else 0.0,
             repeated.low,
             repeated.high,
         )

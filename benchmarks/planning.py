@@ -1,0 +1,134 @@
+"""What planning takes: seconds, memory and the proven gap, for workloads of ten to ten thousand queries.
+
+`stretto bench planning [options]` or `python benchmarks/planning.py [options]`. Every plan is made in a process of its
+own, from MCEP's stock workload and statistics of 200,000 events; these are made before the clock starts.
+"""
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+if str(ROOT) not in sys.path:
+    sys.path.insert(0, str(ROOT))  # so that the folder's modules are found however this one was loaded
+
+from benchmarks.contestants.report import machine  # noqa: E402  (after the path is set)
+from benchmarks.optimizers_report import named, say  # noqa: E402
+
+from stretto.data.streams import generate  # noqa: E402
+from stretto.data.workloads import workload  # noqa: E402
+from stretto.pattern.workload import Workload  # noqa: E402
+from stretto.plan.optimize import optimize  # noqa: E402
+from stretto.plan.recipes import RECIPES  # noqa: E402
+from stretto.stats.profile import Stats  # noqa: E402
+
+EVENTS = 200_000
+SIZES = (10, 100, 1_000, 10_000)
+OPTIMIZERS = ("auto", "reorder", "share", "motto", "mcep")
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A plan, and what it took to make it: `seconds` by the clock, `processor` of all cores, `memory` in bytes."""
+
+    optimizer: str
+    queries: int
+    budget: float
+    seconds: float
+    processor: float
+    memory: int
+    operators: int
+    cost: float
+    alone: float
+    gap: float | None
+
+
+def run(out: Path, data: Path | None, options: Sequence[str]) -> int:
+    """Plan, print the table, and write planning.json and planning.txt into `out`."""
+    del data  # streams are generated
+    given = _parse(options)
+    if given.one:
+        print(json.dumps(asdict(plan(given.optimizers[0], given.sizes[0], given.budget, given.seed))))
+        return 0
+    made = [
+        _apart(name, size, given.budget, given.seed)
+        for size in given.sizes
+        for name in given.optimizers
+        if size <= given.most or name == "auto"
+    ]
+    text = table(made, given.seed)
+    out.mkdir(parents=True, exist_ok=True)
+    record = {"machine": machine(), "seed": given.seed, "plans": [asdict(one) for one in made]}
+    (out / "planning.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    (out / "planning.txt").write_text(text + "\n", encoding="utf-8")
+    print(text)
+    return 0
+
+
+def _parse(options: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="planning", description=__doc__)
+    parser.add_argument("--sizes", type=lambda text: [int(n) for n in text.split(",")], default=list(SIZES))
+    parser.add_argument(
+        "--optimizers", type=named(RECIPES), default=list(OPTIMIZERS), help="such as auto,mcep"
+    )
+    parser.add_argument("--most", type=int, default=1_000, help="queries that all but auto are tried on")
+    parser.add_argument("--budget", type=float, default=10.0, help="seconds of every solver")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--one", action="store_true", help="make one plan in this process, print JSON")
+    return parser.parse_args(options)
+
+
+def plan(optimizer: str, queries: int, budget: float, seed: int) -> Made:
+    """One plan, in this process."""
+    parsed = Workload.parse(workload("mcep-stocks", queries, seed))
+    stats = Stats.of(generate("mcep-stocks", EVENTS, seed))
+    clock, processor = time.perf_counter(), time.process_time()
+    made = optimize(parsed, stats, optimizer=optimizer, budget=budget)
+    seconds, spent = time.perf_counter() - clock, time.process_time() - processor
+    memory = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    estimate = made.estimate
+    assert estimate is not None
+    costs = estimate.cost, estimate.alone, estimate.gap
+    return Made(optimizer, queries, budget, seconds, spent, memory, len(made.ops), *costs)
+
+
+def _apart(optimizer: str, queries: int, budget: float, seed: int) -> Made:
+    say(f"{optimizer}, {queries:,} queries")
+    options = [
+        "--optimizers",
+        optimizer,
+        "--sizes",
+        str(queries),
+        "--budget",
+        str(budget),
+        "--seed",
+        str(seed),
+    ]
+    call = [sys.executable, __file__, "--one", *options]
+    done = subprocess.run(call, capture_output=True, text=True, check=True)
+    return Made(**json.loads(done.stdout))
+
+
+def table(made: Sequence[Made], seed: int) -> str:
+    """Plain text, a line per plan."""
+    lines = [
+        f"planning: seed {seed}; {machine()}",
+        " queries optimizer   seconds   CPU s   memory operators       cost  of none      gap",
+    ]
+    for one in made:
+        gap = "" if one.gap is None else f"{one.gap:.2%}"
+        lines.append(
+            f"{one.queries:8,} {one.optimizer:10} {one.seconds:8.1f} {one.processor:7.1f} "
+            f"{one.memory / 1e6:5.0f} MB {one.operators:9,} {one.cost:10.3g} {one.cost / one.alone:8.2%} {gap:>8}"
+        )
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    sys.exit(run(ROOT / "benchmarks" / "results", None, sys.argv[1:]))
