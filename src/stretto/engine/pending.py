@@ -30,6 +30,11 @@ class Pending:
         return sum(map(len, self._runs))
 
     @property
+    def earliest(self) -> int | None:
+        """The least coordinate that a row waits for."""
+        return min((int(run.due[run.start]) for run in self._runs), default=None)
+
+    @property
     def held(self) -> int:
         return sum(size_of(run.rows) + run.due.nbytes for run in self._runs)
 

@@ -48,14 +48,19 @@ class Reorder:
 
         Called after `greatest` has been moved on.
         """
+        self.hold(block)
+        return self.release(self.watermark)
+
+    def hold(self, block: Block) -> None:
+        """Take events that are not late, in order of arrival, and keep them all."""
         if len(block):
             self.pending.append(block)
-        return self._release(self.watermark)
 
     def flush(self) -> list[Block]:
-        return self._release(END_OF_TIME)
+        return self.release(END_OF_TIME)
 
-    def _release(self, before: int) -> list[Block]:
+    def release(self, before: int) -> list[Block]:
+        """The events that lie before a time, in time order."""
         if not self.pending:
             return []
         if not _in_order(self.pending):

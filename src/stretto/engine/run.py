@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from time import perf_counter
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +17,7 @@ from stretto.engine.limits import Meter, TooMuch
 from stretto.engine.matches import Matches, Output
 from stretto.engine.operators.build import build
 from stretto.engine.operators.emit import EmitOperator
+from stretto.engine.operators.forbid import ForbidOperator
 from stretto.engine.ranks import Ranks, partition_of
 from stretto.engine.reorder import END_OF_TIME, START_OF_TIME, Reorder, late_mask
 from stretto.engine.shape import Clock
@@ -27,7 +28,7 @@ from stretto.plan.dag import Plan
 from stretto.plan.ops import Emit, Scan
 from stretto.plan.optimize import optimize
 from stretto.schema import Kind, Special
-from stretto.values.rows import I64, Rows
+from stretto.values.rows import I64, Bool, Rows
 from stretto.values.strings import Strings
 from stretto.values.vector import DTYPES, Vector
 
@@ -48,7 +49,8 @@ class Engine:
     `adapt`: plan the workload anew when the events are no longer those that the plan was made for; the results stay
     the same. `updatable`: keep all attributes and all types of the events in the window, so that `update` can add any
     query, and `history_us`: keep events at least so long for that. `workload`: what is planned anew, if the plan does
-    not say it itself.
+    not say it itself. `watermark`: follows from the events that were seen and the lateness, or is given from outside:
+    `push` then only takes events in, and `advance` runs them.
     """
 
     def __init__(
@@ -63,8 +65,10 @@ class Engine:
         updatable: bool = False,
         history_us: int = 0,
         workload: Workload | None = None,
+        watermark: Literal["seen", "given"] = "seen",
     ) -> None:
         self.plan = plan
+        self._given = watermark == "given"
         self.counts = Counts()
         self.adaptations: list[Adaptation] = []
         self._workload = workload or plan.workload
@@ -137,6 +141,45 @@ class Engine:
             self._adapt(self._watch)
         return matches
 
+    def advance(self, until_us: int) -> Matches:
+        """No event before this time comes any more: run all that lie before it. A time that has passed changes nothing.
+
+        Only where the watermark is given.
+        """
+        if not self._given:
+            raise EngineError(
+                'the watermark of this engine follows its events; build it with watermark="given"'
+            )
+        matches = Matches(self._outputs)
+        if until_us > self._until:
+            self._advance(self._reorder.release(until_us), until_us, matches, closing=False)
+        return matches
+
+    @property
+    def until_us(self) -> int:
+        """All events before this time have been run."""
+        return self._until
+
+    @property
+    def due_us(self) -> int | None:
+        """The earliest time that something waits for: an event that was not run, or a match that is certain only when
+        the watermark has passed that time. None: nothing waits for time to pass.
+        """
+        times = [int(block.ts.min()) for block in self._reorder.pending]
+        waiting = (op.due_us for op in self._operators.values() if isinstance(op, ForbidOperator))
+        return min((*times, *(time for time in waiting if time is not None)), default=None)
+
+    @property
+    def reach_us(self) -> int:
+        """No match that is still to come depends on an event before this time."""
+        arena, reached = self._arena, self._until
+        if self._horizon_us:
+            reached = max(self._until - self._horizon_us, START_OF_TIME)
+        if self._horizon_events:
+            first = arena.end - arena.base - self._horizon_events
+            reached = min(reached, int(arena.ts[first])) if first >= 0 else START_OF_TIME
+        return reached
+
     def flush(self) -> Matches:
         """The input has ended: everything that waited is decided now."""
         matches = Matches(self._outputs)
@@ -158,7 +201,7 @@ class Engine:
         for index, reason in bad:
             found = batch.take(pa.array(index))
             self._rejected.append(found.append_column("reason", pa.repeat(pa.scalar(reason), len(index))))
-        late, greatest = late_mask(block.ts, self._reorder.greatest, self._reorder.lateness_us)
+        late, greatest = self._behind(block.ts)
         if late is not None:
             index = np.flatnonzero(late) if rows is None else rows[late]
             self._late.append(batch.take(pa.array(index)))
@@ -172,7 +215,18 @@ class Engine:
             late=0 if late is None else int(late.sum()),
             rejected=sum(len(index) for index, _ in bad),
         )
-        self._advance(self._reorder.push(block), self._reorder.watermark, matches, closing=False)
+        if self._given:
+            self._reorder.hold(block)
+        else:
+            self._advance(self._reorder.push(block), self._reorder.watermark, matches, closing=False)
+
+    def _behind(self, ts: I64) -> tuple[Bool | None, int]:
+        """Which events are behind the watermark (None: none is), and the greatest time seen after them."""
+        greatest = self._reorder.greatest
+        if not self._given:
+            return late_mask(ts, greatest, self._reorder.lateness_us)
+        late = ts < self._until
+        return (late if late.any() else None), int(ts.max(initial=greatest))
 
     def _advance(self, released: list[Block], until: int, matches: Matches, *, closing: bool) -> None:
         """Run released events, which lie before `until`, in steps that are cut between different times."""

@@ -47,6 +47,11 @@ class ForbidOperator:
         return bool(self._pending)
 
     @property
+    def due_us(self) -> int | None:
+        """The earliest time that a row waits for; rows that wait for events to come wait for no time."""
+        return self._pending.earliest if self._op.window.unit == "us" else None
+
+    @property
     def looked(self) -> int:
         return self._band.looked
 
