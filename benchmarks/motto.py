@@ -34,14 +34,14 @@ class Setting:
     """How large the experiment is. `limit`: seconds of `none` at a point; `exact`, `brief`: budgets of figure 14a."""
 
     queries: int = 100
-    ratios: tuple[float, ...] = (0.0, 0.25, 0.5, 0.75, 1.0)
-    numbers: tuple[int, ...] = (20, 40, 60, 80, 100)
-    windows: tuple[str, ...] = ("4:1", "2:1", "1:1", "1:2", "1:4")
-    levels: tuple[int, ...] = (2, 4, 6, 8)
-    budget: float = 5.0
+    ratios: tuple[float, ...] = (0.0, 0.5, 1.0)
+    numbers: tuple[int, ...] = (20, 60, 100)
+    windows: tuple[str, ...] = ("4:1", "1:1", "1:4")
+    levels: tuple[int, ...] = (2, 4, 8)
+    budget: float = 2.0
     brief: float = 0.3
-    exact: float = 20.0
-    limit: float = 4.0
+    exact: float = 10.0
+    limit: float = 2.0
     seed: int = 1
     scale: Scale = SCALE
 

@@ -131,8 +131,8 @@ class Bench:
             if plan is not None:
                 plans[one.label] = plan
         running = [one for one in contestants if one.label in plans]
-        scale, events = self._pilot(case, running, plans)
-        self._time(case, running, plans, cells, scale, events)
+        scale, events, each = self._pilot(case, running, plans)
+        self._time(case, running, plans, cells, scale, events, each)
         first = _each(next(iter(cells.values())))
         for one in contestants:
             cell = cells[one.label]
@@ -151,13 +151,15 @@ class Bench:
 
     def _pilot(
         self, case: Case, running: Sequence[Contestant], plans: Mapping[str, Plan]
-    ) -> tuple[Scale, int]:
-        """Compare all matches on the first events; the scale and the number of events for all."""
+    ) -> tuple[Scale, int, dict[str, float]]:
+        """Compare all matches on the first events; the scale, the number of events for all, and seconds per event."""
         scale = self.scale
         while True:
             try:
-                events, slowest = self._tried(case, running, plans, scale)
-                return scale, self._more(case, plans[slowest], scale, events)
+                pilot, each = self._tried(case, running, plans, scale)
+                slowest = running[0].label if case.limit > LONG else max(each, key=lambda label: each[label])
+                events = max(pilot, min(scale.most, int(case.limit / max(each[slowest], 1e-9))))
+                return scale, self._more(case, plans[slowest], scale, events), each
             except EngineError as error:
                 if scale.step is not None and scale.step <= 1 << 10:
                     raise
@@ -166,10 +168,10 @@ class Bench:
 
     def _tried(
         self, case: Case, running: Sequence[Contestant], plans: Mapping[str, Plan], scale: Scale
-    ) -> tuple[int, str]:
-        """The events that all can be given, and who is the slowest."""
+    ) -> tuple[int, dict[str, float]]:
+        """The events that all were given, and the seconds per event of each contestant that has a plan of its own."""
         pilot = min(scale.most, scale.pilot * (4 if case.limit > LONG else 1))
-        expected, slowest, most = None, running[0].label, 0.0
+        expected, each = None, {}
         seen: list[tuple[Plan, bool]] = []
         for one in running:
             plan = plans[one.label]
@@ -184,16 +186,15 @@ class Bench:
                 pilot, expected = taken, found
             else:
                 check_rows(one.label, found, expected)
-            if (each := _steady(marks)) > most:
-                slowest, most = one.label, each
-        return max(pilot, min(scale.most, int(case.limit / max(most, 1e-9)))), slowest
+            each[one.label] = _steady(marks)
+        return pilot, each
 
     def _more(self, case: Case, plan: Plan, scale: Scale, events: int) -> int:
         """As many events as the slowest one has time for: short pushes, as in a pilot, cost more."""
         if case.limit > LONG:
             return events
         batches = self._events(case.source, events).to_batches(max_chunksize=case.batch or scale.batch)
-        seconds = _Run(plan, None, scale).timing(batches).seconds
+        seconds = _Run(plan, None, scale).timing(batches, judged=False).seconds
         if seconds > case.limit / 2:
             return events
         return min(scale.most, int(0.9 * events * case.limit / max(seconds, 1e-6)))
@@ -206,15 +207,20 @@ class Bench:
         cells: dict[str, Cell],
         scale: Scale,
         events: int,
+        each: Mapping[str, float],
     ) -> None:
-        """All on the same events; those near the fastest one then on as many more as they have time for."""
+        """All on the same events, slow ones of a long point on fewer; then those near the fastest one on more."""
         different = _different(running, plans)
         for one in running:
             alike = different[one.label]
             if alike != one.label:
                 cells[one.label] = replace(cells[one.label], alike=alike)
         timed = [one for one in running if different[one.label] == one.label]
-        self._race(case, timed, plans, cells, replace(scale, repeat=1), events)
+        once, few = replace(scale, repeat=1), int(events * LONG / case.limit / 10)
+        slow = [one for one in timed[1:] if case.limit > LONG and each[one.label] * events > LONG / 2]
+        self._race(case, [one for one in timed if one not in slow], plans, cells, once, events)
+        if slow:
+            self._race(case, slow, plans, cells, once, few)
         each = {one.label: _each(cells[one.label]) for one in timed}
         quick = [one for one in timed if each[one.label] <= NEAR * min(each.values())]
         more = min(scale.most, int(scale.long / max(each[one.label] for one in quick)))
@@ -246,12 +252,14 @@ class Bench:
             for one in running:
                 if turn and spent[one.label] > scale.enough:
                     continue
-                timing = _Run(plans[one.label], one.adapt, scale).timing(batches)
+                timing = _Run(plans[one.label], one.adapt, scale).timing(batches, judged=not turn)
                 spent[one.label] += timing.seconds
-                expected = timing.digests if expected is None else expected
-                check_digests(one.label, timing.digests, expected)
-                if one.label not in best or timing.seconds < best[one.label].seconds:
+                if not turn:
+                    expected = timing.digests if expected is None else expected
+                    check_digests(one.label, timing.digests, expected)
                     best[one.label] = timing
+                elif timing.seconds < best[one.label].seconds:
+                    best[one.label] = replace(best[one.label], seconds=timing.seconds)
         for label, timing in best.items():
             cells[label] = replace(
                 cells[label],
@@ -346,8 +354,8 @@ class _Run:
                 marks.append((events, seconds))
         return _answer(parts), events, marks
 
-    def timing(self, batches: Sequence[pa.RecordBatch]) -> _Timing:
-        """The time of the engine alone; matches are turned into digests between the batches, off the clock.
+    def timing(self, batches: Sequence[pa.RecordBatch], *, judged: bool = True) -> _Timing:
+        """The time of the engine alone; if they are judged, matches become digests between the batches, off the clock.
 
         Planning anew, while events come, is off the clock too: another core would do it. Changing plans is not.
         """
@@ -361,12 +369,14 @@ class _Run:
                     start = time.process_time()
                     matches = engine.flush() if batch is None else engine.push(batch)
                     seconds += time.process_time() - start - planning[0]
-                start = time.process_time()
-                found = _answer([matches])
-                writing += time.process_time() - start
-                for name, parts in found.items():
-                    totals[name] = _sum(totals.get(name), digest(parts))
-                del matches, found
+                if judged:
+                    start = time.process_time()
+                    found = _answer([matches])
+                    writing += time.process_time() - start
+                    for name, parts in found.items():
+                        totals[name] = _sum(totals.get(name), digest(parts))
+                    del found
+                del matches
         finally:
             gc.enable()
         emits = [i for i, op in enumerate(self.plan.ops) if isinstance(op, Emit)]

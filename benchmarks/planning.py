@@ -49,20 +49,33 @@ class Made:
     gap: float | None
 
 
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A workload, and who plans it. Without `types` and `window`: those of the workload's kind."""
+
+    optimizer: str
+    queries: int
+    budget: float
+    seed: int
+    types: int | None = None
+    window: str | None = None
+
+
 def run(out: Path, data: Path | None, options: Sequence[str]) -> int:
     """Plan, print the table, and write planning.json and planning.txt into `out`."""
     del data  # streams are generated
     given = _parse(options)
     if given.one:
-        print(json.dumps(asdict(plan(given.optimizers[0], given.sizes[0], given.budget, given.seed))))
+        case = Case(given.optimizers[0], given.sizes[0], given.budget, given.seed, given.types, given.window)
+        print(json.dumps(asdict(plan(case))))
         return 0
     made = [
-        _apart(name, size, given.budget, given.seed)
+        _apart(Case(name, size, given.budget, given.seed, given.types, given.window))
         for size in given.sizes
         for name in given.optimizers
         if size <= given.most or name == "auto"
     ]
-    text = table(made, given.seed)
+    text = table(made, given)
     out.mkdir(parents=True, exist_ok=True)
     record = {"machine": machine(), "seed": given.seed, "plans": [asdict(one) for one in made]}
     (out / "planning.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
@@ -80,45 +93,46 @@ def _parse(options: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--most", type=int, default=1_000, help="queries that all but auto are tried on")
     parser.add_argument("--budget", type=float, default=10.0, help="seconds of every solver")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--types", type=int, help="types of events: the fewer, the more is shared")
+    parser.add_argument("--window", help="such as '20 MILLISECONDS'")
     parser.add_argument("--one", action="store_true", help="make one plan in this process, print JSON")
     return parser.parse_args(options)
 
 
-def plan(optimizer: str, queries: int, budget: float, seed: int) -> Made:
+def plan(case: Case) -> Made:
     """One plan, in this process."""
-    parsed = Workload.parse(workload("mcep-stocks", queries, seed))
-    stats = Stats.of(generate("mcep-stocks", EVENTS, seed))
+    options = {"types": case.types, "window": case.window}
+    settled = {name: value for name, value in options.items() if value is not None}
+    parsed = Workload.parse(workload("mcep-stocks", case.queries, case.seed, **settled))
+    stats = Stats.of(generate("mcep-stocks", EVENTS, case.seed, types=case.types))
     clock, processor = time.perf_counter(), time.process_time()
-    made = optimize(parsed, stats, optimizer=optimizer, budget=budget)
+    made = optimize(parsed, stats, optimizer=case.optimizer, budget=case.budget)
     seconds, spent = time.perf_counter() - clock, time.process_time() - processor
     memory = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     estimate = made.estimate
     assert estimate is not None
     costs = estimate.cost, estimate.alone, estimate.gap
-    return Made(optimizer, queries, budget, seconds, spent, memory, len(made.ops), *costs)
+    return Made(case.optimizer, case.queries, case.budget, seconds, spent, memory, len(made.ops), *costs)
 
 
-def _apart(optimizer: str, queries: int, budget: float, seed: int) -> Made:
-    say(f"{optimizer}, {queries:,} queries")
-    options = [
-        "--optimizers",
-        optimizer,
-        "--sizes",
-        str(queries),
-        "--budget",
-        str(budget),
-        "--seed",
-        str(seed),
-    ]
-    call = [sys.executable, __file__, "--one", *options]
-    done = subprocess.run(call, capture_output=True, text=True, check=True)
+def _apart(case: Case) -> Made:
+    say(f"{case.optimizer}, {case.queries:,} queries")
+    options = ["--optimizers", case.optimizer, "--sizes", str(case.queries), "--budget", str(case.budget)]
+    options += ["--seed", str(case.seed)]
+    options += ["--types", str(case.types)] if case.types is not None else []
+    options += ["--window", case.window] if case.window is not None else []
+    done = subprocess.run(
+        [sys.executable, __file__, "--one", *options], capture_output=True, text=True, check=True
+    )
     return Made(**json.loads(done.stdout))
 
 
-def table(made: Sequence[Made], seed: int) -> str:
+def table(made: Sequence[Made], given: argparse.Namespace) -> str:
     """Plain text, a line per plan."""
+    types = "" if given.types is None else f"; {given.types} types"
+    window = "" if given.window is None else f"; {given.window}"
     lines = [
-        f"planning: seed {seed}; {machine()}",
+        f"planning: seed {given.seed}{types}{window}; budget {given.budget:g} s; {machine()}",
         " queries optimizer   seconds   CPU s   memory operators       cost  of none      gap",
     ]
     for one in made:

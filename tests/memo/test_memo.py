@@ -78,3 +78,13 @@ def test_a_way_is_added_once() -> None:
     assert not memo.add(memo.roots[0].piece, Way(way.kind, way.inputs, "another rule"))
     assert memo.add(memo.roots[0].piece, Way(way.kind, way.inputs[::-1], "another rule"))
     assert all(isinstance(part, Input) for part in way.inputs)
+
+
+def test_when_the_time_is_over_every_piece_still_has_a_way() -> None:
+    text = "QUERY p PATTERN SEQ(A a, B b, C c, D d) WITHIN 5 s;"
+    for few, found in ((False, 1), (True, 7)):
+        memo = build_memo(Workload.parse(text).bind(SCHEMA).normal_forms())
+        explore(memo, Rules((split_in_two,), few=few), over=lambda: True)
+        assert all(memo.ways)
+        (core,) = {root.piece for root in memo.roots}
+        assert len(memo.ways[core]) == found

@@ -18,26 +18,33 @@ MOST_PIECES = 150_000
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The rules of an optimizer, in the order in which they are applied."""
+    """The rules of an optimizer, in the order in which they are applied.
+
+    `few`: they find few ways per query, so that all are sought however short the time.
+    """
 
     pieces: tuple[PieceRule, ...] = ()
     workload: tuple[WorkloadRule, ...] = ()
+    few: bool = False
 
 
-def explore(memo: Memo, rules: Rules, most: int = MOST_PIECES) -> None:
+def explore(
+    memo: Memo, rules: Rules, most: int = MOST_PIECES, over: Callable[[], bool] = lambda: False
+) -> None:
     """Apply the piece rules to every core and its parts, then the workload rules; both again for what is new.
 
-    Afterwards every piece has a way. Cores that queries need come first, so `most` leaves them theirs.
+    Afterwards every piece has a way. Cores that queries need come first, so `most` leaves them theirs, and so does
+    `over`, which tells that the time is up.
     """
-    done = 0
+    done, ends = 0, (lambda: False) if rules.few else over
     memo.cores()  # interns the single slots of every core
     for _ in range(ROUNDS):
         while done < len(memo):
             if memo.is_core(done):
-                _apply(rules.pieces if len(memo) < most else (), done, memo)
+                _apply(rules.pieces if len(memo) < most and not ends() else (), done, memo)
             done += 1
-        for compare in rules.workload if len(memo) < most else ():
-            for number, way in list(compare(memo)):
+        for compare in rules.workload:
+            for number, way in list(compare(memo)) if len(memo) < most and not ends() else ():
                 memo.add(number, way)
         if done == len(memo):
             return

@@ -28,6 +28,8 @@ from stretto.solve.budget import Budget
 from stretto.stats.profile import Stats
 
 DEFAULT_BUDGET_S = 5.0
+EXPLORING = 0.3
+"""The part of the time in which ways are sought: to price and to compare them takes longer."""
 
 
 def optimize(
@@ -38,12 +40,12 @@ def optimize(
     `budget`: seconds that an optimizer which searches may take. Raises QueryError if the workload does not fit the
     schema or holds a statement that no plan can run.
     """
-    start = monotonic()
+    start, time = monotonic(), Budget(DEFAULT_BUDGET_S if budget is None else budget)
     recipe = recipe_of(optimizer)
     stats = known if isinstance(known, Stats) else Stats.assumed(known)
     detections = plannable(workload.bind(stats.schema))
-    memo, pricing = explored(detections, stats, recipe)
-    solution = recipe.solve(memo, pricing, Budget(DEFAULT_BUDGET_S if budget is None else budget))
+    memo, pricing = explored(detections, stats, recipe, time)
+    solution = recipe.solve(memo, pricing, time)
     builder = Builder(stats.schema.attributes)
     model = pricing if isinstance(pricing, CostModel) else model_of(stats)
     emits, assembler = assemble(detections, memo, solution, builder, model)
@@ -64,10 +66,13 @@ def recipe_of(optimizer: str) -> Recipe:
     return RECIPES[optimizer]
 
 
-def explored(detections: Iterable[Detection], stats: Stats, recipe: Recipe) -> tuple[Memo, Pricing]:
-    """The memo of a workload with all ways that an optimizer considers, and the costs it goes by."""
+def explored(
+    detections: Iterable[Detection], stats: Stats, recipe: Recipe, time: Budget | None = None
+) -> tuple[Memo, Pricing]:
+    """The memo of a workload with the ways that an optimizer considers, and the costs it goes by."""
     memo, pricing = build_memo(detections), recipe.pricing(stats)
-    explore(memo, recipe.rules(memo, pricing))
+    seeking = None if time is None else time.share(EXPLORING)
+    explore(memo, recipe.rules(memo, pricing), over=lambda: seeking is not None and seeking.over)
     return memo, pricing
 
 

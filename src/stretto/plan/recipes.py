@@ -50,7 +50,7 @@ def partial_matches(stats: Stats) -> PaperCost:
 
 def as_written(_memo: Memo, _pricing: Pricing) -> Rules:
     """The queries' own orders; solvers that build trees find the parts themselves."""
-    return Rules((join_left_to_right,))
+    return Rules((join_left_to_right,), few=True)
 
 
 def by(rules: Rules) -> Callable[[Memo, Pricing], Rules]:
@@ -66,7 +66,7 @@ def all_that_fit(memo: Memo, pricing: Pricing) -> Rules:
     parts = sum(2.0 ** min(len(memo.pieces[core].slots), 12) for core in memo.cores())
     if parts <= MANY_PARTS:
         return AUTO
-    return Rules((join_left_to_right, split_off_commonest(pricing)))
+    return Rules((join_left_to_right, split_off_commonest(pricing)), few=True)
 
 
 RECIPES: Final[Mapping[str, Recipe]] = MappingProxyType(
