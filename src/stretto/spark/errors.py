@@ -1,0 +1,104 @@
+"""Errors of the Spark room: PySpark's and Stretto's at once, and failures in workers as one clear message.
+
+What goes wrong in a Python worker reaches the driver as text inside of Spark's own errors, between stack traces of two
+languages. A worker therefore puts what happened between two marks, so that the driver finds it again in any text.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Final
+
+from pyspark.errors import PySparkException
+
+from stretto.errors import StrettoError
+
+SHOWN_QUERIES: Final = 5
+LONGEST: Final = 2_000
+"""Characters of a message; the rest of a longer one is left out."""
+MARKED: Final = re.compile(r"\[stretto\] (.*?) \[/stretto\]", re.DOTALL)
+
+
+class StrettoSparkError(PySparkException, StrettoError):
+    """An error that Stretto raises on purpose in a Spark job."""
+
+    def __init__(self, message: str) -> None:
+        PySparkException.__init__(self, message=message)
+        self.args = (message,)  # so that it can be pickled
+
+    def __str__(self) -> str:
+        return str(self._message)
+
+    def getMessage(self) -> str:  # noqa: N802 - PySpark's name
+        return str(self._message)
+
+
+class WorkerError(StrettoError):
+    """What stopped a worker; the driver finds its text again by the marks around it."""
+
+    def __init__(self, step: str, queries: Sequence[str], message: str) -> None:
+        self.step, self.queries, self.message = step, tuple(queries), message
+        super().__init__(step, self.queries, message)
+
+    def __str__(self) -> str:
+        return f"[stretto] {worker_text(self.step, self.queries, self.message)} [/stretto]"
+
+
+@contextmanager
+def at_work(step: str, queries: Sequence[str]) -> Iterator[None]:
+    """In a worker: whatever goes wrong in here names the step, the queries and the reason, in one message.
+
+    `step` says what was done, such as `finding matches in slice 3`. The engine's own errors name the operator and its
+    queries already and keep their text.
+    """
+    try:
+        yield
+    except (WorkerError, GeneratorExit):
+        raise
+    except StrettoError as error:
+        raise WorkerError(step, () if _names_any(str(error), queries) else queries, str(error)) from error
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        raise WorkerError(step, queries, reason) from error
+
+
+@contextmanager
+def clear_failures() -> Iterator[None]:
+    """In the driver: a failure that a worker described comes out as a StrettoSparkError with that text alone."""
+    try:
+        yield
+    except StrettoSparkError:
+        raise
+    except Exception as error:
+        clear = failure_in(error)
+        if clear is None:
+            raise
+        raise clear from None
+
+
+def failure_in(error: BaseException) -> StrettoSparkError | None:
+    """What a worker said about an error that Spark raised; None where none of our workers is behind it."""
+    found = MARKED.search("\n".join(map(str, _behind(error))))
+    return None if found is None else StrettoSparkError(found[1])
+
+
+def worker_text(step: str, queries: Sequence[str], message: str) -> str:
+    """One message: what was done, what went wrong, and which queries are concerned."""
+    short = message if len(message) <= LONGEST else f"{message[:LONGEST]} .."
+    shown = ", ".join(queries[:SHOWN_QUERIES])
+    more = f" and {len(queries) - SHOWN_QUERIES:,} more" if len(queries) > SHOWN_QUERIES else ""
+    return f"{step}: {short}" + (f" (queries: {shown}{more})" if queries else "")
+
+
+def _names_any(text: str, queries: Sequence[str]) -> bool:
+    return any(query in text for query in queries)
+
+
+def _behind(error: BaseException) -> Iterator[BaseException]:
+    """An error and those that it came from."""
+    seen: set[int] = set()
+    current: BaseException | None = error
+    while current is not None and id(current) not in seen:
+        seen.add(id(current))
+        yield current
+        current = current.__cause__ or current.__context__

@@ -1,0 +1,60 @@
+"""How a session is set up. One test asks the running one."""
+
+import sys
+from importlib import import_module
+
+import pyarrow as pa
+import pytest
+
+from stretto.spark.session import defaults, driver_memory, local_cores, session
+
+module = import_module("stretto.spark.session")  # the room has a function of that name
+
+
+@pytest.mark.parametrize(
+    ("master", "cores"),
+    [("local", 1), ("local[3]", 3), ("local[2,4]", 2), ("spark://host:7077", None), ("yarn", None)],
+)
+def test_local_cores(master: str, cores: int | None) -> None:
+    assert local_cores(master) == cores
+
+
+def test_all_cores(monkeypatch) -> None:
+    monkeypatch.setattr(module, "available_cores", lambda: 6)
+    assert local_cores("local[*]") == local_cores("local[*, 3]") == 6
+
+
+def test_driver_memory_is_a_quarter_within_bounds() -> None:
+    gib = 1 << 30
+    assert [driver_memory(total) // gib for total in (2 * gib, 16 * gib, 256 * gib, None)] == [1, 4, 8, 1]
+
+
+def test_a_cluster_keeps_its_own_sizes() -> None:
+    ours = defaults("spark://host:7077")
+    assert "spark.driver.memory" not in ours
+    assert "spark.sql.shuffle.partitions" not in ours
+    assert ours["spark.sql.session.timeZone"] == "UTC"
+
+
+@pytest.mark.spark
+def test_the_running_session(spark) -> None:
+    settings = ["spark.sql.session.timeZone", "spark.sql.shuffle.partitions", "spark.ui.enabled"]
+    assert [spark.conf.get(name) for name in settings] == ["UTC", "2", "false"]
+    assert "RocksDB" in spark.conf.get("spark.sql.streaming.stateStore.providerClass")
+
+    def interpreter(batches):
+        for batch in batches:
+            yield pa.RecordBatch.from_pydict({"python": [sys.executable] * batch.num_rows})
+
+    assert {row.python for row in spark.range(3).mapInArrow(interpreter, "python string").collect()} == {
+        sys.executable
+    }
+
+
+@pytest.mark.spark
+def test_a_second_call_gives_the_running_session(spark) -> None:
+    before = spark.conf.get("spark.sql.session.timeZone")
+    again = session(**{"spark.stretto.test": True, "spark.driver.memory": "77m"})
+    assert again is spark
+    assert spark.conf.get("spark.stretto.test") == "true"
+    assert spark.conf.get("spark.sql.session.timeZone") == before
