@@ -97,7 +97,7 @@ class Setting:
     places: int = 3
     changing: int = 100
     follow: int = 1 << 15
-    budget: float = 1.0
+    budget: float = 1.5
     limit: float = 1.2
     long: float = 60.0
     seed: int = 1

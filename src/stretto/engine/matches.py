@@ -1,6 +1,6 @@
 """The result of a run: matches of all queries, column by column, formatted only when asked for."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -11,7 +11,7 @@ from stretto.engine.counters import Counters
 from stretto.engine.identity import duplicates, match_ids
 from stretto.engine.returned import arrow_array, json_objects
 from stretto.pattern.nodes import Return
-from stretto.values.rows import I64, Bool, Column, Sets, concat_columns, spread
+from stretto.values.rows import I64, Bool, Column, Sets, concat_columns, spread, take_column
 from stretto.values.strings import Strings
 from stretto.values.vector import Vector, concat_vectors
 
@@ -97,6 +97,20 @@ class Matches:
             self._admit(output)
             self.add(query, other._chunks[query])  # noqa: SLF001 - the same class
 
+    def only(self, queries: Collection[str]) -> "Matches":
+        """The matches of some of the queries."""
+        found = Matches(self._outputs[query] for query in queries)
+        for query in queries:
+            found.add(query, self._chunks[query])
+        return found
+
+    def started(self, low: int, high: int) -> "Matches":
+        """The matches whose first event lies in [low, high), in microseconds."""
+        found = Matches(self._outputs.values())
+        for query, chunks in self._chunks.items():
+            found.add(query, [_started(chunk, low, high) for chunk in chunks])
+        return found
+
     def __add__(self, other: "Matches") -> "Matches":
         both = Matches(())
         both.extend(self)
@@ -148,6 +162,20 @@ class Matches:
             pending.append(chunk.wide())
         if pending:
             yield from _cut(_joined(pending), rows)
+
+
+def _started(chunk: Chunk, low: int, high: int) -> Chunk:
+    if not len(chunk) or (low <= chunk.start.min() and chunk.start.max() < high):
+        return chunk
+    kept = np.flatnonzero((chunk.start >= low) & (chunk.start < high))
+    return Chunk(
+        tuple(take_column(column, kept) for column in chunk.ids),
+        chunk.start[kept],
+        chunk.end[kept],
+        chunk.detected[kept],
+        tuple(vector.take(kept) for vector in chunk.returned),
+        chunk.strings,
+    )
 
 
 def _joined(chunks: Sequence[Chunk]) -> Chunk:

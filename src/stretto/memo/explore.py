@@ -28,23 +28,30 @@ class Rules:
     few: bool = False
 
 
-def explore(
-    memo: Memo, rules: Rules, most: int = MOST_PIECES, over: Callable[[], bool] = lambda: False
-) -> None:
+def never() -> bool:
+    """The time is never up."""
+    return False
+
+
+def explore(memo: Memo, rules: Rules, most: int = MOST_PIECES, over: Callable[[], bool] = never) -> None:
     """Apply the piece rules to every core and its parts, then the workload rules; both again for what is new.
 
     Afterwards every piece has a way. Cores that queries need come first, so `most` leaves them theirs, and so does
     `over`, which tells that the time is up.
     """
-    done, ends = 0, (lambda: False) if rules.few else over
+    done = 0
+
+    def goes_on() -> bool:
+        return len(memo) < most and (rules.few or not over())
+
     memo.cores()  # interns the single slots of every core
     for _ in range(ROUNDS):
         while done < len(memo):
             if memo.is_core(done):
-                _apply(rules.pieces if len(memo) < most and not ends() else (), done, memo)
+                _apply(rules.pieces if goes_on() else (), done, memo)
             done += 1
         for compare in rules.workload:
-            for number, way in list(compare(memo)) if len(memo) < most and not ends() else ():
+            for number, way in list(compare(memo)) if goes_on() else ():
                 memo.add(number, way)
         if done == len(memo):
             return

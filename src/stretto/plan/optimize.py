@@ -30,6 +30,8 @@ from stretto.stats.profile import Stats
 DEFAULT_BUDGET_S = 5.0
 EXPLORING = 0.3
 """The part of the time in which ways are sought: to price and to compare them takes longer."""
+EXPLORING_S = 1.0
+"""Seconds that this takes at least, if there is so much to be found."""
 
 
 def optimize(
@@ -71,7 +73,7 @@ def explored(
 ) -> tuple[Memo, Pricing]:
     """The memo of a workload with the ways that an optimizer considers, and the costs it goes by."""
     memo, pricing = build_memo(detections), recipe.pricing(stats)
-    seeking = None if time is None else time.share(EXPLORING)
+    seeking = None if time is None else Budget(max(EXPLORING * time.left, EXPLORING_S))
     explore(memo, recipe.rules(memo, pricing), over=lambda: seeking is not None and seeking.over)
     return memo, pricing
 
