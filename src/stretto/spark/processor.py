@@ -1,0 +1,299 @@
+"""The stateful operator: one engine per target, its window in Spark's state store, timers for what waits."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import Any, Protocol
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import Row
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor
+
+from stretto.engine.matches import Matches
+from stretto.engine.reorder import END_OF_TIME, START_OF_TIME
+from stretto.engine.run import MEMORY_BYTES, Engine, attributes_of
+from stretto.plan.dag import Plan
+from stretto.schema import Special
+from stretto.spark.arrivals import Arrivals, Numbering, arrivals
+from stretto.spark.cache import EngineCache
+from stretto.spark.chunks import (
+    ARROW,
+    EVENTS,
+    LATE,
+    MATCHES,
+    METRICS,
+    REJECTED,
+    WORKLOAD,
+    Packed,
+    to_payload,
+)
+from stretto.spark.errors import StrettoSparkError, at_work
+from stretto.spark.metrics import TargetMetrics
+from stretto.spark.spread import Spread, times_of
+from stretto.spark.versions import Version
+from stretto.spark.window import Head, Window, from_floor
+
+PACKED_ROW = Row(*ARROW.names)
+
+
+class Timers(Protocol):
+    """What is used of Spark's times of a batch."""
+
+    def getCurrentWatermarkInMs(self) -> int: ...  # noqa: N802 - Spark's name
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the operator is to do. `version`: the workload it begins with; `follows`: others come with the stream.
+
+    `stream` names this stream where Spark does not. `kinds`: what to give out beside matches and metrics.
+    """
+
+    version: Version
+    spread: Spread
+    special: Special
+    lateness_us: int = 0
+    follows: bool = False
+    kinds: frozenset[str] = frozenset()
+    memory_bytes: int = MEMORY_BYTES
+    stream: str = "stream"
+
+
+class MatchProcessor(StatefulProcessor):
+    """Takes packed events and versions of the workload, gives packed matches."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    def init(self, handle: Any) -> None:
+        self._window = Window(handle)
+
+    def close(self) -> None:
+        """Nothing is open between two batches."""
+
+    def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Timers) -> Iterator[Row]:  # noqa: N802, N803 - Spark's names
+        with self._at_work(key):
+            return iter(self._turn(key, timerValues).take(list(rows)))
+
+    def handleExpiredTimer(self, key: Any, timerValues: Timers, expiredTimerInfo: Any) -> Iterator[Row]:  # noqa: N802, N803, ARG002 - Spark's names
+        with self._at_work(key):
+            return iter(self._turn(key, timerValues).wake())
+
+    def _turn(self, key: Any, times: Timers) -> "Turn":
+        cache = EngineCache.of_task(self._settings.stream)
+        return Turn(int(key[0]), self._settings, self._window, cache, times.getCurrentWatermarkInMs())
+
+    def _at_work(self, key: Any) -> Any:
+        queries = tuple(self._settings.version.plan.queries)
+        return at_work(f"finding matches in target {key[0]} of {self._settings.spread.targets}", queries)
+
+
+class Turn:
+    """One micro-batch at one target. All that it does follows from its state, its rows and the watermark."""
+
+    def __init__(
+        self, target: int, settings: Settings, window: Window, cache: EngineCache, watermark_ms: int
+    ) -> None:
+        self._begun = perf_counter()
+        self._target, self._settings, self._window, self._cache = target, settings, window, cache
+        # Spark's watermark begins with 0, which says nothing about events before 1970.
+        self._watermark_ms = watermark_ms
+        self._watermark_us = min(watermark_ms * 1000, END_OF_TIME) if watermark_ms > 0 else START_OF_TIME
+        self._head = self._known_head()
+        self._source = ""
+        self._refused = ""
+
+    def _known_head(self) -> Head:
+        spread = spread_text(self._settings.spread)
+        head = self._window.head()
+        if head is None:
+            return Head(spread=spread)
+        if head.spread != spread:
+            raise StrettoSparkError(
+                f"the checkpoint's events were spread {head.spread}, and now they are spread {spread}: "
+                "go on with the former, or start with a new checkpoint"
+            )
+        return replace(head, timer_ms=head.timer_ms if head.timer_ms > self._watermark_ms else -1)
+
+    # ---- events ------------------------------------------------------------------------------------------------
+
+    def take(self, rows: Sequence[Row]) -> list[Row]:
+        """Run what came."""
+        plan = self._new_plan([row for row in rows if row["kind"] == WORKLOAD])
+        head = self._head
+        special = self._settings.special
+        came = arrivals(
+            [bytes(row["payload"]) for row in rows if row["kind"] == EVENTS],
+            special,
+            max(head.until_us, self._watermark_us),
+            Numbering(head.given, self._target, self._settings.spread.targets),
+        )
+        return self._run(plan, came)
+
+    def wake(self) -> list[Row]:
+        """Time has passed without events: run what waited for it, and drop what no window reaches any more."""
+        head = self._head
+        if head.due_us is not None and head.due_us < self._watermark_us:
+            return self._run(None, Arrivals())
+        if head.horizon_us is not None and self._watermark_us > START_OF_TIME:
+            head = replace(head, floor_us=max(head.floor_us, self._watermark_us - head.horizon_us))
+        head = self._window.drop(head)
+        self._window.write(self._window.set_timer(head, self._watermark_ms))
+        return []
+
+    def _run(self, plan: Plan | None, came: Arrivals) -> list[Row]:
+        head = self._head
+        engine = self._engine(plan)
+        before = engine.counters.rows
+        if came.events is not None:
+            engine.push(as_read(came.events, engine.plan))
+            head = replace(head, greatest_us=max(head.greatest_us, int(came.ts[-1])))
+        own = max(head.greatest_us - self._settings.lateness_us, START_OF_TIME)
+        found = engine.advance(max(head.until_us, self._watermark_us, own))
+        counts = head.counts.plus(
+            events=came.rows, late=came.late_rows, rejected=came.rejected_rows, matches=len(found)
+        )
+        head = replace(
+            head,
+            counter=head.counter + 1,
+            until_us=engine.until_us,
+            floor_us=max(head.floor_us, engine.reach_us),
+            due_us=engine.due_us,
+            horizon_us=None if engine.plan.horizon_events else engine.plan.horizon_us,
+            given=head.given + len(came.ts),
+            counts=counts,
+        )
+        head = self._window.drop(self._kept(head, came))
+        self._cache.store(self._target, head.counter, engine)
+        self._head = self._window.set_timer(head, self._watermark_ms)
+        self._window.write(self._head)
+        done = [now - then for now, then in zip(engine.counters.rows, before, strict=True)]
+        return [*self._results(found), *self._set_apart(came), self._report(came, found, done)]
+
+    def _kept(self, head: Head, came: Arrivals) -> Head:
+        """Add those of the new events that a window can still reach."""
+        if came.events is None:
+            return head
+        gone = from_floor(came.ts, head.floor_us)
+        if not gone:
+            return self._window.add(head, came.events, came.ts, came.payload)
+        return self._window.add(head, came.events.slice(gone), came.ts[gone:])
+
+    # ---- the engine --------------------------------------------------------------------------------------------
+
+    def _new_plan(self, rows: Sequence[Row]) -> Plan | None:
+        """The plan to go on with, if it is another one than before; the state then knows its version."""
+        head, own = self._head, self._settings.version
+        known = head.version
+        if not self._settings.follows:
+            if known == own.number:
+                return None
+            self._head = replace(head, version=own.number)
+            return own.plan
+        newest = max(rows, key=lambda row: row["version"], default=None)
+        if newest is None or (known is not None and newest["version"] <= known):
+            if known is not None:
+                return None
+            self._head = replace(head, version=own.number)
+            self._window.set_workload(own.number, own.to_bytes())
+            return own.plan
+        version = Version.from_bytes(bytes(newest["payload"]))
+        self._refused = self._settings.spread.check(version.plan) or ""
+        if self._refused and known is not None:
+            return None
+        if self._refused:
+            raise StrettoSparkError(f"the workload does not fit the stream: {self._refused}")
+        self._window.set_workload(version.number, bytes(newest["payload"]))
+        self._head = replace(head, version=version.number)
+        return version.plan
+
+    def _engine(self, plan: Plan | None) -> Engine:
+        """The engine as it was after the last batch, with another plan if there is one."""
+        head = self._head
+        if plan is None:
+            engine = self._cache.load(self._target, head.counter)
+            if engine is not None:
+                self._source = "cache"
+                return engine
+            plan = self._running_plan()
+        self._source = "rebuilt" if head.next else "new"
+        return rebuilt(plan, self._window, head, self._settings)
+
+    def _running_plan(self) -> Plan:
+        if not self._settings.follows:
+            return self._settings.version.plan
+        payload = self._window.workload()
+        if payload is None:
+            raise StrettoSparkError("the checkpoint is damaged: it holds no workload")
+        return Version.from_bytes(payload).plan
+
+    # ---- what goes out -----------------------------------------------------------------------------------------
+
+    def _results(self, found: Matches) -> Iterator[Row]:
+        low, high = self._settings.spread.owned(self._target)
+        for batch in found.batches():
+            owned = batch if (low, high) == (START_OF_TIME, END_OF_TIME) else _between(batch, low, high)
+            if owned.num_rows:
+                yield self._row(MATCHES, to_payload(owned), owned.num_rows)
+
+    def _set_apart(self, came: Arrivals) -> Iterator[Row]:
+        for kind, batches in ((LATE, came.late), (REJECTED, came.rejected)):
+            for batch in batches:
+                # Without a reader for them their number is enough.
+                payload = to_payload(batch) if kind in self._settings.kinds else b""
+                yield self._row(kind, payload, batch.num_rows)
+
+    def _report(self, came: Arrivals, found: Matches, done: Sequence[int]) -> Row:
+        head = self._head
+        report = TargetMetrics(
+            self._target,
+            head.version,
+            came.rows,
+            came.late_rows,
+            came.rejected_rows,
+            {query: count for query, count in found.counts().items() if count},
+            {f"n{number}": rows for number, rows in enumerate(done) if rows},
+            head.rows,
+            head.bytes,
+            head.until_us,
+            head.greatest_us,
+            perf_counter() - self._begun,
+            self._source,
+            self._refused,
+        )
+        return self._row(METRICS, report.to_json().encode(), 1)
+
+    def _row(self, kind: str, payload: bytes, rows: int) -> Row:
+        packed = Packed(self._target, kind, payload, rows, self._head.version or 0)
+        return PACKED_ROW(*(getattr(packed, name) for name in ARROW.names))
+
+
+def rebuilt(plan: Plan, window: Window, head: Head, settings: Settings) -> Engine:
+    """An engine that has seen the window's events. What those before `until_us` complete was reported before."""
+    engine = Engine(plan, watermark="given", memory_bytes=settings.memory_bytes, special=settings.special)
+    for batch in window.batches(head):
+        ts, _ = times_of(batch, settings.special)
+        seen = batch.slice(from_floor(ts, head.floor_us))
+        if seen.num_rows:
+            engine.push(as_read(seen, plan))
+    engine.advance(head.until_us)
+    return engine
+
+
+def as_read(events: pa.RecordBatch, plan: Plan) -> pa.RecordBatch:
+    """The events with all attributes that a plan reads; those that came before an attribute existed have nulls."""
+    names = set(events.schema.names)
+    for name in sorted(attributes_of(plan) - names):
+        events = events.append_column(name, pa.nulls(events.num_rows, plan.schema.attributes[name].arrow))
+    return events
+
+
+def spread_text(spread: Spread) -> str:
+    """A spread in words, equal for those that send every event to the same target."""
+    return repr(spread)
+
+
+def _between(batch: pa.RecordBatch, low: int, high: int) -> pa.RecordBatch:
+    start = batch.column("start").cast(pa.int64())
+    return batch.filter(pc.and_(pc.greater_equal(start, low), pc.less(start, high)))

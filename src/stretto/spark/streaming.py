@@ -1,0 +1,319 @@
+"""Matches of a stream, micro-batch by micro-batch, exactly once.
+
+    events -> watermark -> packed per target -> stateful operator -> observed -> unpacked
+
+Events are late by the greatest time that was seen in earlier micro-batches. The state is the window of raw events, and
+what goes out follows from it, the batch and the watermark alone: a batch that is run again gives the same rows, and
+Spark's own protocol of checkpoints and sinks makes of that exactly once.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, Final, Literal
+from uuid import uuid4
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import (
+    ArrayType,
+    DataType,
+    DateType,
+    IntegralType,
+    LongType,
+    MapType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+)
+
+from stretto.engine.run import MEMORY_BYTES
+from stretto.errors import QueryError
+from stretto.plan.dag import Plan
+from stretto.schema import Special
+from stretto.spark.chunks import (
+    LATE,
+    MARK,
+    MATCHES,
+    PACKED,
+    REJECTED,
+    as_schema,
+    from_payload,
+    pack,
+    payloads,
+    unpack_matches,
+)
+from stretto.spark.errors import StrettoSparkError, at_work
+from stretto.spark.metrics import observed
+from stretto.spark.processor import MatchProcessor, Settings
+from stretto.spark.session import STATE_STORE
+from stretto.spark.spread import ByKey, ByTime, Spread, Whole
+from stretto.spark.ties import tying_attributes
+from stretto.spark.versions import Version, read_versions
+from stretto.text.parser import parse_duration
+
+Outputs = Literal["matches", "all"]
+Batches = Iterable[pa.RecordBatch]
+
+BUCKETS: Final = 16
+"""Key buckets of a stream. A checkpoint is bound to their number, so it depends on nothing."""
+PROVIDER: Final = "spark.sql.streaming.stateStore.providerClass"
+SPREAD_FILE: Final = "spread.json"
+EVENT, REASON, KIND = "event", "reason", "kind"
+
+
+def detect_stream(
+    plan: Plan,
+    events: DataFrame,
+    *,
+    spread: Spread | None = None,
+    special: Special | None = None,
+    lateness: str = "0 seconds",
+    outputs: Outputs = "matches",
+    versions: str | Path | None = None,
+    memory_bytes: int = MEMORY_BYTES,
+) -> DataFrame:
+    """The matches of a streaming DataFrame, as a streaming DataFrame.
+
+    `versions`: a folder of workload versions, which the stream follows; the plan should be that of the last one. With
+    `outputs="all"` late and rejected events come too: see `matches_of`, `late_of` and `rejected_of`.
+    """
+    spark = events.sparkSession
+    special = special or plan.schema.special
+    spread = spread or stream_spread(plan)
+    _require(plan, events, spread, special)
+    _use_state_store(spark)
+    late_us = lateness_us(lateness)
+    follows = versions is not None
+    settings = Settings(
+        version=Version(0 if follows else number_of(plan), _text(plan), plan),
+        spread=spread,
+        special=special,
+        lateness_us=late_us,
+        follows=follows,
+        kinds=frozenset({LATE, REJECTED}) if outputs == "all" else frozenset(),
+        memory_bytes=memory_bytes,
+        stream=uuid4().hex,
+    )
+    packed = with_watermark(events, special, late_us).mapInArrow(_packing(spread, special), PACKED)
+    if versions is not None:
+        packed = packed.unionByName(read_versions(spark, versions, spread.targets))
+    found = packed.groupBy("target").transformWithState(
+        MatchProcessor(settings), PACKED, "append", "eventTime"
+    )
+    seen = observed(found, spread.targets)
+    if outputs == "all":
+        return _all(seen, events.schema, special)
+    return _matches(seen, events.schema[special.ts].dataType)
+
+
+# ---- the choice of a spread ----------------------------------------------------------------------------------
+
+
+def stream_spread(plan: Plan, name: str = "auto", folder: str | Path | None = None) -> Spread:
+    """How a stream's events get to targets: by key where all queries allow it, else all to one.
+
+    The state is laid out by it, so it must stay the same for as long as a checkpoint is used: with a folder, it is
+    chosen once and noted there.
+    """
+    note = None if folder is None else Path(folder) / SPREAD_FILE
+    noted = _read_spread(note) if note is not None and note.exists() else None
+    spread = noted or _chosen(plan, name)
+    wrong = spread.check(plan)
+    if wrong is None and noted is not None and name not in ("auto", _name(noted)):
+        wrong = f"its events were spread by {_name(noted)} so far, not by {name}"
+    if wrong is not None:
+        other = "" if noted is None else " (another spread needs another checkpoint)"
+        raise StrettoSparkError(f"the workload does not fit the stream: {wrong}{other}")
+    if note is not None and noted is None:
+        note.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        hidden = note.with_name(f".{note.name}.partial")
+        hidden.write_text(json.dumps({"spread": _name(spread), **_details(spread)}))
+        hidden.replace(note)
+    return spread
+
+
+def _chosen(plan: Plan, name: str) -> Spread:
+    if name == "whole":
+        return Whole()
+    if name not in ("auto", "key"):
+        raise StrettoSparkError(f"a stream cannot be spread by `{name}`; there are: auto, key, whole")
+    attributes = tying_attributes(plan)
+    if attributes:
+        return ByKey(attributes, BUCKETS)
+    if name == "key":
+        raise StrettoSparkError("cannot spread by key: no attribute ties all events of every query")
+    return Whole()
+
+
+def _name(spread: Spread) -> str:
+    return "key" if isinstance(spread, ByKey) else "whole"
+
+
+def _details(spread: Spread) -> dict[str, Any]:
+    if isinstance(spread, ByKey):
+        return {"attributes": list(spread.attributes), "buckets": spread.buckets}
+    return {}
+
+
+def _read_spread(path: Path) -> Spread:
+    try:
+        value = json.loads(path.read_text())
+        if value["spread"] == "whole":
+            return Whole()
+        return ByKey(tuple(value["attributes"]), int(value["buckets"]))
+    except (ValueError, KeyError, TypeError) as error:
+        raise StrettoSparkError(f"{path}: a damaged note of the spread: {error!r}") from error
+
+
+# ---- the way in ----------------------------------------------------------------------------------------------
+
+
+def lateness_us(text: str) -> int:
+    """The microseconds of a lateness such as `10 seconds`."""
+    try:
+        value = 0 if text.strip() == "0" else parse_duration(text)
+    except QueryError:
+        raise StrettoSparkError(
+            f"lateness `{text}` is not a duration (write one like `10 seconds` or 500ms)"
+        ) from None
+    if value < 0:
+        raise StrettoSparkError(f"lateness `{text}` is negative")
+    return value
+
+
+def with_watermark(events: DataFrame, special: Special, late_us: int) -> DataFrame:
+    """The events with Spark's watermark on their time; a column of its own carries it where that is no timestamp.
+
+    Spark counts in milliseconds, so the lateness is rounded up: its watermark is never ahead of the true one.
+    """
+    delay = f"{-(-late_us // 1000)} milliseconds"
+    kind = events.schema[special.ts].dataType
+    if isinstance(kind, TimestampType | TimestampNTZType):
+        return events.withWatermark(special.ts, delay)
+    column = F.col(f"`{special.ts}`")
+    mark = column.cast("timestamp") if isinstance(kind, DateType) else F.timestamp_micros(column)
+    return events.withColumn(MARK, mark).withWatermark(MARK, delay)
+
+
+def _require(plan: Plan, events: DataFrame, spread: Spread, special: Special) -> None:
+    if isinstance(spread, ByTime):
+        raise StrettoSparkError("a stream cannot be spread by time; there are: auto, key, whole")
+    wrong = spread.check(plan)
+    if wrong is not None:
+        raise StrettoSparkError(f"the workload does not fit the stream: {wrong}")
+    kinds = {field.name: field.dataType for field in events.schema.fields}
+    for name in (special.ts, special.type):
+        if name not in kinds:
+            raise StrettoSparkError(f"the events have no column `{name}`; they have: {', '.join(kinds)}")
+    timely = TimestampType | TimestampNTZType | DateType | IntegralType
+    if not isinstance(kinds[special.ts], timely):
+        found = kinds[special.ts].simpleString()
+        raise StrettoSparkError(f"column `{special.ts}` holds {found}, not timestamps")
+
+
+def _use_state_store(spark: SparkSession) -> None:
+    """Spark's own default store has no room for more than one value per key."""
+    if spark.conf.get(PROVIDER, "") != STATE_STORE:
+        spark.conf.set(PROVIDER, STATE_STORE)
+
+
+def _packing(spread: Spread, special: Special) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
+    def packing(batches: Batches) -> Iterator[pa.RecordBatch]:
+        with at_work("packing events", ()):
+            yield from pack(batches, spread, special)
+
+    return packing
+
+
+def number_of(plan: Plan) -> int:
+    """A number for a plan that came with no version: the same for the same queries, and no version's."""
+    digest = blake2b(_text(plan).encode(), digest_size=7).digest()
+    return -1 - int.from_bytes(digest, "big")
+
+
+def _text(plan: Plan) -> str:
+    return repr(plan.ops) if plan.workload is None else plan.workload.to_text()
+
+
+# ---- the way out ---------------------------------------------------------------------------------------------
+
+
+def matches_schema(ts: DataType) -> StructType:
+    """The columns of matches, with times of the events' own type."""
+    times = [StructField(name, ts) for name in ("start", "end", "detected")]
+    bound = MapType(StringType(), ArrayType(LongType()))
+    return StructType(
+        [
+            StructField("query", StringType()),
+            StructField("match_id", StringType()),
+            *times,
+            StructField("events", bound),
+            StructField("returned", StringType()),
+        ]
+    )
+
+
+def arrow_time(ts: DataType) -> pa.DataType:
+    """The Arrow type in which Spark takes times of a type."""
+    return to_arrow_schema(StructType([StructField("ts", ts)]), timezone="UTC").field(0).type
+
+
+def _matches(packed: DataFrame, ts: DataType) -> DataFrame:
+    times = arrow_time(ts)
+
+    def unpacking(batches: Batches) -> Iterator[pa.RecordBatch]:
+        return unpack_matches(batches, times)
+
+    kept = packed.where(F.col("kind") == MATCHES).select("kind", "payload")
+    return kept.mapInArrow(unpacking, matches_schema(ts))
+
+
+def _all(packed: DataFrame, events: StructType, special: Special) -> DataFrame:
+    """Matches, late and rejected events in one DataFrame, told apart by `kind`."""
+    event = StructType([StructField(field.name, field.dataType) for field in events.fields])
+    columns = [
+        StructField(KIND, StringType()),
+        *matches_schema(events[special.ts].dataType).fields,
+        StructField(EVENT, event),
+        StructField(REASON, StringType()),
+    ]
+    schema = StructType(columns)
+    arrow = to_arrow_schema(schema, timezone="UTC")
+
+    def unpacking(batches: Batches) -> Iterator[pa.RecordBatch]:
+        for kind, payload in payloads(batches):
+            batch = from_payload(payload)
+            yield as_schema(batch if kind == MATCHES else _set_apart(kind, batch), arrow, {KIND: kind})
+
+    kept = packed.where(F.col("kind").isin(MATCHES, LATE, REJECTED)).select("kind", "payload")
+    return kept.mapInArrow(unpacking, schema)
+
+
+def _set_apart(kind: str, batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Late or rejected events as a column; of rejected ones the last column is the reason."""
+    count = batch.num_columns - (kind == REJECTED)
+    event = pa.StructArray.from_arrays(batch.columns[:count], names=batch.schema.names[:count])
+    reason = batch.column(count) if kind == REJECTED else pa.nulls(batch.num_rows, pa.string())
+    return pa.RecordBatch.from_arrays([event, reason], names=[EVENT, REASON])
+
+
+def matches_of(everything: DataFrame) -> DataFrame:
+    """The matches among all outputs."""
+    names = [name for name in everything.columns if name not in (KIND, EVENT, REASON)]
+    return everything.where(F.col(KIND) == MATCHES).select(*names)
+
+
+def late_of(everything: DataFrame) -> DataFrame:
+    """The late events among all outputs, as they came."""
+    return everything.where(F.col(KIND) == LATE).select(f"{EVENT}.*")
+
+
+def rejected_of(everything: DataFrame) -> DataFrame:
+    """The rejected events among all outputs, as they came, with the reason."""
+    return everything.where(F.col(KIND) == REJECTED).select(f"{EVENT}.*", REASON)

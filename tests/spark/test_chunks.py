@@ -1,0 +1,115 @@
+"""Packed rows: events and matches to payloads and back."""
+
+from datetime import date, datetime
+
+import pyarrow as pa
+import pytest
+
+from stretto.engine.matches import SCHEMA
+from stretto.errors import EventsError
+from stretto.schema import Special
+from stretto.spark import chunks
+from stretto.spark.chunks import (
+    ARROW,
+    MARK,
+    MATCHES,
+    Packed,
+    as_schema,
+    from_payload,
+    gathered,
+    match_arrow,
+    pack,
+    packed_rows,
+    to_payload,
+    unpack_matches,
+)
+from stretto.spark.spread import ByKey, Whole
+
+EVENTS = pa.RecordBatch.from_pydict(
+    {
+        "ts": pa.array([5, 3, None, 9], pa.timestamp("us", "UTC")),
+        "type": pa.array(["A", "B", "A", None]).dictionary_encode(),
+        "k": pa.array([1, 2, 1, None]),
+        "tags": pa.array([["x"], [], None, ["y", "z"]]),
+    }
+)
+
+
+def test_a_payload_gives_back_its_batch():
+    assert from_payload(to_payload(EVENTS)) == EVENTS
+    assert from_payload(to_payload(EVENTS.slice(1, 2))) == EVENTS.slice(1, 2)
+    assert from_payload(to_payload(EVENTS.slice(0, 0))).num_rows == 0
+
+
+def test_packing_says_what_a_chunk_holds():
+    (rows,) = pack([EVENTS.slice(0, 2), EVENTS.slice(0, 0), EVENTS.slice(2)], Whole(), Special())
+    assert rows.schema == ARROW
+    (row,) = rows.to_pylist()
+    assert from_payload(row.pop("payload")).to_pylist() == EVENTS.to_pylist()
+    assert row == {"target": 0, "kind": "events", "version": 0, "rows": 4, "first_us": 3, "last_us": 9}
+
+
+def test_packing_loses_no_event_whatever_its_key():
+    packed = list(pack([EVENTS], ByKey(("k",), 5), Special()))
+    found = [
+        event
+        for rows in packed
+        for payload in rows["payload"].to_pylist()
+        for event in from_payload(payload).to_pylist()
+    ]
+    assert sorted(map(repr, found)) == sorted(map(repr, EVENTS.to_pylist()))
+
+
+def test_a_column_for_the_watermark_goes_no_further():
+    marked = EVENTS.append_column(MARK, EVENTS.column("ts"))
+    (rows,) = pack([marked], Whole(), Special())
+    assert from_payload(rows["payload"][0].as_py()).schema.names == EVENTS.schema.names
+
+
+def test_packing_an_unfit_column_names_it():
+    with pytest.raises(EventsError, match="column `ts` holds string"):
+        list(pack([pa.RecordBatch.from_pydict({"ts": ["x"], "type": ["A"]})], Whole(), Special()))
+
+
+def test_events_are_gathered_into_large_batches():
+    sizes = [batch.num_rows for batch in gathered([EVENTS] * 7, 10)]
+    assert sizes == [12, 12, 4]
+    assert list(gathered([EVENTS.slice(0, 0)], 10)) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "shown"),
+    [
+        (pa.timestamp("us", "UTC"), datetime.fromisoformat("1970-01-02T00:00:00+00:00")),
+        (pa.timestamp("us"), datetime.fromisoformat("1970-01-02T00:00:00")),
+        (pa.int64(), 86_400_000_000),
+        (pa.date32(), date(1970, 1, 2)),
+    ],
+)
+def test_matches_have_times_of_the_events_type(kind, shown):
+    times = pa.array([86_400_000_000], pa.timestamp("us"))
+    events = pa.array([[("a", [1, 2])]], SCHEMA.field("events").type)
+    columns = [
+        pa.array(["q"]),
+        pa.array(["f" * 32]),
+        times,
+        times,
+        times,
+        events,
+        pa.array([None], pa.string()),
+    ]
+    matches = pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
+    rows = packed_rows([Packed(0, MATCHES, to_payload(matches), 1), Packed(0, chunks.METRICS, b"{}", 1)])
+    (found,) = unpack_matches([rows], kind)
+    assert found.schema == match_arrow(kind)
+    (row,) = found.to_pylist()
+    assert (row["start"], row["events"]) == (shown, [("a", [1, 2])])
+
+
+def test_missing_columns_are_constants_or_nulls():
+    nested = pa.struct([("x", pa.int64())])
+    schema = pa.schema([("kind", pa.string()), ("n", pa.int64()), ("event", nested)])
+    found = as_schema(
+        pa.RecordBatch.from_pydict({"n": pa.array([1, 2], pa.int32())}), schema, {"kind": "late"}
+    )
+    assert found.to_pylist() == [{"kind": "late", "n": n, "event": None} for n in (1, 2)]

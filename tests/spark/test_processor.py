@@ -1,0 +1,348 @@
+"""The stateful operator against the oracle, without Spark: disorder, batches run again, lost caches, restarts.
+
+STRETTO_STREAMS says how many random streams are tried, STRETTO_SEED from which seed on.
+"""
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from stream_cases import (
+    END_TYPE,
+    ended,
+    matches_by_query,
+    planned,
+    stream_sample,
+    without_ids,
+    without_values,
+)
+from stream_state import Stream, use_folder
+
+from comparison import assert_same_matches
+from strategies import Sample, in_batches, out_of_order, to_table
+from stretto import Schema, Workload, optimize, run
+from stretto.engine.kernels import patience
+from stretto.engine.reorder import START_OF_TIME
+from stretto.errors import StrettoError
+from stretto.pattern import oracle
+from stretto.plan.dag import Plan
+from stretto.plan.ops import Next
+from stretto.schema import Special
+from stretto.spark.chunks import LATE, REJECTED, WORKLOAD, Packed
+from stretto.spark.processor import Settings
+from stretto.spark.spread import ByKey, Spread, Whole
+from stretto.spark.ties import tying_attributes
+from stretto.spark.versions import Version
+from variations import sharing_workload
+
+STREAMS = int(os.environ.get("STRETTO_STREAMS", "160"))
+SEED = int(os.environ.get("STRETTO_SEED", "20261101"))
+CHUNK = 40
+
+
+def settings_of(plan: Plan, spread: Spread | None = None, **more) -> Settings:
+    version = Version(more.pop("number", -1), "" if plan.workload is None else plan.workload.to_text(), plan)
+    kinds = frozenset({LATE, REJECTED})
+    return Settings(version, spread or Whole(), Special(), kinds=kinds, **more)
+
+
+def some_spread(plan: Plan, rng: Random) -> Spread:
+    attributes = tying_attributes(plan)
+    return ByKey(attributes, rng.choice((1, 3, 5))) if attributes and rng.random() < 0.8 else Whole()
+
+
+def asks_for_arrival(plan: Plan) -> bool:
+    """Whether the order of events of one time matters; without ids it goes by their content."""
+    counts = plan.horizon_events or plan.specials() - {"ts"}
+    return bool(counts) or any(isinstance(op, Next) for op in plan.ops)
+
+
+@pytest.mark.parametrize("start", range(SEED, SEED + STREAMS, CHUNK))
+def test_streams_find_what_the_oracle_finds(
+    start: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    counts = []
+    for seed in range(start, min(start + CHUNK, SEED + STREAMS)):
+        monkeypatch.setattr(patience, "always", seed % 3 != 0)
+        sample = stream_sample(seed)
+        try:
+            counts.append(_check(sample, seed, tmp_path / str(seed), monkeypatch))
+        except BaseException as error:
+            error.add_note(f"seed {seed}\n{sample}")
+            raise
+    assert sum(count > 0 for count in counts) >= len(counts) // 3, "too few workloads find anything"
+
+
+def _check(sample: Sample, seed: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> int:
+    found = planned(sample)
+    if found is None:
+        return 0
+    plan, queries = found
+    rng = Random(seed + 1)
+    lateness, spread = rng.choice((0, 1, 3000, 10_000)), some_spread(plan, rng)
+    events = ended(sample.events)
+    arriving = out_of_order(rng, sorted(events, key=lambda event: event.ts), lateness)
+    has_ids = rng.random() < 0.5 or asks_for_arrival(plan)
+    table = to_table(arriving, ids=has_ids)
+    folder.mkdir()
+    stream = use_folder(
+        Stream(settings_of(plan, spread, lateness_us=lateness), folder, rng, rng.choice((0.0, 0.4))),
+        monkeypatch,
+    )
+    for batch in in_batches(rng, table):
+        stream.batch(batch)
+    assert not stream.late
+    results, shape = matches_by_query(stream.matches), (without_values if has_ids else without_ids)
+    assert set(results) <= {query.name for query in queries}
+    for query in queries:
+        expected = oracle.matches(query, events)
+        assert_same_matches(shape(results.get(query.name, [])), shape(expected), f"{query.name} by {spread}")
+    if has_ids:  # returned values and match ids too
+        whole = run(plan, to_table(events)).to_arrow().to_pylist()
+        assert sorted(map(repr, stream.matches)) == sorted(map(repr, whole))
+    return len(stream.matches)
+
+
+# ---- workloads that change -------------------------------------------------------------------------------------
+
+
+def workload_rows(version: Version, targets: int) -> list[Packed]:
+    return [Packed(target, WORKLOAD, version.to_bytes(), version=version.number) for target in range(targets)]
+
+
+@pytest.mark.parametrize("start", range(SEED, SEED + STREAMS // 2, CHUNK))
+def test_queries_come_and_go(start: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    counts = []
+    for seed in range(start, min(start + CHUNK, SEED + STREAMS // 2)):
+        monkeypatch.setattr(patience, "always", seed % 3 != 0)
+        sample = sharing_workload(Random(seed))
+        try:
+            counts.append(_check_changes(sample, seed, tmp_path / str(seed), monkeypatch))
+        except BaseException as error:
+            error.add_note(f"seed {seed}\n{sample}")
+            raise
+    assert sum(count > 0 for count in counts) >= len(counts) // 3, "too few workloads find anything"
+
+
+def _check_changes(sample: Sample, seed: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> int:
+    rng = Random(seed + 2)
+    workload = Workload.parse(sample.text)
+    names = [query.name for query in workload.queries]
+    schema = Schema(sample.schema.attributes, frozenset({*(sample.schema.types or ()), END_TYPE}))
+    queries = {query.name: query for query in workload.bind(schema).detections}
+
+    def some() -> Workload:
+        gone = [name for name in names if rng.random() < 0.4]
+        return workload.remove(*gone[: len(names) - 1])
+
+    lateness = rng.choice((0, 2, 10))
+    events = ended(sample.events)
+    now = some()
+    first = Version(1, now.to_text(), optimize(now, schema, "none"))
+    folder.mkdir()
+    settings = settings_of(first.plan, number=0, lateness_us=lateness, follows=True)
+    stream = use_folder(Stream(settings, folder, rng, rng.choice((0.0, 0.4))), monkeypatch)
+    table = to_table(out_of_order(rng, sorted(events, key=lambda event: event.ts), lateness))
+    lives = {query.name: (START_OF_TIME, None) for query in now.queries}  # since when, and the events it sees
+    arrived: set[int] = set()
+    rows: Sequence[Packed] = workload_rows(first, 1)
+    expected: dict[str, list] = {name: [] for name in names}
+    number = 1
+
+    def close(name: str, until: int | None) -> None:
+        since, hidden = lives.pop(name)
+        seen = [event for event in events if hidden is None or event.id not in hidden]
+        expected[name] += [
+            match
+            for match in oracle.matches(queries[name], seen)
+            if match.detected >= since and (until is None or match.detected < until)
+        ]
+
+    for batch in in_batches(rng, table):
+        stream.batch(batch, rows)
+        rows = ()
+        arrived |= set(batch.column("id").to_pylist())
+        if rng.random() < 0.5:
+            new, number = some(), number + 1
+            rows = workload_rows(Version(number, new.to_text(), optimize(new, schema, "none")), 1)
+            head = stream.store.head(0)
+            assert head is not None
+            kept = {
+                event_id
+                for chunk in stream.store.events(0)
+                for event_id, ts in zip(
+                    chunk.column("id").to_pylist(),
+                    chunk.column("ts").cast(pa.int64()).to_pylist(),
+                    strict=True,
+                )
+                if ts >= head.floor_us
+            }
+            running = {query.name for query in new.queries}
+            for name in [name for name in lives if name not in running]:
+                close(name, head.until_us)
+            for name in running - set(lives):
+                lives[name] = (head.until_us, arrived - kept)
+    if rows:
+        stream.batch(None, rows)
+    for name in list(lives):
+        close(name, None)
+    results = matches_by_query(stream.matches)
+    for name in names:
+        assert_same_matches(results.get(name, []), without_values(expected[name]), name)
+    return len(stream.matches)
+
+
+# ---- single cases ----------------------------------------------------------------------------------------------
+
+ALERT = "QUERY q PATTERN SEQ(A a, NOT(B b)) WHERE [k] WITHIN 10 ms;"
+SCHEMA = Schema.of(pa.schema([("k", pa.int64()), ("x", pa.float64()), ("id", pa.int64())]), {"A", "B", "C"})
+
+
+def plan_of(text: str) -> Plan:
+    return optimize(Workload.parse(text), SCHEMA, "none")
+
+
+def batch_of(*rows: tuple) -> pa.RecordBatch:
+    """Events as (ts in ms, type, k, id)."""
+    ts, types, keys, ids = zip(*rows, strict=True)
+    return pa.RecordBatch.from_pydict(
+        {
+            "ts": pa.array([None if t is None else t * 1000 for t in ts], pa.timestamp("us", "UTC")),
+            "type": pa.array(types, pa.string()),
+            "k": pa.array(keys, pa.int64()),
+            "x": pa.array([0.5] * len(ts), pa.float64()),
+            "id": pa.array(ids, pa.int64()),
+        }
+    )
+
+
+@pytest.fixture
+def stream(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def make(text: str, spread: Spread | None = None, **more) -> Stream:
+        settings = settings_of(plan_of(text), spread, **more)
+        return use_folder(Stream(settings, tmp_path, Random(1), trouble=0.0), monkeypatch)
+
+    return make
+
+
+def test_a_quiet_target_is_called_when_its_time_has_come(stream) -> None:
+    keys = stream(ALERT, ByKey(("k",), 8))
+    keys.batch(batch_of((5, "A", 1, 0), (6, "A", 2, 1)))
+    assert not keys.matches
+    keys.batch(batch_of((9, "B", 1, 2), (14, "C", 3, 3)))
+    assert not keys.matches
+    keys.batch(batch_of((30, "C", 3, 4)))  # nothing comes to the targets of 1 and 2 any more
+    assert [dict(match["events"]) for match in keys.matches] == [{"a": [1]}]
+    keys.batch(batch_of((1000, "C", 3, 5)))
+    assert not {name: of for name, of in keys.store.maps.items() if of and name[0] != _target_of(keys)}
+
+
+def _target_of(keys: Stream) -> int:
+    return max((target for target, _ in keys.store.values), key=lambda t: keys.store.head(t).greatest_us)
+
+
+def test_late_and_rejected_events_are_set_apart_and_counted(stream) -> None:
+    whole = stream(ALERT, lateness_us=2000)
+    whole.batch(batch_of((50, "A", 1, 0), (20, "A", 1, 1)))  # neither is late: they came together
+    whole.batch(
+        batch_of((47, "B", 1, 2), (48, "C", 1, 3), (None, "A", 1, 4), (60, None, 1, 5), (60, "A", 1, None))
+    )
+    assert [event["id"] for event in whole.late] == [2]
+    reasons = {event["id"]: event["reason"] for event in whole.rejected}
+    assert reasons == {4: "ts is null", 5: "type is null", None: "id is null"}
+    totals = [(m.events, m.late, m.rejected) for m in whole.metrics if m.events]
+    assert totals == [(2, 0, 0), (5, 1, 3)]
+    counts = whole.store.head(0).counts
+    assert (counts.events, counts.late, counts.rejected) == (7, 1, 3)
+
+
+def test_the_state_grows_with_the_window_and_not_with_the_run(stream) -> None:
+    whole = stream("QUERY q PATTERN SEQ(A a, B b) WHERE [k] WITHIN 100 ms;")
+    sizes, entries = [], []
+    for at in range(0, 20_000, 50):
+        whole.batch(batch_of(*((at + i, "AB"[i % 2], at + i, at + i) for i in range(50))))
+        sizes.append(whole.store.size)
+        entries.append(whole.store.entries)
+    assert max(entries[100:]) <= max(entries[10:100])
+    assert max(sizes[100:]) <= 1.3 * max(sizes[10:100])
+
+
+def test_events_that_no_window_reaches_any_more_are_not_kept(stream) -> None:
+    whole = stream("QUERY q PATTERN SEQ(A a, B b) WITHIN 10 ms;")
+    whole.batch(batch_of(*((i, "A", 1, i) for i in range(1000))))
+    assert whole.store.head(0).rows <= 12
+
+
+def test_ids_are_given_in_an_order_of_the_events_alone(stream) -> None:
+    rows = [(5, "A", 2, 0), (5, "A", 1, 0), (3, "B", 1, 0), (5, "A", 1, 0)]
+    found = []
+    for order in ([0, 1, 2, 3], [3, 2, 1, 0]):
+        one = stream("QUERY q PATTERN A a WITHIN 1 s RETURN a.k AS k;")
+        one.batch(batch_of(*(rows[i] for i in order)).drop_columns(["id"]))
+        one.batch(batch_of((9, "C", 1, 0)).drop_columns(["id"]))
+        found.append(sorted((dict(m["events"])["a"][0], m["returned"]) for m in one.matches))
+    assert found[0] == found[1] == [(1, '{"k": 1}'), (2, '{"k": 1}'), (3, '{"k": 2}')]
+
+
+def test_engines_come_from_the_cache_and_are_rebuilt_without_it(stream) -> None:
+    whole = stream(ALERT)
+    for at in range(0, 50, 10):
+        whole.batch(batch_of((at, "A", 1, at)))
+        if at == 20:
+            whole.runs += 1
+    sources = [m.engine for m in whole.metrics if m.events]
+    assert sources == ["new", "cache", "cache", "rebuilt", "cache"]
+
+
+def test_a_checkpoint_is_bound_to_its_spread(stream) -> None:
+    whole = stream(ALERT)
+    whole.batch(batch_of((1, "A", 1, 0)))
+    whole.settings = replace(whole.settings, spread=ByKey(("k",), 1))
+    with pytest.raises(StrettoError, match=r"were spread Whole.*now they are spread ByKey"):
+        whole.batch(batch_of((2, "A", 1, 1)))
+
+
+def test_a_version_that_the_spread_does_not_allow_is_refused(stream) -> None:
+    keys = stream(ALERT, ByKey(("k",), 2), follows=True, number=0)
+    other = plan_of("QUERY other PATTERN SEQ(A a, B b) WITHIN 10 ms;")
+    keys.batch(batch_of((1, "A", 1, 0)), workload_rows(Version(1, "", keys.settings.version.plan), 2))
+    keys.batch(batch_of((2, "B", 1, 1)), workload_rows(Version(2, "", other), 2))
+    assert {m.version for m in keys.metrics} == {1}
+    assert any(m.refused for m in keys.metrics)
+
+
+def test_a_restart_with_another_workload_needs_no_versions(stream) -> None:
+    whole = stream("QUERY q PATTERN SEQ(A a, B b) WITHIN 50 ms;")
+    whole.batch(batch_of((1, "A", 1, 0), (5, "C", 1, 1)))
+    added = plan_of("QUERY q PATTERN SEQ(A a, B b) WITHIN 50 ms; QUERY r PATTERN SEQ(C c, B b) WITHIN 50 ms;")
+    whole.settings = settings_of(added, number=-2)
+    whole.batch(batch_of((7, "B", 1, 2), (9, "A", 1, 3)))
+    assert {name: len(of) for name, of in matches_by_query(whole.matches).items()} == {"q": 1, "r": 1}
+
+
+def test_operators_and_queries_are_counted(stream) -> None:
+    whole = stream("QUERY q PATTERN SEQ(A a, B b) WITHIN 50 ms;")
+    whole.batch(batch_of((1, "A", 1, 0), (2, "B", 1, 1), (3, "B", 1, 2), (4, "C", 1, 3)))
+    report = whole.metrics[0]
+    assert report.matches == {"q": 2}
+    assert sum(report.operators.values()) >= 5  # one A, two B, two matches
+    assert report.state_rows == 4
+    assert report.state_bytes > 0
+
+
+def test_a_batch_of_many_events_is_kept_in_pieces(stream, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stretto.spark.window.PIECE_ROWS", 100)
+    whole = stream("QUERY q PATTERN SEQ(A a, B b) WHERE [k] WITHIN 1 s;")
+    n = 950
+    ts = np.arange(n)
+    whole.batch(batch_of(*((int(t), "A", int(t), int(t)) for t in ts)))
+    whole.runs += 1
+    whole.batch(batch_of(*((n, "B", int(t), int(n + t)) for t in ts)))
+    whole.batch(batch_of((5000, "C", 1, -1)))
+    assert len(whole.matches) == n
+    assert len(whole.store.maps[0, "chunks"]) <= 2
