@@ -1,0 +1,129 @@
+"""What a worker does with the events of one target: run the plan over them, and hand on what the target reports."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from stretto.engine.matches import Matches
+from stretto.engine.run import MEMORY_BYTES, Engine
+from stretto.plan.dag import Plan
+from stretto.schema import Special
+from stretto.spark.chunks import (
+    LATE,
+    MATCHES,
+    METRICS,
+    REJECTED,
+    Packed,
+    as_schema,
+    match_arrow,
+    packed_rows,
+    to_payload,
+)
+from stretto.spark.spread import times_of
+from stretto.stats.stretches import in_order
+from stretto.values.rows import Bool
+
+Owned = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A plan, and how events are read for it.
+
+    `lateness_us`: how far behind the greatest time an event may come; None: any, events are put in order first.
+    """
+
+    plan: Plan
+    special: Special
+    memory_bytes: int = MEMORY_BYTES
+    lateness_us: int | None = None
+
+
+@dataclass(slots=True)
+class Aside:
+    """Events that a run sets apart."""
+
+    rejected: list[pa.RecordBatch] = field(default_factory=list)
+    late: list[pa.RecordBatch] = field(default_factory=list)
+
+
+def matches_of(work: Work, events: pa.Table, owned: Owned, aside: Aside) -> Iterator[Matches]:
+    """The matches of a target's events, given in order of arrival, that the target reports, as they are found.
+
+    What is set apart is set apart by one target alone.
+    """
+    ordered = events.unify_dictionaries()
+    if work.lateness_us is None:
+        ordered = in_order(ordered, work.special.ts)
+    engine = Engine(
+        work.plan,
+        lateness_us=work.lateness_us or 0,
+        special=work.special,
+        memory_bytes=work.memory_bytes,
+    )
+    start = 0
+    while start < ordered.num_rows:
+        piece = ordered.slice(start, engine.step_size)
+        start += piece.num_rows
+        for batch in piece.to_batches():
+            yield engine.push(batch).started(*owned)
+    yield engine.flush().started(*owned)
+    for found, kept in ((engine.take_rejected(), aside.rejected), (engine.take_late(), aside.late)):
+        mine = (batch.filter(pa.array(reported(batch, work.special, owned))) for batch in found)
+        kept.extend(batch for batch in mine if batch.num_rows)
+
+
+def reported(events: pa.RecordBatch, special: Special, owned: Owned) -> Bool:
+    """Which events are counted by a target, of all that it sees; those without a time come to one target alone."""
+    ts, timeless = times_of(events, special)
+    mine: Bool = (ts >= owned[0]) & (ts < owned[1])
+    return mine if timeless is None else mine | timeless
+
+
+def rows_of(work: Work, events: pa.Table, owned: Owned, ts: pa.DataType) -> Iterator[pa.RecordBatch]:
+    """The same in the format of match files, with times of the type `ts`."""
+    schema = match_arrow(ts)
+    for matches in matches_of(work, events, owned, Aside()):
+        for batch in matches.batches():
+            yield as_schema(batch, schema)
+
+
+def chunks_of(work: Work, events: pa.Table, owned: Owned, keep: int | None) -> Iterator[pa.RecordBatch]:
+    """The same as packed rows: matches, or at most `keep` of every query; events set apart; last, the counts."""
+    aside = Aside()
+    found: Counter[str] = Counter(dict.fromkeys(work.plan.queries, 0))
+    kept: Counter[str] = Counter()
+    for matches in matches_of(work, events, owned, aside):
+        found.update(matches.counts())
+        for batch in _first(matches, kept, keep):
+            yield _packed(MATCHES, batch)
+    for kind, apart in ((REJECTED, aside.rejected), (LATE, aside.late)):
+        for batch in apart:
+            yield _packed(kind, batch)
+    times = events.select([work.special.ts]).to_batches()
+    counts = {
+        "events": sum(int(reported(batch, work.special, owned).sum()) for batch in times),
+        "rejected": sum(batch.num_rows for batch in aside.rejected),
+        "late": sum(batch.num_rows for batch in aside.late),
+        "matches": dict(found),
+    }
+    yield packed_rows([Packed(0, METRICS, json.dumps(counts).encode(), 1)])
+
+
+def _first(matches: Matches, kept: Counter[str], keep: int | None) -> Iterator[pa.RecordBatch]:
+    """The matches that are handed on; no more of them are formatted."""
+    if keep is None:
+        yield from matches.batches()
+        return
+    for query, count in matches.counts().items():
+        if count and kept[query] < keep:
+            part = next(matches.only((query,)).batches(keep)).slice(0, keep - kept[query])
+            kept[query] += part.num_rows
+            yield part
+
+
+def _packed(kind: str, batch: pa.RecordBatch) -> pa.RecordBatch:
+    return packed_rows([Packed(0, kind, to_payload(batch), batch.num_rows)])

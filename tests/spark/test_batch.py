@@ -1,0 +1,154 @@
+"""Matches of a DataFrame: the same as in process and by the oracle, however the work is spread."""
+
+from random import Random
+
+import pyarrow as pa
+import pytest
+
+from comparison import assert_same_matches
+from strategies import SCHEMA, TYPES, random_events, to_table
+from stretto.engine.run import run
+from stretto.errors import EventsError, StrettoError
+from stretto.pattern import oracle
+from stretto.pattern.oracle import Match
+from stretto.pattern.workload import Workload
+from stretto.plan.dag import Plan
+from stretto.plan.optimize import optimize
+from stretto.spark.batch import cores_of, detect
+from stretto.spark.spread import ByKey, ByTime
+from stretto.spark.times import Times
+from variations import _query, _terms
+
+COLUMNS = ["query", "match_id", "start", "end", "detected", "events", "returned"]
+POLICIES = (
+    "QUERY strict PATTERN SEQ(A a, B b) WHERE [k] WITHIN 9 us SELECT STRICT",
+    "QUERY next PATTERN SEQ(A a, B b+, C c) WHERE [k] WITHIN 9 us SELECT NEXT",
+    "QUERY last PATTERN SEQ(A a, B b, NOT(C c)) WHERE [k] WITHIN 6 us RETURN a.x AS x, b.s AS s",
+    "QUERY first PATTERN SEQ(NOT(C c), A a, B b) WHERE [k] WITHIN 6 us",
+)
+COUNTED = (
+    "QUERY counted PATTERN SEQ(A a, B b, NOT(C c)) WITHIN 6 EVENTS",
+    "QUERY before PATTERN SEQ(NOT(C c), A a, B b) WITHIN 5 EVENTS",
+)
+
+
+def many_queries(rng: Random, same: str, more: tuple[str, ...]) -> str:
+    """Thirty queries to share, and some of special kinds."""
+    base = [rng.choice(TYPES) for _ in range(4)]
+    texts = [_query(rng, f"q{i}", base, _terms(rng, len(base)), same) for i in range(30)]
+    texts = [text.replace(" EVENTS;", " us;") for text in texts] if same else texts
+    return "\n".join([*texts, *(f"{text};" for text in more)])
+
+
+def plan_of(text: str) -> Plan:
+    return optimize(Workload.parse(text), SCHEMA, "none")
+
+
+def found_rows(df) -> dict[str, list[Match]]:
+    """The rows of a DataFrame of matches in the oracle's shape, without what they return."""
+    found: dict[str, list[Match]] = {}
+    table = df.toArrow()
+    assert table.column_names == COLUMNS
+    times = [table.column(name).cast(pa.int64()).to_pylist() for name in ("start", "end", "detected")]
+    for query, start, end, detected, events in zip(
+        table.column("query").to_pylist(), *times, table.column("events").to_pylist(), strict=True
+    ):
+        bound = {name: tuple(ids) for name, ids in events}
+        found.setdefault(query, []).append(Match(start, end, detected, bound, {}))
+    return found
+
+
+def expected_rows(plan: Plan, events) -> dict[str, list[Match]]:
+    return {
+        query.name: [
+            Match(match.start, match.end, match.detected, match.events, {})
+            for match in oracle.matches(query, events)
+        ]
+        for query in plan.workload.bind(plan.schema).detections
+    }
+
+
+@pytest.mark.parametrize("spread", ["whole", "key", "time", "auto", "slices"])
+def test_every_spread_finds_what_the_oracle_finds(spark, spread: str) -> None:
+    rng = Random(7)
+    same, more = ("[k]", POLICIES) if spread == "key" else ("", (*POLICIES, *COUNTED))
+    plan = plan_of(many_queries(rng, same, more))
+    events = random_events(rng, TYPES, most=40)
+    df = spark.createDataFrame(to_table(events))  # in two parts, in order
+    chosen = spread
+    if spread == "slices":
+        chosen = ByTime.of(plan, Times.of([(event.ts, event.ts, 1) for event in events]), 12)
+    found = found_rows(detect(plan, df, spread=chosen))
+    expected = expected_rows(plan, events)
+    assert sum(map(len, expected.values())) > 100
+    for name, matches in expected.items():
+        assert_same_matches(found.get(name, []), matches, about=name)
+
+
+def test_the_same_file_rows_as_in_process(spark) -> None:
+    plan = plan_of("\n".join(f"{text};" for text in POLICIES))
+    table = to_table(random_events(Random(3), TYPES, most=60))
+    df = spark.createDataFrame(table)
+    names = ["match_id", "query", "events", "returned"]
+    rows = [
+        tuple(map(str, row)) for row in detect(plan, df, spread="key").toArrow().select(names).to_pylist()
+    ]
+    ours = [tuple(map(str, row)) for row in run(plan, table).to_arrow().select(names).to_pylist()]
+    assert sorted(rows) == sorted(ours)
+    without_zone = df.withColumn("ts", df.ts.cast("timestamp_ntz"))
+    found = detect(plan, without_zone, spread="whole")
+    assert found.schema["start"].dataType.typeName() == "timestamp_ntz"
+    assert found.count() == len(ours)
+
+
+def test_a_workload_is_planned_by_a_sample_and_ids_count_rows(spark) -> None:
+    table = pa.table(
+        {
+            "ts": pa.array(range(0, 4_000_000, 1000), pa.timestamp("us", "UTC")),
+            "type": ["A", "B", "C", "D"] * 1000,
+            "x": pa.array([i % 17 / 3 for i in range(4000)]),
+        }
+    )
+    text = "QUERY q PATTERN SEQ(A a, B b) WHERE a.x < b.x WITHIN 3 ms;"
+    df = spark.createDataFrame(table).coalesce(1)
+    found = detect(text, df, budget=0.2)
+    assert found.schema["end"].dataType.typeName() == "timestamp"
+    ours = run(optimize(Workload.parse(text), SCHEMA, "none"), table)["q"]
+    rows = found.select("events").collect()
+    assert sorted((row.events["a"][0], row.events["b"][0]) for row in rows) == sorted(
+        zip(ours["a"].to_pylist(), ours["b"].to_pylist(), strict=True)
+    )
+
+
+def test_times_may_be_numbers_and_nothing_may_be_found(spark) -> None:
+    table = pa.table({"when": [5, 1, 3], "kind": ["B", "A", "X"], "k": [1, 1, None]})
+    plan = optimize(
+        Workload.parse("QUERY q PATTERN SEQ(A a, B b) WITHIN 9 us; QUERY none PATTERN C c WITHIN 1 us;"),
+        SCHEMA,
+        "none",
+    )
+    from stretto.schema import Special
+
+    special = Special("when", "kind", "number")
+    df = spark.createDataFrame(table).coalesce(1)
+    (row,) = detect(plan, df, special=special, spread="time").collect()
+    assert (row.start, row.end, row.events) == (1, 5, {"a": [1], "b": [0]})
+    empty = df.where("when > 9")
+    assert detect(plan, empty, special=special).collect() == []
+
+
+def test_what_is_wrong_is_said(spark) -> None:
+    plan = plan_of("QUERY q PATTERN SEQ(A a, B b) WITHIN 9 us;")
+    df = spark.createDataFrame(to_table(random_events(Random(1))))
+    with pytest.raises(EventsError, match="no column `ts`"):
+        detect(plan, df.drop("ts"))
+    with pytest.raises(StrettoError, match="does not tie all of its events by `k`"):
+        detect(plan, df, spread=ByKey(("k",), 2))
+    with pytest.raises(StrettoError, match="`units` is not supported yet"):
+        detect(plan, df, spread="units")
+    with pytest.raises(StrettoError, match="unknown attribute"):
+        detect("QUERY q PATTERN SEQ(A a, B b) WHERE a.y < 1 WITHIN 9 us;", df)
+
+
+def test_the_number_of_cores(spark) -> None:
+    assert cores_of(spark) == 2

@@ -1,0 +1,228 @@
+"""Event files on Spark: the same matches, ids, counts and rejected rows as in process, whatever the files."""
+
+import json
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from strategies import SCHEMA, TYPES, random_events, to_table
+from stretto.data.files import open_events
+from stretto.data.sinks import open_sink
+from stretto.engine.run import run
+from stretto.errors import StrettoError
+from stretto.pattern.workload import Workload
+from stretto.plan.dag import Plan
+from stretto.plan.optimize import optimize
+from stretto.schema import Special
+from stretto.spark.batch import Shape
+from stretto.spark.chunks import METRICS, REJECTED, from_payload
+from stretto.spark.files import detect_files, find, open_files, survey, unit_batches
+from stretto.spark.parquet import Window, read_group, row_groups
+from stretto.spark.spread import ByKey, ByTime, Whole
+
+SPECIAL = Special()
+TEXT = """
+QUERY pair PATTERN SEQ(A a, B b) WHERE a.x < b.x WITHIN 6 us RETURN a.s AS s;
+QUERY gap PATTERN SEQ(A a, B b, NOT(C c)) WHERE [k] WITHIN 6 us;
+QUERY before PATTERN SEQ(NOT(C c), A a, B b) WITHIN 5 us;
+"""
+COUNTED = "QUERY counted PATTERN SEQ(A a, B b) WITHIN 6 EVENTS;"
+KEYED = "QUERY gap PATTERN SEQ(A a, B b, NOT(C c)) WHERE [k] WITHIN 6 us;"
+
+
+def plan_of(text: str) -> Plan:
+    return optimize(Workload.parse(text), SCHEMA, "none")
+
+
+def events_of(seed: int, most: int = 90) -> pa.Table:
+    """Events without ids, in order but for some ties that are not."""
+    table = to_table(random_events(Random(seed), TYPES, most=most), ids=False)
+    return table.sort_by("ts")
+
+
+def folder_of(path: Path, table: pa.Table, endings: tuple[str, ...], group: int = 7) -> str:
+    """The rows as files, a part each; Parquet in small row groups."""
+    path.mkdir()
+    size = -(-table.num_rows // len(endings))
+    for i, ending in enumerate(endings):
+        part = table.slice(i * size, size)
+        place = path / f"part-{i}{ending}"
+        if ending == ".parquet":
+            pq.write_table(part, place, row_group_size=group)
+        else:
+            with open_sink(place, part.schema) as sink:
+                for batch in part.combine_chunks().to_batches():
+                    sink.write(batch)
+    return str(path)
+
+
+def rows_of(table: pa.Table) -> list[tuple]:
+    names = ["match_id", "query", "start", "end", "detected", "returned"]
+    return sorted(tuple(map(str, row.values())) for row in table.select(names).to_pylist())
+
+
+def in_process(plan: Plan, path: str) -> list[tuple]:
+    return rows_of(run(plan, open_events(path).batches()).to_arrow())
+
+
+# ---- without Spark ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("unit", ["ms", "us", "ns"])
+def test_row_groups_know_their_times(tmp_path: Path, unit: str) -> None:
+    ts = pa.array([-3_000, 5_000, 7_000, 9_000], pa.timestamp("us")).cast(pa.timestamp(unit))
+    table = pa.table({"nested": [{"ts": 1}] * 4, "ts": ts, "type": ["A"] * 4})
+    pq.write_table(table, tmp_path / "e.parquet", row_group_size=2)
+    groups = row_groups(str(tmp_path / "e.parquet"), SPECIAL)
+    assert [(g.rows, g.first, g.last) for g in groups] == [(2, -3000, 5000), (2, 7000, 9000)]
+
+
+def test_row_groups_that_do_not_know_their_times(tmp_path: Path) -> None:
+    table = pa.table({"ts": pa.array([1, 2], pa.timestamp("us")), "type": ["A", "B"]})
+    pq.write_table(table, tmp_path / "bare.parquet", write_statistics=False)
+    pq.write_table(table, tmp_path / "old.parquet", use_deprecated_int96_timestamps=True)
+    for name in ("bare.parquet", "old.parquet"):
+        (group,) = row_groups(str(tmp_path / name), SPECIAL)
+        assert (group.rows, group.first, group.last) == (2, None, None)
+    dates = pa.table({"ts": pa.array([0, 1], pa.date32()), "type": ["A", "B"]})
+    pq.write_table(dates, tmp_path / "dates.parquet")
+    (group,) = row_groups(str(tmp_path / "dates.parquet"), SPECIAL)
+    assert (group.first, group.last) == (0, 86_400_000_000)
+
+
+def test_a_window_of_a_row_group(tmp_path: Path) -> None:
+    table = pa.table(
+        {"ts": pa.array([1, 9, None, 4, 5], pa.timestamp("us")), "type": list("ABABA"), "n": range(5)}
+    )
+    path = str(tmp_path / "e.parquet")
+    pq.write_table(table, path)
+    wanted = pa.schema([("ts", pa.timestamp("us")), ("type", pa.dictionary(pa.int32(), pa.string()))])
+    for window, rows in (
+        (None, [0, 1, 2, 3, 4]),
+        (Window(4, 6, False), [3, 4]),
+        (Window(4, 5, True), [2, 3]),
+        (Window(20, 30, False), []),
+    ):
+        found = [row for _, rows in read_group(path, 0, wanted, SPECIAL, window) for row in rows.tolist()]
+        assert found == rows
+    for batch, _ in read_group(path, 0, wanted, SPECIAL):
+        assert batch.schema.names == ["ts", "type"]
+
+
+def test_units_of_files_have_the_ids_of_the_reader(tmp_path: Path) -> None:
+    path = folder_of(tmp_path / "e", events_of(5), (".parquet", ".csv", ".jsonl", ".arrow", ".parquet"))
+    files = open_files(path)
+    wanted = open_events(path).batch_schema
+    before, found = 0, []
+    for unit in files.units:
+        batches = list(unit_batches(unit, before, wanted, SPECIAL))
+        before += sum(batch.num_rows for batch in batches)
+        found += batches
+    ours = pa.Table.from_batches(found)
+    theirs = pa.Table.from_batches(open_events(path).batches())
+    assert ours.num_rows == theirs.num_rows
+    for name in wanted.names:
+        assert str(ours[name].to_pylist()) == str(theirs[name].to_pylist()), name
+
+
+def test_what_is_known_before_a_survey(tmp_path: Path) -> None:
+    parquet = open_files(folder_of(tmp_path / "p", events_of(5), (".parquet", ".parquet")))
+    assert parquet.in_place
+    assert parquet.times is not None
+    assert parquet.times.total == events_of(5).num_rows
+    text = open_files(folder_of(tmp_path / "c", events_of(5), (".csv",)))
+    assert not text.in_place
+    assert text.times is None
+    with pytest.raises(StrettoError, match="no such file"):
+        open_files(str(tmp_path / "none"))
+
+
+# ---- on Spark --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "endings", [(".parquet", ".parquet", ".parquet"), (".csv", ".parquet", ".jsonl", ".arrow")]
+)
+def test_matches_of_files(spark, tmp_path: Path, endings: tuple[str, ...]) -> None:
+    path = folder_of(tmp_path / "events", events_of(11), endings)
+    plan = plan_of(TEXT)
+    expected = in_process(plan, path)
+    assert len(expected) > 20
+    files = survey(spark, open_files(path))
+    ours, theirs = files.event_file, open_events(path)
+    assert ours.schema == theirs.schema
+    assert ours.batch_schema == theirs.batch_schema
+    assert files.summary.rows == theirs.survey().rows
+    for spread in (Whole(), ByTime.of(plan, files.times, 2), ByTime.of(plan, files.times, 200)):
+        found = find(spark, plan, files, spread, Shape(pa.timestamp("us"))).toArrow()
+        assert rows_of(found) == expected, spread
+    keyed = plan_of(KEYED)
+    found = find(spark, keyed, files, ByKey(("k",), 3), Shape(pa.timestamp("us"))).toArrow()
+    assert rows_of(found) == in_process(keyed, path)
+
+
+def test_a_plan_over_footers_needs_no_survey(spark, tmp_path: Path) -> None:
+    path = folder_of(tmp_path / "events", events_of(13), (".parquet", ".parquet"))
+    plan = plan_of(TEXT)
+    assert rows_of(detect_files(plan, path, spark=spark, spread="time").toArrow()) == in_process(plan, path)
+    counted = plan_of(COUNTED)
+    found = detect_files(counted, path, spark=spark, spread="time").toArrow()
+    assert rows_of(found) == in_process(counted, path)
+
+
+def test_files_that_overlap_in_time_and_do_not_say_when(spark, tmp_path: Path) -> None:
+    table = events_of(17)
+    rng = np.random.default_rng(1)
+    shuffled = table.take(rng.permutation(table.num_rows))
+    folder = tmp_path / "events"
+    folder.mkdir()
+    half = table.num_rows // 2
+    pq.write_table(shuffled.slice(0, half), folder / "a.parquet", write_statistics=False, row_group_size=9)
+    pq.write_table(shuffled.slice(half), folder / "b.parquet", row_group_size=9)
+    plan = plan_of(TEXT)
+    found = detect_files(plan, str(folder), spark=spark, spread="time").toArrow()
+    assert rows_of(found) == in_process(plan, str(folder))
+
+
+def test_a_workload_is_planned_over_files(spark, tmp_path: Path) -> None:
+    path = folder_of(tmp_path / "events", events_of(19), (".parquet",))
+    found = detect_files(TEXT, path, spark=spark, budget=0.2)
+    assert rows_of(found.toArrow()) == in_process(plan_of(TEXT), path)
+
+
+def test_counts_and_rejected_rows(spark, tmp_path: Path) -> None:
+    folder = tmp_path / "events"
+    folder.mkdir()
+    table = pa.table(
+        {
+            "ts": pa.array([1, None, 3, 4, 5, 6, 7, None], pa.timestamp("us")),
+            "type": ["A", "A", "B", None, "A", "B", None, "B"],
+            "k": [1] * 8,
+        }
+    )
+    pq.write_table(table, folder / "a.parquet", row_group_size=3)
+    plan = optimize(Workload.parse("QUERY q PATTERN SEQ(A a, B b) WITHIN 2 us;"), SCHEMA, "none")
+    files = survey(spark, open_files(str(folder)))
+    spread = ByTime.of(plan, files.times, 3)
+    assert spread.targets == 3
+    packed = find(spark, plan, files, spread, Shape(packed=True, keep=1)).toArrow().to_pylist()
+    counts = [json.loads(row["payload"]) for row in packed if row["kind"] == METRICS]
+    assert sum(count["events"] for count in counts) == 8
+    assert sum(count["rejected"] for count in counts) == 4
+    assert sum(count["matches"]["q"] for count in counts) == 2
+    rejected = [from_payload(row["payload"]) for row in packed if row["kind"] == REJECTED]
+    reasons = sorted(reason for batch in rejected for reason in batch.column("reason").to_pylist())
+    assert reasons == ["ts is null", "ts is null", "type is null", "type is null"]
+
+
+def test_a_file_that_breaks_in_a_task_is_named(spark, tmp_path: Path) -> None:
+    path = tmp_path / "e.parquet"
+    pq.write_table(events_of(3), path)
+    files = open_files(str(path))
+    path.write_bytes(path.read_bytes()[:100] + b"\0" * 1000)
+    with pytest.raises(StrettoError, match=r"reading .*e\.parquet"):
+        survey(spark, files)
