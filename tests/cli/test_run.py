@@ -21,6 +21,12 @@ FOUND = {
 }
 
 
+@pytest.fixture
+def call(call):
+    """Calls that run in this process, unless they say otherwise."""
+    return lambda *given, **more: call(*given, *([] if given[0] != "run" else ["--on", "local"]), **more)
+
+
 def found(rows: list[dict]) -> set:
     return {(r["query"], tuple(sorted((k, tuple(v)) for k, v in dict(r["events"]).items()))) for r in rows}
 
@@ -200,8 +206,8 @@ def test_memory_limit(call) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--on", "spark"], "not supported yet"),
-        (["--master", "local[2]"], "not supported yet"),
+        (["--master", "local[2]"], "--master is for runs with --on spark"),
+        (["--spread", "time"], "--spread is for runs with --on spark"),
         (["--optimizer", "magic"], "unknown optimizer `magic`"),
         (["--lateness", "soon"], "--lateness: `soon` is not a duration"),
         (["--memory", "plenty"], "--memory: `plenty` is not a size"),
@@ -253,7 +259,19 @@ def test_an_interrupt_leaves_no_file(tmp_path: Path, end: signal.Signals) -> Non
         check=True,
     )
     process = subprocess.Popen(
-        [*command, "run", "q.cep", "--events", "u.parquet", "--out", "m.jsonl", "--batch", "500"],
+        [
+            *command,
+            "run",
+            "q.cep",
+            "--events",
+            "u.parquet",
+            "--out",
+            "m.jsonl",
+            "--batch",
+            "500",
+            "--on",
+            "local",
+        ],
         cwd=tmp_path,
         stderr=subprocess.PIPE,
         env={**os.environ, "PYTHONUNBUFFERED": "1"},

@@ -3,6 +3,14 @@
 import json
 from pathlib import Path
 
+import pytest
+
+
+@pytest.fixture
+def call(call):
+    """Calls that run in this process."""
+    return lambda *given, **more: call(*given, *([] if given[0] != "stats" else ["--on", "local"]), **more)
+
 
 def test_rates_and_selectivities_are_shown(call) -> None:
     result = call("stats", "rules.cep", "--events", "events.csv")
@@ -34,8 +42,8 @@ def test_skew_of_common_attributes(call) -> None:
 
 
 def test_wrong_calls(call) -> None:
-    result = call("stats", "rules.cep", "--events", "events.csv", "--on", "spark")
-    assert (result.code, result.err) == (2, "--on spark is not supported yet; run with --on local\n")
+    result = call("stats", "rules.cep", "--events", "events.csv", "--master", "local[2]")
+    assert (result.code, result.err) == (2, "--master is for --on spark\n")
     for fraction in ("0", "1.5", "-1"):
         assert call("stats", "rules.cep", "--events", "events.csv", "--sample", fraction).code == 2
     assert call("stats", "rules.cep", "--events", "none.csv").code == 2

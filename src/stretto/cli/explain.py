@@ -14,6 +14,7 @@ from stretto.cli.options import (
     IdName,
     OptimizerName,
     Quiet,
+    SpreadName,
     TsName,
     TypeName,
     WorkloadPath,
@@ -64,6 +65,10 @@ def explain(
             "--analyze", help="Run the plan on the events: rows and times as estimated and measured."
         ),
     ] = False,
+    spread: Annotated[
+        SpreadName | None,
+        typer.Option("--spread", help="Show too how a run on Spark would spread the work over these events."),
+    ] = None,
     form: Annotated[
         Format, typer.Option("--format", help="How it is written; html is not there yet.")
     ] = Format.TEXT,
@@ -86,6 +91,12 @@ def explain(
     Example: stretto explain rules.cep --events trades.parquet --format mermaid
     """
     _refuse(events, stats, diff, form, stage, analyze=analyze)
+    if spread is not None and (
+        events is None or form is not Format.TEXT or stage is not Stage.PLAN or diff or analyze
+    ):
+        fail(
+            "--spread is about a plan over --events, as text; leave --stats, --diff, --analyze and --stage out"
+        )
     with reported():
         from stretto.cli.inputs import read_workload
         from stretto.schema import Special
@@ -112,6 +123,9 @@ def explain(
         elif analyze:
             assert source is not None
             shown = _analysis(read, known, source, optimizer, budget, form, quiet=quiet)
+        elif spread is not None:
+            assert source is not None
+            shown = _spread_plan(read, known, source, optimizer, budget, spread)
         else:
             shown = _plan(read, known, optimizer, budget, form, diff)
         _write(shown, out)
@@ -233,6 +247,23 @@ def _plan(
 
         return to_mermaid(plan)
     return plan.explain(form.value)
+
+
+def _spread_plan(
+    workload: "Workload",
+    known: "Schema | Stats",
+    source: "EventFile",
+    optimizer: str,
+    budget: float | None,
+    spread: SpreadName,
+) -> str:
+    """The plan, and how a run on Spark would spread it over the cores of this machine."""
+    from stretto.cli.on_spark import spread_text
+    from stretto.schema import Schema
+
+    plan = _planned(workload, known, optimizer, budget)
+    stats = None if isinstance(known, Schema) else known
+    return f"{plan.explain()}\n\n{spread_text(plan, source, stats, spread.value)}"
 
 
 def _planned(workload: "Workload", known: "Schema | Stats", optimizer: str, budget: float | None) -> "Plan":

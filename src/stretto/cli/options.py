@@ -50,6 +50,22 @@ class On(StrEnum):
     SPARK = "spark"
 
 
+class SpreadName(StrEnum):
+    """How Spark spreads the work."""
+
+    AUTO = "auto"
+    KEY = "key"
+    TIME = "time"
+    WHOLE = "whole"
+    UNITS = "units"
+
+
+RunOn = Annotated[On, typer.Option("--on", help="On Spark, or in this process, without a JVM.")]
+Master = Annotated[
+    str | None,
+    typer.Option("--master", metavar="URL", help="Spark's master; if not given, all cores of this machine."),
+]
+
 _UNITS = {
     "": 1,
     "b": 1,

@@ -9,10 +9,13 @@ from stretto.cli.options import (
     EVENTS_HELP,
     Budget,
     IdName,
+    Master,
     On,
     OptimizerName,
     Out,
     Quiet,
+    RunOn,
+    SpreadName,
     TsName,
     TypeName,
     WorkloadPath,
@@ -28,9 +31,7 @@ def run(
     workload: WorkloadPath,
     events: Annotated[str, typer.Option("--events", metavar="PATH", help=EVENTS_HELP, show_default=False)],
     out: Out = None,
-    on: Annotated[
-        On, typer.Option("--on", help="In this process, or on Spark (not supported yet).")
-    ] = On.LOCAL,
+    on: RunOn = On.SPARK,
     optimizer: OptimizerName = "auto",
     budget: Budget = None,
     adapt: Annotated[
@@ -61,10 +62,14 @@ def run(
         ),
     ] = None,
     spread: Annotated[
-        str | None,
-        typer.Option("--spread", metavar="auto|key|time|units", help="How Spark spreads the work."),
+        SpreadName | None,
+        typer.Option(
+            "--spread",
+            help="How Spark spreads the work: as it costs least, by key, by slices of time, or not at all;"
+            " units are not there yet.",
+        ),
     ] = None,
-    master: Annotated[str | None, typer.Option("--master", metavar="URL", help="Spark's master.")] = None,
+    master: Master = None,
     quiet: Quiet = False,
 ) -> None:
     """Find every match of a workload's queries in events.
@@ -73,8 +78,21 @@ def run(
 
     Example: stretto run rules.cep --events trades.parquet --out matches.parquet
     """
-    if on is On.SPARK or spread is not None or master is not None:
-        fail("--on spark, with --spread and --master, is not supported yet; run with --on local")
+    if on is On.SPARK:
+        _refuse(spread, adapt=adapt, is_late=lateness is not None)
+        _run_on_spark(
+            workload,
+            events,
+            (out, late, rejected),
+            (optimizer, budget),
+            (spread or (SpreadName.AUTO if lateness is None else SpreadName.WHOLE), master),
+            (ts, type_name, id_name),
+            (memory, lateness),
+            quiet=quiet,
+        )
+        return
+    if spread is not None or master is not None:
+        fail(f"{'--spread' if spread is not None else '--master'} is for runs with --on spark")
     with reported():
         from stretto.cli.inputs import measure, plan_for, read_workload
         from stretto.data.files import open_events
@@ -105,3 +123,51 @@ def run(
             )
             outputs.close()
             outputs.show()
+
+
+def _refuse(spread: SpreadName | None, *, adapt: bool, is_late: bool) -> None:
+    """End with a message where options do not go together."""
+    if spread is SpreadName.UNITS:
+        fail("--spread units is not supported yet; there are: auto, key, time, whole")
+    if adapt:
+        fail(
+            "--adapt is for runs with --on local: on Spark every slice of the events is run by the same plan"
+        )
+    if is_late and spread not in (None, SpreadName.WHOLE):
+        fail(
+            "--lateness goes by the order of arrival, so that the events cannot be spread; leave --spread out"
+        )
+
+
+def _run_on_spark(
+    workload: str,
+    events: str,
+    paths: tuple[str | None, str | None, str | None],
+    planning: tuple[str, float | None],
+    running: tuple[SpreadName, str | None],
+    names: tuple[str, str, str],
+    limits: tuple[str | None, str | None],
+    *,
+    quiet: bool,
+) -> None:
+    """Find every match on Spark; what can be wrong with the call is found out before Spark starts."""
+    with reported():
+        from stretto.cli.inputs import read_workload
+        from stretto.plan.optimize import recipe_of
+
+        memory = None if limits[0] is None else bytes_of(limits[0])
+        allowed = lateness_us(limits[1])
+        read_workload(workload)
+        recipe_of(planning[0])
+
+        from stretto.cli.on_spark import find_on_spark, opened, prepare, started
+        from stretto.cli.running import Outputs
+        from stretto.schema import Special
+
+        with opened(events, Special(*names)) as files:
+            spark = started(running[1], quiet=quiet)
+            plan, known, spread = prepare(workload, files, spark, *planning, running[0].value)
+            with Outputs(*paths) as outputs, reported(FAILED):
+                find_on_spark(spark, plan, known, spread, outputs, memory, allowed)
+                outputs.close()
+                outputs.show()

@@ -1,7 +1,7 @@
 """A run from the events of a file to the files and tables of what was found."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Self
@@ -79,13 +79,28 @@ class Outputs:
         if sum(self._shown.values()) >= SHOWN_MATCHES or not any(left > 0 for left in wanted.values()):
             return
         for batch in matches.batches():
-            query = batch.column("query")[0].as_py()
-            missing = SHOWN_MATCHES - sum(self._shown.values())
-            part = batch.slice(0, min(missing, SHOWN_PER_QUERY - self._shown.get(query, 0)))
-            self._shown[query] = self._shown.get(query, 0) + part.num_rows
-            self.first.append(part)
-            if part.num_rows == missing:
+            if self.keep(batch):
                 return
+
+    def keep(self, batch: pa.RecordBatch) -> bool:
+        """Keep the first of some matches of one query to be shown; whether no more are wanted."""
+        query = batch.column("query")[0].as_py()
+        missing = SHOWN_MATCHES - sum(self._shown.values())
+        part = batch.slice(0, min(missing, SHOWN_PER_QUERY - self._shown.get(query, 0)))
+        self._shown[query] = self._shown.get(query, 0) + part.num_rows
+        self.first.append(part)
+        return bool(part.num_rows == missing)
+
+    def add_counts(
+        self, events: int, rejected: int, late: int = 0, matches: Mapping[str, int] | None = None
+    ) -> None:
+        """Take numbers of what was found elsewhere."""
+        found = matches or {}
+        for query, count in found.items():
+            self.found[query] = self.found.get(query, 0) + count
+        self.counts = self.counts.plus(
+            events=events, late=late, rejected=rejected, matches=sum(found.values())
+        )
 
     def add_late(self, batches: list[pa.RecordBatch]) -> None:
         for batch in batches:
@@ -170,7 +185,7 @@ def find(
     def finish(matches: Matches) -> None:
         outputs.add(matches)
         outputs.add_late(engine.take_late())
-        bad = [_as_texts(part, events) for part in engine.take_rejected()]
+        bad = [as_texts(part, events) for part in engine.take_rejected()]
         outputs.add_rejected(pa.concat_tables([events.take_rejected(), *bad]))
         read, counts = events.rejected, engine.counts
         outputs.counts = counts.plus(events=read, rejected=read)
@@ -189,7 +204,7 @@ def columns_of(plan: Plan) -> frozenset[str]:
     return plan.attributes() | {key for name in plan.specials() for key in partition_of(name)}
 
 
-def _as_texts(batch: pa.RecordBatch, events: EventFile) -> pa.Table:
+def as_texts(batch: pa.RecordBatch, events: EventFile) -> pa.Table:
     """Bad events of the engine in the shape of those that could not be read."""
     shape = events.rejected_schema
     have = dict(zip(batch.schema.names, batch.columns, strict=True))

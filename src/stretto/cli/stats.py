@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stretto.cli.console import FAILED, counted, fail, reported, say
-from stretto.cli.options import EVENTS_HELP, IdName, On, TsName, TypeName, WorkloadPath
+from stretto.cli.options import EVENTS_HELP, IdName, Master, On, RunOn, TsName, TypeName, WorkloadPath
 
 if TYPE_CHECKING:
+    from stretto.pattern.workload import Workload
+    from stretto.schema import Schema, Special
     from stretto.stats.profile import Stats
 
 
@@ -19,9 +21,7 @@ def stats(
         str | None,
         typer.Option("--out", metavar="PATH", help="A JSON file, which `stretto explain --stats` reads."),
     ] = None,
-    on: Annotated[
-        On, typer.Option("--on", help="In this process, or on Spark (not supported yet).")
-    ] = On.LOCAL,
+    on: RunOn = On.SPARK,
     sample: Annotated[
         float | None,
         typer.Option(
@@ -34,6 +34,7 @@ def stats(
     ts: TsName = "ts",
     type_name: TypeName = "type",
     id_name: IdName = "id",
+    master: Master = None,
 ) -> None:
     """Measure how often events come and which share of them satisfies the terms of a workload.
 
@@ -41,37 +42,74 @@ def stats(
 
     Example: stretto stats rules.cep --events trades.parquet --out stats.json
     """
-    if on is On.SPARK:
-        fail("--on spark is not supported yet; run with --on local")
     if sample is not None and not 0.0 < sample <= 1.0:
         fail(f"--sample: {sample} is not a fraction (more than 0, at most 1)")
+    if on is On.LOCAL and master is not None:
+        fail("--master is for --on spark")
     with reported():
-        from stretto.cli.inputs import read_workload
-        from stretto.data.files import open_events
         from stretto.schema import Special
 
-        source = open_events(events, Special(ts, type_name, id_name))
-        schema = source.schema
-        read = read_workload(workload, schema)
-        bound = read.bind(schema)
-        if bound.unsupported:
-            say("left out, as it cannot be run yet:")
-            for mistake in bound.unsupported:
-                say(mistake.show(read.text, read.file))
-        pieces = bound.normal_forms()
-
-        from stretto.stats.profile import Stats  # loads what evaluates terms, so after what may be wrong
-        from stretto.stats.stretches import SIZE
-
+        special = Special(ts, type_name, id_name)
+        if on is On.SPARK:
+            found = _on_spark(workload, events, special, sample, seed, master)
+        else:
+            found = _in_process(workload, events, special, sample, seed)
         with reported(FAILED):
-            rows = source.survey().rows
-            size = SIZE if sample is None else max(1, round(sample * rows))
-            found = Stats.of_batches(source.batches(), schema, rows, sample=size, seed=seed).measured(pieces)
             if out is None:
                 _show(found)
             else:
                 Path(out).write_text(found.to_json() + "\n", encoding="utf-8")
             say(_summary(found))
+
+
+def _in_process(workload: str, events: str, special: "Special", sample: float | None, seed: int) -> "Stats":
+    from stretto.data.files import open_events
+
+    source = open_events(events, special)
+    pieces = _read(workload, source.schema).bind(source.schema).normal_forms()
+
+    from stretto.stats.profile import Stats  # loads what evaluates terms, so after what may be wrong
+    from stretto.stats.stretches import SIZE
+
+    with reported(FAILED):
+        rows = source.survey().rows
+        size = SIZE if sample is None else max(1, round(sample * rows))
+        return Stats.of_batches(source.batches(), source.schema, rows, sample=size, seed=seed).measured(
+            pieces
+        )
+
+
+def _on_spark(
+    workload: str, events: str, special: "Special", sample: float | None, seed: int, master: str | None
+) -> "Stats":
+    from stretto.cli.inputs import read_workload
+
+    read_workload(workload)  # what is wrong with it is said before Spark starts
+
+    from stretto.cli.on_spark import measured, opened, started
+    from stretto.spark.errors import clear_failures
+    from stretto.spark.files import survey
+    from stretto.stats.stretches import SIZE
+
+    with opened(events, special) as files, clear_failures():
+        spark = started(master, quiet=False)
+        known = survey(spark, files)
+        read = _read(workload, known.schema)
+        with reported(FAILED):
+            return measured(read, spark, known, sample, SIZE, seed)
+
+
+def _read(path: str, schema: "Schema") -> "Workload":
+    """The workload; queries that cannot be run yet are named."""
+    from stretto.cli.inputs import read_workload
+
+    read = read_workload(path, schema)
+    bound = read.bind(schema)
+    if bound.unsupported:
+        say("left out, as it cannot be run yet:")
+        for mistake in bound.unsupported:
+            say(mistake.show(read.text, read.file))
+    return read
 
 
 def _show(found: "Stats") -> None:

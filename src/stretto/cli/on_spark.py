@@ -1,0 +1,164 @@
+"""A run on Spark, from event files to the files and tables of what was found."""
+
+import json
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame, SparkSession
+
+from stretto.cli.console import say
+from stretto.cli.inputs import plan_for, read_workload
+from stretto.cli.running import SHOWN_MATCHES, SHOWN_PER_QUERY, Outputs, as_texts
+from stretto.data.files import STDIN, EventFile
+from stretto.engine.run import attributes_of
+from stretto.errors import StrettoError
+from stretto.pattern.workload import Workload
+from stretto.plan.dag import Plan
+from stretto.schema import Special
+from stretto.spark.batch import Shape, cores_of
+from stretto.spark.chunks import LATE, MATCHES, METRICS, from_payload
+from stretto.spark.errors import clear_failures
+from stretto.spark.files import ASIDE, EventFiles, find, open_files, profile_files, survey
+from stretto.spark.session import available_cores, session
+from stretto.spark.spread import Reach, Spread, choose, describe
+from stretto.spark.summary import Summary
+from stretto.stats.profile import Stats
+
+
+@contextmanager
+def opened(events: str, special: Special) -> Iterator[EventFiles]:
+    """The event files of a path; standard input becomes a file for as long as it is read."""
+    if events != STDIN:
+        yield open_files(events, special)
+        return
+    with tempfile.TemporaryDirectory(prefix="stretto-") as folder:
+        path = Path(folder, "stdin.jsonl")
+        path.write_bytes(sys.stdin.buffer.read())
+        yield open_files(str(path), special)
+
+
+def started(master: str | None, *, quiet: bool) -> SparkSession:
+    """The session of a command; Spark shows how far it is if standard error is a terminal."""
+    progress = {"spark.ui.showConsoleProgress": sys.stderr.isatty() and not quiet}
+    try:
+        return session(master, "stretto", **progress)
+    except StrettoError:
+        raise
+    except Exception as error:
+        first = str(error).strip().splitlines()[:1] or [type(error).__name__]
+        raise StrettoError(f"Spark could not be started: {first[0]} (--on local needs no Spark)") from error
+
+
+def prepare(
+    workload: str,
+    files: EventFiles,
+    spark: SparkSession,
+    optimizer: str,
+    budget: float | None,
+    spread: str,
+) -> tuple[Plan, EventFiles, Spread]:
+    """The plan of a workload over files, these with all that a survey tells, and how the work is spread."""
+    with clear_failures():
+        known = survey(spark, files)
+        read = read_workload(workload, known.schema)
+        stats = None if optimizer == "none" else profile_files(spark, None, known)
+        plan = plan_for(read, known.schema if stats is None else stats, optimizer, budget)
+        load = known.load(stats)
+        chosen = choose(plan, load, cores_of(spark), spread)
+    say(describe(chosen, load))
+    return plan, known, chosen
+
+
+def find_on_spark(
+    spark: SparkSession,
+    plan: Plan,
+    files: EventFiles,
+    spread: Spread,
+    outputs: Outputs,
+    memory: int | None,
+    lateness_us: int | None,
+) -> None:
+    """Run a plan over files, and hand what comes out to where it goes."""
+    events = files.event_file.select(attributes_of(plan))
+    outputs.begin(events)
+    outputs.found.update(dict.fromkeys(plan.queries, 0))
+    keep = None if outputs.matches is not None else SHOWN_PER_QUERY
+    packed = find(spark, plan, files, spread, Shape(packed=True, keep=keep), memory, lateness_us)
+    shown: list[pa.RecordBatch] = []
+    with clear_failures():
+        for target, kind, payload in _rows(packed, is_small=keep is not None):
+            if kind == METRICS:
+                outputs.add_counts(**json.loads(payload))
+            elif kind == MATCHES:
+                batch = from_payload(payload)
+                shown.append(batch) if outputs.matches is None else outputs.matches.write(batch)
+            elif kind == LATE:
+                outputs.add_late([from_payload(payload)])
+            else:
+                _reject(from_payload(payload), events, outputs, is_unread=target == ASIDE)
+    _show(shown, plan, outputs)
+
+
+def _rows(packed: DataFrame, *, is_small: bool) -> Iterator[tuple[int, str, Any]]:
+    """Target, kind and payload of every packed row; many of them wait on the executors' disks, not in memory here."""
+    chosen = packed.select("target", "kind", "payload")
+    if is_small:
+        found = chosen.toArrow()
+        yield from zip(*(found.column(name).to_pylist() for name in found.column_names), strict=True)
+        return
+    chosen = chosen.persist(StorageLevel.DISK_ONLY)
+    try:
+        chosen.count()  # all tasks at once; the rows are then fetched one partition after another
+        for row in chosen.toLocalIterator():
+            yield row.target, row.kind, row.payload
+    finally:
+        chosen.unpersist()
+
+
+def _reject(batch: pa.RecordBatch, events: EventFile, outputs: Outputs, *, is_unread: bool) -> None:
+    if is_unread:
+        outputs.add_counts(events=batch.num_rows, rejected=batch.num_rows)
+        table = pa.Table.from_batches([batch])
+    else:
+        table = as_texts(batch, events)
+    outputs.add_rejected(table.select(events.rejected_schema.names))
+
+
+def _show(batches: list[pa.RecordBatch], plan: Plan, outputs: Outputs) -> None:
+    """Keep the first matches of the first queries to be shown."""
+    if not batches:
+        return
+    table = pa.Table.from_batches(batches)
+    for query in plan.queries:
+        if sum(part.num_rows for part in outputs.first) >= SHOWN_MATCHES:
+            return
+        mine = table.filter(pc.equal(table.column("query"), query)).sort_by("start")
+        for batch in mine.slice(0, SHOWN_PER_QUERY).combine_chunks().to_batches():
+            outputs.keep(batch)
+
+
+def measured(
+    workload: Workload, spark: SparkSession, files: EventFiles, sample: float | None, size: int, seed: int
+) -> Stats:
+    """The statistics of surveyed files; without a share so many events are sampled."""
+    assert files.summary is not None
+    share = min(1.0, size / max(files.summary.rows, 1)) if sample is None else sample
+    stats = profile_files(spark, None, files, share, seed=seed)
+    return stats.measured(workload.bind(stats.schema).normal_forms())
+
+
+def spread_text(plan: Plan, source: EventFile, stats: Stats | None, spread: str) -> str:
+    """How the work on some files would be spread over the cores of this machine."""
+    files = open_files(source.path, source.special)
+    if files.times is None or Reach.of(plan).after_events:
+        files = replace(files, summary=Summary.of(source.select(()).batches(), source.special))
+    load = files.load(stats)
+    return describe(choose(plan, load, available_cores(), spread), load)

@@ -1,0 +1,135 @@
+"""`stretto run` and `stretto stats` on Spark: the same results as in process, and calls that are wrong."""
+
+import json
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from stretto.spark.session import session
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _spark() -> None:
+    """The session that all tests share."""
+    session("local[2]", **{"spark.sql.shuffle.partitions": 2})
+
+
+@pytest.fixture
+def events() -> str:
+    """A file with a row that cannot be read, and one without a type."""
+    lines = [f"2024-01-01T00:00:{i:02d},{'ABC'[i % 3]},{i % 7}" for i in range(60)]
+    lines[20] = "2024-01-01T00:00:20,,1"
+    lines[30] = "2024-01-01T00:00:30,A,many"
+    Path("many.csv").write_text("\n".join(["ts,type,x", *lines]) + "\n")
+    return "many.csv"
+
+
+@pytest.mark.parametrize("spread", ["auto", "time", "whole"])
+def test_the_same_files_as_in_process(call, events: str, spread: str) -> None:
+    local = call(
+        "run", "rules.cep", "--events", events, "--on", "local", "--out", "l.parquet", "--rejected", "l.csv"
+    )
+    options = ["--spread", spread, "--out", "s.parquet", "--rejected", "s.csv", "--late", "late.csv"]
+    result = call("run", "rules.cep", "--events", events, *options)
+    assert result.code == 0, result
+    assert result.out == local.out
+    assert "spread: " in result.err
+    ours, theirs = pq.read_table("s.parquet"), pq.read_table("l.parquet")
+    assert ours.schema == theirs.schema
+    assert ours.sort_by("match_id") == theirs.sort_by("match_id")
+    assert sorted(Path("s.csv").read_text().split("\n")) == sorted(Path("l.csv").read_text().split("\n"))
+    assert Path("late.csv").read_text().startswith('"ts"')
+
+
+def test_tables_without_a_file(call, events: str) -> None:
+    local = call("run", "rules.cep", "--events", events, "--on", "local")
+    result = call("run", "rules.cep", "--events", events, "--optimizer", "none")
+    assert result.code == 0, result
+    assert result.out.splitlines()[-5:] == local.out.splitlines()[-5:]
+    assert "first 10 of" in result.out
+    assert "rejected: many.csv" in result.err
+
+
+def test_late_events(call) -> None:
+    lines = ["ts,type,x", "0,A,1", "9000000,C,1", "2000000,B,2", "8000000,B,3", ",A,1"]
+    Path("late.csv").write_text("\n".join(lines) + "\n")
+    found = {}
+    for on in ("local", "spark"):
+        options = ["--lateness", "2 seconds", "--late", "l.csv", "--rejected", "r.csv", "--out", "m.jsonl"]
+        result = call("run", "rules.cep", "--events", "late.csv", "--on", on, *options)
+        assert result.out == "5 events, 1 match, 1 late, 1 rejected\n", result
+        found[on] = [Path(name).read_text() for name in ("l.csv", "r.csv", "m.jsonl")]
+    assert found["spark"] == found["local"]
+
+
+def test_standard_input(call) -> None:
+    lines = [json.dumps({"ts": i * 1_000_000, "type": "AB"[i % 2], "x": i}) for i in range(6)]
+    result = call("run", "rules.cep", "--events", "-", "--optimizer", "none", stdin="\n".join(lines))
+    assert result.code == 2
+    assert "unknown type `C`" in result.err
+    Path("ab.cep").write_text("QUERY q PATTERN SEQ(A a, B b) WITHIN 1 SECOND;")
+    result = call("run", "ab.cep", "--events", "-", stdin="\n".join(lines))
+    assert result.code == 0, result
+    assert result.out.endswith("6 events, 3 matches, 0 late, 0 rejected\n")
+
+
+def test_too_little_memory_is_said_in_one_message(call) -> None:
+    call("generate", "uniform", "--events", "20000", "--types", "3", "--rate", "1000", "--out", "u.parquet")
+    result = call("run", "rules.cep", "--events", "u.parquet", "--memory", "200kB", "--out", "m.parquet")
+    assert result.code == 1
+    assert "out of memory" in result.err
+    assert "Traceback" not in result.err
+    assert not Path("m.parquet").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--spread", "units"], "--spread units is not supported yet"),
+        (["--spread", "key"], "cannot spread by key: query `rise`"),
+        (["--adapt"], "--adapt is for runs with --on local"),
+        (["--lateness", "1 s", "--spread", "time"], "--lateness goes by the order of arrival"),
+        (["--lateness", "soon"], "--lateness: `soon` is not a duration"),
+        (["--optimizer", "magic"], "unknown optimizer `magic`"),
+        (["--events", "none.csv"], "none.csv: no such file or folder"),
+        (["--ts", "when"], "no column `when`"),
+        (["--memory", "plenty"], "--memory: `plenty` is not a size"),
+        (["--out", "m.xls"], "unknown ending '.xls'"),
+        (["--on", "local", "--spread", "time"], "--spread is for runs with --on spark"),
+        (["--on", "local", "--master", "local[2]"], "--master is for runs with --on spark"),
+    ],
+)
+def test_wrong_calls(call, options: list[str], message: str) -> None:
+    result = call("run", "rules.cep", "--events", "events.csv", *options)
+    assert result.code == 2
+    assert message in result.err
+    assert result.out == ""
+    assert sorted(path.name for path in Path().iterdir()) == ["events.csv", "rules.cep"]
+
+
+def test_statistics(call, events: str) -> None:
+    local = call("stats", "rules.cep", "--events", events, "--on", "local", "--out", "l.json")
+    result = call("stats", "rules.cep", "--events", events, "--out", "s.json")
+    assert (result.code, result.out) == (0, ""), result
+    ours, theirs = (json.loads(Path(name).read_text()) for name in ("s.json", "l.json"))
+    assert ours["seconds"] == theirs["seconds"]
+    assert ours["schema"] == theirs["schema"]
+    assert ours["rates"].keys() == theirs["rates"].keys()
+    assert local.code == 0
+    assert call("explain", "rules.cep", "--stats", "s.json").code == 0
+    assert call("stats", "rules.cep", "--events", events, "--on", "local", "--master", "x").code == 2
+
+
+def test_explain_tells_how_the_work_would_be_spread(call) -> None:
+    call("generate", "uniform", "--events", "20000", "--types", "3", "--rate", "1000", "--out", "u.parquet")
+    result = call("explain", "rules.cep", "--events", "u.parquet", "--spread", "time", "--budget", "0.1")
+    assert result.code == 0, result
+    assert "spread: by time, " in result.out
+    assert "replication" in result.out
+    result = call("explain", "rules.cep", "--events", "events.csv", "--spread", "auto", "--budget", "0.1")
+    assert "spread: whole, 5 events on one target" in result.out
+    assert call("explain", "rules.cep", "--spread", "auto").code == 2
+    assert call("explain", "rules.cep", "--events", "u.parquet", "--spread", "key").code == 2
