@@ -15,6 +15,7 @@ from stretto.cli.explain import explain
 from stretto.cli.generate import generate
 from stretto.cli.run import run
 from stretto.cli.stats import stats
+from stretto.cli.stream import stream
 from stretto.cli.workload import workload
 
 app = typer.Typer(
@@ -30,6 +31,7 @@ app.command()(check)
 app.command()(run)
 app.command()(stats)
 app.command()(explain)
+app.command()(stream)
 app.command()(generate)
 app.command()(workload)
 app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(bench)

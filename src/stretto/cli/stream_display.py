@@ -1,0 +1,210 @@
+"""What is shown of a running stream: a live table in a terminal, a line for each busy micro-batch elsewhere."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Protocol
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from stretto.cli.console import counted, say
+from stretto.spark.job import Running
+from stretto.spark.metrics import StreamMetrics
+from stretto.spark.versions import Watch
+
+LOOK_EVERY_S = 0.5
+SHOWN_QUERIES = 20
+SHOWN_MESSAGES = 3
+
+
+@dataclass(slots=True)
+class Board:
+    """The sums over the micro-batches so far, and the last of them."""
+
+    events: int = 0
+    matches: int = 0
+    late: int = 0
+    rejected: int = 0
+    batches: int = 0
+    found: dict[str, int] = field(default_factory=dict)
+    last: StreamMetrics | None = None
+    refused: str = ""
+
+    def take(self, metrics: StreamMetrics, unreadable: int) -> None:
+        """Add a micro-batch; rows that could not be read are events that were rejected."""
+        self.events += metrics.events + unreadable
+        self.matches += metrics.matches
+        self.late += metrics.late
+        self.rejected += metrics.rejected + unreadable
+        self.batches += 1
+        for query, count in metrics.per_query.items():
+            self.found[query] = self.found.get(query, 0) + count
+        self.last = metrics
+
+    def summary(self) -> str:
+        """One line on all of it."""
+        return (
+            f"{counted(self.events, 'event')}, {counted(self.matches, 'match')}, {self.late:,} late,"
+            f" {self.rejected:,} rejected in {counted(self.batches, 'batch')}"
+        )
+
+    def table(self) -> Table:
+        """Everything at a glance: sums, the last micro-batch, and the queries that found most."""
+        table = Table.grid(padding=(0, 2))
+        table.add_row("events", f"{self.events:,}", "matches", f"{self.matches:,}")
+        table.add_row("late", f"{self.late:,}", "rejected", f"{self.rejected:,}")
+        last = self.last
+        if last is not None:
+            table.add_row("batch", f"{last.batch:,}", "took", f"{last.seconds:.1f} s")
+            table.add_row("events/s", f"{last.events_per_second:,.0f}", "workload", _versions(last))
+            table.add_row("watermark", when(last.watermark_us), "lag", how_long(last.lag_us))
+            table.add_row("state", counted(last.state_rows, "row"), "size", size(last.state_bytes))
+        return table
+
+    def queries(self) -> Table:
+        table = Table(box=None, pad_edge=False)
+        table.add_column("query")
+        table.add_column("matches", justify="right")
+        table.add_column("last batch", justify="right")
+        most = sorted(self.found.items(), key=lambda item: -item[1])
+        fresh = {} if self.last is None else self.last.per_query
+        for query, count in most[:SHOWN_QUERIES]:
+            table.add_row(query, f"{count:,}", f"{fresh.get(query, 0):,}")
+        if len(most) > SHOWN_QUERIES:
+            table.add_row(f"and {len(most) - SHOWN_QUERIES} more", "", "")
+        return table
+
+
+def line(metrics: StreamMetrics) -> str:
+    """A micro-batch in one line."""
+    found = ", ".join(f"{query} {count:,}" for query, count in sorted(metrics.per_query.items()))
+    parts = [
+        f"batch {metrics.batch}: {counted(metrics.events, 'event')}, {counted(metrics.matches, 'match')}"
+        + (f" ({found})" if found else ""),
+        f"{metrics.late:,} late, {metrics.rejected:,} rejected",
+        f"watermark {when(metrics.watermark_us)}",
+        f"state {counted(metrics.state_rows, 'row')}, {size(metrics.state_bytes)}",
+        f"workload {_versions(metrics)}",
+        f"{metrics.seconds:.1f} s",
+    ]
+    return "; ".join(parts)
+
+
+def when(us: int | None) -> str:
+    """A time in UTC."""
+    if us is None:
+        return "-"
+    try:
+        moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=us)
+    except OverflowError:
+        return "-"
+    return moment.replace(tzinfo=None).isoformat(sep=" ", timespec="milliseconds")
+
+
+def how_long(us: int | None) -> str:
+    return "-" if us is None else str(timedelta(seconds=us // 1_000_000))
+
+
+def size(number: int) -> str:
+    """Bytes in a unit that suits them."""
+    for unit, power in (("GiB", 30), ("MiB", 20), ("KiB", 10)):
+        if number >= 1 << power:
+            return f"{number / (1 << power):.1f} {unit}"
+    return f"{number} bytes"
+
+
+def _versions(metrics: StreamMetrics) -> str:
+    return ", ".join(f"version {number}" for number in metrics.versions) or "-"
+
+
+class Show(Protocol):
+    """Where news of a stream go."""
+
+    def tell(self, message: str) -> None:
+        """A message about the workload."""
+
+    def batch(self, metrics: StreamMetrics) -> None:
+        """A micro-batch that is done; the board knows it already."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """A line on standard error for each micro-batch with something in it."""
+
+    quiet: bool
+
+    def tell(self, message: str) -> None:
+        say(message)
+
+    def batch(self, metrics: StreamMetrics) -> None:
+        if not self.quiet and (metrics.events or metrics.matches):
+            say(line(metrics))
+
+
+@dataclass(slots=True)
+class LiveTable:
+    """A table that is drawn anew after each micro-batch, with the last messages under it."""
+
+    board: Board
+    live: Live
+    messages: list[str] = field(default_factory=list)
+
+    def tell(self, message: str) -> None:
+        self.messages = [*self.messages, message][-SHOWN_MESSAGES:]
+        self._draw()
+
+    def batch(self, metrics: StreamMetrics) -> None:  # noqa: ARG002 - the board has it
+        self._draw()
+
+    def _draw(self) -> None:
+        self.live.update(
+            Group(self.board.table(), self.board.queries(), *map(Text, self.messages)), refresh=True
+        )
+
+
+@contextmanager
+def display(board: Board, *, quiet: bool) -> Iterator[Show]:
+    """What shows a stream: a live table where standard error is a terminal."""
+    console = Console(stderr=True)
+    if quiet or not console.is_terminal:
+        yield Lines(quiet)
+        return
+    with Live(console=console, auto_refresh=False) as live:
+        table = LiveTable(board, live)
+        table.tell("waiting for events; Ctrl-C stops the stream, the same call goes on with it")
+        yield table
+
+
+def follow(stream: Running, workload: str, *, quiet: bool) -> None:
+    """Show how a stream goes until it ends, and watch its workload file. An interrupt stops the stream."""
+    board = Board()
+    with display(board, quiet=quiet) as show:
+        watch = Watch(workload, stream.publisher, show.tell)
+        watch.start()
+        try:
+            while stream.active:
+                _news(stream, board, show)
+                time.sleep(LOOK_EVERY_S)
+            _news(stream, board, show)
+        finally:
+            watch.end()
+            stream.stop()
+    error = stream.failure()
+    if error is not None:
+        raise error
+    say(board.summary())
+
+
+def _news(stream: Running, board: Board, show: Show) -> None:
+    """Show the micro-batches since the last look."""
+    for metrics, unreadable in stream.reports(-1 if board.last is None else board.last.batch):
+        board.take(metrics, unreadable)
+        show.batch(metrics)
+        if metrics.refused and metrics.refused != board.refused:
+            board.refused = metrics.refused
+            show.tell(f"the workload does not fit the stream: {metrics.refused}; it keeps the version before")

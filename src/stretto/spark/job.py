@@ -1,0 +1,209 @@
+"""A stream as a job: from its source to a started query that a command can follow and stop."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.types import StructType
+
+from stretto.data.files import open_events
+from stretto.errors import StrettoError
+from stretto.pattern.guess import guess_schema
+from stretto.pattern.workload import Workload
+from stretto.schema import Schema, Special
+from stretto.spark import detect
+from stretto.spark.batch import schema_of
+from stretto.spark.chunks import REJECTED
+from stretto.spark.columns import first_file, recall, remember
+from stretto.spark.errors import StrettoSparkError, failure_in
+from stretto.spark.kafka import SETTING, connector_settings
+from stretto.spark.metrics import StreamMetrics, read_metrics
+from stretto.spark.session import session
+from stretto.spark.sinks import start
+from stretto.spark.sources import TEXT, Source, open_source
+from stretto.spark.spec import Spec
+from stretto.spark.streaming import KIND, REASON, stream_spread
+from stretto.spark.versions import Publisher, difference, read_workload_text
+from stretto.stats.profile import Stats
+
+PROFILED: Final = 200_000
+"""So many events of the first file tell what to plan for."""
+UNREADABLE: Final = "stretto_unreadable"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """What a stream is to do. `checkpoint` is Spark's folder; ours lies in it. `waits`: for the first file to come."""
+
+    workload: str
+    source: Spec
+    sink: Spec
+    checkpoint: Path
+    lateness_us: int = 0
+    trigger: Mapping[str, Any] = field(default_factory=dict)
+    special: Special = field(default_factory=Special)
+    schema: StructType | None = None
+    source_format: str | None = None
+    source_options: Mapping[str, str] = field(default_factory=dict)
+    sink_format: str = "parquet"
+    sink_options: Mapping[str, str] = field(default_factory=dict)
+    optimizer: str = "auto"
+    budget: float | None = None
+    stats: Stats | None = None
+    spread: str = "auto"
+    master: str | None = None
+
+    @property
+    def place(self) -> Path:
+        """Our own folder in the checkpoint."""
+        return self.checkpoint / "stretto"
+
+    @property
+    def versions(self) -> Path:
+        return self.place / "workloads"
+
+    @property
+    def columns(self) -> Path:
+        return self.place / "source.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A stream that was started."""
+
+    query: StreamingQuery
+    publisher: Publisher
+
+    @property
+    def active(self) -> bool:
+        return bool(self.query.isActive)
+
+    def stop(self) -> None:
+        self.query.stop()
+
+    def reports(self, after: int) -> list[tuple[StreamMetrics, int]]:
+        """The micro-batches after one, each with the number of rows that could not be read."""
+        found: dict[int, tuple[StreamMetrics, int]] = {}
+        for progress in self.query.recentProgress:
+            metrics = read_metrics(progress) if progress.batchId > after else None
+            if metrics is not None:
+                found[metrics.batch] = metrics, _unreadable(progress)
+        return [found[batch] for batch in sorted(found)]
+
+    def failure(self) -> StrettoError | None:
+        """What stopped the stream, in one message; None where nothing did."""
+        error = self.query.exception()
+        if error is None:
+            return None
+        return failure_in(error) or StrettoSparkError(_plainly(error))
+
+
+def prepare(job: Job, tell: Callable[[str], None]) -> tuple[DataFrame, Publisher]:
+    """All outputs of a stream, and what publishes the versions of its workload."""
+    spark = _spark(job)
+    source = open_source(
+        spark,
+        job.source,
+        job.special,
+        schema=job.schema or recall(job.columns),
+        form=job.source_format,
+        guess=lambda: guess_schema(Workload.parse(read_workload_text(job.workload), job.workload)),
+        options=job.source_options,
+        patient="availableNow" not in job.trigger,
+    )
+    known = _knowledge(job, schema_of(source.events, job.special))
+    fits = partial(stream_spread, name=job.spread, folder=job.place)
+    publisher = Publisher(job.versions, known, job.optimizer, job.budget, fits)
+    begin(publisher, job.workload, tell)
+    if source.columns is not None:
+        remember(job.columns, source.columns)
+    return _outputs(job, source, publisher), publisher
+
+
+def launch(job: Job, found: DataFrame, publisher: Publisher) -> Running:
+    """Start a stream that was prepared."""
+    query = start(
+        found, job.sink, job.checkpoint, form=job.sink_format, options=job.sink_options, **job.trigger
+    )
+    return Running(query, publisher)
+
+
+def _spark(job: Job) -> SparkSession:
+    """A session, with the connector for Kafka where it is needed."""
+    conf = connector_settings() if "kafka" in (job.source.kind, job.sink.kind) else {}
+    try:
+        return session(job.master, "stretto stream", **conf)
+    except PySparkException as error:
+        if not conf:
+            raise
+        raise StrettoSparkError(
+            f"Spark could not be started with Kafka's connector ({', '.join(conf.values())}): {error}; "
+            f"{SETTING} names other Maven coordinates, or jar files"
+        ) from error
+
+
+def _knowledge(job: Job, schema: Schema) -> Stats | Schema:
+    """What the workload is planned for: statistics that were given, those of the first file, or the columns alone."""
+    if job.stats is not None:
+        return replace(job.stats, schema=schema)
+    first = first_file(job.source) if job.source.kind == "files" and job.optimizer != "none" else None
+    if first is None:
+        return schema
+    try:
+        events = open_events(first, job.special)
+        return replace(
+            Stats.of_batches(events.batches(), schema, events.survey().rows, sample=PROFILED), schema=schema
+        )
+    except StrettoError:  # the stream reads what it can of it, and rejects the rest
+        return schema
+
+
+def begin(publisher: Publisher, workload: str, tell: Callable[[str], None]) -> None:
+    """Publish a workload if it is another one than the stream ran last; a wrong one is an error only at first."""
+    before = publisher.last
+    try:
+        now = publisher.offer_file(workload)
+    except StrettoError as error:
+        if before is None:
+            raise
+        tell(f"{error}\nthe stream keeps version {before.number} of the workload")
+        return
+    if before is not None and now is not before:
+        tell(f"version {now.number} of the workload: {difference(before, now)}")
+
+
+def _outputs(job: Job, source: Source, publisher: Publisher) -> DataFrame:
+    """Matches, late and rejected events of a stream as one DataFrame; what could not be read is rejected too."""
+    assert publisher.last is not None
+    found = detect(
+        publisher.last.plan,
+        source.events,
+        special=job.special,
+        spread=job.spread,
+        lateness=f"{job.lateness_us} microseconds",
+        outputs="all",
+        versions=str(job.versions),
+    )
+    if source.unreadable is None:
+        return found.withColumn(TEXT, F.lit(None).cast("string"))
+    unreadable = source.unreadable.observe(UNREADABLE, F.count(F.lit(1)).alias("rows"))
+    rows = unreadable.select(F.lit(REJECTED).alias(KIND), TEXT, REASON)
+    return found.unionByName(rows, allowMissingColumns=True)
+
+
+def _unreadable(progress: Any) -> int:
+    row = (progress.observedMetrics or {}).get(UNREADABLE)
+    return 0 if row is None else int(row["rows"])
+
+
+def _plainly(error: PySparkException) -> str:
+    """What an error of Spark's says, without where in the plan, and without the traces of two languages."""
+    text = str(error.getMessage() or error).partition("=== Streaming Query ===")[0]
+    first = text.strip().split("\n\n", maxsplit=1)[0]
+    return f"the stream stopped: {first.removesuffix('SQLSTATE: XXKST').strip()}"

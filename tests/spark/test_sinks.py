@@ -1,0 +1,116 @@
+"""Sinks: rows as files and topics hold them, and which files of a folder count."""
+
+import json
+from datetime import datetime
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from stretto.spark.sinks import committed_files, kafka_rows, parse_sink, print_matches, start
+
+ALL = (
+    "kind string, query string, match_id string, start timestamp, end timestamp, detected timestamp,"
+    " events map<string, array<bigint>>, returned string, event struct<type: string, x: double>, reason string,"
+    " text string"
+)
+NINE = datetime.fromisoformat("2024-01-01T09:00:00.000005")
+ROWS = [
+    ("matches", "rise", "1", NINE, NINE, NINE, {"a": [1, 2]}, '{"gain": 1}', None, None, None),
+    ("matches", "pair", "2", NINE, NINE, NINE, {"a": [3]}, None, None, None, None),
+    ("late", *[None] * 7, ("A", 1.0), None, None),
+    ("rejected", *[None] * 7, None, "no row of these columns", "{broken"),
+]
+
+
+@pytest.fixture
+def outputs(spark: SparkSession, tmp_path: Path) -> DataFrame:
+    """A stream of all outputs, from a file."""
+    spark.createDataFrame(ROWS, ALL).coalesce(1).write.parquet(str(tmp_path / "outputs"))
+    return spark.readStream.schema(ALL).parquet(str(tmp_path / "outputs"))
+
+
+def written(outputs: DataFrame, to: str, tmp_path: Path, form: str = "parquet") -> None:
+    checkpoint = tmp_path / f"checkpoint-{form}"
+    query = start(outputs, parse_sink(to), checkpoint, form=form, availableNow=True)
+    query.awaitTermination()
+
+
+def by_kind(folder: Path) -> dict[str, list[Path]]:
+    found: dict[str, list[Path]] = {}
+    for file in committed_files(folder):
+        found.setdefault(file.parent.name, []).append(file)
+    return found
+
+
+def test_files_hold_each_kind_apart(outputs: DataFrame, tmp_path: Path) -> None:
+    folder = tmp_path / "matches here"
+    written(outputs, f"files:{folder}", tmp_path)
+    (folder / "kind=matches" / "part-of-a-batch-that-failed.parquet").write_bytes(b"")
+    files = by_kind(folder)
+    assert set(files) == {"kind=matches", "kind=late", "kind=rejected"}
+    matches = pq.ParquetFile(files["kind=matches"][0]).read()
+    assert str(matches.schema.field("detected").type) == "timestamp[us]"
+    assert {row["query"]: (row["start"], row["events"]) for row in matches.to_pylist()} == {
+        "rise": (NINE, [("a", [1, 2])]),
+        "pair": (NINE, [("a", [3])]),
+    }
+    assert pq.ParquetFile(files["kind=late"][0]).read(["event"]).to_pylist() == [
+        {"event": {"type": "A", "x": 1.0}}
+    ]
+    assert pq.ParquetFile(files["kind=rejected"][0]).read(["reason", "text"]).to_pylist() == [
+        {"reason": "no row of these columns", "text": "{broken"}
+    ]
+
+
+def test_json_and_csv_keep_microseconds(outputs: DataFrame, tmp_path: Path) -> None:
+    for form in ("json", "csv"):
+        written(outputs, f"files:{tmp_path / form}", tmp_path, form)
+    objects = by_kind(tmp_path / "json")["kind=matches"][0].read_text().splitlines()
+    assert {json.loads(line)["start"] for line in objects} == {"2024-01-01T09:00:00.000005"}
+    lines = by_kind(tmp_path / "csv")["kind=matches"][0].read_text().splitlines()
+    assert "2024-01-01T09:00:00.000005" in lines[1]
+    assert r"{\"a\":[1,2]}" in "".join(lines)
+
+
+def test_a_summary_of_the_log_counts_for_all_before_it(tmp_path: Path) -> None:
+    log = tmp_path / "_spark_metadata"
+    log.mkdir()
+
+    def note(name: str, *entries: tuple[str, str]) -> None:
+        lines = [json.dumps({"path": f"file:///x/{path}", "action": action}) for path, action in entries]
+        (log / name).write_text("\n".join(["v1", *lines]))
+
+    note("8", ("old", "add"))
+    note("9.compact", ("old", "add"), ("a%20b", "add"))
+    note("10", ("c", "add"))
+    note("11", ("old", "delete"))
+    assert list(map(str, committed_files(tmp_path))) == ["/x/a b", "/x/c"]
+
+
+def test_records_for_kafka(spark: SparkSession) -> None:
+    rows = kafka_rows(spark.createDataFrame(ROWS, ALL), "found").collect()
+    assert [(row.topic, row.key) for row in rows] == [
+        ("found", "1"),
+        ("found", "2"),
+        ("found.late", None),
+        ("found.rejected", None),
+    ]
+    assert json.loads(rows[0].value) == {
+        "query": "rise",
+        "match_id": "1",
+        **dict.fromkeys(["start", "end", "detected"], "2024-01-01T09:00:00.000005"),
+        "events": {"a": [1, 2]},
+        "returned": '{"gain": 1}',
+    }
+    assert json.loads(rows[2].value) == {"event": {"type": "A", "x": 1.0}}
+
+
+def test_the_console_shows_matches(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
+    print_matches(spark.createDataFrame(ROWS, ALL), 0)
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(line["query"], line["events"]) for line in lines] == [
+        ("rise", {"a": [1, 2]}),
+        ("pair", {"a": [3]}),
+    ]

@@ -1,0 +1,140 @@
+"""`stretto stream` from the call to the rows in the sink: restarts, other workloads, bad ones, failures, interrupts."""
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+from typer.testing import CliRunner
+
+from stretto.cli.main import app
+
+STRETTO = [sys.executable, "-c", "from stretto.cli.main import main; main()"]
+RISE = "QUERY rise PATTERN SEQ(A a, B b) WHERE a.x < b.x WITHIN 10 SECONDS RETURN b.x - a.x AS gain;\n"
+PAIR = "QUERY pair PATTERN AND(A a, C c) WITHIN 3 SECONDS;\n"
+HEADER = "ts,type,x\n"
+
+Call = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture
+def stream(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call:
+    """Run a stream to the end of what there is, in an empty folder with a workload and a folder of events."""
+    del spark  # the command takes the session that runs
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "in").mkdir()
+    (tmp_path / "rules.cep").write_text(RISE)
+
+    def call(*options: str, sink: str = "sqlite:found.db") -> tuple[int, str]:
+        places = ["--source", "files:in", "--sink", sink, "--checkpoint", "state"]
+        result = CliRunner().invoke(
+            app, ["stream", "rules.cep", *places, "--trigger", "available-now", *options]
+        )
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        return result.exit_code, result.stderr
+
+    return call
+
+
+def put(folder: Path, name: str, *rows: str) -> None:
+    hidden = folder / "in" / f".{name}"
+    hidden.write_text(HEADER + "".join(f"2024-01-01T00:00:{row}\n" for row in rows))
+    hidden.rename(folder / "in" / name)
+
+
+def table(name: str, what: str) -> list[tuple]:
+    with closing(sqlite3.connect("found.db")) as database:
+        return sorted(database.execute(f"SELECT {what} FROM {name}").fetchall())
+
+
+def test_a_stream_goes_on_with_other_workloads(stream: Call, tmp_path: Path) -> None:
+    put(tmp_path, "1.csv", "00,A,1", "01,B,2", "02,A,5", "03,B,3", "10,D,0")
+    code, said = stream()
+    assert code == 0, said
+    assert "5 events, 2 matches, 0 late, 0 rejected in" in said
+    assert [json.loads(returned) for (returned,) in table("matches", "returned")] == [
+        {"gain": 1.0},
+        {"gain": 2.0},
+    ]
+
+    (tmp_path / "rules.cep").write_text(RISE + PAIR)
+    put(tmp_path, "2.csv", "04,A,9", "05,A,odd", "11,A,7", "12,B,8", "12.5,C,0", "30,D,0")
+    code, said = stream()
+    assert code == 0, said
+    assert "version 2 of the workload: 2 queries (added pair)" in said
+    assert "6 events, 3 matches, 1 late, 1 rejected in" in said
+    assert [query for (query,) in table("matches", "query")] == ["pair", *["rise"] * 4]
+    assert [json.loads(event)["type"] for (event,) in table("late", "event")] == ["A"]
+
+    (tmp_path / "rules.cep").write_text(
+        RISE + "QUERY odd PATTERN SEQ(A a, B b) WHERE a.y = 1 WITHIN 1 SECOND;"
+    )
+    put(tmp_path, "3.csv", "31,A,1", "32,C,2", "50,D,0")
+    code, said = stream()
+    assert code == 0, said
+    assert "unknown attribute `y`" in said
+    assert "the stream keeps version 2 of the workload" in said
+    assert [query for (query,) in table("matches", "query")] == ["pair", "pair", *["rise"] * 4]
+
+
+def test_a_wrong_start_ends_with_two(stream: Call, tmp_path: Path) -> None:
+    code, said = stream()
+    assert (code, "in holds no event files yet" in said) == (2, True)
+    put(tmp_path, "1.csv", "00,A,1")
+    (tmp_path / "rules.cep").write_text(RISE.replace("b.x", "b.z"))
+    code, said = stream()
+    assert (code, "rules.cep:1" in said, "unknown attribute `z`" in said) == (2, True, True)
+    assert not (tmp_path / "state" / "stretto" / "workloads").exists()
+
+
+def test_a_failure_is_one_message_and_ends_with_one(stream: Call, tmp_path: Path) -> None:
+    put(tmp_path, "1.csv", "00,A,1", "01,B,2", "09,D,2")
+    (tmp_path / "found.db").write_text("this is no database, and long enough that one can tell" * 20)
+    code, said = stream()
+    assert code == 1
+    assert "file is not a database" in said
+    assert "Traceback" not in said
+
+
+def test_matches_on_the_console(stream: Call, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    put(tmp_path, "1.csv", "00,A,1", "01,B,2", "09,D,2")
+    code, said = stream("--quiet", sink="console")
+    assert code == 0, said
+    assert "batch 0" not in said
+
+
+def test_an_interrupt_ends_with_130_and_the_stream_goes_on(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "rules.cep").write_text(RISE)
+    put(tmp_path, "1.csv", "00,A,1", "01,B,2", "09,D,2")
+    places = ["--source", "files:in", "--sink", "files:out", "--checkpoint", "state", "--master", "local[1]"]
+    with (tmp_path / "log").open("w") as log:
+        process = subprocess.Popen(
+            [*STRETTO, "stream", "rules.cep", *places],
+            cwd=tmp_path,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+    try:
+        until = time.monotonic() + 120
+        while "1 match" not in (tmp_path / "log").read_text() and time.monotonic() < until:
+            assert process.poll() is None, (tmp_path / "log").read_text()
+            time.sleep(0.2)
+        os.killpg(process.pid, signal.SIGINT)
+        code = process.wait(60)
+    finally:
+        process.kill()
+    said = (tmp_path / "log").read_text()
+    assert code == 130, said
+    assert said.splitlines()[-1] == "interrupted"
+    assert "Traceback" not in said

@@ -1,0 +1,64 @@
+"""What is shown of a running stream."""
+
+from dataclasses import replace
+from io import StringIO
+
+from rich.console import Console
+
+from stretto.cli.stream_display import Board, how_long, line, size, when
+from stretto.spark.metrics import TargetMetrics, merged
+
+REPORT = TargetMetrics(
+    target=0,
+    version=2,
+    events=1000,
+    late=2,
+    rejected=1,
+    matches={"rise": 5, "pair": 7},
+    state_rows=400,
+    state_bytes=5 << 20,
+    until_us=1_700_000_000_000_000,
+    greatest_us=1_700_000_061_500_000,
+)
+METRICS = replace(merged([REPORT], 3, 2.0), matches=12, late=2, rejected=1)
+
+
+def shown(board: Board) -> str:
+    console = Console(width=100, record=True, file=StringIO())
+    console.print(board.table())
+    console.print(board.queries())
+    return " ".join(console.export_text().split())
+
+
+def test_a_batch_in_one_line() -> None:
+    assert line(METRICS) == (
+        "batch 3: 1,000 events, 12 matches (pair 7, rise 5); 2 late, 1 rejected; watermark 2023-11-14 22:13:20.000;"
+        " state 400 rows, 5.0 MiB; workload version 2; 2.0 s"
+    )
+
+
+def test_the_board_adds_up() -> None:
+    board = Board()
+    board.take(METRICS, unreadable=3)
+    board.take(replace(METRICS, batch=4), unreadable=0)
+    assert board.summary() == "2,003 events, 24 matches, 4 late, 5 rejected in 2 batches"
+    text = shown(board)
+    assert "events 2,003 matches 24" in text
+    assert "events/s 500 workload version 2" in text
+    assert "watermark 2023-11-14 22:13:20.000 lag 0:01:01" in text
+    assert "pair 14 7 rise 10 5" in text
+
+
+def test_an_empty_board() -> None:
+    assert Board().summary() == "0 events, 0 matches, 0 late, 0 rejected in 0 batches"
+    assert "events 0" in shown(Board())
+
+
+def test_many_queries_are_cut() -> None:
+    board = Board(found={f"q{i}": 100 - i for i in range(30)})
+    assert "and 10 more" in shown(board)
+
+
+def test_times_and_sizes() -> None:
+    assert (when(None), when(1 << 62), how_long(None)) == ("-", "-", "-")
+    assert [size(n) for n in (7, 2048, 3 << 30)] == ["7 bytes", "2.0 KiB", "3.0 GiB"]

@@ -1,0 +1,144 @@
+"""Matches in a database: once, however often a micro-batch is written."""
+
+import os
+import shutil
+import sqlite3
+import subprocess
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from stretto.errors import StrettoError
+from stretto.spark.errors import StrettoSparkError
+from stretto.spark.upsert import upsert
+
+ALL = (
+    "kind string, query string, match_id string, start timestamp, end timestamp, detected timestamp,"
+    " events map<string, array<bigint>>, returned string, event struct<type: string, x: double>, reason string"
+)
+NINE = datetime.fromisoformat("2024-01-01T09:00:00.000005")
+
+
+def match(number: int, returned: str | None = None) -> tuple[Any, ...]:
+    times = (NINE, NINE, NINE)
+    return ("matches", "rise", f"{number:032x}", *times, {"a": [1], "b": [2, 3]}, returned, None, None)
+
+
+def other(kind: str, x: float, reason: str | None = None) -> tuple[Any, ...]:
+    return (kind, *[None] * 7, ("A", x), reason)
+
+
+def batch(spark: SparkSession, *rows: tuple[Any, ...]) -> DataFrame:
+    return spark.createDataFrame(rows, ALL)
+
+
+def write_twice(spark: SparkSession, to: str) -> None:
+    """Two micro-batches, the second again after a failure, with a match that the first had too."""
+    write = upsert(to)
+    write(batch(spark, match(1, '{"gain": 1}'), match(2), other("late", 1.0)), 0)
+    second = batch(spark, match(2, "{}"), match(3), other("late", 2.0), other("rejected", 3.0, "x is odd"))
+    write(second, 1)
+    write(second, 1)
+
+
+TIME = "2024-01-01 09:00:00.000005"
+
+
+def test_sqlite_has_every_row_once(spark: SparkSession, tmp_path: Path) -> None:
+    path = tmp_path / "found.db"
+    write_twice(spark, f"sqlite:{path}")
+    with closing(sqlite3.connect(path)) as database:
+        found = database.execute("SELECT * FROM matches ORDER BY match_id").fetchall()
+        late = database.execute("SELECT * FROM late ORDER BY batch").fetchall()
+        rejected = database.execute("SELECT * FROM rejected").fetchall()
+    assert [(int(row[0], 16), row[6]) for row in found] == [(1, '{"gain": 1}'), (2, "{}"), (3, None)]
+    assert found[0][1:6] == ("rise", TIME, TIME, TIME, '{"a": [1], "b": [2, 3]}')
+    assert late == [(0, '{"type":"A","x":1.0}', None), (1, '{"type":"A","x":2.0}', None)]
+    assert rejected == [(1, '{"type":"A","x":3.0}', "x is odd")]
+
+
+def test_matches_alone_need_no_kind(spark: SparkSession, tmp_path: Path) -> None:
+    path = tmp_path / "found.db"
+    rows = batch(spark, match(1)).drop("kind", "event", "reason")
+    upsert(f"sqlite:{path}", "alerts")(rows, 0)
+    with closing(sqlite3.connect(path)) as database:
+        assert database.execute("SELECT count(*) FROM alerts").fetchone() == (1,)
+
+
+def test_a_batch_is_written_whole_or_not_at_all(spark: SparkSession, tmp_path: Path) -> None:
+    path = tmp_path / "found.db"
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("CREATE TABLE rejected (unlike TEXT)")
+    with pytest.raises(StrettoError, match="writing a micro-batch to sqlite: OperationalError"):
+        upsert(f"sqlite:{path}")(batch(spark, match(1), other("rejected", 1.0, "bad")), 0)
+    with closing(sqlite3.connect(path)) as database:
+        tables = database.execute("SELECT name FROM sqlite_master").fetchall()
+    assert tables == [("rejected",)]
+
+
+@pytest.mark.parametrize("to", ["oracle:x", "sqlite:", "sqlite"])
+def test_other_databases_are_refused(to: str) -> None:
+    with pytest.raises(StrettoSparkError, match="sqlite:PATH or postgres:URL"):
+        upsert(to)
+
+
+def test_names_of_tables_are_plain() -> None:
+    with pytest.raises(StrettoSparkError, match="no name of a table"):
+        upsert("sqlite:x.db", "matches; DROP")
+
+
+def as_server(*command: str | Path) -> None:
+    """Run a program of PostgreSQL's, which does not run as root."""
+    user = {"user": "postgres"} if os.geteuid() == 0 else {}
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd="/", **user)
+
+
+@pytest.fixture
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a PostgreSQL server of our own, on a socket in a folder."""
+    pytest.importorskip("psycopg", reason="psycopg, the driver for PostgreSQL, is not installed")
+    programs = _postgres_programs()
+    if programs is None:
+        pytest.skip("PostgreSQL's initdb and pg_ctl are not installed")
+    place = Path("/tmp") / f"stretto-pg-{os.getpid()}"
+    place.mkdir(mode=0o777)
+    place.chmod(0o777)
+    data = place / "data"
+    try:
+        as_server(programs / "initdb", "-D", data, "-U", "postgres", "-A", "trust")
+        options = f"-k {place} -c listen_addresses='' -c fsync=off"
+        as_server(programs / "pg_ctl", "-D", data, "-l", place / "log", "-o", options, "-w", "start")
+        try:
+            yield f"postgres://postgres@/postgres?host={place}"
+        finally:
+            as_server(programs / "pg_ctl", "-D", data, "-m", "immediate", "stop")
+    except (KeyError, PermissionError):
+        pytest.skip("there is no user `postgres` to run PostgreSQL as")
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+
+
+def _postgres_programs() -> Path | None:
+    places = [*sorted(Path("/usr/lib/postgresql").glob("*/bin"))]
+    if found := shutil.which("initdb"):
+        places.append(Path(found).resolve().parent)
+    return next((place for place in reversed(places) if (place / "pg_ctl").exists()), None)
+
+
+def test_postgres_has_every_row_once(spark: SparkSession, postgres: str) -> None:
+    import psycopg
+
+    write_twice(spark, postgres)
+    with psycopg.connect(postgres.replace("postgres:", "postgresql:", 1)) as database:
+        found = database.execute("SELECT * FROM matches ORDER BY match_id").fetchall()
+        late = database.execute("SELECT batch, event FROM late ORDER BY batch").fetchall()
+        rejected = database.execute("SELECT batch, reason FROM rejected").fetchall()
+    assert [int(row[0], 16) for row in found] == [1, 2, 3]
+    assert found[0][1:] == ("rise", NINE, NINE, NINE, {"a": [1], "b": [2, 3]}, {"gain": 1})
+    assert late == [(0, '{"type":"A","x":1.0}'), (1, '{"type":"A","x":2.0}')]
+    assert rejected == [(1, "x is odd")]

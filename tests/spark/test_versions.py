@@ -1,0 +1,154 @@
+"""Versions of a workload: published, read back, refused where they do not fit, picked up from a file that changes."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+import stretto
+from stretto import QueryError, Workload, optimize
+from stretto.schema import Kind, Schema
+from stretto.spark.errors import StrettoSparkError
+from stretto.spark.versions import Publisher, Version, Watch, last_version, publish, read_versions
+
+SCHEMA = Schema({"x": Kind.FLOAT, "k": Kind.STRING})
+RISE = "QUERY rise PATTERN SEQ(A a, B b) WHERE a.x < b.x WITHIN 10 SECONDS;"
+SAME = "QUERY same PATTERN SEQ(A a, B b) WHERE a.k = b.k WITHIN 10 SECONDS;"
+
+
+def published(folder: Path, text: str) -> int:
+    workload = Workload.parse(text)
+    return publish(folder, workload, optimize(workload, SCHEMA))
+
+
+def test_a_version_comes_back_as_it_was(tmp_path: Path) -> None:
+    assert [published(tmp_path / "w", RISE), published(tmp_path / "w", SAME)] == [1, 2]
+    found = last_version(tmp_path / "w")
+    assert found is not None
+    assert found.number == 2
+    assert found.text == Workload.parse(SAME).to_text()
+    assert found.plan == optimize(Workload.parse(SAME), SCHEMA)
+    assert (tmp_path / "w").stat().st_mode & 0o077 == 0
+
+
+def test_there_is_no_version_before_the_first(tmp_path: Path) -> None:
+    assert last_version(tmp_path / "nothing") is None
+
+
+def test_a_version_of_another_release_is_planned_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = optimize(Workload.parse(RISE), SCHEMA)
+    written = Version(3, RISE, plan).to_bytes()
+    monkeypatch.setattr(stretto, "__version__", "99")
+    found = Version.from_bytes(written.replace(b'"plan": "', b'"plan": "!'))
+    assert (found.number, found.plan.queries.keys()) == (3, plan.queries.keys())
+
+
+def test_a_damaged_version_says_so() -> None:
+    with pytest.raises(StrettoSparkError, match="damaged"):
+        Version.from_bytes(b"{}")
+
+
+def test_the_same_workload_is_not_published_again(tmp_path: Path) -> None:
+    first = Publisher(tmp_path, SCHEMA).offer(Workload.parse(RISE))
+    again = Publisher(tmp_path, SCHEMA).offer(Workload.parse(f"-- a comment\n{RISE}"))
+    assert (first.number, again.number) == (1, 1)
+    assert Publisher(tmp_path, SCHEMA).offer(Workload.parse(RISE + SAME)).number == 2
+
+
+def test_a_wrong_workload_is_refused_with_every_mistake(tmp_path: Path) -> None:
+    file = tmp_path / "rules.cep"
+    file.write_text("QUERY q PATTERN SEQ(A a, B b) WHERE a.z < b.y WITHIN 1 SECOND;")
+    publisher = Publisher(tmp_path / "w", SCHEMA)
+    with pytest.raises(QueryError) as refused:
+        publisher.offer_file(file)
+    assert "`z`" in str(refused.value)
+    assert "`y`" in str(refused.value)
+    assert last_version(tmp_path / "w") is None
+
+
+def test_another_kind_of_a_used_attribute_is_refused(tmp_path: Path) -> None:
+    Publisher(tmp_path, SCHEMA).offer(Workload.parse(SAME))
+    changed = replace(SCHEMA, attributes={"x": Kind.STRING, "k": Kind.STRING})
+    with pytest.raises(StrettoSparkError, match="`x` was double in the events so far and is string now"):
+        Publisher(tmp_path, changed).offer(Workload.parse(RISE))
+    assert Publisher(tmp_path, changed).offer(Workload.parse(SAME)).number == 1  # reads no x
+
+
+def test_a_watched_file_becomes_versions(tmp_path: Path) -> None:
+    file, told = tmp_path / "rules.cep", list[str]()
+    file.write_text(RISE)
+    publisher = Publisher(tmp_path / "w", SCHEMA)
+    publisher.offer_file(file)
+    watch = Watch(file, publisher, told.append)
+
+    def change(text: str) -> None:
+        file.write_text(text)
+        watch.look()
+        watch.look()
+        watch.look()
+
+    change(RISE + SAME)
+    change("QUERY broken")
+    change("")
+    change(f"-- only words\n{RISE}{SAME}")
+    change(SAME)
+    assert [message.splitlines()[-1] for message in told] == [
+        "version 2 of the workload: 2 queries (added same)",
+        "the stream keeps version 2 of the workload",
+        "the stream keeps version 2 of the workload",
+        "version 3 of the workload: 1 query (removed rise)",
+    ]
+    assert "rules.cep:1" in told[1]
+    assert publisher.last is not None
+    assert publisher.last.number == 3
+
+
+def test_a_half_written_file_waits_for_the_rest(tmp_path: Path) -> None:
+    file, told = tmp_path / "rules.cep", list[str]()
+    file.write_text(RISE)
+    publisher = Publisher(tmp_path / "w", SCHEMA)
+    publisher.offer_file(file)
+    watch = Watch(file, publisher, told.append)
+    file.write_text(SAME[:20])
+    watch.look()
+    file.write_text(SAME)
+    watch.look()
+    assert not told
+    watch.look()
+    assert told == ["version 2 of the workload: 1 query (added same; removed rise)"]
+
+
+def test_the_thread_looks_until_it_is_ended(tmp_path: Path) -> None:
+    file, told = tmp_path / "rules.cep", list[str]()
+    file.write_text(RISE)
+    publisher = Publisher(tmp_path / "w", SCHEMA)
+    publisher.offer_file(file)
+    watch = Watch(file, publisher, lambda message: (told.append(message), watch.end()), every_s=0.01)  # type: ignore[func-returns-value]
+    watch.start()
+    file.write_text(SAME)
+    watch.join(60)
+    assert not watch.is_alive()
+    assert len(told) == 1
+
+
+def test_targets_read_every_version_once(spark: SparkSession, tmp_path: Path) -> None:
+    published(tmp_path / "w", RISE)
+    rows = read_versions(spark, tmp_path / "w", 3)
+    query = (
+        rows.writeStream.format("memory")
+        .queryName("versions_read")
+        .option("checkpointLocation", str(tmp_path / "c"))
+        .start()
+    )
+    try:
+        query.processAllAvailable()
+        published(tmp_path / "w", SAME)
+        query.processAllAvailable()
+    finally:
+        query.stop()
+    found = spark.table("versions_read").orderBy("version", "target").collect()
+    assert [(row.target, row.kind, row.version) for row in found] == [
+        (target, "workload", version) for version in (1, 2) for target in range(3)
+    ]
+    assert Version.from_bytes(bytes(found[-1].payload)) == last_version(tmp_path / "w")
