@@ -1,12 +1,21 @@
-"""`stretto demo`, on fewer events than usual."""
+"""`stretto demo`, on fewer trades than usual."""
+
+import pytest
+
+pytestmark = pytest.mark.spark
 
 
-def test_demo(call) -> None:
-    result = call("demo", "--events", "20000")
+def test_demo(call, tmp_path) -> None:
+    result = call(
+        "demo", "--events", "30000", "--alone", "1", "--budget", "1", "--master", "local[2]", "--quiet"
+    )
     assert result.code == 0, result
-    assert "n0 = scan start" in result.out
-    counts = dict(line.split() for line in result.out.splitlines() if len(line.split()) == 2)
-    assert int(counts["delivered"].replace(",", "")) > 3_000
-    assert int(counts["unacknowledged"].replace(",", "")) > 100
-    assert len([name for name in counts if name != "query"]) == 12
-    assert "events/s" in result.out
+    assert "30,000 trades, 100 patterns" in result.out
+    assert "operators serve more than one pattern" in result.out
+    assert "sharing and reordering save" in result.out
+    assert "as fast as one by one" in result.out
+    page = (tmp_path / "out" / "demo" / "report.html").read_text()
+    assert "chips_relay_123" in page
+    again = call("run", "out/demo/demo.cep", "--events", "out/demo/trades", "--on", "local")
+    total = result.out.split(" patterns, ")[1].split(" matches")[0]
+    assert f"{total} matches" in again.out

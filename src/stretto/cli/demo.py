@@ -1,53 +1,51 @@
-"""`stretto demo`: the main job on generated data, from events to matches."""
+"""`stretto demo`: the main job on generated data, on local Spark, from trades to matches and a page about it."""
 
-from time import perf_counter
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from stretto.cli.console import FAILED, counted, reported
-from stretto.cli.options import Quiet
-
-SHOWN_OPERATORS = 12
+from stretto.cli.options import Budget, Quiet
 
 
 def demo(
-    events: Annotated[int, typer.Option("--events", metavar="N", min=0, help="How many events.")] = 500_000,
+    events: Annotated[
+        int, typer.Option("--events", metavar="N", min=1000, help="How many trades.")
+    ] = 1_000_000,
     seed: Annotated[
-        int, typer.Option("--seed", metavar="N", min=0, help="The same seed, the same events.")
+        int, typer.Option("--seed", metavar="N", min=0, help="The same seed, the same trades.")
     ] = 0,
+    out: Annotated[
+        str, typer.Option("--out", metavar="DIR", help="Where trades, patterns, matches and the page go.")
+    ] = "out/demo",
+    budget: Budget = 5.0,
+    alone: Annotated[
+        float,
+        typer.Option(
+            "--alone", metavar="SECONDS", min=0, help="The time for running queries one by one, to compare."
+        ),
+    ] = 15.0,
+    master: Annotated[
+        str | None,
+        typer.Option("--master", metavar="URL", help="Spark's master; if not given, all cores here."),
+    ] = None,
     quiet: Quiet = False,
 ) -> None:
-    """Generate events of a data centre and find the matches of a dozen queries in them.
+    """Find a hundred patterns in a day of trades, on Spark: shared, explained, and compared with one by one.
 
-    Example: stretto demo --events 100000
+    Example: stretto demo --events 200000
     """
     with reported(FAILED):
-        from stretto.cli.demo_workload import WORKLOAD
-        from stretto.cli.inputs import plan_for
-        from stretto.cli.running import progress
-        from stretto.cli.tables import show_counts
-        from stretto.data.streams import generate
-        from stretto.engine.run import Engine
-        from stretto.pattern.workload import Workload
-        from stretto.schema import Schema
+        from stretto.cli.demo_job import Job
+        from stretto.cli.demo_show import show
+        from stretto.report.demo_page import demo_page
 
-        table = generate("datacenter", events, seed=seed, rate=200.0, machines=50)
-        workload = Workload.parse(WORKLOAD, "demo.cep")
-        plan = plan_for(workload, Schema.of(table.schema), "none")
-        typer.echo(f"{counted(events, 'event')} of a data centre, {counted(len(plan.queries), 'query')}\n")
-        typer.echo(plan.explain(limit=SHOWN_OPERATORS))
-
-        engine = Engine(plan)
-        found = dict.fromkeys(plan.queries, 0)
-        start = perf_counter()
-        with progress(events, quiet=quiet) as advance:
-            for batch in [*table.to_batches(max_chunksize=1 << 16), None]:
-                matches = engine.flush() if batch is None else engine.push(batch)
-                for query, count in matches.counts().items():
-                    found[query] += count
-                advance(engine.counts)
-        seconds = perf_counter() - start
-        show_counts(found)
-        speed = events / seconds if seconds else 0.0
-        typer.echo(f"{counted(engine.counts.matches, 'match')} in {seconds:.1f} s: {speed:,.0f} events/s")
+        with Job(Path(out), master, quiet=quiet) as job:
+            told = job.run(events, seed, budget, alone)
+        page = Path(out) / "report.html"
+        page.write_text(demo_page(told), encoding="utf-8")
+        show(told)
+        typer.echo(f"the page: {page}")
+        typer.echo(f"again: stretto run {out}/demo.cep --events {out}/trades")
+        typer.echo(f"in all {counted(round(sum(step.seconds for step in told.steps)), 'second')}")

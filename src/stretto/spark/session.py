@@ -1,9 +1,11 @@
 """A Spark session that starts on any machine with Python, with settings that suit Stretto."""
 
+import atexit
 import os
 import re
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from importlib.resources import as_file, files
 from typing import Any, Final
 
@@ -41,12 +43,16 @@ def session(master: str | None = None, app: str = "stretto", **conf: Any) -> Spa
         return SparkSession.builder.config(map=given).getOrCreate()
     chosen = master or os.environ.get("MASTER") or "local[*]"
     _prepare(chosen)
-    return (
-        SparkSession.builder.master(chosen)
-        .appName(app)
-        .config(map={**defaults(chosen), **given})
-        .getOrCreate()
-    )
+    settings = {**defaults(chosen), **given}
+    started = SparkSession.builder.master(chosen).appName(app).config(map=settings).getOrCreate()
+    atexit.register(_stop, started)
+    return started
+
+
+def _stop(started: SparkSession) -> None:
+    """End a session with its process; workers that are cut off in the middle of a task would print what they think."""
+    with suppress(Exception):
+        started.stop()
 
 
 def defaults(master: str) -> dict[str, str]:

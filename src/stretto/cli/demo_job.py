@@ -1,0 +1,243 @@
+"""What `stretto demo` does, step by step, and what came of every step."""
+
+import shutil
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from time import perf_counter
+from types import TracebackType
+from typing import Final, Self
+
+import numpy as np
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - as everybody does
+from rich.console import Console
+
+from stretto.cli.console import counted
+from stretto.cli.demo_workload import demo_workload
+from stretto.data.trades import SECTORS, SYMBOLS, day_of_trades
+from stretto.engine.run import Engine
+from stretto.errors import StrettoError
+from stretto.pattern.workload import Workload
+from stretto.plan.dag import Plan
+from stretto.plan.explain import saving_text, shared
+from stretto.plan.optimize import optimize
+from stretto.report.demo_page import Alone, Demo, Step
+from stretto.spark.errors import clear_failures
+from stretto.spark.files import EventFiles, detect_files, open_files, profile_files, survey
+from stretto.spark.session import session
+from stretto.stats.profile import Stats
+
+FILES: Final = 4
+ROW_GROUP: Final = 1 << 16
+SAMPLE: Final = 0.05
+TOP: Final = 8
+BAR_MINUTES: Final = 5
+
+Pace = list[tuple[str, int]]
+
+
+class Job:
+    """One run of the demonstration, in a folder of its own."""
+
+    def __init__(self, folder: Path, master: str | None, *, quiet: bool) -> None:
+        self._folder = folder
+        self._master = master
+        self._console = Console(stderr=True, quiet=quiet)
+        self._steps: list[Step] = []
+        self._result = ""
+
+    def __enter__(self) -> Self:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        shutil.rmtree(self._folder / "alone", ignore_errors=True)
+
+    def run(self, events: int, seed: int, budget: float | None, alone: float) -> Demo:
+        """All steps in their order."""
+        workload = self._generate(events, seed)
+        spark = self._start()
+        trades, stats = self._profile(spark, workload)
+        plan = self._plan(workload, stats, budget)
+        self._warm_up(spark, plan)
+        seconds = self._find(spark, plan, trades)
+        found, pace, top = self._look(spark, plan)
+        each = self._one_by_one(spark, workload, trades, stats, found, alone, seed)
+        return Demo(
+            title="A hundred patterns in a day of trades",
+            where=f"Spark {spark.version} on {_cores(spark)}",
+            events=events,
+            plan=plan,
+            steps=tuple(self._steps),
+            seconds=seconds,
+            alone=each,
+            found=found,
+            top=top,
+            pace=pace,
+            pictured=[name for name in plan.queries if name.startswith(next(iter(SECTORS)))],
+            workload=workload.text,
+        )
+
+    @contextmanager
+    def _step(self, name: str) -> Iterator[None]:
+        """Time a step; `_result` is what it says of itself."""
+        start = perf_counter()
+        with self._console.status(f"{name} ..") if self._console.is_terminal else _nothing():
+            yield
+        self._steps.append(Step(name, self._result, perf_counter() - start))
+        self._console.print(
+            f"{name:12} {self._steps[-1].seconds:5.1f} s  {self._result}", highlight=False, soft_wrap=True
+        )
+
+    def _generate(self, events: int, seed: int) -> Workload:
+        with self._step("generate"):
+            folder = self._folder / "trades"
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
+            table, size = day_of_trades(events, seed), -(-events // FILES)
+            for number in range(FILES):
+                part = table.slice(number * size, size)
+                pq.write_table(part, folder / f"trades-{number}.parquet", row_group_size=ROW_GROUP)
+            text = demo_workload()
+            (self._folder / "demo.cep").write_text(text, encoding="utf-8")
+            workload = Workload.parse(text, str(self._folder / "demo.cep"))
+            self._result = (
+                f"{counted(events, 'trade')} of {len(SYMBOLS)} symbols, {counted(len(workload), 'pattern')}"
+            )
+        return workload
+
+    def _start(self) -> SparkSession:
+        with self._step("start Spark"):
+            spark = session(self._master, "stretto demo")
+            self._result = f"Spark {spark.version} on {_cores(spark)}"
+        return spark
+
+    def _profile(self, spark: SparkSession, workload: Workload) -> tuple[EventFiles, Stats]:
+        with self._step("profile"), clear_failures():
+            trades = survey(spark, open_files(str(self._folder / "trades")))
+            stats = profile_files(spark, workload, trades, SAMPLE)
+            self._result = f"rates of {len(stats.rates)} types, terms measured on a sample of {SAMPLE:.0%}"
+        return trades, stats
+
+    def _plan(self, workload: Workload, stats: Stats, budget: float | None) -> Plan:
+        with self._step("optimize"):
+            plan = optimize(workload, stats, "auto", budget)
+            told = "" if plan.estimate is None else f"; {saving_text(plan.estimate)}"
+            self._result = f"{len(shared(plan))} of {len(plan.ops)} operators serve several patterns{told}"
+        return plan
+
+    def _warm_up(self, spark: SparkSession, plan: Plan) -> None:
+        """Start Spark's workers and compile what they need, so that neither side of the comparison pays for it."""
+        with self._step("warm up"), clear_failures():
+            _compile(plan, self._folder / "trades" / "trades-0.parquet")
+            self._write(
+                detect_files(plan, str(self._folder / "trades" / "trades-0.parquet"), spark=spark), "alone"
+            )
+            self._result = "workers started, loops compiled"
+
+    def _find(self, spark: SparkSession, plan: Plan, trades: EventFiles) -> float:
+        """All matches of the plan as files; the seconds that took."""
+        with self._step("find"), clear_failures():
+            start = perf_counter()
+            self._write(detect_files(plan, trades, spark=spark), "matches")
+            seconds = perf_counter() - start
+            self._result = "all matches of all patterns, written to files"
+        return seconds
+
+    def _look(self, spark: SparkSession, plan: Plan) -> tuple[dict[str, int], Pace, list[list[str]]]:
+        """Matches per query, over the day, and those that moved the most money."""
+        with self._step("look"):
+            matches = spark.read.parquet(str(self._folder / "matches"))
+            found, pace = _counts(plan, matches)
+            top = _top(matches)
+            self._result = counted(sum(found.values()), "match")
+        return found, pace, top
+
+    def _one_by_one(
+        self,
+        spark: SparkSession,
+        workload: Workload,
+        trades: EventFiles,
+        stats: Stats,
+        found: Mapping[str, int],
+        limit: float,
+        seed: int,
+    ) -> Alone:
+        """Queries in a random order, each as a job of its own, until the time is over; their answers are compared."""
+        names = np.random.default_rng(seed).permutation(sorted(found)).tolist()
+        took: dict[str, float] = {}
+        with self._step("one by one"), clear_failures():
+            for name in names:
+                if sum(took.values()) >= limit:
+                    break
+                single = optimize(_only(workload, name), stats, "auto")
+                start = perf_counter()
+                self._write(detect_files(single, trades, spark=spark), "alone")
+                took[name] = perf_counter() - start
+                self._compare(name, spark, found[name])
+            self._result = (
+                f"{len(took)} of {counted(len(names), 'pattern')} in jobs of their own, with the same matches"
+            )
+        return Alone(took, len(names))
+
+    def _compare(self, name: str, spark: SparkSession, expected: int) -> None:
+        alone = spark.read.parquet(str(self._folder / "alone")).count()
+        if alone != expected:
+            raise StrettoError(f"{name} has {alone:,} matches by itself and {expected:,} in the shared plan")
+
+    def _write(self, matches: DataFrame, name: str) -> None:
+        matches.write.mode("overwrite").parquet(str(self._folder / name))
+
+
+@contextmanager
+def _nothing() -> Iterator[None]:
+    yield
+
+
+def _only(workload: Workload, name: str) -> Workload:
+    """The workload with one of its queries."""
+    return workload.remove(*(query.name for query in workload.queries if query.name != name))
+
+
+def _cores(spark: SparkSession) -> str:
+    return str(spark.conf.get("spark.master"))
+
+
+def _counts(plan: Plan, matches: DataFrame) -> tuple[dict[str, int], Pace]:
+    """Matches per query, also for those without any, and in every few minutes of the day."""
+    bar = F.window("start", f"{BAR_MINUTES} minutes").start.alias("bar")
+    found, pace = dict.fromkeys(plan.queries, 0), Counter[datetime]()
+    for row in matches.groupBy("query", bar).count().collect():
+        found[row["query"]] += row["count"]
+        pace[row["bar"]] += row["count"]
+    return found, [(f"{at:%H:%M}", pace[at]) for at in sorted(pace)]
+
+
+def _compile(plan: Plan, events: Path) -> None:
+    """Run the plan on a part of the events in this process: loops are compiled once and kept on disk."""
+    engine = Engine(plan)
+    for batch in pq.ParquetFile(events).iter_batches(1 << 16):
+        engine.push(batch)
+    engine.flush()
+
+
+def _top(matches: DataFrame) -> list[list[str]]:
+    """The matches that moved the most money: pattern, start, end, trades, money."""
+    money = F.get_json_object("returned", "$.money").cast("double")
+    best = matches.withColumn("money", money).orderBy(F.desc("money"), "match_id").limit(TOP).collect()
+    return [
+        [
+            row["query"],
+            f"{row['start']:%H:%M:%S.%f}"[:-3],
+            f"{row['end']:%H:%M:%S.%f}"[:-3],
+            " ".join(f"{name}={','.join(map(str, ids))}" for name, ids in row["events"].items()),
+            f"{row['money']:,.0f}",
+        ]
+        for row in best
+    ]

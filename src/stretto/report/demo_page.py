@@ -1,0 +1,120 @@
+"""What `stretto demo` did, as one HTML page without anything to load from elsewhere."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from stretto.memo.figures import rate_text, share_text, time_text
+from stretto.plan.dag import Plan
+from stretto.plan.explain import explain, kind_of, saving_text, shared
+from stretto.plan.ops import Emit, Scan
+from stretto.report.picture import picture
+
+MOST_SHARED: Final = 15
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of the run: its name, what came of it, and how long it took."""
+
+    name: str
+    result: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Alone:
+    """Queries that ran one by one, in seconds, and what all of them would take at that pace."""
+
+    seconds: Mapping[str, float]
+    queries: int
+
+    @property
+    def all_seconds(self) -> float:
+        ran = len(self.seconds)
+        return sum(self.seconds.values()) * self.queries / ran if ran else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Demo:
+    """All that the page tells. `pictured`: the queries whose operators are drawn. `pace`: matches by time of day."""
+
+    title: str
+    where: str
+    events: int
+    plan: Plan
+    steps: Sequence[Step]
+    seconds: float
+    alone: Alone
+    found: Mapping[str, int]
+    top: Sequence[Sequence[str]]
+    pace: Sequence[tuple[str, int]]
+    pictured: Sequence[str]
+    workload: str
+
+    @property
+    def matches(self) -> int:
+        return sum(self.found.values())
+
+    @property
+    def speedup(self) -> float:
+        """How many times as long the queries take one by one."""
+        return self.alone.all_seconds / self.seconds if self.seconds > 0 else 0.0
+
+
+def demo_page(demo: Demo) -> str:
+    """The page as text."""
+    environment = Environment(
+        loader=PackageLoader("stretto.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
+    )
+    plan = demo.plan
+    return environment.get_template("demo.html").render(
+        demo=demo,
+        saving="" if plan.estimate is None else saving_text(plan.estimate),
+        shared=len(shared(plan)),
+        operators=_most_shared(plan),
+        picture=Markup(picture(plan, demo.pictured)),  # noqa: S704 - its texts are escaped
+        bars=_bars(demo),
+        found=sorted(demo.found.items(), key=lambda pair: -pair[1]),
+        most=max(demo.found.values(), default=0) or 1,
+        busiest=max((count for _, count in demo.pace), default=0) or 1,
+        explained=explain(plan),
+    )
+
+
+def _bars(demo: Demo) -> list[dict[str, Any]]:
+    """Events per second together and one by one, each as a share of the faster."""
+    speeds = {
+        "all in one shared plan": demo.events / demo.seconds if demo.seconds else 0.0,
+        "one by one": demo.events / demo.alone.all_seconds if demo.alone.all_seconds else 0.0,
+    }
+    most = max(speeds.values()) or 1.0
+    return [{"name": name, "speed": speed, "share": speed / most} for name, speed in speeds.items()]
+
+
+def _most_shared(plan: Plan) -> list[dict[str, Any]]:
+    """The operators above scans that serve the most queries, with their figures."""
+    numbers = [n for n in shared(plan) if not isinstance(plan.ops[n], Scan | Emit)]
+    numbers.sort(key=lambda number: (-len(plan.serves(number)), number))
+    return [_operator(plan, number) for number in numbers[:MOST_SHARED]]
+
+
+def _operator(plan: Plan, number: int) -> dict[str, Any]:
+    known, served = plan.estimate, plan.serves(number)
+    rows = None if known is None else known.rows[number]
+    cost = None if known is None else known.costs[number]
+    return {
+        "id": f"n{number}",
+        "op": kind_of(plan.ops[number]),
+        "piece": plan.pieces[number],
+        "serves": len(served),
+        "queries": ", ".join(served),
+        "rows": "" if rows is None else rate_text(rows),
+        "cost": ""
+        if cost is None or known is None
+        else f"{time_text(cost)} ({share_text(cost, known.cost)})",
+        "because": plan.because[number],
+    }
