@@ -1,0 +1,155 @@
+"""A stream that is killed again and again, and started again from its checkpoint, loses nothing and repeats nothing.
+
+STRETTO_KILLS says how often; the moments are by chance, drawn from STRETTO_SEED.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from random import Random
+from time import monotonic, sleep
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from stream_cases import END_TYPE, matches_by_query, without_values
+
+from comparison import assert_same_matches
+from stretto.pattern import oracle
+from stretto.pattern.oracle import Event
+from stretto.pattern.workload import Workload
+from stretto.schema import Kind, Schema
+
+KILLS = int(os.environ.get("STRETTO_KILLS", "3"))
+SEED = int(os.environ.get("STRETTO_SEED", "20261104"))
+FILES_PER_KILL = 4
+SECOND = 10**6
+WORKLOAD = """
+QUERY pairs PATTERN SEQ(A a, B b) WHERE [k] AND a.x <= b.x WITHIN 20 SECONDS RETURN a.x AS low, b.x AS high;
+QUERY alone PATTERN SEQ(A a, NOT(B b)) WHERE [k] WITHIN 15 SECONDS;
+QUERY many PATTERN SEQ(A a, B b+, C c) WHERE [k] WITHIN 12 SECONDS;
+QUERY either PATTERN AND(B b, C c) WHERE [k] WITHIN 8 SECONDS;
+"""
+SCHEMA = Schema({"k": Kind.INT, "x": Kind.FLOAT}, frozenset("ABC") | {END_TYPE})
+
+
+def episodes(rng: Random, count: int) -> list[list[Event]]:
+    """Events of half a minute each, with longer pauses between than any window reaches."""
+    found, number = [], 0
+    for episode in range(count):
+        ts = (1_700_000_000 + 600 * episode) * SECOND
+        events = []
+        for _ in range(24):
+            ts += rng.randint(0, 3 * SECOND)
+            attributes = {"k": rng.randint(0, 4), "x": rng.choice((0.5, 1.0, 2.0))}
+            events.append(Event(number, ts, rng.choice("AABBC"), attributes))
+            number += 1
+        found.append(events)
+    return found
+
+
+def write_files(folder: Path, rng: Random, events: list[Event], files: int) -> None:
+    """The events in files as they arrive: out of order by less than the lateness, a file for each micro-batch."""
+    folder.mkdir()
+    arriving = sorted(events, key=lambda event: event.ts + rng.randint(0, 4 * SECOND))
+    size = -(-len(arriving) // files)
+    for number, start in enumerate(range(0, len(arriving), size)):
+        part = arriving[start : start + size]
+        table = pa.table(
+            {
+                "ts": pa.array([event.ts for event in part], pa.timestamp("us", "UTC")),
+                "type": [event.type for event in part],
+                "id": pa.array([event.id for event in part], pa.int64()),
+                "k": pa.array([event.attributes.get("k") for event in part], pa.int64()),
+                "x": pa.array([event.attributes.get("x") for event in part], pa.float64()),
+            }
+        )
+        path = folder / f"{number:05d}.parquet"
+        pq.write_table(table, path)
+        os.utime(path, (1_700_000_000 + number,) * 2)  # Spark takes older files first
+
+
+class Process:
+    """The stream with all processes that it starts: Java and Python's workers die with it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.begun = folder, monotonic()
+        program = str(Path(__file__).with_name("killed_stream.py"))
+        self.log = (folder / "log.txt").open("ab")
+        self.process = subprocess.Popen(
+            [sys.executable, program, str(folder)],
+            stdout=subprocess.PIPE,
+            stderr=self.log,
+            text=True,
+            start_new_session=True,
+        )
+
+    def say(self) -> str:
+        """The next line that it says; empty when it is gone."""
+        assert self.process.stdout is not None
+        return self.process.stdout.readline().strip()
+
+    def kill(self) -> None:
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.end()
+
+    def end(self) -> int:
+        code = self.process.wait()
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+        self.log.close()
+        return code
+
+
+def batches(folder: Path, kind: str) -> int:
+    """How many micro-batches the checkpoint has planned (`offsets`) or finished (`commits`)."""
+    place = folder / "checkpoint" / kind
+    return sum(path.name.isdigit() for path in place.iterdir()) if place.is_dir() else 0
+
+
+def kill_once(folder: Path, rng: Random, moments: list[str]) -> bool:
+    """Start the stream and kill it a little later; whether it was still at work."""
+    before = batches(folder, "commits")
+    stream = Process(folder)
+    assert stream.say() == "started", (folder / "log.txt").read_text()[-3000:]
+    if rng.random() < 0.7:  # else while it is still recovering
+        while batches(folder, "commits") <= before and stream.process.poll() is None:
+            sleep(0.02)
+        recovered = monotonic() - stream.begun
+        sleep(rng.uniform(0.0, 4.0))
+    else:
+        recovered = 0.0
+        sleep(rng.uniform(0.0, 3.0))
+    at_work = stream.process.poll() is None
+    stream.kill() if at_work else stream.end()
+    planned, finished = batches(folder, "offsets"), batches(folder, "commits")
+    where = "inside a batch" if planned > finished else "between batches"
+    moments.append(f"{where} {finished}, first batch after {recovered:.1f} s")
+    return at_work
+
+
+def test_nothing_is_lost_or_repeated_by_kills(spark, tmp_path: Path) -> None:
+    rng = Random(SEED)
+    stretches = episodes(rng, 3 + 2 * KILLS)
+    events = [event for stretch in stretches for event in stretch]
+    end = events[-1].ts + 3600 * SECOND
+    write_files(tmp_path / "events", rng, [*events, Event(-1, end, END_TYPE, {})], 6 + FILES_PER_KILL * KILLS)
+    (tmp_path / "workload.cep").write_text(WORKLOAD)
+
+    moments: list[str] = []
+    killed = sum(kill_once(tmp_path, rng, moments) for _ in range(KILLS))
+    last = Process(tmp_path)
+    said = [last.say(), last.say()]
+    assert (said, last.end()) == (["started", "done"], 0), (tmp_path / "log.txt").read_text()[-3000:]
+    print(*moments, sep="\n")
+    assert killed >= (KILLS + 1) // 2, moments
+
+    found = spark.read.parquet(str(tmp_path / "out")).toArrow().to_pylist()
+    results = matches_by_query(found)
+    queries = Workload.parse(WORKLOAD).bind(SCHEMA).detections
+    for query in queries:
+        expected = [match for stretch in stretches for match in oracle.matches(query, stretch)]
+        assert expected
+        assert_same_matches(results.get(query.name, []), without_values(expected), f"{query.name}: {moments}")
+    assert len({row["match_id"] for row in found}) == len(found)
