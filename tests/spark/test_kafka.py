@@ -1,0 +1,79 @@
+"""Kafka as sink and as source, with a real broker: the matches of one stream are the events of the next."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pyspark
+import pytest
+
+from spark.kafka_broker import broker, connector_jars
+from stretto.spark.kafka import SETTING, connector_settings
+from stretto.spark.sinks import committed_files
+
+STRETTO = [sys.executable, "-c", "from stretto.cli.main import main; main()"]
+RISE = "QUERY rise PATTERN SEQ(A a, B b) WITHIN 2 SECONDS RETURN b.x - a.x AS gain;"
+TWICE = "QUERY twice PATTERN SEQ(rise a, rise b) WHERE a.match_id != b.match_id WITHIN 1 MINUTE;"
+
+
+def stream(folder: Path, *arguments: str) -> str:
+    call = [*STRETTO, "stream", *arguments, "--trigger", "available-now", "--master", "local[2]"]
+    jars = ",".join(map(str, connector_jars()))
+    done = subprocess.run(
+        call,
+        cwd=folder,
+        env={**os.environ, SETTING: jars},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stderr
+
+
+def test_the_connector_is_that_of_the_release(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(SETTING, raising=False)
+    assert connector_settings() == {
+        "spark.jars.packages": f"org.apache.spark:spark-sql-kafka-0-10_2.13:{pyspark.__version__}"
+    }
+    monkeypatch.setenv(SETTING, "a:b:1")
+    assert connector_settings() == {"spark.jars.packages": "a:b:1"}
+    monkeypatch.setenv(SETTING, "/x/a.jar,/x/b.jar")
+    assert connector_settings() == {"spark.jars": "/x/a.jar,/x/b.jar"}
+
+
+def test_matches_of_matches(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    lines = [f"2024-01-01T09:00:{second:02d},{'AB'[second % 2]},{second}" for second in range(40)]
+    (tmp_path / "in" / "1.csv").write_text("\n".join(["ts,type,x", *lines, "never,A,1"]) + "\n")
+    (tmp_path / "rise.cep").write_text(RISE)
+    (tmp_path / "twice.cep").write_text(TWICE)
+    with broker(tmp_path) as address:
+        said = stream(
+            tmp_path,
+            "rise.cep",
+            "--source",
+            "files:in",
+            "--sink",
+            f"kafka:{address}/found",
+            "--checkpoint",
+            "one",
+        )
+        assert "41 events, 19 matches, 0 late, 1 rejected" in said
+        columns = ["--ts", "detected", "--type", "query"]
+        source = f"kafka:{address}/found"
+        said = stream(
+            tmp_path, "twice.cep", "--source", source, "--sink", "files:out", "--checkpoint", "two", *columns
+        )
+        assert "19 events" in said
+    files = [file for file in committed_files(tmp_path / "out") if file.parent.name == "kind=matches"]
+    rows = [row for file in files for row in pq.ParquetFile(file).read().to_pylist()]
+    assert {row["query"] for row in rows} == {"twice"}
+    pairs = {(dict(row["events"])["a"][0], dict(row["events"])["b"][0]) for row in rows}
+    assert {offset for pair in pairs for offset in pair} < set(range(19))
+    assert len(rows) == len(pairs) == 18 * 17 // 2  # the last event is still open
+    assert json.loads((tmp_path / "two" / "stretto" / "source.json").read_text())["type"] == "struct"
