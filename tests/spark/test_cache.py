@@ -1,6 +1,7 @@
 """Engines in files: they go on as if they had stayed, and a file that is not to be trusted is not loaded."""
 
 import os
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -119,5 +120,7 @@ def test_spark_says_where_scratch_files_go(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setenv("SPARK_LOCAL_DIRS", f"{tmp_path},/elsewhere")
     assert local_folder() == tmp_path
     monkeypatch.setenv("SPARK_LOCAL_DIRS", "/is/not/there")
-    assert local_folder().is_dir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    assert local_folder() == tmp_path / "temporary"
+    local_folder().mkdir()
     assert EngineCache.of_task("name").folder is not None

@@ -75,6 +75,8 @@ class Process:
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.begun = folder, monotonic()
+        scratch = folder / "scratch"  # what a killed process leaves behind goes with the test's folder
+        scratch.mkdir(exist_ok=True)
         program = str(Path(__file__).with_name("killed_stream.py"))
         self.log = (folder / "log.txt").open("ab")
         self.process = subprocess.Popen(
@@ -83,6 +85,7 @@ class Process:
             stderr=self.log,
             text=True,
             start_new_session=True,
+            env=os.environ | dict.fromkeys(("SPARK_LOCAL_DIRS", "TMPDIR"), str(scratch)),
         )
 
     def say(self) -> str:

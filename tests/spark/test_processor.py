@@ -316,6 +316,21 @@ def test_a_version_that_the_spread_does_not_allow_is_refused(stream) -> None:
     assert any(m.refused for m in keys.metrics)
 
 
+def test_a_version_that_needs_too_much_memory_is_refused(stream) -> None:
+    pairs = plan_of("QUERY q PATTERN SEQ(A a, B b) WHERE [k] WITHIN 1 s;")
+    whole = stream(
+        "QUERY q PATTERN SEQ(A a, B b) WHERE [k] WITHIN 1 s;", follows=True, number=0, memory_bytes=2 << 20
+    )
+    greedy = plan_of("QUERY all PATTERN AND(A a, A b, A c) WITHIN 1 s;")
+    whole.batch(batch_of(*((i, "A", i, i) for i in range(300))), workload_rows(Version(1, "", pairs), 1))
+    whole.batch(batch_of((300, "B", 7, 300)), workload_rows(Version(2, "", greedy), 1))
+    whole.batch(batch_of((400, "B", 8, 301)))
+    whole.batch(batch_of((500, "C", 8, 302)))
+    assert {m.version for m in whole.metrics} == {1}
+    assert any("out of memory" in m.refused for m in whole.metrics)
+    assert {name: len(of) for name, of in matches_by_query(whole.matches).items()} == {"q": 2}
+
+
 def test_a_restart_with_another_workload_needs_no_versions(stream) -> None:
     whole = stream("QUERY q PATTERN SEQ(A a, B b) WITHIN 50 ms;")
     whole.batch(batch_of((1, "A", 1, 0), (5, "C", 1, 1)))

@@ -13,6 +13,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 from stretto.engine.matches import Matches
 from stretto.engine.reorder import END_OF_TIME, START_OF_TIME
 from stretto.engine.run import MEMORY_BYTES, Engine, attributes_of
+from stretto.errors import StrettoError
 from stretto.plan.dag import Plan
 from stretto.schema import Special
 from stretto.spark.arrivals import Arrivals, Numbering, arrivals
@@ -119,32 +120,30 @@ class Turn:
     # ---- events ------------------------------------------------------------------------------------------------
 
     def take(self, rows: Sequence[Row]) -> list[Row]:
-        """Run what came."""
-        plan = self._new_plan([row for row in rows if row["kind"] == WORKLOAD])
+        """Run what came; another version of the workload runs it already."""
+        engine = self._engine(self._new_version([row for row in rows if row["kind"] == WORKLOAD]))
         head = self._head
-        special = self._settings.special
         came = arrivals(
             [bytes(row["payload"]) for row in rows if row["kind"] == EVENTS],
-            special,
+            self._settings.special,
             max(head.until_us, self._watermark_us),
             Numbering(head.given, self._target, self._settings.spread.targets),
         )
-        return self._run(plan, came)
+        return self._run(engine, came)
 
     def wake(self) -> list[Row]:
         """Time has passed without events: run what waited for it, and drop what no window reaches any more."""
         head = self._head
         if head.due_us is not None and head.due_us < self._watermark_us:
-            return self._run(None, Arrivals())
+            return self._run(self._engine(None), Arrivals())
         if head.horizon_us is not None and self._watermark_us > START_OF_TIME:
             head = replace(head, floor_us=max(head.floor_us, self._watermark_us - head.horizon_us))
         head = self._window.drop(head)
         self._window.write(self._window.set_timer(head, self._watermark_ms))
         return []
 
-    def _run(self, plan: Plan | None, came: Arrivals) -> list[Row]:
+    def _run(self, engine: Engine, came: Arrivals) -> list[Row]:
         head = self._head
-        engine = self._engine(plan)
         before = engine.counters.rows
         if came.events is not None:
             engine.push(as_read(came.events, engine.plan))
@@ -182,43 +181,45 @@ class Turn:
 
     # ---- the engine --------------------------------------------------------------------------------------------
 
-    def _new_plan(self, rows: Sequence[Row]) -> Plan | None:
-        """The plan to go on with, if it is another one than before; the state then knows its version."""
-        head, own = self._head, self._settings.version
-        known = head.version
+    def _new_version(self, rows: Sequence[Row]) -> Version | None:
+        """The version of the workload to go on with, if it is another one than before."""
+        known, own = self._head.version, self._settings.version
         if not self._settings.follows:
-            if known == own.number:
-                return None
-            self._head = replace(head, version=own.number)
-            return own.plan
+            return None if known == own.number else own
         newest = max(rows, key=lambda row: row["version"], default=None)
         if newest is None or (known is not None and newest["version"] <= known):
-            if known is not None:
-                return None
-            self._head = replace(head, version=own.number)
-            self._window.set_workload(own.number, own.to_bytes())
-            return own.plan
-        version = Version.from_bytes(bytes(newest["payload"]))
-        self._refused = self._settings.spread.check(version.plan) or ""
-        if self._refused and known is not None:
-            return None
-        if self._refused:
-            raise StrettoSparkError(f"the workload does not fit the stream: {self._refused}")
-        self._window.set_workload(version.number, bytes(newest["payload"]))
-        self._head = replace(head, version=version.number)
-        return version.plan
+            return own if known is None else None
+        return Version.from_bytes(bytes(newest["payload"]))
 
-    def _engine(self, plan: Plan | None) -> Engine:
-        """The engine as it was after the last batch, with another plan if there is one."""
-        head = self._head
-        if plan is None:
-            engine = self._cache.load(self._target, head.counter)
-            if engine is not None:
-                self._source = "cache"
-                return engine
-            plan = self._running_plan()
-        self._source = "rebuilt" if head.next else "new"
-        return rebuilt(plan, self._window, head, self._settings)
+    def _engine(self, version: Version | None) -> Engine:
+        """The engine as it was after the last batch, or one for another version, if that can be run."""
+        if version is None:
+            return self._engine_as_before()
+        try:
+            wrong = self._settings.spread.check(version.plan)
+            if wrong is not None:
+                raise StrettoSparkError(f"the workload does not fit the stream: {wrong}")
+            engine = self._rebuilt(version.plan)
+        except StrettoError as error:
+            if self._head.version is None or not self._settings.follows:
+                raise
+            self._refused = str(error)  # the stream keeps what it has
+            return self._engine_as_before()
+        if self._settings.follows:
+            self._window.set_workload(version.number, version.to_bytes())
+        self._head = replace(self._head, version=version.number)
+        return engine
+
+    def _engine_as_before(self) -> Engine:
+        engine = self._cache.load(self._target, self._head.counter)
+        if engine is None:
+            return self._rebuilt(self._running_plan())
+        self._source = "cache"
+        return engine
+
+    def _rebuilt(self, plan: Plan) -> Engine:
+        self._source = "rebuilt" if self._head.next else "new"
+        return rebuilt(plan, self._window, self._head, self._settings)
 
     def _running_plan(self) -> Plan:
         if not self._settings.follows:
