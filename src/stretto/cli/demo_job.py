@@ -1,10 +1,8 @@
 """What `stretto demo` does, step by step, and what came of every step."""
 
 import shutil
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import datetime
 from pathlib import Path
 from time import perf_counter
 from types import TracebackType
@@ -13,10 +11,10 @@ from typing import Final, Self
 import numpy as np
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - as everybody does
 from rich.console import Console
 
 from stretto.cli.console import counted
+from stretto.cli.demo_found import Found
 from stretto.cli.demo_workload import demo_workload
 from stretto.data.trades import SECTORS, SYMBOLS, day_of_trades
 from stretto.engine.run import Engine
@@ -28,16 +26,12 @@ from stretto.plan.optimize import optimize
 from stretto.report.demo_page import Alone, Demo, Step
 from stretto.spark.errors import clear_failures
 from stretto.spark.files import EventFiles, detect_files, open_files, profile_files, survey
-from stretto.spark.session import session
+from stretto.spark.session import local_cores, session
 from stretto.stats.profile import Stats
 
 FILES: Final = 4
 ROW_GROUP: Final = 1 << 16
 SAMPLE: Final = 0.05
-TOP: Final = 8
-BAR_MINUTES: Final = 5
-
-Pace = list[tuple[str, int]]
 
 
 class Job:
@@ -67,19 +61,19 @@ class Job:
         plan = self._plan(workload, stats, budget)
         self._warm_up(spark, plan)
         seconds = self._find(spark, plan, trades)
-        found, pace, top = self._look(spark, plan)
+        found = self._look()
         each = self._one_by_one(spark, workload, trades, stats, found, alone, seed)
         return Demo(
             title="A hundred patterns in a day of trades",
-            where=f"Spark {spark.version} on {_cores(spark)}",
+            where=_place(spark),
             events=events,
             plan=plan,
             steps=tuple(self._steps),
             seconds=seconds,
             alone=each,
-            found=found,
-            top=top,
-            pace=pace,
+            found=found.counts(plan.queries),
+            top=found.top(),
+            pace=found.pace(),
             pictured=[name for name in plan.queries if name.startswith(next(iter(SECTORS)))],
             workload=workload.text,
         )
@@ -115,7 +109,7 @@ class Job:
     def _start(self) -> SparkSession:
         with self._step("start Spark"):
             spark = session(self._master, "stretto demo")
-            self._result = f"Spark {spark.version} on {_cores(spark)}"
+            self._result = _place(spark)
         return spark
 
     def _profile(self, spark: SparkSession, workload: Workload) -> tuple[EventFiles, Stats]:
@@ -150,14 +144,11 @@ class Job:
             self._result = "all matches of all patterns, written to files"
         return seconds
 
-    def _look(self, spark: SparkSession, plan: Plan) -> tuple[dict[str, int], Pace, list[list[str]]]:
-        """Matches per query, over the day, and those that moved the most money."""
-        with self._step("look"):
-            matches = spark.read.parquet(str(self._folder / "matches"))
-            found, pace = _counts(plan, matches)
-            top = _top(matches)
-            self._result = counted(sum(found.values()), "match")
-        return found, pace, top
+    def _look(self) -> Found:
+        with self._step("read"):
+            found = Found.read(self._folder / "matches")
+            self._result = counted(len(found.table), "match")
+        return found
 
     def _one_by_one(
         self,
@@ -165,31 +156,36 @@ class Job:
         workload: Workload,
         trades: EventFiles,
         stats: Stats,
-        found: Mapping[str, int],
+        found: Found,
         limit: float,
         seed: int,
     ) -> Alone:
         """Queries in a random order, each as a job of its own, until the time is over; their answers are compared."""
-        names = np.random.default_rng(seed).permutation(sorted(found)).tolist()
+        queries = sorted(query.name for query in workload.queries)
+        names = np.random.default_rng(seed).permutation(queries).tolist()
         took: dict[str, float] = {}
         with self._step("one by one"), clear_failures():
+            until = perf_counter() + limit
             for name in names:
-                if sum(took.values()) >= limit:
+                if perf_counter() >= until:
                     break
                 single = optimize(_only(workload, name), stats, "auto")
                 start = perf_counter()
                 self._write(detect_files(single, trades, spark=spark), "alone")
                 took[name] = perf_counter() - start
-                self._compare(name, spark, found[name])
+                self._compare(name, found)
             self._result = (
                 f"{len(took)} of {counted(len(names), 'pattern')} in jobs of their own, with the same matches"
             )
         return Alone(took, len(names))
 
-    def _compare(self, name: str, spark: SparkSession, expected: int) -> None:
-        alone = spark.read.parquet(str(self._folder / "alone")).count()
-        if alone != expected:
-            raise StrettoError(f"{name} has {alone:,} matches by itself and {expected:,} in the shared plan")
+    def _compare(self, name: str, found: Found) -> None:
+        """StrettoError where a query by itself has other matches than in the shared plan."""
+        shared_ids, own = found.ids(name), Found.read(self._folder / "alone").ids(name)
+        if not own.equals(shared_ids):
+            raise StrettoError(
+                f"{name} has {len(own):,} matches by itself and {len(shared_ids):,} in the shared plan, or others"
+            )
 
     def _write(self, matches: DataFrame, name: str) -> None:
         matches.write.mode("overwrite").parquet(str(self._folder / name))
@@ -205,18 +201,12 @@ def _only(workload: Workload, name: str) -> Workload:
     return workload.remove(*(query.name for query in workload.queries if query.name != name))
 
 
-def _cores(spark: SparkSession) -> str:
-    return str(spark.conf.get("spark.master"))
-
-
-def _counts(plan: Plan, matches: DataFrame) -> tuple[dict[str, int], Pace]:
-    """Matches per query, also for those without any, and in every few minutes of the day."""
-    bar = F.window("start", f"{BAR_MINUTES} minutes").start.alias("bar")
-    found, pace = dict.fromkeys(plan.queries, 0), Counter[datetime]()
-    for row in matches.groupBy("query", bar).count().collect():
-        found[row["query"]] += row["count"]
-        pace[row["bar"]] += row["count"]
-    return found, [(f"{at:%H:%M}", pace[at]) for at in sorted(pace)]
+def _place(spark: SparkSession) -> str:
+    """Which Spark, and where it runs."""
+    master = str(spark.conf.get("spark.master"))
+    cores = local_cores(master)
+    where = master if cores is None else f"{counted(cores, 'core')} of this machine"
+    return f"Spark {spark.version} on {where}"
 
 
 def _compile(plan: Plan, events: Path) -> None:
@@ -225,19 +215,3 @@ def _compile(plan: Plan, events: Path) -> None:
     for batch in pq.ParquetFile(events).iter_batches(1 << 16):
         engine.push(batch)
     engine.flush()
-
-
-def _top(matches: DataFrame) -> list[list[str]]:
-    """The matches that moved the most money: pattern, start, end, trades, money."""
-    money = F.get_json_object("returned", "$.money").cast("double")
-    best = matches.withColumn("money", money).orderBy(F.desc("money"), "match_id").limit(TOP).collect()
-    return [
-        [
-            row["query"],
-            f"{row['start']:%H:%M:%S.%f}"[:-3],
-            f"{row['end']:%H:%M:%S.%f}"[:-3],
-            " ".join(f"{name}={','.join(map(str, ids))}" for name, ids in row["events"].items()),
-            f"{row['money']:,.0f}",
-        ]
-        for row in best
-    ]

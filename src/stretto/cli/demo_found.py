@@ -1,0 +1,60 @@
+"""The matches that `stretto demo` wrote, looked at: how many, when, and which moved the most money."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Self
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+
+TOP: Final = 8
+BAR_MINUTES: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Matches in the file format."""
+
+    table: pa.Table
+
+    @classmethod
+    def read(cls, folder: Path) -> Self:
+        return cls(ds.dataset(folder, format="parquet").to_table())
+
+    def counts(self, queries: Iterable[str]) -> dict[str, int]:
+        """Matches per query, also for those without any."""
+        counted = self.table["query"].value_counts()
+        have = dict(zip(counted.field(0).to_pylist(), counted.field(1).to_pylist(), strict=True))
+        return {query: have.get(query, 0) for query in queries}
+
+    def ids(self, query: str) -> pa.Array:
+        """The ids of a query's matches, in order."""
+        mine = self.table.filter(pc.equal(self.table["query"], query))["match_id"].combine_chunks()
+        return mine.take(pc.sort_indices(mine))
+
+    def pace(self) -> list[tuple[str, int]]:
+        """Matches in every few minutes of the day, by the time of the first event."""
+        bars = pc.floor_temporal(self.table["start"], BAR_MINUTES, "minute").value_counts()
+        pairs = zip(bars.field(0).to_pylist(), bars.field(1).to_pylist(), strict=True)
+        return [(f"{at:%H:%M}", count) for at, count in sorted(pairs)]
+
+    def top(self) -> list[list[str]]:
+        """The matches that moved the most money: pattern, start, end, trades, money."""
+        money = pc.struct_field(
+            pc.extract_regex(self.table["returned"], r'"money": ?(?P<money>[-+.eE0-9]+)'), 0
+        )
+        whole = self.table.append_column("money", money.cast(pa.float64()))
+        order = [("money", "descending"), ("match_id", "ascending")]
+        best = whole.take(pc.select_k_unstable(whole, k=min(TOP, len(whole)), sort_keys=order))
+        return [
+            [
+                row["query"],
+                f"{row['start']:%H:%M:%S.%f}"[:-3],
+                f"{row['end']:%H:%M:%S.%f}"[:-3],
+                " ".join(f"{name}={','.join(map(str, ids))}" for name, ids in row["events"]),
+                f"{row['money']:,.0f}",
+            ]
+            for row in best.to_pylist()
+        ]
