@@ -1,6 +1,7 @@
 """A stream as a job: from its source to a started query that a command can follow and stop."""
 
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -24,6 +25,7 @@ from stretto.spark.columns import first_file, recall, remember
 from stretto.spark.errors import StrettoSparkError, failure_in
 from stretto.spark.kafka import SETTING, connector_settings
 from stretto.spark.metrics import StreamMetrics, read_metrics
+from stretto.spark.noise import without_noise
 from stretto.spark.session import session
 from stretto.spark.sinks import start
 from stretto.spark.sources import TEXT, Source, open_source
@@ -138,7 +140,8 @@ def _spark(job: Job) -> SparkSession:
     """A session, with the connector for Kafka where it is needed."""
     conf = connector_settings() if "kafka" in (job.source.kind, job.sink.kind) else {}
     try:
-        return session(job.master, "stretto stream", **conf)
+        with nullcontext() if SparkSession.getActiveSession() else without_noise():
+            return session(job.master, "stretto stream", **conf)
     except PySparkException as error:
         if not conf:
             raise

@@ -1,0 +1,24 @@
+"""Lines that nobody needs are taken out of what a program says; the others stay."""
+
+import subprocess
+import sys
+
+PROGRAM = """
+import subprocess, sys, threading, time
+from stretto.spark.noise import NOISE, without_noise
+
+lines = [*(line.decode() for line in NOISE), "", "kept"]
+child = [f"import sys; sys.stderr.write({chr(10).join(lines)!r})"]
+with without_noise():
+    process = subprocess.Popen([sys.executable, "-c", chr(10).join(child)])
+print("mine", file=sys.stderr, flush=True)
+process.wait()
+while any(thread.name == 'stretto-noise' for thread in threading.enumerate()):
+    time.sleep(0.01)
+"""
+
+
+def test_noise_is_taken_out() -> None:
+    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True)
+    assert done.stdout == ""
+    assert sorted(done.stderr.splitlines()) == ["kept", "mine"]
