@@ -48,6 +48,7 @@ WITHIN  1 MINUTE;
 MINUTE_US = 60_000_000
 STRETTO = [sys.executable, "-c", "from stretto.cli.main import main; main()"]
 PATIENCE_S = 600
+GO = "go"
 
 
 def minutes(data: Path) -> list[pa.Table]:
@@ -67,11 +68,13 @@ def minutes(data: Path) -> list[pa.Table]:
 
 
 def feed(data: Path, folder: Path, pace: float) -> None:
-    """Write a file for each minute; a file appears under its name when it is whole."""
+    """Write a file for each minute; a file appears under its name when it is whole. The second waits for the stream."""
     for number, part in enumerate(minutes(data)):
         hidden = folder / f".{number:04d}.parquet"
         pq.write_table(part, hidden)
         hidden.rename(folder / f"{number:04d}.parquet")
+        while not (folder.parent / GO).exists():
+            time.sleep(0.1)
         time.sleep(pace)
 
 
@@ -158,6 +161,8 @@ def play(work: Path, transcript: Transcript, rules: str, files: int) -> Stream:
         return len(list((work / "in").glob("[0-9]*.parquet")))
 
     stream = Stream(work, transcript)
+    stream.until(lambda: stream.said("batch 0"), "the first file was read")
+    (work / GO).touch()
     stream.until(lambda: arrived() >= files // 2 and stream.said("match"), "half of the events came")
     transcript.say("rules.cep: a query that compares a text with a number")
     replace_file(work / "rules.cep", rules + WRONG_TEXT)
