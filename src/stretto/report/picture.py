@@ -8,7 +8,7 @@ from typing import Final
 from stretto.memo.figures import rate_text
 from stretto.plan.dag import Plan
 from stretto.plan.explain import counted, kind_of
-from stretto.plan.ops import Emit
+from stretto.plan.ops import Emit, Scan
 
 BOX_WIDTH: Final = 168
 BOX_HEIGHT: Final = 26
@@ -77,7 +77,7 @@ def _edge(source: _Box, target: _Box) -> str:
 def _node(plan: Plan, number: int, box: _Box) -> str:
     op, served = plan.ops[number], len(plan.serves(number))
     kind = "query" if isinstance(op, Emit) else "shared" if served > 1 else "own"
-    label = op.query if isinstance(op, Emit) else f"{kind_of(op)}, {counted(served, 'query')}"
+    label = op.query if isinstance(op, Emit) else f"{_name(plan, number)}, {counted(served, 'query')}"
     rows = None if plan.estimate is None else plan.estimate.rows[number]
     about = plan.pieces[number] + ("" if rows is None else f"  ({rate_text(rows)} expected)")
     return (
@@ -85,6 +85,12 @@ def _node(plan: Plan, number: int, box: _Box) -> str:
         f'<rect x="{box.x:.0f}" y="{box.y - BOX_HEIGHT / 2:.0f}" width="{BOX_WIDTH}" height="{BOX_HEIGHT}" rx="5"/>'
         f'<text x="{box.x + BOX_WIDTH / 2:.0f}" y="{box.y + 4:.0f}">{escape(_short(label))}</text></g>'
     )
+
+
+def _name(plan: Plan, number: int) -> str:
+    """What an operator does; of a scan the type of its events."""
+    op = plan.ops[number]
+    return plan.pieces[number].partition("[")[0].split()[0] if isinstance(op, Scan) else kind_of(op)
 
 
 def _short(text: str) -> str:

