@@ -1,0 +1,84 @@
+"""`stretto.spark`: one call for batches and streams."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+import stretto.spark
+from stretto import QueryError, Special, Workload, optimize
+from stretto.schema import Kind, Schema
+from stretto.spark.errors import StrettoSparkError
+from stretto.spark.spread import ByKey, Whole
+from stretto.spark.versions import last_version
+
+KEYED = "QUERY same PATTERN SEQ(A a, B b) WHERE [k] WITHIN 5 SECONDS;"
+FREE = "QUERY free PATTERN SEQ(A a, B b) WHERE a.x < b.x WITHIN 5 SECONDS;"
+COLUMNS = "at timestamp, what string, k bigint, x double"
+SPECIAL = Special("at", "what")
+
+
+@pytest.fixture
+def handed_on(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """What a stream's operator is given, in place of running it."""
+    calls: list[dict[str, Any]] = []
+
+    def detect_stream(plan: Any, events: Any, **options: Any) -> Any:
+        calls.append({"plan": plan, **options})
+        return events
+
+    monkeypatch.setattr(stretto.spark, "detect_stream", detect_stream)
+    return calls
+
+
+def streaming(spark: SparkSession, folder: Path) -> Any:
+    return spark.readStream.schema(COLUMNS).parquet(str(folder))
+
+
+def test_names_are_functions() -> None:
+    for name in ("detect", "profile", "session", "upsert", "matches_of", "late_of", "rejected_of"):
+        assert callable(getattr(stretto.spark, name)), name
+    assert issubclass(stretto.spark.StrettoSparkError, stretto.StrettoError)
+
+
+def test_a_stream_is_planned_by_its_columns(
+    spark: SparkSession, tmp_path: Path, handed_on: list[dict[str, Any]]
+) -> None:
+    events = streaming(spark, tmp_path)
+    stretto.spark.detect(KEYED, events, special=SPECIAL, lateness="3 seconds", outputs="all")
+    stretto.spark.detect(Workload.parse(FREE), events, special=SPECIAL)
+    keyed, free = handed_on
+    assert list(keyed["plan"].queries) == ["same"]
+    assert (keyed["special"], keyed["lateness"], keyed["outputs"]) == (SPECIAL, "3 seconds", "all")
+    assert isinstance(keyed["spread"], ByKey)
+    assert free["spread"] == Whole()
+    with pytest.raises(QueryError, match="unknown attribute `y`"):
+        stretto.spark.detect(KEYED.replace("[k]", "a.y = 1"), events, special=SPECIAL)
+
+
+def test_a_stream_with_versions_publishes_its_workload(
+    spark: SparkSession, tmp_path: Path, handed_on: list[dict[str, Any]]
+) -> None:
+    events, folder = streaming(spark, tmp_path), tmp_path / "stretto" / "workloads"
+    for text in (KEYED, KEYED, KEYED.replace("5", "6")):
+        stretto.spark.detect(text, events, special=SPECIAL, versions=folder)
+    last = last_version(folder)
+    assert last is not None
+    assert (last.number, last.plan) == (2, handed_on[-1]["plan"])
+    with pytest.raises(StrettoSparkError, match="the workload does not fit the stream"):
+        stretto.spark.detect(FREE, events, special=SPECIAL, versions=folder)
+    assert last_version(folder) == last
+
+
+def test_a_plan_is_taken_as_it_is(
+    spark: SparkSession, tmp_path: Path, handed_on: list[dict[str, Any]]
+) -> None:
+    plan = optimize(Workload.parse(KEYED), Schema({"k": Kind.INT}, special=SPECIAL))
+    folder = tmp_path / "stretto" / "workloads"
+    stretto.spark.detect(plan, streaming(spark, tmp_path), versions=folder)
+    assert handed_on[0]["plan"] is plan
+    assert handed_on[0]["special"] == SPECIAL
+    last = last_version(folder)
+    assert last is not None
+    assert last.plan == plan
