@@ -1,6 +1,7 @@
 """The page of the demonstration: whole, escaped, and with nothing to load."""
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pyarrow as pa
@@ -89,6 +90,11 @@ def test_all_queries_one_by_one(told: Demo) -> None:
     assert Alone({"a": 1.0, "b": 2.0}, 2).all_seconds == 3.0
     assert Alone({}, 5).all_seconds == 0.0
     assert told.speedup == 6.0
+
+
+def test_nothing_to_compare_with(told: Demo) -> None:
+    text = read(demo_page(replace(told, alone=Alone({}, 3)))).text
+    assert "one by one" not in text.replace("Together or one by one", "")
 
 
 def test_the_picture_holds_what_the_queries_need(told: Demo) -> None:

@@ -87,10 +87,9 @@ def demo_page(demo: Demo) -> str:
 
 def _bars(demo: Demo) -> list[dict[str, Any]]:
     """Events per second together and one by one, each as a share of the faster."""
-    speeds = {
-        "all in one shared plan": demo.events / demo.seconds if demo.seconds else 0.0,
-        "one by one": demo.events / demo.alone.all_seconds if demo.alone.all_seconds else 0.0,
-    }
+    speeds = {"all in one shared plan": demo.events / demo.seconds if demo.seconds else 0.0}
+    if demo.alone.seconds:
+        speeds["one by one"] = demo.events / demo.alone.all_seconds
     most = max(speeds.values()) or 1.0
     return [{"name": name, "speed": speed, "share": speed / most} for name, speed in speeds.items()]
 
