@@ -1,5 +1,6 @@
 """`stretto stream` over a folder that another process fills, minute by minute, with the logs of seven attacks.
 
+    stretto bench stream_security --data FOLDER [--pace SECONDS]
     python benchmarks/stream_security.py --data FOLDER [--pace SECONDS] [--work FOLDER]
 
 Half way the workload file is replaced: first by one that does not fit the events, which is refused, then by one with a
@@ -24,20 +25,20 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from stretto import Engine, Schema, Workload, optimize
+from stretto import Engine, Schema, StrettoError, Workload, optimize
 from stretto.spark.sinks import committed_files
 
 EVENTS = "security_windows_lsass_2023.parquet"
 RULES = Path(__file__).parent.parent / "examples" / "security.cep"
-REMOVED = "two_readers"
-ADDED = "reader_calls_out"
+REMOVED = "hands_on_keyboard"
+ADDED = "short_lived_file"
 ADDED_TEXT = f"""
--- A program reads lsass and then connects somewhere.
+-- A file that is deleted half a minute after it was written.
 QUERY {ADDED}
-PATTERN SEQ(LsassReadable l, Connection c)
-WHERE   [host] AND l.process = c.process
-WITHIN  2 MINUTES
-RETURN  l.process AS program, c.dest_ip AS address;
+PATTERN SEQ(FileCreated f, FileDeleted d)
+WHERE   [host] AND f.target_file = d.target_file
+WITHIN  30 SECONDS
+RETURN  f.process AS writer, d.process AS deleter;
 """
 WRONG_TEXT = """
 QUERY busy
@@ -132,7 +133,8 @@ class Stream:
         return code
 
 
-def run(data: Path, work: Path, pace: float) -> bool:
+def perform(data: Path, work: Path, pace: float) -> bool:
+    """Play it all, with everything in the folder `work`; whether what was written is right."""
     transcript = Transcript()
     (work / "in").mkdir(parents=True)
     rules = RULES.read_text()
@@ -243,11 +245,22 @@ def host_of(row: dict, hosts: list[str]) -> str:
     return hosts[row["events"][0][1][0]]
 
 
+def run(out: Path, data: Path | None, arguments: list[str]) -> int:
+    """For `stretto bench stream_security --data DIR`."""
+    if data is None:
+        raise StrettoError("this experiment needs --data, the folder of real event data")
+    parser = argparse.ArgumentParser(prog="stretto bench stream_security")
+    parser.add_argument("--pace", type=float, default=1.0, help="seconds between two files")
+    with tempfile.TemporaryDirectory(prefix="stream-", dir=out) as work:
+        return int(not perform(data.absolute(), Path(work).absolute(), parser.parse_args(arguments).pace))
+
+
 def main() -> None:
+    """For `python benchmarks/stream_security.py`; the process that feeds is started in this way, too."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--data", type=Path, required=True, help="the folder of the real event data")
+    parser.add_argument("--data", type=Path, required=True, help="the folder of real event data")
     parser.add_argument(
         "--work", type=Path, help="where everything is written (if not given: a temporary folder)"
     )
@@ -257,10 +270,9 @@ def main() -> None:
     if given.feed is not None:
         feed(given.data, given.feed, given.pace)
         return
-    if given.work is not None:
-        sys.exit(not run(given.data, given.work, given.pace))
-    with tempfile.TemporaryDirectory(prefix="stretto-") as work:
-        sys.exit(not run(given.data, Path(work), given.pace))
+    with tempfile.TemporaryDirectory(prefix="stretto-") as temporary:
+        work = given.work or Path(temporary)
+        sys.exit(not perform(given.data.absolute(), work.absolute(), given.pace))
 
 
 if __name__ == "__main__":
