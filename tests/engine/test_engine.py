@@ -136,3 +136,22 @@ def test_events_beyond_the_window_are_forgotten():
         )
         sizes.append(engine._arena.held + sum(op.held for op in engine._operators.values()))
     assert sizes[-1] == sizes[10]
+
+
+@pytest.mark.parametrize("base", [0, 7, 1 << 33])
+def test_ids_that_count_on_from_the_base_or_not(base):
+    numbered = EVENTS.append_column("id", pa.array(np.arange(5) + 7))
+    engine = Engine(plan_of(PAIRS, EVENTS), base=base)
+    assert found(engine.push(numbered), engine.flush()) == [(7, 8), (7, 10)]
+    engine = Engine(plan_of(PAIRS, EVENTS), base=base)
+    assert found(engine.push(EVENTS), engine.flush()) == [(0, 1), (0, 3)]
+
+
+def test_matches_of_some_queries_and_of_some_time():
+    text = PAIRS + "QUERY set PATTERN SEQ(A a, B b+) WITHIN 10 us;"
+    matches = run(plan_of(text, EVENTS), EVENTS)
+    assert matches.only(["q"]).counts() == {"q": 2}
+    assert matches.started(0, 2).counts() == {"q": 2, "set": 3}
+    assert matches.started(2, 4)["set"]["b"].to_pylist() == [[3]]
+    assert matches.started(2, 4).counts() == {"q": 0, "set": 1}
+    assert len(matches.started(4, 9)) == 0

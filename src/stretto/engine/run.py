@@ -50,7 +50,8 @@ class Engine:
     the same. `updatable`: keep all attributes and all types of the events in the window, so that `update` can add any
     query, and `history_us`: keep events at least so long for that. `workload`: what is planned anew, if the plan does
     not say it itself. `watermark`: follows from the events that were seen and the lateness, or is given from outside:
-    `push` then only takes events in, and `advance` runs them.
+    `push` then only takes events in, and `advance` runs them. `base`: the position of the first event; ids that count
+    on from there cost nothing.
     """
 
     def __init__(
@@ -66,6 +67,7 @@ class Engine:
         history_us: int = 0,
         workload: Workload | None = None,
         watermark: Literal["seen", "given"] = "seen",
+        base: int = 0,
     ) -> None:
         self.plan = plan
         self._given = watermark == "given"
@@ -81,7 +83,7 @@ class Engine:
         self._rejected: list[pa.RecordBatch] = []
         self._outputs = _outputs(plan)
         self._counters = Counters.of(len(plan.ops))
-        self._begin(0)
+        self._begin(base)
         self._watch: Watch | None = None
         if adapt:
             self._watch = Watch(AdaptOptions() if adapt is True else adapt, self._special)

@@ -76,7 +76,9 @@ def read_group(
         wanted = None if window is None else _wanted(file, group, special, window)
         end = file.metadata.row_group(group).num_rows if wanted is None else _end(wanted)
         start = 0
-        for batch in file.iter_batches(STEP, row_groups=[group], columns=names, use_threads=False):
+        for batch in file.iter_batches(
+            min(STEP, max(end, 1)), row_groups=[group], columns=names, use_threads=False
+        ):
             if start >= end:
                 return
             rows = np.arange(start, start + batch.num_rows, dtype=np.int64)

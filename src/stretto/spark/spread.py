@@ -31,9 +31,10 @@ MOST_ROWS: Final = 1 << 22
 BUCKETS: Final = 8
 """Buckets per core, so that a heavy one does not keep the others waiting."""
 
-# Seconds, measured on two cores: what it costs to move an event to another process, to run it where the plan has no
-# estimate, and to start a task.
+# Seconds, measured on two cores: what it costs to move an event to another process, to read it from a file, to run it
+# where the plan has no estimate, and to start a task.
 MOVED: Final = 0.7e-6
+READ: Final = 0.1e-6
 RUN: Final = 0.4e-6
 TASK: Final = 0.03
 DOUBLINGS: Final = 10
@@ -301,13 +302,14 @@ def slicings(plan: Plan, load: Load, cores: int) -> list[Spread]:
     """Spreads by time with more and more slices, as far as their targets are too large."""
     if Reach.of(plan).after_events and not load.exact:
         return [Whole()]  # how far a number of events reaches is known only when they are read
-    found: list[Spread] = []
     # Spark moves targets to partitions by a hash: several for each core even out what it does not.
-    for doubling in range(0 if load.in_place else 2, DOUBLINGS):
-        spread = ByTime.of(plan, load.times, cores << doubling)
-        found.append(spread)
-        if load.times.total <= MOST_ROWS * spread.targets / 8:
-            break
+    counts = [cores << doubling for doubling in range(0 if load.in_place else 2, DOUBLINGS)]
+    enough = next(
+        (i for i, count in enumerate(counts) if 8 * load.times.total <= MOST_ROWS * count), len(counts)
+    )
+    whole = len(load.times.edges)  # as many slices as there are row groups, or half as many, or ..
+    counts = sorted({*counts[: enough + 1], *(-(-whole // k) for k in range(1, 9) if whole >= cores * k)})
+    found: list[Spread] = [ByTime.of(plan, load.times, count) for count in counts]
     fitting = [spread for spread in found if spread.loads(load).max() <= MOST_ROWS]
     return fitting or found[-1:]
 
@@ -320,7 +322,18 @@ def seconds(spread: Spread, plan: Plan, load: Load, cores: int) -> float:
     """About how long a spread takes: the busiest core's events, moving them, and starting tasks."""
     loads = spread.loads(load)
     moved = 0.0 if load.in_place and not isinstance(spread, ByKey) else MOVED * float(loads.sum()) / cores
-    return busiest(loads, cores) * _run_seconds(plan, load) + moved + TASK * -(-spread.targets // cores)
+    read = _read_again(spread, load) / cores
+    return (
+        busiest(loads, cores) * _run_seconds(plan, load) + moved + read + TASK * -(-spread.targets // cores)
+    )
+
+
+def _read_again(spread: Spread, load: Load) -> float:
+    """Seconds for what is read by two slices, as it is cut in the middle."""
+    if not isinstance(spread, ByTime) or not len(load.times.edges):
+        return 0.0
+    cut = sum(part.low not in load.times.edges for part in spread.slices[1:])
+    return READ * cut * load.times.total / len(load.times.edges)
 
 
 def _run_seconds(plan: Plan, load: Load) -> float:

@@ -1,10 +1,14 @@
 """What a worker does with the events of one target: run the plan over them, and hand on what the target reports."""
 
+import gc
 import json
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
+from typing import Final
 
+import numpy as np
 import pyarrow as pa
 
 from stretto.engine.matches import Matches
@@ -27,6 +31,11 @@ from stretto.stats.stretches import in_order
 from stretto.values.rows import Bool
 
 Owned = tuple[int, int]
+
+STEP: Final = 1 << 17
+"""Events that are run at a time: what they find is handed on before the memory for it grows."""
+FAR: Final = 1 << 40
+"""Ids beyond are no numbers of rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +64,7 @@ def matches_of(work: Work, events: pa.Table, owned: Owned, aside: Aside) -> Iter
 
     What is set apart is set apart by one target alone.
     """
+    _settle()
     ordered = events.unify_dictionaries()
     if work.lateness_us is None:
         ordered = in_order(ordered, work.special.ts)
@@ -63,10 +73,11 @@ def matches_of(work: Work, events: pa.Table, owned: Owned, aside: Aside) -> Iter
         lateness_us=work.lateness_us or 0,
         special=work.special,
         memory_bytes=work.memory_bytes,
+        base=_first_id(ordered, work.special),
     )
     start = 0
     while start < ordered.num_rows:
-        piece = ordered.slice(start, engine.step_size)
+        piece = ordered.slice(start, STEP)
         start += piece.num_rows
         for batch in piece.to_batches():
             yield engine.push(batch).started(*owned)
@@ -74,6 +85,21 @@ def matches_of(work: Work, events: pa.Table, owned: Owned, aside: Aside) -> Iter
     for found, kept in ((engine.take_rejected(), aside.rejected), (engine.take_late(), aside.late)):
         mine = (batch.filter(pa.array(reported(batch, work.special, owned))) for batch in found)
         kept.extend(batch for batch in mine if batch.num_rows)
+
+
+@cache
+def _settle() -> None:
+    """Once in a process: what has been loaded stays, so that nobody needs to look for garbage in it again and again."""
+    gc.collect()
+    gc.freeze()
+
+
+def _first_id(events: pa.Table, special: Special) -> int:
+    """Where the ids begin, if they may count on from there."""
+    if special.id not in events.column_names or not events.num_rows:
+        return 0
+    first = events.column(special.id)[0].as_py()
+    return first if isinstance(first, int) and 0 <= first < FAR else 0
 
 
 def reported(events: pa.RecordBatch, special: Special, owned: Owned) -> Bool:
@@ -105,7 +131,7 @@ def chunks_of(work: Work, events: pa.Table, owned: Owned, keep: int | None) -> I
             yield _packed(kind, batch)
     times = events.select([work.special.ts]).to_batches()
     counts = {
-        "events": sum(int(reported(batch, work.special, owned).sum()) for batch in times),
+        "events": sum(int(np.count_nonzero(reported(batch, work.special, owned))) for batch in times),
         "rejected": sum(batch.num_rows for batch in aside.rejected),
         "late": sum(batch.num_rows for batch in aside.late),
         "matches": dict(found),
