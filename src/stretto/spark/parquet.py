@@ -3,6 +3,8 @@
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -70,7 +72,9 @@ def read_group(
     """Events of a row group with the columns of `schema` (but for an id that the file lacks), and the row of each in
     its group. With a window rows behind the last one in it are not even decoded.
     """
-    with pq.ParquetFile(path, read_dictionary=[special.type], pre_buffer=False) as file:
+    # Without pre_buffer: it would keep every page that was read until the file is closed.
+    footer = _footer(path, Path(path).stat().st_mtime_ns)
+    with pq.ParquetFile(path, metadata=footer, read_dictionary=[special.type], pre_buffer=False) as file:
         have = set(file.schema_arrow.names)
         names = [name for name in schema.names if name in have]
         wanted = None if window is None else _wanted(file, group, special, window)
@@ -88,6 +92,12 @@ def read_group(
                 batch, rows = batch.filter(pa.array(kept)), rows[kept]  # noqa: PLW2901 - the rest of it
             if batch.num_rows:
                 yield _conformed(batch, schema, special), rows
+
+
+@lru_cache(maxsize=64)
+def _footer(path: str, changed: int) -> Any:  # noqa: ARG001 - a file that was written anew has another one
+    """The footer of a file, which is the same for all of its row groups."""
+    return pq.read_metadata(path)
 
 
 @dataclass(frozen=True, slots=True)
