@@ -5,7 +5,7 @@ import sys
 
 PROGRAM = """
 import subprocess, sys, threading, time
-from stretto.spark.noise import NOISE, without_noise
+from stretto.spark.noise import NOISE, hush, without_noise
 
 lines = [*(line.decode() for line in NOISE), "", "kept"]
 child = [f"import sys; sys.stderr.write({chr(10).join(lines)!r})"]
@@ -18,7 +18,14 @@ while any(thread.name == 'stretto-noise' for thread in threading.enumerate()):
 """
 
 
+def said(program: str) -> list[str]:
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    return sorted(done.stderr.splitlines())
+
+
 def test_noise_is_taken_out() -> None:
-    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True)
-    assert done.stdout == ""
-    assert sorted(done.stderr.splitlines()) == ["kept", "mine"]
+    assert said(PROGRAM) == ["kept", "mine"]
+
+
+def test_nothing_is_passed_on_after_the_stop() -> None:
+    assert said(PROGRAM.replace("with without_noise", "hush()\nwith without_noise")) == ["mine"]

@@ -25,7 +25,7 @@ from stretto.spark.columns import first_file, recall, remember
 from stretto.spark.errors import StrettoSparkError, failure_in
 from stretto.spark.kafka import SETTING, connector_settings
 from stretto.spark.metrics import StreamMetrics, read_metrics
-from stretto.spark.noise import without_noise
+from stretto.spark.noise import hush, without_noise
 from stretto.spark.session import session
 from stretto.spark.sinks import start
 from stretto.spark.sources import TEXT, Source, open_source
@@ -87,7 +87,10 @@ class Running:
         return bool(self.query.isActive)
 
     def stop(self) -> None:
-        self.query.stop()
+        """Stop at once; a micro-batch that is under way will be run again at the next start."""
+        if self.active:
+            hush()
+            self.query.stop()
 
     def reports(self, after: int) -> list[tuple[StreamMetrics, int]]:
         """The micro-batches after one, each with the number of rows that could not be read."""
