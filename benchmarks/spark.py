@@ -1,0 +1,375 @@
+"""How fast the pipeline on Spark is: batch against one core in process and against Spark SQL, streams against nothing.
+
+`stretto bench spark [options]` or `python benchmarks/spark.py [options]`. Every answer is compared before anything is
+timed; a wrong one ends the experiment with exit code 1. Spark runs in local mode on two cores and is warm.
+"""
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+ROOT = Path(__file__).resolve().parents[1]
+if str(ROOT) not in sys.path:
+    sys.path.insert(0, str(ROOT))  # so that the folder's modules are found however this one was loaded
+
+from benchmarks.contestants import events as stream  # noqa: E402  (after the path is set)
+from benchmarks.contestants.answers import WrongAnswerError  # noqa: E402
+from benchmarks.contestants.report import machine  # noqa: E402
+from benchmarks.contestants.workloads import WORKLOADS, Query  # noqa: E402
+from benchmarks.optimizers_report import say  # noqa: E402
+from pyspark.sql import DataFrame, SparkSession  # noqa: E402
+from pyspark.sql import functions as F  # noqa: E402, N812 - as everybody calls it
+
+from stretto.data.files import open_events  # noqa: E402
+from stretto.engine.run import Engine, attributes_of  # noqa: E402
+from stretto.pattern.workload import Workload  # noqa: E402
+from stretto.plan.dag import Plan  # noqa: E402
+from stretto.plan.optimize import optimize  # noqa: E402
+from stretto.schema import Special  # noqa: E402
+from stretto.spark import detect, session  # noqa: E402
+from stretto.spark.batch import Shape  # noqa: E402
+from stretto.spark.chunks import METRICS  # noqa: E402
+from stretto.spark.files import EventFiles, find, open_files  # noqa: E402
+from stretto.spark.metrics import StreamMetrics, read_metrics  # noqa: E402
+from stretto.spark.spread import ByTime, choose, describe  # noqa: E402
+from stretto.stats.profile import Stats  # noqa: E402
+
+FILE = 1_000_000
+"""Events per file."""
+KNOWN = 200_000
+"""Events that plans are made for."""
+TEN = WORKLOADS["W2"]
+PARTS = ("batch", "sql", "stream", "state", "recovery")
+GOALS = {
+    "on two cores by one core in process": 1.6,
+    "by Spark SQL, ten queries": 10.0,
+    "stream by mapInArrow untouched": 0.5,
+}
+SECONDS_TO_RECOVER = 15.0
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """Events that took so many seconds by the clock."""
+
+    name: str
+    events: int
+    seconds: float
+    matches: int | None = None
+    note: str = ""
+
+    @property
+    def rate(self) -> float:
+        return self.events / self.seconds if self.seconds else 0.0
+
+
+def run(out: Path, data: Path | None, options: Sequence[str]) -> int:
+    """Compare, measure, print the table, and write spark.json and spark.txt into `out`."""
+    del data  # the stream is generated
+    given = _parse(options)
+    with tempfile.TemporaryDirectory(prefix="stretto-bench-") as folder:
+        bench = Bench(Path(folder), given)
+        try:
+            for part in given.only:
+                say(part)
+                getattr(bench, f"_{part}")()
+        except WrongAnswerError as error:
+            print(f"spark: {error}", file=sys.stderr)
+            return 1
+    text = bench.table()
+    out.mkdir(parents=True, exist_ok=True)
+    record = {"machine": machine(), "seed": given.seed, "timed": [asdict(one) for one in bench.timed]}
+    record |= {"ratios": bench.ratios, "notes": bench.notes}
+    (out / "spark.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    (out / "spark.txt").write_text(text + "\n", encoding="utf-8")
+    print(text)
+    return 0
+
+
+def _parse(options: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="spark", description=__doc__)
+    parser.add_argument(
+        "--only", type=lambda text: text.split(","), default=list(PARTS), help="such as batch,sql"
+    )
+    parser.add_argument("--events", type=int, default=20_000_000, help="of the batch")
+    parser.add_argument("--sql-events", type=int, default=1_000_000, help="that Spark SQL is given")
+    parser.add_argument("--files", type=int, default=12, help="of a million events, for the stream")
+    parser.add_argument(
+        "--checked", type=int, default=100_000, help="events whose matches are compared one by one"
+    )
+    parser.add_argument("--seed", type=int, default=1)
+    return parser.parse_args(options)
+
+
+class Bench:
+    """One run of the experiment."""
+
+    def __init__(self, folder: Path, given: argparse.Namespace) -> None:
+        self.folder, self.given = folder, given
+        self.timed: list[Timed] = []
+        self.ratios: dict[str, float] = {}
+        self.notes: list[str] = []
+        known = stream.table(KNOWN, given.seed)
+        self.workload = Workload.parse(TEN.text)
+        self.plan = optimize(self.workload, Stats.of(known, workload=self.workload))
+        self.spark: SparkSession = session("local[2]", "stretto bench")
+
+    # ---- batch -------------------------------------------------------------------------------------------------
+
+    def _batch(self) -> None:
+        self._compare()
+        path = self._written("batch", self.given.events)
+        alone = _in_process(self.plan, path)
+        files = open_files(str(path))
+        spread = choose(self.plan, files.load(None), 2, "auto")
+        self.notes.append(describe(spread, files.load(None)))
+        self._warm(files)
+        both = self._counted(files, spread, "Spark, local[2]")
+        if both[1] != alone[1]:
+            raise WrongAnswerError(f"wrong answer: Spark counts {both[1]}, the engine {alone[1]}")
+        self.timed += [alone[0], both[0]]
+        self.ratios["on two cores by one core in process"] = both[0].rate / alone[0].rate
+
+    def _compare(self) -> None:
+        """All matches, one by one, over 2 and 200 slices of time, and through a DataFrame."""
+        path = self._written("checked", self.given.checked)
+        expected = Counter(_engine_ids(self.plan, path))
+        files = open_files(str(path))
+        for slices in (2, 200):
+            spread = ByTime.of(self.plan, files.times, slices)
+            found = find(self.spark, self.plan, files, spread, Shape(pa.timestamp("us")))
+            _same(f"{slices} slices of time", found, expected)
+        _same("a DataFrame", detect(self.plan, self._numbered(path)), expected)
+
+    def _counted(self, files: EventFiles, spread: Any, name: str) -> tuple[Timed, dict[str, int]]:
+        start = time.perf_counter()
+        packed = find(self.spark, self.plan, files, spread, Shape(packed=True, keep=0))
+        rows = packed.where(F.col("kind") == METRICS).select("payload").collect()
+        seconds = time.perf_counter() - start
+        counts: Counter[str] = Counter(dict.fromkeys(self.plan.queries, 0))
+        for row in rows:
+            counts.update(json.loads(bytes(row.payload))["matches"])
+        total = sum(counts.values())
+        return Timed(name, sum(unit.rows or 0 for unit in files.units), seconds, total), dict(counts)
+
+    def _warm(self, files: EventFiles) -> None:
+        """Workers are started and kernels loaded."""
+        few = EventFiles(files.path, files.special, files.units[:2], files.columns)
+        self._counted(few, choose(self.plan, few.load(None), 2, "time"), "warm")
+
+    # ---- Spark SQL -----------------------------------------------------------------------------------------------
+
+    def _sql(self) -> None:
+        path = self._written("sql", self.given.sql_events)
+        files = open_files(str(path))
+        self._warm(files)
+        ours, counts = self._counted(
+            files, choose(self.plan, files.load(None), 2, "auto"), "Spark, the same events"
+        )
+        df = self.spark.read.parquet(str(path)).withColumn("us", F.unix_micros(F.col("ts").cast("timestamp")))
+        _rising(df.limit(1000), TEN.queries[0]).count()
+        start = time.perf_counter()
+        found = {query.name: _rising(df, query).count() for query in TEN.queries}
+        theirs = Timed(
+            "Spark SQL, bucketed self-joins", ours.events, time.perf_counter() - start, sum(found.values())
+        )
+        if found != counts:
+            raise WrongAnswerError(f"wrong answer: Spark SQL counts {found}, Stretto {counts}")
+        self.timed += [ours, theirs]
+        self.ratios["by Spark SQL, ten queries"] = ours.rate / theirs.rate
+
+    # ---- streams -------------------------------------------------------------------------------------------------
+
+    def _stream(self) -> None:
+        path = self._written("stream", self.given.files * FILE)
+        untouched = self._streamed(path, "mapInArrow, untouched", lambda df: df.mapInArrow(_pass, df.schema))
+        found = self._streamed(path, "stream", lambda df: detect(self.plan, df))
+        self.timed += [untouched[0], found[0]]
+        self.ratios["stream by mapInArrow untouched"] = found[0].rate / untouched[0].rate
+
+    def _state(self) -> None:
+        """How much is held after each micro-batch of a stream ten windows long and more: one file is 10,000 windows."""
+        path = self._written("state", 3 * FILE, per_file=FILE // 10)
+        _, reports = self._streamed(path, "state", lambda df: detect(self.plan, df))
+        held = [report.state_rows for report in reports if report.events]
+        self.notes.append(f"rows of state after each of {len(held)} micro-batches: {held[:4]} .. {held[-4:]}")
+
+    def _streamed(
+        self, path: Path, name: str, through: Callable[[DataFrame], DataFrame]
+    ) -> tuple[Timed, list[StreamMetrics]]:
+        """Files one by one, as micro-batches; the first one is not timed."""
+        df = self.spark.readStream.schema(_ddl()).option("maxFilesPerTrigger", 1).parquet(str(path))
+        checkpoint = self.folder / f"checkpoint-{name.replace(' ', '-').replace(',', '')}"
+        writer = through(df).writeStream.format("noop").option("checkpointLocation", str(checkpoint))
+        query = writer.trigger(availableNow=True).start()
+        query.awaitTermination()
+        reports = [progress for progress in query.recentProgress if progress.numInputRows]
+        seconds = sum(progress.batchDuration for progress in reports[1:]) / 1000
+        rows = sum(progress.numInputRows for progress in reports[1:])
+        found = [read for progress in reports if (read := read_metrics(progress)) is not None]
+        return Timed(name, rows, seconds, sum(r.matches for r in found) or None), found
+
+    def _recovery(self) -> None:
+        """Seconds from the start of a new process to the first micro-batch done, after a kill inside one."""
+        path, out = self._written("recovery", 8 * FILE), self.folder / "recovered"
+        job = [sys.executable, __file__, "--one-stream", str(path), str(out), str(self.given.seed)]
+        process = subprocess.Popen(job, stdout=subprocess.PIPE, text=True)
+        assert process.stdout is not None
+        _line(process.stdout, "batch 2")
+        time.sleep(0.5)
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        start = time.perf_counter()
+        again = subprocess.Popen(job, stdout=subprocess.PIPE, text=True)
+        assert again.stdout is not None
+        _line(again.stdout, "batch")
+        seconds = time.perf_counter() - start
+        again.communicate(timeout=600)
+        found = Counter(pq.read_table(out / "found", columns=["match_id"]).column("match_id").to_pylist())
+        expected = Counter(_engine_ids(self.plan, path))
+        if found != expected:
+            raise WrongAnswerError("wrong answer: what a killed stream wrote is not what the engine finds")
+        self.notes.append(
+            f"after a kill the next micro-batch was done in {seconds:.1f} s (goal {SECONDS_TO_RECOVER:.0f})"
+        )
+        self.ratios["seconds to recover"] = seconds
+
+    # ---- events and results --------------------------------------------------------------------------------------
+
+    def _written(self, name: str, count: int, per_file: int = FILE) -> Path:
+        """Events as a folder of Parquet files; made once."""
+        folder = self.folder / f"{name}-{count}"
+        if not folder.exists():
+            folder.mkdir()
+            table = stream.table(count, self.given.seed)
+            table = table.append_column("id", pa.array(range(count), pa.int64()))
+            table = table.set_column(1, "type", table.column("type").cast(pa.string()))
+            for number, start in enumerate(range(0, count, per_file)):
+                pq.write_table(table.slice(start, per_file), folder / f"{number:05d}.parquet")
+        return folder
+
+    def _numbered(self, path: Path) -> DataFrame:
+        return self.spark.read.parquet(str(path))
+
+    def table(self) -> str:
+        lines = [f"spark: seed {self.given.seed}; {machine()}"]
+        for one in self.timed:
+            matches = "" if one.matches is None else f", {one.matches:,} matches"
+            lines.append(
+                f"{one.name:32} {one.events:12,} events {one.seconds:8.2f} s {one.rate / 1e6:6.2f}M/s{matches}"
+            )
+        for name, ratio in self.ratios.items():
+            goal = f" (goal {GOALS[name]:g})" if name in GOALS else ""
+            lines.append(f"{name}: {ratio:.2f}{goal}")
+        return "\n".join([*lines, *self.notes])
+
+
+def _in_process(plan: Plan, path: Path) -> tuple[Timed, dict[str, int]]:
+    """One core: files read by pyarrow, batch by batch, and run; matches are counted as they are found."""
+    pa.set_cpu_count(1)
+    pa.set_io_thread_count(1)
+    source = open_events(str(path), Special()).select(attributes_of(plan))
+    for batch in source.batches(1 << 17):
+        Engine(plan).push(batch)  # kernels are loaded
+        break
+    counts: Counter[str] = Counter(dict.fromkeys(plan.queries, 0))
+    events, start = 0, time.process_time()
+    engine = Engine(plan)
+    for batch in source.batches(1 << 17):
+        counts.update(engine.push(batch).counts())
+        events += batch.num_rows
+    counts.update(engine.flush().counts())
+    seconds = time.process_time() - start
+    return Timed("in process, one core", events, seconds, sum(counts.values())), dict(counts)
+
+
+def _engine_ids(plan: Plan, path: Path) -> Iterator[str]:
+    source = open_events(str(path), Special()).select(attributes_of(plan))
+    engine = Engine(plan)
+    for batch in source.batches(1 << 17):
+        yield from engine.push(batch).to_arrow().column("match_id").to_pylist()
+    yield from engine.flush().to_arrow().column("match_id").to_pylist()
+
+
+def _same(name: str, found: DataFrame, expected: Counter[str]) -> None:
+    ids = Counter(found.select("match_id").toArrow().column("match_id").to_pylist())
+    if ids != expected:
+        raise WrongAnswerError(
+            f"wrong answer: {name}: {sum(ids.values()):,} matches, {sum((ids & expected).values()):,} of them "
+            f"among the engine's {sum(expected.values()):,}"
+        )
+
+
+def _rising(df: DataFrame, query: Query) -> DataFrame:
+    """A sequence with rising x as self-joins: events meet those of their own bucket of time and of the next one."""
+    width = query.window_us
+    first, second, third = (
+        df.where(F.col("type") == kind).select(
+            F.col("us").alias(f"us{i}"),
+            F.col("x").alias(f"x{i}"),
+            F.floor(F.col("us") / width).alias(f"b{i}"),
+        )
+        for i, kind in enumerate(query.types)
+    )
+    starts = first.withColumn("bucket", F.explode(F.array(F.col("b0"), F.col("b0") + 1)))
+    pairs = starts.join(second, starts["bucket"] == second["b1"]).where(
+        "us0 < us1 and us1 - us0 <= " + str(width) + " and x0 < x1"
+    )
+    again = pairs.drop("bucket").withColumn("bucket", F.explode(F.array(F.col("b0"), F.col("b0") + 1)))
+    return again.join(third, again["bucket"] == third["b2"]).where(
+        "us1 < us2 and us2 - us0 <= " + str(width) + " and x1 < x2"
+    )
+
+
+def _pass(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    yield from batches
+
+
+def _ddl() -> str:
+    return "ts timestamp_ntz, type string, x double, k bigint, id bigint"
+
+
+def _line(lines: Any, start: str) -> str:
+    for line in lines:
+        if line.startswith(start):
+            return str(line)
+    raise WrongAnswerError(f"the stream ended before it said `{start}`")
+
+
+def one_stream(path: str, out: str, seed: int) -> int:
+    """A stream from files to files in a process of its own, which says after each micro-batch that it is done."""
+    spark = session("local[2]", "stretto bench")
+    workload = Workload.parse(TEN.text)
+    plan = optimize(workload, Stats.of(stream.table(KNOWN, seed), workload=workload))
+    df = spark.readStream.schema(_ddl()).option("maxFilesPerTrigger", 1).parquet(path)
+    writer = detect(plan, df).writeStream.format("parquet").option("checkpointLocation", f"{out}/checkpoint")
+    query = writer.trigger(availableNow=True).start(f"{out}/found")
+    seen = -1
+    while query.isActive:
+        last = query.lastProgress
+        if last is not None and last.batchId > seen:
+            seen = last.batchId
+            print(f"batch {seen}", flush=True)
+        time.sleep(0.05)
+    failed = query.exception()
+    print("done" if failed is None else f"failed: {failed}", flush=True)
+    return 0 if failed is None else 1
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--one-stream"]:
+        sys.exit(one_stream(sys.argv[2], sys.argv[3], int(sys.argv[4])))
+    sys.exit(run(ROOT / "benchmarks" / "results", None, sys.argv[1:]))
