@@ -40,6 +40,7 @@ def stream(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         )
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception
+        (tmp_path / "shown").write_text(result.stdout)
         return result.exit_code, result.stderr
 
     return call
@@ -105,14 +106,16 @@ def test_a_failure_is_one_message_and_ends_with_one(stream: Call, tmp_path: Path
     assert "Traceback" not in said
 
 
-def test_matches_on_the_console(stream: Call, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_matches_on_the_console(stream: Call, tmp_path: Path) -> None:
     put(tmp_path, "1.csv", "00,A,1", "01,B,2", "09,D,2")
     code, said = stream("--quiet", sink="console")
     assert code == 0, said
     assert "batch 0" not in said
+    shown = [json.loads(line) for line in (tmp_path / "shown").read_text().splitlines()]
+    assert [(match["query"], match["returned"]) for match in shown] == [("rise", '{"gain": 1}')]
 
 
-def test_an_interrupt_ends_with_130_and_the_stream_goes_on(tmp_path: Path) -> None:
+def test_an_interrupt_ends_with_130(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "rules.cep").write_text(RISE)
     put(tmp_path, "1.csv", "00,A,1", "01,B,2", "09,D,2")
