@@ -31,7 +31,7 @@ MOST_ROWS: Final = 1 << 22
 BUCKETS: Final = 8
 """Buckets per core, so that a heavy one does not keep the others waiting."""
 
-# Seconds, measured on two cores: what it costs to move an event to another process, to read it from a file, to run it
+# Seconds, roughly, on one core: what it costs to move an event to another process, to read it from a file, to run it
 # where the plan has no estimate, and to start a task.
 MOVED: Final = 0.7e-6
 READ: Final = 0.1e-6
