@@ -194,10 +194,14 @@ def with_watermark(events: DataFrame, special: Special, late_us: int) -> DataFra
     """
     delay = f"{-(-late_us // 1000)} milliseconds"
     kind = events.schema[special.ts].dataType
-    if isinstance(kind, TimestampType | TimestampNTZType):
+    if isinstance(kind, TimestampType):
         return events.withWatermark(special.ts, delay)
     column = F.col(f"`{special.ts}`")
-    mark = column.cast("timestamp") if isinstance(kind, DateType) else F.timestamp_micros(column)
+    if isinstance(kind, IntegralType):
+        mark = F.timestamp_micros(column)
+    else:  # as if in UTC, whatever the zone of the session: the engine counts so too
+        since = column.cast("timestamp_ntz") - F.expr("TIMESTAMP_NTZ'1970-01-01 00:00:00'")
+        mark = F.expr("TIMESTAMP'1970-01-01 00:00:00Z'") + since
     return events.withColumn(MARK, mark).withWatermark(MARK, delay)
 
 
