@@ -30,8 +30,10 @@ from stretto.stats.profile import Stats
 DEFAULT_BUDGET_S = 5.0
 EXPLORING = 0.3
 """The part of the time in which ways are sought: to price and to compare them takes longer."""
-EXPLORING_S = 1.0
+EXPLORING_S = 2.0
 """Seconds that this takes at least, if there is so much to be found."""
+SOLVING = 0.5
+"""The part of the time that a solver has at least, however long it took to find what it can choose from."""
 
 
 def optimize(
@@ -47,7 +49,7 @@ def optimize(
     stats = known if isinstance(known, Stats) else Stats.assumed(known)
     detections = plannable(workload.bind(stats.schema))
     memo, pricing = explored(detections, stats, recipe, time)
-    solution = recipe.solve(memo, pricing, time)
+    solution = recipe.solve(memo, pricing, Budget(max(time.left, SOLVING * time.seconds)))
     builder = Builder(stats.schema.attributes)
     model = pricing if isinstance(pricing, CostModel) else model_of(stats)
     emits, assembler = assemble(detections, memo, solution, builder, model)
