@@ -11,7 +11,18 @@ from stretto.cli.main import app
 from stretto.cli.options import bytes_of, lateness_us
 from stretto.errors import StrettoError
 
-COMMANDS = ("check", "run", "stats", "explain", "stream", "generate", "workload", "calibrate", "bench", "demo")
+COMMANDS = (
+    "check",
+    "run",
+    "stats",
+    "explain",
+    "stream",
+    "generate",
+    "workload",
+    "calibrate",
+    "bench",
+    "demo",
+)
 
 
 def test_version(call) -> None:

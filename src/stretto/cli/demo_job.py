@@ -188,7 +188,7 @@ class Job:
             )
 
     def _write(self, matches: DataFrame, name: str) -> None:
-        matches.write.mode("overwrite").parquet(str(self._folder / name))
+        matches.write.mode("overwrite").parquet(str((self._folder / name).absolute()))
 
 
 @contextmanager
