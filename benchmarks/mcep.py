@@ -59,7 +59,7 @@ STOCKS = Dataset(
     "400 MILLISECONDS",
     5e4,
     ("500 MILLISECONDS", "2500 MILLISECONDS"),
-    (2_000, 4_000, 8_000),
+    (2_000, 8_000),
     {"anneal": "10a", "tabu": "10b", "size": "12a", "length": "12b", "window": "12c", "count": "12d"}
     | {"adapt": "13a", "density": "14a", "rates": "14c"},
 )
@@ -71,7 +71,7 @@ TRAFFIC = Dataset(
     "1 SECOND",
     1e5,
     ("1 SECOND", "3500 MILLISECONDS"),
-    (5_000, 10_000, 20_000),
+    (5_000, 20_000),
     {"anneal": "10c", "tabu": "10d", "size": "12e", "length": "12f", "window": "12g", "count": "12h"}
     | {"adapt": "13b", "density": "14b", "rates": "14d"},
 )
@@ -89,11 +89,11 @@ class Setting:
     length: int = 5
     types: int | None = None
     sizes: tuple[int, ...] = (25, 200)
-    lengths: tuple[int, ...] = (3, 4, 6)
+    lengths: tuple[int, ...] = (3, 6)
     budgets: tuple[float, ...] = (0.25, 1.0, 4.0)
-    densities: tuple[float, ...] = (0.1, 0.4, 0.8)
-    differences: tuple[float, ...] = (0.1, 0.4, 1.0)
-    reshuffles: tuple[int, ...] = (400_000, 200_000, 100_000)
+    densities: tuple[float, ...] = (0.1, 0.8)
+    differences: tuple[float, ...] = (0.1, 1.0)
+    reshuffles: tuple[int, ...] = (400_000, 100_000)
     places: int = 3
     changing: int = 100
     follow: int = 1 << 15
