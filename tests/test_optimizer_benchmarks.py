@@ -71,6 +71,22 @@ def test_those_near_the_fastest_get_more_events() -> None:
     assert {cell.events for cell in point.cells} == {2000}
 
 
+def test_slow_ones_of_a_long_point_are_judged_beside_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    races = []
+
+    def race(self, case, running, plans, cells, scale, events) -> None:
+        races.append(([one.label for one in running], events))
+        raced(self, case, running, plans, cells, scale, events)
+
+    raced = Bench._race
+    monkeypatch.setattr(Bench, "_race", race)
+    monkeypatch.setattr(optimizers, "LONG", 1e-3)
+    point = Bench(replace(SMALL, long=1e-9)).point("here", replace(CASE, limit=1e-2), SHARED)
+    events = point.cells[0].events
+    assert races[:2] == [(["none"], events), (["none", "share"], events // 100)]
+    assert point.cell("share").events == events // 100
+
+
 def test_other_matches_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     def wrong(workload, stats, optimizer, budget):
         text = TEXT.replace("a.x < c.x", "a.x <= c.x + 0.1") if optimizer == "share" else TEXT

@@ -82,3 +82,18 @@ def test_a_plan_is_taken_as_it_is(
     last = last_version(folder)
     assert last is not None
     assert last.plan == plan
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"lateness": "5 seconds"}, "`lateness`"),
+        ({"outputs": "all", "versions": "folder"}, "`outputs`, `versions`"),
+    ],
+)
+def test_what_only_a_stream_can_do_is_refused_of_a_batch(
+    spark: SparkSession, options: dict[str, Any], named: str
+) -> None:
+    events = spark.createDataFrame([], COLUMNS)
+    with pytest.raises(StrettoSparkError, match=f"{named}: for a streaming DataFrame"):
+        stretto.spark.detect(FREE, events, special=SPECIAL, **options)

@@ -7,6 +7,7 @@ The only room that imports pyspark.
 """
 
 from pathlib import Path
+from typing import Final
 
 from pyspark.sql import DataFrame
 
@@ -35,6 +36,8 @@ __all__ = [
     "upsert",
 ]
 
+NO_LATENESS: Final = "0 seconds"
+
 
 def detect(
     workload: Workload | Plan | str,
@@ -45,7 +48,7 @@ def detect(
     stats: Stats | None = None,
     spread: str | Spread = "auto",
     special: Special | None = None,
-    lateness: str = "0 seconds",
+    lateness: str = NO_LATENESS,
     outputs: Outputs = "matches",
     versions: str | Path | None = None,
 ) -> DataFrame:
@@ -61,6 +64,7 @@ def detect(
     workload that changes while the stream runs or between two runs; `stretto.spark.versions.Publisher` adds to it.
     """
     if not df.isStreaming:
+        _refuse_of_a_batch(lateness, outputs, versions)
         return batch.detect(
             workload,
             df,
@@ -82,6 +86,18 @@ def detect(
             outputs=outputs,
             versions=versions,
         )
+
+
+def _refuse_of_a_batch(lateness: str, outputs: Outputs, versions: str | Path | None) -> None:
+    """What only a stream can do is an error where it would be passed over."""
+    given = {
+        "lateness": lateness != NO_LATENESS,
+        "outputs": outputs != "matches",
+        "versions": versions is not None,
+    }
+    meant = [f"`{name}`" for name, is_given in given.items() if is_given]
+    if meant:
+        raise StrettoSparkError(f"{', '.join(meant)}: for a streaming DataFrame, and this is a batch")
 
 
 def _home(versions: str | Path | None) -> Path | None:

@@ -415,12 +415,14 @@ def _pieces(files: EventFiles, spread: ByTime | Whole, target: int) -> list[_Pie
             found.append(_Piece(unit, before, None))
             continue
         part = spread.slices[target]
-        is_known = unit.first is not None and unit.last is not None
-        if is_known and (unit.last < part.start or part.stop <= unit.first):  # type: ignore[operator]
-            continue
         # Events without a time are left to one slice, which rejects them.
-        timeless = part.low <= unit.first < part.high if unit.first is not None else target == 0
-        is_whole = is_known and part.start <= unit.first and unit.last < part.stop and timeless  # type: ignore[operator]
+        if unit.first is None or unit.last is None:
+            found.append(_Piece(unit, before, Window(part.start, part.stop, target == 0)))
+            continue
+        if unit.last < part.start or part.stop <= unit.first:
+            continue
+        timeless = part.low <= unit.first < part.high
+        is_whole = timeless and part.start <= unit.first and unit.last < part.stop
         found.append(_Piece(unit, before, None if is_whole else Window(part.start, part.stop, timeless)))
     return found
 
