@@ -14,7 +14,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ from benchmarks.contestants import events as stream  # noqa: E402  (after the pa
 from benchmarks.contestants.answers import WrongAnswerError  # noqa: E402
 from benchmarks.contestants.report import machine  # noqa: E402
 from benchmarks.contestants.workloads import WORKLOADS, Query  # noqa: E402
+from benchmarks.contestants.workloads import Shape as Form  # noqa: E402
 from benchmarks.optimizers_report import say  # noqa: E402
 from pyspark.sql import DataFrame, SparkSession  # noqa: E402
 from pyspark.sql import functions as F  # noqa: E402, N812 - as everybody calls it
@@ -52,6 +53,13 @@ FILE = 1_000_000
 KNOWN = 200_000
 """Events that plans are made for."""
 TEN = WORKLOADS["W2"]
+RARE = tuple(replace(query, seconds=1) for query in TEN.queries)
+"""The same within a second: a match for every twelfth event, where W2 has eight for every one."""
+KEYED = tuple(replace(query, seconds=600, shape=Form.KEYED) for query in TEN.queries)
+"""The same with one key, within a window of six thousand events."""
+HALF_A_WINDOW = 3_000
+CLEANED = {"spark.sql.streaming.stateStore.maintenanceInterval": "2s"}
+"""How often Spark removes what is not needed any more: a short stream would end before that."""
 PARTS = ("batch", "sql", "stream", "state", "recovery")
 GOALS = {
     "on two cores by one core in process": 1.6,
@@ -122,10 +130,13 @@ class Bench:
         self.timed: list[Timed] = []
         self.ratios: dict[str, float] = {}
         self.notes: list[str] = []
-        known = stream.table(KNOWN, given.seed)
-        self.workload = Workload.parse(TEN.text)
-        self.plan = optimize(self.workload, Stats.of(known, workload=self.workload))
-        self.spark: SparkSession = session("local[2]", "stretto bench")
+        self.known = stream.table(KNOWN, given.seed)
+        self.plan = self._planned(TEN.queries)
+        self.spark: SparkSession = session("local[2]", "stretto bench", **CLEANED)
+
+    def _planned(self, queries: Sequence[Query]) -> Plan:
+        workload = Workload.parse("\n".join(query.text for query in queries))
+        return optimize(workload, Stats.of(self.known, workload=workload))
 
     # ---- batch -------------------------------------------------------------------------------------------------
 
@@ -195,25 +206,37 @@ class Bench:
 
     def _stream(self) -> None:
         path = self._written("stream", self.given.files * FILE)
-        untouched = self._streamed(path, "mapInArrow, untouched", lambda df: df.mapInArrow(_pass, df.schema))
-        found = self._streamed(path, "stream", lambda df: detect(self.plan, df))
-        self.timed += [untouched[0], found[0]]
+        self.spark.conf.set("spark.sql.shuffle.partitions", "1")  # as `stretto stream` does for what is not spread
+        untouched = self._streamed(path, "mapInArrow, untouched", _untouched)
+        rare = self._planned(RARE)
+        found = self._streamed(path, "stream, within 1 s", lambda df: detect(rare, df))
+        few = self._written("many-matches", 3 * FILE)
+        many = self._streamed(few, "stream, within 10 s", lambda df: detect(self.plan, df))
+        self.timed += [untouched[0], found[0], many[0]]
         self.ratios["stream by mapInArrow untouched"] = found[0].rate / untouched[0].rate
 
     def _state(self) -> None:
-        """How much is held after each micro-batch of a stream ten windows long and more: one file is 10,000 windows."""
-        path = self._written("state", 3 * FILE, per_file=FILE // 10)
-        _, reports = self._streamed(path, "state", lambda df: detect(self.plan, df))
-        held = [report.state_rows for report in reports if report.events]
-        self.notes.append(f"rows of state after each of {len(held)} micro-batches: {held[:4]} .. {held[-4:]}")
+        """How much is held by a stream of 20 windows, and by one of 40."""
+        plan = self._planned(KEYED)
+        for windows in (20, 40):
+            path = self._written("state", 2 * windows * HALF_A_WINDOW, per_file=HALF_A_WINDOW)
+            name = f"state {windows}"
+            _, reports = self._streamed(path, name, lambda df: detect(plan, df, spread="whole"))
+            rows = [report.state_rows for report in reports if report.events]
+            time.sleep(5)
+            files = [file.stat().st_size for file in (self._checkpoint(name) / "state").rglob("*") if file.is_file()]
+            self.notes.append(
+                f"a stream of {windows} windows of 6,000 events: {max(rows):,} events of state at most, "
+                f"{rows[-1]:,} at the end, {sum(files) / 1e6:.1f} MB in {len(files)} files"
+            )
 
     def _streamed(
         self, path: Path, name: str, through: Callable[[DataFrame], DataFrame]
     ) -> tuple[Timed, list[StreamMetrics]]:
         """Files one by one, as micro-batches; the first one is not timed."""
         df = self.spark.readStream.schema(_ddl()).option("maxFilesPerTrigger", 1).parquet(str(path))
-        checkpoint = self.folder / f"checkpoint-{name.replace(' ', '-').replace(',', '')}"
-        writer = through(df).writeStream.format("noop").option("checkpointLocation", str(checkpoint))
+        writer = through(df).writeStream.format("noop")
+        writer = writer.option("checkpointLocation", str(self._checkpoint(name)))
         query = writer.trigger(availableNow=True).start()
         query.awaitTermination()
         reports = [progress for progress in query.recentProgress if progress.numInputRows]
@@ -221,6 +244,9 @@ class Bench:
         rows = sum(progress.numInputRows for progress in reports[1:])
         found = [read for progress in reports if (read := read_metrics(progress)) is not None]
         return Timed(name, rows, seconds, sum(r.matches for r in found) or None), found
+
+    def _checkpoint(self, name: str) -> Path:
+        return self.folder / f"checkpoint-{name.replace(' ', '-').replace(',', '')}"
 
     def _recovery(self) -> None:
         """Seconds from the start of a new process to the first micro-batch done, after a kill inside one."""
@@ -239,7 +265,7 @@ class Bench:
         seconds = time.perf_counter() - start
         again.communicate(timeout=600)
         found = Counter(pq.read_table(out / "found", columns=["match_id"]).column("match_id").to_pylist())
-        expected = Counter(_engine_ids(self.plan, path))
+        expected = Counter(_engine_ids(self._planned(RARE), path))
         if found != expected:
             raise WrongAnswerError("wrong answer: what a killed stream wrote is not what the engine finds")
         self.notes.append(
@@ -334,8 +360,9 @@ def _rising(df: DataFrame, query: Query) -> DataFrame:
     )
 
 
-def _pass(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    yield from batches
+def _untouched(df: DataFrame) -> DataFrame:
+    # A function without a name goes to the workers as it is: they cannot find this module.
+    return df.mapInArrow(lambda batches: batches, df.schema)
 
 
 def _ddl() -> str:
@@ -352,7 +379,7 @@ def _line(lines: Any, start: str) -> str:
 def one_stream(path: str, out: str, seed: int) -> int:
     """A stream from files to files in a process of its own, which says after each micro-batch that it is done."""
     spark = session("local[2]", "stretto bench")
-    workload = Workload.parse(TEN.text)
+    workload = Workload.parse("\n".join(query.text for query in RARE))
     plan = optimize(workload, Stats.of(stream.table(KNOWN, seed), workload=workload))
     df = spark.readStream.schema(_ddl()).option("maxFilesPerTrigger", 1).parquet(path)
     writer = detect(plan, df).writeStream.format("parquet").option("checkpointLocation", f"{out}/checkpoint")

@@ -63,7 +63,7 @@ def spread_out(plan: Plan, spread: Spread, table: pa.Table, rng: Random) -> dict
     queries = plan.workload.bind(plan.schema).detections
     found = {query.name: [] for query in queries}
     for target, batches in parts.items():
-        for matches in found_by_target(work, pa.Table.from_batches(batches), spread.owned(target), Aside()):
+        for matches in found_by_target(work, [pa.Table.from_batches(batches)], spread.owned(target), Aside()):
             for query in queries:
                 found[query.name] += matches_of(matches[query.name], query)
     return found

@@ -1,6 +1,6 @@
 """Matches of a whole DataFrame: events are packed per target, moved, and run through the plan, target by target."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
@@ -42,7 +42,7 @@ from stretto.stats.profile import Stats
 PARTITION: Final = 33
 """Bits for the row inside a partition in the ids that are given to events: those of monotonically_increasing_id."""
 
-Found = Callable[[pa.Table, tuple[int, int]], Iterator[pa.RecordBatch]]
+Found = Callable[[Iterable[pa.Table], tuple[int, int]], Iterator[pa.RecordBatch]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +62,8 @@ class Shape:
     def found(self, work: Work) -> Found:
         """What turns a target's events into the rows that come out."""
         if self.packed:
-            return lambda events, owned: chunks_of(work, events, owned, self.keep)
-        return lambda events, owned: rows_of(work, events, owned, self.ts)
+            return lambda runs, owned: chunks_of(work, runs, owned, self.keep)
+        return lambda runs, owned: rows_of(work, runs, owned, self.ts)
 
 
 def detect(
@@ -225,7 +225,7 @@ def run_targets(chunks: DataFrame, work: Work, spread: Spread, shape: Shape) -> 
                 if is_packed and others.num_rows:
                     yield others
             if held:
-                yield from found(_table(held), spread.owned(target))
+                yield from found([_table(held)], spread.owned(target))
 
     return chunks.groupBy("target").applyInArrow(run, shape.schema)
 

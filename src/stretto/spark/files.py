@@ -21,6 +21,7 @@ from stretto.data.casts import is_text
 from stretto.data.columnar import ColumnarPart
 from stretto.data.files import EventFile, Survey, open_events
 from stretto.data.parts import Chunk, Part, Rejected
+from stretto.engine.reorder import START_OF_TIME
 from stretto.engine.run import MEMORY_BYTES, attributes_of
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan
@@ -103,7 +104,11 @@ class EventFiles:
         """What is to be spread, once the times are known."""
         times = self.times
         assert times is not None, "a survey knows the times"
-        return Load(times, heaviest_of(stats), self.in_place, self.in_place)
+        held = None
+        if self.in_place:
+            pieces = [_Piece(unit, 0, None) for unit in self.units]
+            held = max((sum(p.unit.rows or 0 for p in run) for run in _runs(pieces)), default=0)
+        return Load(times, heaviest_of(stats), self.in_place, self.in_place, held)
 
     @property
     def before(self) -> list[int]:
@@ -387,16 +392,41 @@ def _in_place(
     pieces = [_pieces(files, spread, target) for target in range(spread.targets)]
     turns = sorted(range(spread.targets), key=lambda target: -sum(p.unit.rows or 0 for p in pieces[target]))
     found, queries, special = shape.found(work), tuple(work.plan.queries), files.special
+    arriving = work.lateness_us is not None
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for turn in batch.column(0).to_pylist():
                 target = turns[turn]
                 with at_work(f"finding matches at target {target} of {len(turns)}", queries):
-                    events = [batch for piece in pieces[target] for batch in _events(piece, wanted, special)]
-                    yield from found(pa.Table.from_batches(events, wanted), spread.owned(target))
+                    runs = (_read(run, wanted, special) for run in _runs(pieces[target], arriving=arriving))
+                    yield from found(runs, spread.owned(target))
 
     return spark.range(0, len(turns), 1, len(turns)).mapInArrow(run, shape.schema)
+
+
+def _runs(pieces: Sequence[_Piece], *, arriving: bool = False) -> list[list[_Piece]]:
+    """The pieces in order of time as runs, each of which ends before the next one begins; or as they arrive.
+
+    Inside of a run they stay in order of arrival.
+    """
+    if arriving:
+        return [[piece] for piece in pieces]
+    known = [(p.unit.first, p.unit.last, p) for p in pieces if p.unit.first is not None and p.unit.last is not None]
+    if len(known) < len(pieces):
+        return [list(pieces)] if pieces else []
+    runs: list[list[_Piece]] = []
+    ends = START_OF_TIME
+    for first, last, piece in sorted(known, key=lambda one: one[0]):
+        if first > ends or not runs:
+            runs.append([])
+        runs[-1].append(piece)
+        ends = max(ends, last)
+    return [sorted(run, key=lambda piece: piece.before) for run in runs]
+
+
+def _read(run: Sequence[_Piece], wanted: pa.Schema, special: Special) -> pa.Table:
+    return pa.Table.from_batches([b for piece in run for b in _events(piece, wanted, special)], wanted)
 
 
 def _events(piece: _Piece, wanted: pa.Schema, special: Special) -> Iterator[pa.RecordBatch]:

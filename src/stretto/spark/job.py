@@ -30,6 +30,7 @@ from stretto.spark.session import session
 from stretto.spark.sinks import start
 from stretto.spark.sources import TEXT, Source, open_source
 from stretto.spark.spec import Spec
+from stretto.spark.spread import Whole
 from stretto.spark.streaming import KIND, REASON, stream_spread
 from stretto.spark.versions import Publisher, difference, read_workload_text
 from stretto.stats.profile import Stats
@@ -37,6 +38,7 @@ from stretto.stats.profile import Stats
 PROFILED: Final = 200_000
 """So many events of the first file tell what to plan for."""
 UNREADABLE: Final = "stretto_unreadable"
+PARTITIONS: Final = "spark.sql.shuffle.partitions"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,6 +189,9 @@ def begin(publisher: Publisher, workload: str, tell: Callable[[str], None]) -> N
 def _outputs(job: Job, source: Source, publisher: Publisher) -> DataFrame:
     """Matches, late and rejected events of a stream as one DataFrame; what could not be read is rejected too."""
     assert publisher.last is not None
+    if isinstance(stream_spread(publisher.last.plan, job.spread, job.place), Whole):
+        # All events come to one target: further partitions would hold nothing, and be written with every micro-batch.
+        source.events.sparkSession.conf.set(PARTITIONS, "1")
     found = detect(
         publisher.last.plan,
         source.events,

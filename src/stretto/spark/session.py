@@ -26,6 +26,8 @@ RUNTIME: Final[Mapping[str, str]] = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": str(1 << 16),
     "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "true",
     "spark.sql.streaming.stateStore.providerClass": STATE_STORE,
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    "spark.sql.streaming.minBatchesToRetain": "10",
 }
 """Settings that a running session takes too."""
 

@@ -254,13 +254,19 @@ class Load:
     """What is to be spread: when events come, and the share of the commonest value of attributes.
 
     `in_place`: a slice of time is read by the process that runs it, so that its events need not be moved. `exact`: all
-    events that were counted are there when they are run, none of them is rejected then.
+    events that were counted are there when they are run, none of them is rejected then. `held`: so many events at most
+    are held at a time, however large a slice is; None: all of them.
     """
 
     times: Times
     heaviest: Mapping[str, float] = field(default_factory=dict)
     in_place: bool = False
     exact: bool = True
+    held: int | None = None
+
+    def fits(self, target: float) -> bool:
+        """Whether a target of so many events has room."""
+        return (target if self.held is None else min(target, self.held)) <= MOST_ROWS
 
 
 def choose(plan: Plan, load: Load, cores: int, name: str = "auto") -> Spread:
@@ -280,7 +286,7 @@ def choose(plan: Plan, load: Load, cores: int, name: str = "auto") -> Spread:
 
 def candidates(plan: Plan, load: Load, cores: int) -> list[Spread]:
     """Every spread that gives the right results, simple ones first."""
-    found: list[Spread] = [Whole()] if load.times.total <= MOST_ROWS else []
+    found: list[Spread] = [Whole()] if load.fits(load.times.total) else []
     attributes = tying_attributes(plan)
     if attributes:
         found.append(ByKey(attributes, _buckets(load, cores)))
@@ -303,14 +309,14 @@ def slicings(plan: Plan, load: Load, cores: int) -> list[Spread]:
     if Reach.of(plan).after_events and not load.exact:
         return [Whole()]  # how far a number of events reaches is known only when they are read
     # Spark moves targets to partitions by a hash: several for each core even out what it does not.
-    counts = [cores << doubling for doubling in range(0 if load.in_place else 2, DOUBLINGS)]
-    enough = next(
-        (i for i, count in enumerate(counts) if 8 * load.times.total <= MOST_ROWS * count), len(counts)
-    )
+    # Slices that are read in place go to the core that is free: two for each even out what one is slower by.
+    counts = [cores << doubling for doubling in range(1 if load.in_place else 2, DOUBLINGS)]
+    total = load.times.total
+    enough = next((i for i, count in enumerate(counts) if load.fits(8 * total / count)), len(counts))
     whole = len(load.times.edges)  # as many slices as there are row groups, or half as many, or ..
     counts = sorted({*counts[: enough + 1], *(-(-whole // k) for k in range(1, 9) if whole >= cores * k)})
     found: list[Spread] = [ByTime.of(plan, load.times, count) for count in counts]
-    fitting = [spread for spread in found if spread.loads(load).max() <= MOST_ROWS]
+    fitting = [spread for spread in found if load.fits(float(spread.loads(load).max()))]
     return fitting or found[-1:]
 
 

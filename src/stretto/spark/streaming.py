@@ -32,7 +32,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from stretto.engine.run import MEMORY_BYTES
+from stretto.engine.run import MEMORY_BYTES, attributes_of
 from stretto.errors import QueryError
 from stretto.plan.dag import Plan
 from stretto.schema import Special
@@ -100,7 +100,10 @@ def detect_stream(
         memory_bytes=memory_bytes,
         stream=uuid4().hex,
     )
-    packed = with_watermark(events, special, late_us).mapInArrow(_packing(spread, special), PACKED)
+    # Every value costs on its way to Python: those that no query can ask for and nobody wants to see stay where they are.
+    wanted = None if follows or outputs == "all" else attributes_of(plan)
+    needed = _columns(with_watermark(events, special, late_us), special, wanted)
+    packed = needed.mapInArrow(_packing(spread, special), PACKED)
     if versions is not None:
         packed = packed.unionByName(read_versions(spark, versions, spread.targets))
     found = packed.groupBy("target").transformWithState(
@@ -203,6 +206,15 @@ def with_watermark(events: DataFrame, special: Special, late_us: int) -> DataFra
         since = column.cast("timestamp_ntz") - F.expr("TIMESTAMP_NTZ'1970-01-01 00:00:00'")
         mark = F.expr("TIMESTAMP'1970-01-01 00:00:00Z'") + since
     return events.withColumn(MARK, mark).withWatermark(MARK, delay)
+
+
+def _columns(events: DataFrame, special: Special, wanted: frozenset[str] | None) -> DataFrame:
+    """The columns of events that are looked at: all but the watermark's own, or those of the attributes wanted."""
+    own = (special.ts, special.type, special.id)
+    names = [
+        name for name in events.columns if name != MARK and (wanted is None or name in wanted or name in own)
+    ]
+    return events.select([F.col(f"`{name}`") for name in names])
 
 
 def _require(plan: Plan, events: DataFrame, spread: Spread, special: Special) -> None:

@@ -3,7 +3,7 @@
 import gc
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Final
@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from stretto.engine.matches import Matches
+from stretto.engine.reorder import END_OF_TIME
 from stretto.engine.run import MEMORY_BYTES, Engine
 from stretto.plan.dag import Plan
 from stretto.schema import Special
@@ -53,38 +54,64 @@ class Work:
 
 @dataclass(slots=True)
 class Aside:
-    """Events that a run sets apart."""
+    """Events that a target sets apart, and the number of all that are counted there."""
 
+    events: int = 0
     rejected: list[pa.RecordBatch] = field(default_factory=list)
     late: list[pa.RecordBatch] = field(default_factory=list)
 
 
-def matches_of(work: Work, events: pa.Table, owned: Owned, aside: Aside) -> Iterator[Matches]:
-    """The matches of a target's events, given in order of arrival, that the target reports, as they are found.
+def matches_of(work: Work, runs: Iterable[pa.Table], owned: Owned, aside: Aside) -> Iterator[Matches]:
+    """The matches of a target's events that the target reports, as they are found.
 
+    A run holds events in order of arrival, and ends before the next one begins: only one of them is held at a time.
     What is set apart is set apart by one target alone.
     """
     _settle()
-    ordered = events.unify_dictionaries()
-    if work.lateness_us is None:
-        ordered = in_order(ordered, work.special.ts)
-    engine = Engine(
+    engine: Engine | None = None
+    for run in runs:
+        ordered = run.unify_dictionaries()
+        if work.lateness_us is None:
+            ordered = in_order(ordered, work.special.ts)
+        engine = engine or _engine(work, ordered)
+        start = 0
+        while start < ordered.num_rows:
+            piece = ordered.slice(start, STEP)
+            start += piece.num_rows
+            for batch in piece.to_batches():
+                before = engine.until_us
+                found = engine.push(batch)
+                yield found if _inside(engine, before, owned) else found.started(*owned)
+        aside.events += _count(ordered, work.special, owned)
+    if engine is None:
+        return
+    yield engine.flush().started(*owned)
+    for apart, kept in ((engine.take_rejected(), aside.rejected), (engine.take_late(), aside.late)):
+        mine = (batch.filter(pa.array(reported(batch, work.special, owned))) for batch in apart)
+        kept.extend(batch for batch in mine if batch.num_rows)
+
+
+def _engine(work: Work, first: pa.Table) -> Engine:
+    return Engine(
         work.plan,
         lateness_us=work.lateness_us or 0,
         special=work.special,
         memory_bytes=work.memory_bytes,
-        base=_first_id(ordered, work.special),
+        base=_first_id(first, work.special),
     )
-    start = 0
-    while start < ordered.num_rows:
-        piece = ordered.slice(start, STEP)
-        start += piece.num_rows
-        for batch in piece.to_batches():
-            yield engine.push(batch).started(*owned)
-    yield engine.flush().started(*owned)
-    for found, kept in ((engine.take_rejected(), aside.rejected), (engine.take_late(), aside.late)):
-        mine = (batch.filter(pa.array(reported(batch, work.special, owned))) for batch in found)
-        kept.extend(batch for batch in mine if batch.num_rows)
+
+
+def _count(events: pa.Table, special: Special, owned: Owned) -> int:
+    """How many of the events are counted here."""
+    batches = events.select([special.ts]).to_batches()
+    return sum(int(np.count_nonzero(reported(batch, special, owned))) for batch in batches)
+
+
+def _inside(engine: Engine, before: int, owned: Owned) -> bool:
+    """Whether all that was found since all events before this time had been run surely starts where it is reported."""
+    plan = engine.plan
+    reach = END_OF_TIME if plan.horizon_events else plan.horizon_us
+    return before - reach >= owned[0] and engine.until_us <= owned[1]
 
 
 @cache
@@ -109,29 +136,32 @@ def reported(events: pa.RecordBatch, special: Special, owned: Owned) -> Bool:
     return mine if timeless is None else mine | timeless
 
 
-def rows_of(work: Work, events: pa.Table, owned: Owned, ts: pa.DataType) -> Iterator[pa.RecordBatch]:
+def rows_of(
+    work: Work, runs: Iterable[pa.Table], owned: Owned, ts: pa.DataType
+) -> Iterator[pa.RecordBatch]:
     """The same in the format of match files, with times of the type `ts`."""
     schema = match_arrow(ts)
-    for matches in matches_of(work, events, owned, Aside()):
+    for matches in matches_of(work, runs, owned, Aside()):
         for batch in matches.batches():
             yield as_schema(batch, schema)
 
 
-def chunks_of(work: Work, events: pa.Table, owned: Owned, keep: int | None) -> Iterator[pa.RecordBatch]:
+def chunks_of(
+    work: Work, runs: Iterable[pa.Table], owned: Owned, keep: int | None
+) -> Iterator[pa.RecordBatch]:
     """The same as packed rows: matches, or at most `keep` of every query; events set apart; last, the counts."""
     aside = Aside()
     found: Counter[str] = Counter(dict.fromkeys(work.plan.queries, 0))
     kept: Counter[str] = Counter()
-    for matches in matches_of(work, events, owned, aside):
+    for matches in matches_of(work, runs, owned, aside):
         found.update(matches.counts())
         for batch in _first(matches, kept, keep):
             yield _packed(MATCHES, batch)
     for kind, apart in ((REJECTED, aside.rejected), (LATE, aside.late)):
         for batch in apart:
             yield _packed(kind, batch)
-    times = events.select([work.special.ts]).to_batches()
     counts = {
-        "events": sum(int(np.count_nonzero(reported(batch, work.special, owned))) for batch in times),
+        "events": aside.events,
         "rejected": sum(batch.num_rows for batch in aside.rejected),
         "late": sum(batch.num_rows for batch in aside.late),
         "matches": dict(found),
