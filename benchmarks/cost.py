@@ -26,7 +26,7 @@ from benchmarks.contestants.report import machine  # noqa: E402  (after the path
 from stretto.data.streams import generate  # noqa: E402
 from stretto.engine.kernels import patience  # noqa: E402
 from stretto.engine.run import STEP, Engine  # noqa: E402
-from stretto.engine.run import run as run_plan  # noqa: E402
+from stretto.engine.tables import run as run_plan  # noqa: E402
 from stretto.memo.cost import CostModel  # noqa: E402
 from stretto.memo.explore import Rules, explore  # noqa: E402
 from stretto.memo.memo import Memo, build_memo  # noqa: E402

@@ -15,7 +15,8 @@ import pytest
 
 from comparison import assert_same_matches, matches_of
 from strategies import ATTRIBUTES, drop_late, to_table
-from stretto.engine.run import Engine, run
+from stretto.engine.run import Engine
+from stretto.engine.tables import run
 from stretto.pattern import oracle
 from stretto.pattern.nodes import Query
 from stretto.pattern.oracle import Event, Match

@@ -16,7 +16,8 @@ from hypothesis import given, settings
 from comparison import assert_same_matches, matches_of
 from strategies import Sample, in_batches, out_of_order, random_workload, to_table, workloads
 from stretto.engine.kernels import patience
-from stretto.engine.run import Engine, run
+from stretto.engine.run import Engine
+from stretto.engine.tables import run
 from stretto.errors import QueryError
 from stretto.pattern import oracle
 from stretto.pattern.nodes import Query

@@ -43,6 +43,23 @@ def test_options(call) -> None:
     assert pq.read_table("z.parquet").to_pylist() == expected.to_pylist()
 
 
+def test_rates_of_single_types(call) -> None:
+    call(
+        "generate",
+        "rides",
+        "--events",
+        "300",
+        "--out",
+        "r.parquet",
+        "--rates",
+        "Travel=9,Pay=1",
+        "--drivers",
+        "5",
+    )
+    expected = generate("rides", 300, rates={"Travel": 9.0, "Pay": 1.0}, drivers=5)
+    assert pq.read_table("r.parquet").to_pylist() == expected.to_pylist()
+
+
 def test_standard_output(call) -> None:
     result = call("generate", "stocks", "--events", "3", "--out", "-")
     assert result.out.count("\n") == 3
@@ -63,6 +80,7 @@ def test_no_events(call) -> None:
         (["uniform", "--events", "1", "--out", "no/e.csv"], "there is no folder"),
         (["uniform", "--events", "1", "--out", "e.csv", "--rate", "0"], "rate must be a positive"),
         (["stocks", "--events", "1", "--out", "e.csv", "--types", "99"], "at most 13 symbols"),
+        (["rides", "--events", "1", "--out", "e.csv", "--rates", "Travel:9"], "write `Travel=95,Pool=0.5`"),
     ],
 )
 def test_wrong_calls(call, arguments: list[str], message: str) -> None:

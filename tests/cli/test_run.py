@@ -241,10 +241,10 @@ def test_a_wrong_workload_is_refused_with_every_mistake(call) -> None:
 
 
 def test_what_cannot_be_run_yet_is_shown_with_its_line(call) -> None:
-    Path("trend.cep").write_text("QUERY t PATTERN SEQ(A a, B b+) WITHIN 1 MINUTE RETURN COUNT(*);")
-    result = call("run", "trend.cep", "--events", "events.csv")
+    Path("derived.cep").write_text("CREATE STREAM s AS SELECT x FROM A;\nQUERY q PATTERN s v WITHIN 1 MINUTE;")
+    result = call("run", "derived.cep", "--events", "events.csv")
     assert result.code == 2
-    assert "trend.cep:1:" in result.err
+    assert "derived.cep:1:" in result.err
     assert "Traceback" not in result.err
 
 

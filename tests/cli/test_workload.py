@@ -44,6 +44,36 @@ def test_options(call) -> None:
     assert sorted(Path("w.cep").read_text().split("QUERY")[1:]) == sorted(expected.split("QUERY")[1:])
 
 
+def test_trends(call) -> None:
+    options = [
+        "--nested",
+        "1",
+        "--slide",
+        "5 SECONDS",
+        "--group",
+        "driver",
+        "--adjacent",
+        "0.5",
+        "--measures",
+        "0.5",
+    ]
+    stream = ["--events-per-window", "6000", "--matstates", "0.01"]
+    call("workload", "muse-rides", "--queries", "20", "--out", "w.cep", *options, *stream)
+    expected = workload(
+        "muse-rides",
+        20,
+        nested=1.0,
+        slide="5 SECONDS",
+        group="driver",
+        adjacent=0.5,
+        measures=0.5,
+        events_per_window=6_000,
+        matstates=0.01,
+    )
+    assert Path("w.cep").read_text() == expected
+    assert "-- events: stretto generate rides --rate 100 --rates Travel=" in expected
+
+
 def test_standard_output(call) -> None:
     result = call(
         "workload", "motto-stocks", "--queries", "2", "--out", "-", "--ratio", "1", "--window-ratio", "4:1"

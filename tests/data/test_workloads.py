@@ -18,7 +18,8 @@ def test_every_query_binds_and_can_be_planned(kind: str, seed: int) -> None:
     parsed = Workload.parse(text)
     assert len(parsed) == 40
     schema = Schema.of(table.schema, table["type"].combine_chunks().dictionary.to_pylist())
-    assert len(optimize(parsed, schema, "none").queries) == 40
+    plan = optimize(parsed, schema, "none")
+    assert len(plan.queries) + (len(plan.trends.queries) if plan.trends else 0) == 40
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -9,7 +9,7 @@ import pytest
 from stretto import Engine, EngineError, Schema, Workload, optimize
 from stretto.engine import run as run_module
 from stretto.engine.adapt import AdaptOptions, Watch
-from stretto.engine.run import run
+from stretto.engine.tables import run
 from stretto.plan.dag import Estimate
 from stretto.plan.ops import Scan
 from stretto.schema import Special

@@ -9,7 +9,7 @@ from related import related_workload
 
 from comparison import assert_same_matches, matches_of
 from strategies import Sample, random_workload, to_table
-from stretto.engine.run import run
+from stretto.engine.tables import run
 from stretto.errors import QueryError
 from stretto.memo import rules
 from stretto.memo.explore import Rules, explore

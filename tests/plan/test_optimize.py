@@ -36,9 +36,21 @@ QUERY odd PATTERN SEQ(A a?, NOT(B n), C c) WITHIN 5 s SELECT NEXT;"""
     assert "rules.cep:2:" in str(raised.value)
 
 
-def test_trends_are_refused_as_not_supported() -> None:
+def test_derived_streams_are_refused_as_not_supported() -> None:
     with pytest.raises(QueryError, match="not supported yet"):
-        optimize(Workload.parse("QUERY t PATTERN A a+ WITHIN 5 s RETURN COUNT(*);"), SCHEMA)
+        optimize(Workload.parse("CREATE STREAM s AS SELECT x FROM A; QUERY q PATTERN s v WITHIN 5 s;"), SCHEMA)
+
+
+@pytest.mark.parametrize(("optimizer", "units"), [("auto", 1), ("muse", 1), ("none", 2), ("greta", 2)])
+def test_trends_have_their_plan_beside_the_operators(optimizer: str, units: int) -> None:
+    text = """
+    QUERY t PATTERN A a+ WITHIN 5 s RETURN COUNT(*);
+    QUERY u PATTERN SEQ(B b, A a+) WITHIN 5 s RETURN COUNT(*);
+    QUERY q PATTERN SEQ(A a, B b) WITHIN 7 s;
+    """
+    plan = optimize(Workload.parse(text), SCHEMA, optimizer)
+    assert (list(plan.queries), len(plan.trends.units)) == (["q"], units)
+    assert plan.horizon_us == 7_000_000
 
 
 def test_a_plan_does_not_depend_on_the_order_of_sets() -> None:

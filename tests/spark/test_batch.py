@@ -7,7 +7,7 @@ import pytest
 
 from comparison import assert_same_matches
 from strategies import SCHEMA, TYPES, random_events, to_table
-from stretto.engine.run import run
+from stretto.engine.tables import run
 from stretto.errors import EventsError, StrettoError
 from stretto.pattern import oracle
 from stretto.pattern.oracle import Match

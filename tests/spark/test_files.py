@@ -12,7 +12,7 @@ import pytest
 from strategies import SCHEMA, TYPES, random_events, to_table
 from stretto.data.files import open_events
 from stretto.data.sinks import open_sink
-from stretto.engine.run import run
+from stretto.engine.tables import run
 from stretto.errors import StrettoError
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan
@@ -20,7 +20,7 @@ from stretto.plan.optimize import optimize
 from stretto.schema import Special
 from stretto.spark.batch import Shape
 from stretto.spark.chunks import METRICS, REJECTED, from_payload
-from stretto.spark.files import detect_files, find, open_files, survey, unit_batches
+from stretto.spark.files import Unit, _Piece, _runs, detect_files, find, open_files, survey, unit_batches
 from stretto.spark.parquet import Window, read_group, row_groups
 from stretto.spark.spread import ByKey, ByTime, Whole
 
@@ -226,3 +226,21 @@ def test_a_file_that_breaks_in_a_task_is_named(spark, tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:100] + b"\0" * 1000)
     with pytest.raises(StrettoError, match=r"reading .*e\.parquet"):
         survey(spark, files)
+
+
+def test_row_groups_that_follow_each_other_are_runs_of_their_own() -> None:
+    def pieces(*times: tuple[int | None, int | None]) -> list[_Piece]:
+        return [
+            _Piece(Unit("f", "f", i, 10, first, last), 10 * i, None) for i, (first, last) in enumerate(times)
+        ]
+
+    def numbers(runs: list[list[_Piece]]) -> list[list[int | None]]:
+        return [[piece.unit.group for piece in run] for run in runs]
+
+    assert numbers(_runs(pieces((0, 5), (6, 9), (10, 12)))) == [[0], [1], [2]]
+    assert numbers(_runs(pieces((6, 9), (0, 5)))) == [[1], [0]]
+    assert numbers(_runs(pieces((0, 5), (5, 9), (10, 12)))) == [[0, 1], [2]]  # a tie is in one run
+    assert numbers(_runs(pieces((6, 9), (0, 7), (20, 21), (8, 8)))) == [[0, 1, 3], [2]]
+    assert numbers(_runs(pieces((0, 5), (None, None)))) == [[0, 1]]
+    assert numbers(_runs(pieces((6, 9), (0, 5)), arriving=True)) == [[0], [1]]
+    assert _runs([]) == []

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 from worlds import poisson, workload
 
-from stretto.engine.run import run
+from stretto.engine.tables import run
 from stretto.plan.optimize import optimize
 from stretto.stats.estimate import Estimator
 from stretto.stats.profile import Stats

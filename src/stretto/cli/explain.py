@@ -173,6 +173,7 @@ def _schema(known: "Schema | Stats") -> "Schema":
 def _patterns(workload: "Workload", known: "Schema | Stats", form: Format) -> str:
     """Every query's pieces: what is left when OR and ANY are split off and the nesting is flattened."""
     from stretto.pattern.describe import piece_text
+    from stretto.text.printer import pattern_text
 
     bound = workload.bind(_schema(known))
     pieces = {
@@ -181,6 +182,12 @@ def _patterns(workload: "Workload", known: "Schema | Stats", form: Format) -> st
             for branch in found.branches
         ]
         for found in bound.normal_forms()
+    }
+    trends = {query.name for query in bound.trends}
+    pieces |= {
+        query.name: [f"trends of {pattern_text(query.pattern)}"]
+        for query in workload.queries
+        if query.name in trends
     }
     if form is Format.JSON:
         return json.dumps(pieces, indent=2)

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from stretto.cli.console import FAILED, counted, reported
+from stretto.errors import StrettoError
 
 
 def generate(
@@ -12,7 +13,7 @@ def generate(
         str,
         typer.Argument(
             metavar="STREAM",
-            help="uniform, zipf, stocks, datacenter, mcep-stocks or traffic.",
+            help="uniform, zipf, stocks, datacenter, mcep-stocks, traffic, rides or ticks.",
             show_default=False,
         ),
     ],
@@ -45,7 +46,7 @@ def generate(
             "--types",
             metavar="N",
             min=1,
-            help="Of uniform and zipf (10); symbols of stocks (13), mcep-stocks (300); points of traffic (449).",
+            help="Of uniform and zipf (10); symbols of stocks (13), mcep-stocks, ticks (300); points of traffic (449).",
         ),
     ] = None,
     keys: Annotated[
@@ -58,6 +59,17 @@ def generate(
     machines: Annotated[
         int, typer.Option("--machines", metavar="N", min=1, help="Machines of the datacenter.")
     ] = 20,
+    drivers: Annotated[
+        int | None, typer.Option("--drivers", metavar="N", min=1, help="Drivers of rides (1000).")
+    ] = None,
+    rates: Annotated[
+        str | None,
+        typer.Option(
+            "--rates",
+            metavar="TYPE=RATE,..",
+            help="Events per second of single types of rides and ticks; the others share the rest of --rate.",
+        ),
+    ] = None,
     reshuffle: Annotated[
         int | None,
         typer.Option("--reshuffle", metavar="N", min=1, help="Every N events, some types change places."),
@@ -79,9 +91,22 @@ def generate(
         from stretto.data.streams import StreamOptions, generate_batches, schema_of
 
         how = None if reshuffle is None else Reshuffle(reshuffle, reshuffle_types, lasting)
-        options = StreamOptions(seed, rate, types, keys, exponent, machines, how)
+        single = None if rates is None else _rates(rates)
+        options = StreamOptions(seed, rate, types, keys, exponent, machines, how, single, drivers)
         batches = generate_batches(stream, events, options)
         with open_sink(out, schema_of(stream, options)) as sink, reported(FAILED):
             for batch in batches:
                 sink.write(batch)
         typer.echo(f"{out}: {counted(sink.rows, 'event')}", err=out == STDOUT)
+
+
+def _rates(text: str) -> dict[str, float]:
+    """`Travel=95,Pool=0.5` as numbers by type."""
+    found: dict[str, float] = {}
+    for part in text.split(","):
+        name, _, number = part.partition("=")
+        try:
+            found[name.strip()] = float(number)
+        except ValueError:
+            raise StrettoError(f"--rates: write `Travel=95,Pool=0.5`, not `{part}`") from None
+    return found

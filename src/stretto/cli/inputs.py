@@ -49,7 +49,7 @@ def plan_for(
 
     with mistakes_of(workload):
         plan = optimize(workload, known, optimizer, budget)
-    if not plan.queries:
+    if not plan.queries and plan.trends is None:
         raise StrettoError(f"{workload.file}: the workload holds no query to run")
     return plan
 

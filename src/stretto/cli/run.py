@@ -105,10 +105,14 @@ def run(
         known = source.schema if optimizer == "none" else measure(source, PROFILED)
         plan = plan_for(read, known, optimizer, budget)
 
-        from stretto.cli.running import Outputs, find  # loads the kernels, so after what may be wrong
+        from stretto.cli.running import (
+            Outputs,
+            find,
+            trends_of,
+        )  # loads the kernels, so after what may be wrong
         from stretto.engine.adapt import AdaptOptions
 
-        with Outputs(out, late, rejected) as outputs, reported(FAILED):
+        with Outputs(out, late, rejected, trends_of(plan)) as outputs, reported(FAILED):
             waits = source.disorder_us() if allowed is None else allowed
             follow = AdaptOptions() if budget is None else AdaptOptions(budget=budget)
             find(
@@ -161,13 +165,13 @@ def _run_on_spark(
         recipe_of(planning[0])
 
         from stretto.cli.on_spark import find_on_spark, opened, prepare, started
-        from stretto.cli.running import Outputs
+        from stretto.cli.running import Outputs, trends_of
         from stretto.schema import Special
 
         with opened(events, Special(*names)) as files:
             spark = started(running[1], quiet=quiet)
             plan, known, spread = prepare(workload, files, spark, *planning, running[0].value)
-            with Outputs(*paths) as outputs, reported(FAILED):
+            with Outputs(*paths, trends_of(plan)) as outputs, reported(FAILED):
                 find_on_spark(spark, plan, known, spread, outputs, memory, allowed)
                 outputs.close()
                 outputs.show()

@@ -1,10 +1,11 @@
 """A run from the events of a file to the files and tables of what was found."""
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import pyarrow as pa
 from rich.console import Console
@@ -12,7 +13,7 @@ from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Ta
 from rich.text import Text
 
 from stretto.cli.console import counted, say
-from stretto.cli.tables import show_counts, show_matches
+from stretto.cli.tables import show_counts, show_matches, show_totals
 from stretto.data.files import EventFile
 from stretto.data.sinks import STDOUT, Sink, open_sink
 from stretto.engine.adapt import Adaptation, AdaptOptions
@@ -20,27 +21,44 @@ from stretto.engine.matches import SCHEMA, Matches
 from stretto.engine.ranks import partition_of
 from stretto.engine.run import MEMORY_BYTES, Engine
 from stretto.engine.state import Counts
+from stretto.engine.trends.totals import TOTALS
+from stretto.errors import StrettoError
 from stretto.plan.dag import Plan
 
 SHOWN_MATCHES = 20
 SHOWN_PER_QUERY = 5
 SHOWN_REASONS = 3
+SHOWN_TOTALS = 40
+SHOWN_PER_TOTAL = 2
+
+Trends = Literal["none", "only", "beside"]
+"""Whether a workload has trend queries: none, nothing else, or beside queries that detect."""
 
 
 class Outputs:
     """Where a run's results go: files that appear when all is done, and what is kept to be shown."""
 
-    def __init__(self, out: str | None, late: str | None, rejected: str | None) -> None:
+    def __init__(
+        self,
+        out: str | None,
+        late: str | None = None,
+        rejected: str | None = None,
+        trends: Trends = "none",
+    ) -> None:
         self._opened: list[Sink] = []
         self._out = out
+        self.trends = trends
         try:
-            self.matches = self._open(out, SCHEMA)
+            self.matches = None if trends == "only" else self._open(_named(out, "matches", trends), SCHEMA)
+            self.totals = None if trends == "none" else self._open(_named(out, "trends", trends), TOTALS)
             self.late = self._open(late)
             self.rejected = self._open(rejected)
         except BaseException:
             self.abort()
             raise
         self.first: list[pa.RecordBatch] = []
+        self.first_totals: list[pa.RecordBatch] = []
+        self.total_rows = 0
         self.found: dict[str, int] = {}
         self._shown: dict[str, int] = {}
         self.counts = Counts()
@@ -65,11 +83,33 @@ class Outputs:
         """Write matches, or keep the first of them."""
         for query, count in matches.counts().items():
             self.found[query] = self.found.get(query, 0) + count
+        self.add_totals(matches.total_batches())
         if self.matches is not None:
             for batch in matches.batches():
                 self.matches.write(batch)
+        elif self._out is None:
+            self._keep(matches)
+
+    def add_totals(self, batches: Iterable[pa.RecordBatch]) -> None:
+        """Write totals of trends, or keep the first of them."""
+        for batch in batches:
+            self.total_rows += batch.num_rows
+            if self.totals is not None:
+                self.totals.write(batch)
+            else:
+                self._keep_totals(batch)
+
+    def _keep_totals(self, batch: pa.RecordBatch) -> None:
+        """The first totals, a few of every aggregate; a batch holds those of one."""
+        if not batch.num_rows:
             return
-        self._keep(matches)
+        which = f"{batch.column('query')[0]} {batch.column('name')[0]}"
+        wanted = min(
+            SHOWN_TOTALS - sum(map(len, self.first_totals)), SHOWN_PER_TOTAL - self._shown.get(which, 0)
+        )
+        part = batch.slice(0, max(wanted, 0))
+        self._shown[which] = self._shown.get(which, 0) + part.num_rows
+        self.first_totals.append(part)
 
     def _keep(self, matches: Matches) -> None:
         """The first matches, a few of every query."""
@@ -119,8 +159,11 @@ class Outputs:
         """The table of the first matches and the counts, and one line that sums up."""
         on_stdout = self._out != STDOUT
         if self._out is None:
-            show_matches(self.first, sum(self.found.values()))
-            show_counts(self.found)
+            if self.trends != "only":
+                show_matches(self.first, sum(self.found.values()))
+                show_counts(self.found)
+            if self.trends != "none":
+                show_totals([part for part in self.first_totals if len(part)], self.total_rows)
         if self.reasons and self.rejected is None:
             more = self.counts.rejected - len(self.reasons)
             for reason in self.reasons:
@@ -133,8 +176,10 @@ class Outputs:
                 f"planned anew {counted(len(self.adaptations), 'time')}, {counted(others, 'time')} to another plan"
             )
         counts = self.counts
+        found = [] if self.trends == "only" else [counted(counts.matches, "match")]
+        found += [] if self.trends == "none" else [counted(self.total_rows, "total")]
         line = (
-            f"{counted(counts.events, 'event')}, {counted(counts.matches, 'match')}, {counts.late:,} late,"
+            f"{counted(counts.events, 'event')}, {', '.join(found)}, {counts.late:,} late,"
             f" {counts.rejected:,} rejected"
         )
         print(line, file=sys.stdout if on_stdout else sys.stderr)
@@ -157,6 +202,24 @@ class Outputs:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.abort()
+
+
+def trends_of(plan: Plan) -> Trends:
+    if plan.trends is None:
+        return "none"
+    return "beside" if plan.queries else "only"
+
+
+def _named(out: str | None, kind: str, trends: Trends) -> str | None:
+    """The file of matches or of totals: of both `NAME.matches.EXT` and `NAME.trends.EXT`."""
+    if out is None or trends != "beside":
+        return out
+    if out == STDOUT:
+        raise StrettoError(
+            "the workload has matches and totals of trends: write them to files, standard output takes one kind"
+        )
+    path = Path(out)
+    return str(path.with_name(f"{path.stem}.{kind}{path.suffix}"))
 
 
 def find(

@@ -71,3 +71,28 @@ def _value(value: Any) -> str:
 def show_counts(found: Mapping[str, int]) -> None:
     """Matches per query, in the order of the workload."""
     show_table("", [("query", False), ("matches", True)], [[name, f"{n:,}"] for name, n in found.items()])
+
+
+def show_totals(batches: Sequence[pa.RecordBatch], total: int) -> None:
+    """The first totals of trends; nothing if there are none."""
+    rows = [_total_row(row) for batch in batches for row in batch.to_pylist()]
+    if not rows:
+        return
+    title = f"first {len(rows)} of {total:,} totals" if total > len(rows) else ""
+    columns = [("query", False), ("window", False), ("group", False), ("total", False), ("value", True)]
+    show_table(title, columns, rows)
+
+
+def _total_row(row: Mapping[str, Any]) -> list[str]:
+    group = " ".join(f"{name}={_value(value)}" for name, value in json.loads(row["group"]).items())
+    window = f"{_time(row['window_start'])} .. {_time(row['window_end'])}"
+    return [row["query"], window, group, row["name"], _total(row)]
+
+
+def _total(row: Mapping[str, Any]) -> str:
+    """The digits where they are exact, else the double, else the power of two of a count that no double holds."""
+    if row["exact"] is not None:
+        return f"{int(row['exact']):,}"
+    if row["value"] is not None:
+        return f"{row['value']:.12g}"
+    return "" if row["log2_count"] is None else f"2^{row['log2_count']:.6f}"

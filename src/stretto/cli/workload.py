@@ -10,6 +10,7 @@ from stretto.cli.console import counted, reported
 STDOUT = "-"
 MCEP = "mcep"
 MOTTO = "motto"
+MUSE = "muse"
 
 
 def workload(
@@ -17,7 +18,7 @@ def workload(
         str,
         typer.Argument(
             metavar="KIND",
-            help="motto-stocks, motto-datacenter, mcep-stocks or mcep-traffic.",
+            help="motto-stocks, motto-datacenter, mcep-stocks, mcep-traffic, muse-rides or muse-stocks.",
             show_default=False,
         ),
     ],
@@ -36,7 +37,7 @@ def workload(
         typer.Option(
             "--window",
             metavar="WINDOW",
-            help="A duration, in mcep also `1000 EVENTS`; 10 SECONDS in motto, 2 SECONDS in mcep.",
+            help="A duration, in mcep also `1000 EVENTS`; 10 SECONDS in motto, 2 SECONDS in mcep, 1 MINUTE in muse.",
         ),
     ] = None,
     length: Annotated[
@@ -128,6 +129,66 @@ def workload(
             "--disjunctions", metavar="SHARE", help="Of ANY in queries of type 6: 0.1.", rich_help_panel=MOTTO
         ),
     ] = None,
+    nested: Annotated[
+        float | None,
+        typer.Option(
+            "--nested",
+            metavar="SHARE",
+            help="Of patterns that repeat a part around the repeated type: 0.5.",
+            rich_help_panel=MUSE,
+        ),
+    ] = None,
+    slide: Annotated[
+        str | None,
+        typer.Option(
+            "--slide", metavar="DURATION", help="Of all windows; as long as they are.", rich_help_panel=MUSE
+        ),
+    ] = None,
+    group: Annotated[
+        str | None,
+        typer.Option(
+            "--group",
+            metavar="NAME",
+            help="district or driver, sector or symbol; the first one.",
+            rich_help_panel=MUSE,
+        ),
+    ] = None,
+    adjacent: Annotated[
+        float | None,
+        typer.Option(
+            "--adjacent",
+            metavar="SHARE",
+            help="Of queries whose repeated events fall in speed, or rise in price: 0.",
+            rich_help_panel=MUSE,
+        ),
+    ] = None,
+    measures: Annotated[
+        float | None,
+        typer.Option(
+            "--measures",
+            metavar="SHARE",
+            help="Of queries that return more than COUNT(*): 0.",
+            rich_help_panel=MUSE,
+        ),
+    ] = None,
+    events_per_window: Annotated[
+        int | None,
+        typer.Option(
+            "--events-per-window",
+            metavar="N",
+            help="Sets the rate of the stream that the file names.",
+            rich_help_panel=MUSE,
+        ),
+    ] = None,
+    matstates: Annotated[
+        float | None,
+        typer.Option(
+            "--matstates",
+            metavar="SHARE",
+            help="Of events at which a MatState is made; sets the rates of types of that stream.",
+            rich_help_panel=MUSE,
+        ),
+    ] = None,
 ) -> None:
     """Write one of the papers' query workloads.
 
@@ -150,6 +211,13 @@ def workload(
             "level": level,
             "window_ratio": window_ratio,
             "disjunctions": disjunctions,
+            "nested": nested,
+            "slide": slide,
+            "group": group,
+            "adjacent": adjacent,
+            "measures": measures,
+            "events_per_window": events_per_window,
+            "matstates": matstates,
         }
         text = generated(
             kind, queries, seed, **{name: value for name, value in given.items() if value is not None}

@@ -14,7 +14,9 @@ from stretto.data.casts import TIME
 from stretto.data.datacenter import datacenter_blocks
 from stretto.data.market import market_blocks
 from stretto.data.reshuffle import Reshuffle, reshuffled
+from stretto.data.rides import ride_blocks
 from stretto.data.sources import F64, START_US, arrivals, coded
+from stretto.data.ticks import tick_blocks
 from stretto.data.traffic import traffic_blocks
 from stretto.errors import EventsError, near
 
@@ -29,8 +31,10 @@ class StreamOptions:
     mcep-stocks and traffic make together, each at 2 to 47 per second.
 
     `types`: how many event types (uniform, zipf: 10), symbols (stocks: 13 and no more; mcep-stocks: 300) or points
-    (traffic: 449). `keys`: `k` stays below it (uniform, zipf). `exponent`: of Zipf's law. `machines`: in the data
-    centre. `reshuffle`: how types change places as the stream goes on.
+    (traffic: 449; ticks: 300 symbols). `keys`: `k` stays below it (uniform, zipf). `exponent`: of Zipf's law.
+    `machines`: in the data centre. `reshuffle`: how types change places as the stream goes on. `rates`: events per
+    second of single types (rides, ticks); the others share the rest of `rate`, without which there is none. `drivers`:
+    of rides (1000).
     """
 
     seed: int = 0
@@ -40,9 +44,11 @@ class StreamOptions:
     exponent: float = 1.0
     machines: int = 20
     reshuffle: Reshuffle | None = None
+    rates: Mapping[str, float] | None = None
+    drivers: int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("types", "keys", "machines"):
+        for name in ("types", "keys", "machines", "drivers"):
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise EventsError(f"{name} must be at least 1, not {value}")
@@ -68,13 +74,15 @@ def generate(
     exponent: float = 1.0,
     machines: int = 20,
     reshuffle: Reshuffle | None = None,
+    rates: Mapping[str, float] | None = None,
+    drivers: int | None = None,
 ) -> pa.Table:
     """The first `events` events of a stream, as one table in order of time.
 
     Kinds: `uniform` and `zipf` (types A, B, ..; attributes x in [0, 1) and k), `stocks`, `datacenter`, `mcep-stocks`,
-    `traffic`.
+    `traffic`, `rides`, `ticks`.
     """
-    options = StreamOptions(seed, rate, types, keys, exponent, machines, reshuffle)
+    options = StreamOptions(seed, rate, types, keys, exponent, machines, reshuffle, rates, drivers)
     batches = list(generate_batches(kind, events, options))
     return pa.Table.from_batches(batches, schema_of(kind, options)).combine_chunks()
 
@@ -102,6 +110,8 @@ def _blocks(kind: str, options: StreamOptions) -> Iterator[pa.RecordBatch]:
         raise EventsError(
             f"unknown stream `{kind}`" + (f", {hint}" if hint else f" (known: {', '.join(STREAMS)})")
         )
+    if options.rates is not None and kind not in RATED:
+        raise EventsError(f"{kind} has no rates of single types; {' and '.join(RATED)} have")
     blocks = STREAMS[kind](options)
     return blocks if options.reshuffle is None else reshuffled(blocks, options.reshuffle, options.seed)
 
@@ -190,4 +200,8 @@ STREAMS: Mapping[str, Blocks] = {
     ),
     "mcep-stocks": lambda options: market_blocks(options.seed, options.rate, options.types),
     "traffic": lambda options: traffic_blocks(options.seed, options.rate, options.types),
+    "rides": lambda options: ride_blocks(options.seed, options.rate, options.rates, options.drivers, RATE),
+    "ticks": lambda options: tick_blocks(options.seed, options.rate, options.rates, options.types, RATE),
 }
+RATED = ("rides", "ticks")
+"""Streams whose types have rates that can be set one by one."""

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from stretto.data import mcep_workload as mcep
 from stretto.data import motto_workload as motto
+from stretto.data import muse_workload as muse
 from stretto.data.written import workload_text
 from stretto.errors import StrettoError, near
 
@@ -21,9 +22,11 @@ class Kind:
 
 
 def workload(kind: str, queries: int, seed: int = 0, **options: Any) -> str:
-    """The text of a workload file: `motto-stocks`, `motto-datacenter`, `mcep-stocks` or `mcep-traffic`.
+    """The text of a workload file: `motto-stocks`, `motto-datacenter`, `mcep-stocks`, `mcep-traffic`,
+    `muse-rides` or `muse-stocks`.
 
-    The options are those of `MottoOptions` and `McepOptions`. StrettoError where one is unknown or cannot be met.
+    The options are those of `MottoOptions`, `McepOptions` and `MuseOptions`. StrettoError where one is unknown or
+    cannot be met.
     """
     if kind not in KINDS:
         hint = near(kind, KINDS)
@@ -80,9 +83,24 @@ def _mcep_text(kind: Kind, queries: int, seed: int, options: mcep.McepOptions, c
     return workload_text(header, (), written)
 
 
+def _muse_text(kind: Kind, queries: int, seed: int, options: muse.MuseOptions, call: str) -> str:
+    written = muse.muse_workload(kind.about, queries, seed, options)
+    rate, rates = muse.stream_rates(kind.about, options)
+    stream = f"events: stretto generate {kind.stream}"
+    if rate is not None:
+        stream += f" --rate {rate:.12g}"
+    if rates is not None:
+        stream += " --rates " + ",".join(f"{name}={each:.12g}" for name, each in rates.items())
+    share = f"{options.nested:.0%} of them nested, as in MUSE (sec. 4)."
+    about = f"{queries} queries that aggregate trends of {kind.about.repeated}, {share}"
+    return workload_text([about, call, stream], (), written)
+
+
 KINDS: Final[Mapping[str, Kind]] = {
     "motto-stocks": Kind(motto.MottoOptions, "stocks", _motto_text, motto.STOCKS),
     "motto-datacenter": Kind(motto.MottoOptions, "datacenter", _motto_text, motto.DATACENTER),
     "mcep-stocks": Kind(mcep.McepOptions, "mcep-stocks", _mcep_text, mcep.STOCKS),
     "mcep-traffic": Kind(mcep.McepOptions, "traffic", _mcep_text, mcep.TRAFFIC),
+    "muse-rides": Kind(muse.MuseOptions, muse.RIDES.stream, _muse_text, muse.RIDES),
+    "muse-stocks": Kind(muse.MuseOptions, muse.STOCKS.stream, _muse_text, muse.STOCKS),
 }

@@ -9,12 +9,13 @@ WIDE = 90
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """One query without its name: clauses in the language, and a note that stands above it."""
+    """One query without its name: clauses in the language, `more` of them line by line, and a note above it."""
 
     pattern: str
     window: str
     where: tuple[str, ...] = ()
     note: str = ""
+    more: tuple[str, ...] = ()
 
 
 def workload_text(header: Sequence[str], definitions: Sequence[str], queries: Sequence[Written]) -> str:
@@ -32,7 +33,7 @@ def _query(name: str, query: Written) -> str:
     lines += [f"QUERY {name}", f"PATTERN {query.pattern}"]
     if query.where:
         lines.append("WHERE   " + _wrapped(query.where))
-    return "\n".join([*lines, f"WITHIN  {query.window};"])
+    return "\n".join([*lines, f"WITHIN  {query.window}", *query.more]) + ";"
 
 
 def _wrapped(terms: Sequence[str]) -> str:

@@ -10,6 +10,7 @@ import pyarrow as pa
 from stretto.engine.counters import Counters
 from stretto.engine.identity import duplicates, match_ids
 from stretto.engine.returned import arrow_array, json_objects
+from stretto.engine.trends.totals import TOTALS, totals_between
 from stretto.pattern.nodes import Return
 from stretto.values.rows import I64, Bool, Column, Sets, concat_columns, spread, take_column
 from stretto.values.strings import Strings
@@ -78,12 +79,13 @@ class Chunk:
 
 
 class Matches:
-    """The matches of some queries. `counters`: what the operators did that found them, after a whole run."""
+    """The matches of some queries, and the totals of trends. `counters`: what the operators did, after a whole run."""
 
     def __init__(self, outputs: Iterable[Output]) -> None:
         self.counters: Counters | None = None
         self._outputs: dict[str, Output] = {}
         self._chunks: dict[str, list[Chunk]] = {}
+        self._totals: list[pa.RecordBatch] = []
         for output in outputs:
             self._admit(output)
 
@@ -91,11 +93,16 @@ class Matches:
         """Take more matches of a query."""
         self._chunks[query].extend(chunk for chunk in chunks if len(chunk))
 
+    def add_totals(self, batches: Iterable[pa.RecordBatch]) -> None:
+        """Take more totals of trends."""
+        self._totals.extend(batches)
+
     def extend(self, other: "Matches") -> None:
         """Take the queries and the matches of another result."""
         for query, output in other._outputs.items():  # noqa: SLF001 - the same class
             self._admit(output)
             self.add(query, other._chunks[query])  # noqa: SLF001 - the same class
+        self.add_totals(other._totals)  # noqa: SLF001 - the same class
 
     def only(self, queries: Collection[str]) -> "Matches":
         """The matches of some of the queries."""
@@ -105,10 +112,11 @@ class Matches:
         return found
 
     def started(self, low: int, high: int) -> "Matches":
-        """The matches whose first event lies in [low, high), in microseconds."""
+        """The matches whose first event, and the totals whose window, begins in [low, high), in microseconds."""
         found = Matches(self._outputs.values())
         for query, chunks in self._chunks.items():
             found.add(query, [_started(chunk, low, high) for chunk in chunks])
+        found.add_totals(totals_between(self._totals, low, high))
         return found
 
     def __add__(self, other: "Matches") -> "Matches":
@@ -138,6 +146,14 @@ class Matches:
     def to_arrow(self) -> pa.Table:
         """All matches in the format of match files, one query after another."""
         return pa.Table.from_batches(list(self.batches()), SCHEMA)
+
+    def totals(self) -> pa.Table:
+        """The totals of trends: a row per query, window, group and aggregate."""
+        return pa.Table.from_batches(self._totals, TOTALS)
+
+    def total_batches(self) -> Sequence[pa.RecordBatch]:
+        """The same as they were found."""
+        return self._totals
 
     def batches(self, rows: int = 1 << 16) -> Iterator[pa.RecordBatch]:
         """The same, in batches of at most `rows` rows, each made when it is asked for."""

@@ -1,7 +1,7 @@
 """The engine: events in, in batches of any size; matches out, as soon as they are certain."""
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from time import perf_counter
 from typing import Any, Literal, Self
 
@@ -13,6 +13,7 @@ from stretto.engine.arena import Arena, Block
 from stretto.engine.counters import Counters
 from stretto.engine.index import ScanIndex
 from stretto.engine.intake import Intake
+from stretto.engine.kept import to_arrow
 from stretto.engine.limits import Meter, TooMuch
 from stretto.engine.matches import Matches, Output
 from stretto.engine.operators.build import build
@@ -22,7 +23,9 @@ from stretto.engine.ranks import Ranks, partition_of
 from stretto.engine.reorder import END_OF_TIME, START_OF_TIME, Reorder, late_mask
 from stretto.engine.shape import Clock
 from stretto.engine.state import Counts, Snapshot, Step
+from stretto.engine.trends.run import Trends
 from stretto.errors import EngineError
+from stretto.pattern.nodes import Stream
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan
 from stretto.plan.ops import Emit, Scan
@@ -106,9 +109,7 @@ class Engine:
         self._horizon_events = plan.horizon_events
         self._strings = Strings()
         self._strings_limit = STRINGS_FROM
-        self._index = ScanIndex(
-            {i: op.stream for i, op in enumerate(plan.ops) if isinstance(op, Scan)}, self._strings
-        )
+        self._index = ScanIndex(_streams(plan), self._strings)
         self._operators = build(plan.ops)
         self._turns = [(number, op, plan.ops[number].inputs) for number, op in self._operators.items()]
         partitions = {name: partition_of(name) for name in plan.specials() if partition_of(name)}
@@ -129,14 +130,19 @@ class Engine:
             spare=frozenset(kept - read),
             learning=self._updatable,
         )
+        self._trends = None if plan.trends is None else Trends(plan.trends, self._kinds, self._strings)
         self._steps: deque[Step] = deque()
         self._chunks: dict[str, pa.RecordBatch] = {}
 
     # ---- events in, matches out ------------------------------------------------------------------------------
 
+    def nothing(self) -> Matches:
+        """A result without matches and totals."""
+        return Matches(self._outputs)
+
     def push(self, events: pa.RecordBatch | pa.Table) -> Matches:
         """Take more events; give the matches that they made certain."""
-        matches = Matches(self._outputs)
+        matches = self.nothing()
         for batch in events.to_batches() if isinstance(events, pa.Table) else [events]:
             self._take(batch, matches)
         if self._watch is not None:
@@ -152,7 +158,7 @@ class Engine:
             raise EngineError(
                 'the watermark of this engine follows its events; build it with watermark="given"'
             )
-        matches = Matches(self._outputs)
+        matches = self.nothing()
         if until_us > self._until:
             self._advance(self._reorder.release(until_us), until_us, matches, closing=False)
         return matches
@@ -168,7 +174,9 @@ class Engine:
         the watermark has passed that time. None: nothing waits for time to pass.
         """
         times = [int(block.ts.min()) for block in self._reorder.pending]
-        waiting = (op.due_us for op in self._operators.values() if isinstance(op, ForbidOperator))
+        waiting = [op.due_us for op in self._operators.values() if isinstance(op, ForbidOperator)]
+        if self._trends is not None:
+            waiting.append(self._trends.due_us)
         return min((*times, *(time for time in waiting if time is not None)), default=None)
 
     @property
@@ -184,7 +192,7 @@ class Engine:
 
     def flush(self) -> Matches:
         """The input has ended: everything that waited is decided now."""
-        matches = Matches(self._outputs)
+        matches = self.nothing()
         self._advance(self._reorder.flush(), END_OF_TIME, matches, closing=True)
         return matches
 
@@ -237,7 +245,8 @@ class Engine:
         for blocks, then in self._cut(released):
             self._step(blocks, until if then is None else then, matches, closing=closing and then is None)
         # Only now: the blocks of all steps were written in the codes of one set of strings.
-        if len(self._strings) > self._strings_limit:
+        labels = 0 if self._trends is None else self._trends.labels
+        if max(len(self._strings), labels) > self._strings_limit:
             self._rebuild(self.snapshot())
 
     def _cut(self, blocks: list[Block]) -> Iterator[tuple[list[Block], int | None]]:
@@ -294,6 +303,8 @@ class Engine:
         scanned = self._index.step(clock, arena.types[at:], arena.ts[at:])
         share = (perf_counter() - time) / max(len(scanned), 1)
         for number, parts in scanned.items():
+            if number >= len(rows):
+                continue
             rows[number] = parts
             done.rows[number] += sum(map(len, parts))
             done.seconds[number] += share
@@ -321,7 +332,23 @@ class Engine:
             time = now
         if found:
             self.counts = self.counts.plus(matches=found)
+        if self._trends is not None:
+            self._total(self._trends, scanned, clock, matches)
         self._set_pace(step.end - step.start, turns, time - begun)
+
+    def _total(
+        self, trends: Trends, scanned: Mapping[int, Sequence[Rows]], clock: Clock, matches: Matches
+    ) -> None:
+        """Count the new events in, and report the windows that no event can change any more."""
+        first = len(self.plan.ops)
+        rows = {number - first: parts for number, parts in scanned.items() if number >= first}
+        trends.take(rows, clock.start, clock.events)
+        if trends.held > self._memory - self._arena.held - sum(self._counters.held):
+            raise EngineError(
+                f"out of memory: the limit is {self._memory:,} bytes, and the totals of trends hold {trends.held:,}. "
+                "Give more memory, a shorter window, or fewer groups."
+            )
+        matches.add_totals(trends.close(clock.until))
 
     def _set_pace(self, events: int, turns: int, seconds: float) -> None:
         """Longer steps where calling operators is most of the work, shorter ones where they have much to do."""
@@ -398,7 +425,7 @@ class Engine:
         kinds = {name: plan.schema.attributes[name] for name in sorted(attributes_of(plan))}
         missing = [f"attribute `{name}`" for name, kind in kinds.items() if self._kinds.get(name) is not kind]
         if not self._updatable:
-            types = {op.stream.type for op in plan.ops if isinstance(op, Scan)}
+            types = {stream.type for stream in _streams(plan).values()}
             missing += [f"type `{name}`" for name in sorted(types - set(self._index.codes))]
         if missing:
             raise EngineError(
@@ -447,6 +474,9 @@ class Engine:
         times = (self._reorder.greatest, self._until, self._reorder.lateness_us)
         return Snapshot(tuple(self._steps), dict(self._chunks), pending, *times, self.counts)
 
+    def _to_arrow(self, block: Block) -> pa.RecordBatch:
+        return to_arrow(block, self._index.codes, self._kinds, self._special, self._strings)
+
     @classmethod
     def restore(cls, plan: Plan, snapshot: Snapshot, **options: Any) -> Self:
         """An engine for the same plan that goes on where the snapshot was taken; `options` as for a new one."""
@@ -465,10 +495,10 @@ class Engine:
             self._arena.append(self._ranked(self._intake.convert(batch, 0)[0]))
             self._steps.append(step)
             self._chunks[step.name] = batch
-            self._run(step, Matches(self._outputs), closing=False)
+            self._run(step, self.nothing(), closing=False)
         # Time may have moved on without events since, and let waiting matches out.
         end = self._arena.end
-        self._run(Step(end, end, snapshot.until, snapshot.until), Matches(self._outputs), closing=False)
+        self._run(Step(end, end, snapshot.until, snapshot.until), self.nothing(), closing=False)
         self._until = snapshot.until
         pending = [self._intake.convert(batch, 0)[0] for batch in snapshot.pending]
         self._reorder = Reorder(self._reorder.lateness_us, snapshot.greatest, pending)
@@ -482,72 +512,18 @@ class Engine:
         looked = [n - m for n, m in zip(counters.candidates, again.candidates, strict=True)]
         self._counters = Counters(counters.rows, counters.seconds, looked, again.held)
 
-    def _to_arrow(self, block: Block) -> pa.RecordBatch:
-        names = {code: name for name, code in self._index.codes.items()}
-        other = "other"
-        while other in self._index.codes:
-            other += "_"
-        words = pa.array([names.get(code, other) for code in range(len(names) + 1)])
-        columns: dict[str, pa.Array] = {
-            self._special.ts: pa.array(block.ts).view(pa.timestamp("us")),
-            self._special.type: pa.DictionaryArray.from_arrays(pa.array(block.types), words),
-            self._special.id: pa.array(np.asarray(block.ids, np.int64)),
-        }
-        for name, kind in self._kinds.items():
-            if name not in columns:
-                columns[name] = self._array(block.attributes[name], kind)
-        return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
-
-    def _array(self, vector: Vector, kind: Kind) -> pa.Array:
-        if kind is Kind.STRING:
-            return self._strings.texts(vector.data, vector.valid)
-        array = pa.array(vector.data, mask=None if vector.valid is None else ~vector.valid)
-        return array.view(kind.arrow) if kind in (Kind.TIME, Kind.DURATION) else array
-
 
 def attributes_of(plan: Plan) -> frozenset[str]:
     """The attributes that a plan reads, those that partition a count of positions too."""
     return plan.attributes() | {key for name in plan.specials() for key in partition_of(name)}
 
 
+def _streams(plan: Plan) -> dict[int, Stream]:
+    """What is scanned, by number of the operator; the nodes of trends are counted on after the operators."""
+    found = {number: op.stream for number, op in enumerate(plan.ops) if isinstance(op, Scan)}
+    nodes = () if plan.trends is None else plan.trends.nodes
+    return found | {len(plan.ops) + number: node.stream for number, node in enumerate(nodes)}
+
+
 def _outputs(plan: Plan) -> list[Output]:
     return [Output(op.query, op.variables, op.kleene, op.returns) for op in plan.ops if isinstance(op, Emit)]
-
-
-def run(plan: Plan, events: Any, **options: Any) -> Matches:
-    """All matches of a whole table (Arrow, pandas, Polars, or an iterable of record batches), in any order of rows."""
-    if (
-        isinstance(events, Iterable)
-        and not hasattr(events, "__arrow_c_stream__")
-        and not isinstance(events, Mapping)
-    ):
-        table = pa.Table.from_batches(list(events))
-    else:
-        table = events if isinstance(events, pa.Table) else pa.table(events)
-    special = options.get("special") or plan.schema.special
-    options.setdefault("lateness_us", _disorder(table, special))
-    engine = Engine(plan, **options)
-    matches = Matches(engine._outputs)  # noqa: SLF001 - the same module
-    start = 0
-    while start < table.num_rows:
-        piece = table.slice(start, engine.step_size)
-        for batch in piece.to_batches():
-            matches.extend(engine.push(batch))
-        start += piece.num_rows
-    matches.extend(engine.flush())
-    matches.counters = engine.counters
-    return matches
-
-
-def _disorder(table: pa.Table, special: Special) -> int:
-    """How far behind the greatest time before it an event of the table comes: the lateness that loses nothing."""
-    if special.ts not in table.column_names:
-        return 0
-    column = table.column(special.ts).drop_null()
-    if not pa.types.is_timestamp(column.type) and not pa.types.is_integer(column.type):
-        return 0
-    if pa.types.is_timestamp(column.type):
-        column = column.cast(pa.timestamp("us"), safe=False)
-    ts: I64 = column.cast(pa.int64()).to_numpy()
-    ts = ts[(ts > START_OF_TIME) & (ts < END_OF_TIME)]
-    return int((np.maximum.accumulate(ts) - ts).max()) if len(ts) else 0

@@ -7,11 +7,11 @@ from typing import Final
 from stretto.errors import Mistake
 from stretto.pattern.bind_pattern import BoundPattern, PatternBinder, check_sequence
 from stretto.pattern.bind_terms import ExpressionBinder, Use, conjuncts
-from stretto.pattern.bind_trends import check_trend, is_trend
+from stretto.pattern.bind_trends import Term, bind_trend, is_trend
 from stretto.pattern.catalog import Catalog
 from stretto.pattern.kinds import kind_of
-from stretto.pattern.nodes import Policy, Query, Return, Variable, Window
-from stretto.pattern.predicates import Expr, Which
+from stretto.pattern.nodes import Policy, Query, Return, TrendQuery, Variable, Window
+from stretto.pattern.predicates import Which
 from stretto.pattern.scope import Report, Scope, check_window
 from stretto.schema import Schema
 from stretto.text import syntax
@@ -22,9 +22,10 @@ RESULT_COLUMNS: Final = frozenset({"query", "start", "end", "detected"})
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """What came of a workload: detection queries, what is right but cannot be run yet, and every mistake."""
+    """What came of a workload: its queries, what is right but cannot be run yet, and every mistake."""
 
     detections: tuple[Query, ...]
+    trends: tuple[TrendQuery, ...]
     unsupported: tuple[Mistake, ...]
     mistakes: tuple[Mistake, ...]
 
@@ -35,6 +36,7 @@ def bind(statements: Sequence[syntax.Statement], schema: Schema | None) -> Bound
     catalog = Catalog(statements, schema, report)
     catalog.bind_all()
     detections: list[Query] = []
+    trends: list[TrendQuery] = []
     names: set[str] = set()
     for statement in statements:
         at = statement.name_span or statement.span
@@ -48,9 +50,12 @@ def bind(statements: Sequence[syntax.Statement], schema: Schema | None) -> Bound
         names.add(statement.name)
         query = _QueryBinder(statement, catalog, own, unsupported).bind()
         report.take(own, f"query `{statement.name}`")
-        if query is not None:
+        if isinstance(query, TrendQuery):
+            trends.append(query)
+        elif query is not None:
             detections.append(query)
-    return Bound(tuple(detections), tuple(unsupported.mistakes), tuple(dict.fromkeys(report.mistakes)))
+    mistakes = tuple(dict.fromkeys(report.mistakes))
+    return Bound(tuple(detections), tuple(trends), tuple(unsupported.mistakes), mistakes)
 
 
 class _QueryBinder:
@@ -63,24 +68,27 @@ class _QueryBinder:
         self.unsupported = unsupported
         self.same: dict[str, None] = {}
 
-    def bind(self) -> Query | None:
+    def bind(self) -> Query | TrendQuery | None:
         """The bound query, or None if it has mistakes, is not supported yet, or there is no schema."""
-        query, schema = self.query, self.catalog.schema
+        query = self.query
         pattern = PatternBinder(self.catalog, self.report).bind(query.pattern)
         check_window(query.within, self.report)
-        scope = Scope({known.name: known for known in pattern.variables}, schema)
+        scope = Scope({known.name: known for known in pattern.variables}, self.catalog.schema)
         terms = self._terms(scope)
-        policy = Policy(query.select or "ANY")
+        bound: Query | TrendQuery
         if is_trend(query):
-            check_trend(query, pattern, scope, terms, self.report)
-            self._postpone("trend aggregation", f"query `{query.name}`")
-            return None
-        self._check_detection(pattern, policy)
-        returns = self._returns(scope)
+            bound = bind_trend(query, pattern, scope, terms, tuple(self.same), self.report)
+        else:
+            bound = self._detection(pattern, scope, terms)
         for stream in pattern.derived:
             self._postpone("patterns over derived streams", f"query `{query.name}` reads `{stream}`")
-        if self.report.mistakes or schema is None or pattern.derived:
-            return None
+        return None if self.report.mistakes or scope.schema is None or pattern.derived else bound
+
+    def _detection(self, pattern: BoundPattern, scope: Scope, terms: Sequence[Term]) -> Query:
+        """A detection query; with mistakes it lacks what could not be bound."""
+        query = self.query
+        policy = Policy(query.select or "ANY")
+        self._check_detection(pattern, policy)
         variables = tuple(
             Variable(known.name, known.negated, known.kleene, known.groups) for known in pattern.variables
         )
@@ -92,7 +100,7 @@ class _QueryBinder:
             tuple(self.same),
             Window(query.within.size, query.within.unit),
             policy,
-            returns,
+            self._returns(scope),
             query.name_span or query.span,
         )
 
@@ -101,7 +109,7 @@ class _QueryBinder:
 
     # ---- WHERE -------------------------------------------------------------------------------------------
 
-    def _terms(self, scope: Scope) -> list[tuple[Expr | None, list[Use], syntax.Expression]]:
+    def _terms(self, scope: Scope) -> list[Term]:
         """Every term with the variables it names; `[attr]`s are set apart in `same`."""
         binder = ExpressionBinder(scope, self.report, "WHERE", sets=True)
         terms = []

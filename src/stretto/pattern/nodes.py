@@ -104,3 +104,38 @@ class Query:
     policy: Policy = Policy.ANY
     returns: tuple[Return, ...] = ()
     span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """One item of a trend query's RETURN: `function` of `attribute` over the occurrences of `variable` in all trends.
+
+    `name` is that of AS, else the aggregate as written. COUNT(*) has no variable; counts have no attribute ("") and
+    kind INT.
+    """
+
+    name: str
+    function: OneOf["COUNT", "SUM", "MIN", "MAX", "AVG"]
+    variable: int | None
+    attribute: str
+    kind: Kind
+
+
+@dataclass(frozen=True, slots=True)
+class TrendQuery:
+    """A trend aggregation query over windows [k * slide_us, k * slide_us + window_us), k any integer.
+
+    The pattern has Atoms, SEQ and `+` only. Columns of `terms` are numbers of `variables`, as in Query; each term
+    relates an event with nothing or with its neighbour in the trend. `groups` are the attributes of GROUP BY.
+    """
+
+    name: str
+    pattern: Pattern
+    variables: tuple[Variable, ...]
+    terms: tuple[Expr, ...]
+    same: tuple[str, ...]
+    groups: tuple[str, ...]
+    window_us: int
+    slide_us: int
+    aggregates: tuple[Aggregate, ...]
+    span: Span | None = field(default=None, compare=False, repr=False)

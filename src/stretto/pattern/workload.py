@@ -6,7 +6,7 @@ from typing import Any, Self, TypeVar
 
 from stretto.errors import Mistake, QueryError, near
 from stretto.pattern.bind import bind
-from stretto.pattern.nodes import Query
+from stretto.pattern.nodes import Query, TrendQuery
 from stretto.pattern.normal import normalize
 from stretto.pattern.piece import Detection
 from stretto.schema import Schema
@@ -21,9 +21,10 @@ W = TypeVar("W", bound="Workload")
 
 @dataclass(frozen=True, slots=True)
 class BoundWorkload:
-    """The detection queries of a workload, and what in it is right but cannot be run yet."""
+    """The detection and trend queries of a workload, and what in it is right but cannot be run yet."""
 
     detections: tuple[Query, ...]
+    trends: tuple[TrendQuery, ...] = ()
     unsupported: tuple[Mistake, ...] = ()
     text: str = field(default="", compare=False, repr=False)
     file: str = field(default="", compare=False, repr=False)
@@ -115,7 +116,7 @@ class Workload:
         """The bound workload; QueryError with every mistake. Without a schema nothing is bound, only checked."""
         bound = bind(self.statements, schema)
         self._refuse(bound.mistakes)
-        return BoundWorkload(bound.detections, bound.unsupported, self.text, self.file)
+        return BoundWorkload(bound.detections, bound.trends, bound.unsupported, self.text, self.file)
 
     def _refuse(self, mistakes: Iterable[Mistake]) -> None:
         found = tuple(mistakes)

@@ -12,6 +12,7 @@ from stretto.plan.explain import explain
 from stretto.plan.ops import Emit, Filter, Forbid, Join, Next, Op, Repeat, Scan, Union
 from stretto.plan.pieces import piece_texts
 from stretto.schema import Schema
+from stretto.trends.plan import TrendPlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +43,8 @@ class Estimate:
 class Plan:
     """Operators that answer every query of a workload; inputs stand before their users.
 
-    `queries` gives the number of each query's Emit, `because` the rule behind each operator. `workload`: what it was
-    planned for, so that it can be planned anew.
+    `queries` gives the number of each query's Emit, `because` the rule behind each operator. `trends`: the plan of the
+    trend queries, if there are any. `workload`: what it was planned for, so that it can be planned anew.
     """
 
     ops: tuple[Op, ...]
@@ -53,6 +54,7 @@ class Plan:
     optimizer: str
     estimate: Estimate | None = None
     workload: Workload | None = field(default=None, compare=False, repr=False)
+    trends: TrendPlan | None = None
 
     def serves(self, op: int) -> tuple[str, ...]:
         """The queries whose matches depend on an operator, in the order of their Emits."""
@@ -101,6 +103,8 @@ class Plan:
 
     def _horizon(self, unit: str) -> int:
         longest = max((w.size for op in self.ops if (w := window_of(op)) and w.unit == unit), default=0)
+        if self.trends is not None and unit == "us":
+            longest = max(longest, *(query.window_us for query in self.trends.queries))
         # A match that waits until first + d may have been judged by what happened since last - d.
         places = {op.place for op in self.ops if isinstance(op, Forbid)}
         twice = Place.FIRST in places and any(place.waits for place in places)
@@ -135,12 +139,16 @@ class Plan:
 
     @cached_property
     def _names(self) -> frozenset[str]:
+        terms = [term for op in self.ops for term in expressions(op)]
+        names: set[str] = set()
+        if self.trends is not None:
+            terms += [term for node in self.trends.nodes for term in node.stream.where]
+            for query in self.trends.queries:
+                terms += query.terms
+                names |= {*query.groups, *query.same, *(one.attribute for one in query.aggregates)} - {""}
+        nodes = (node for term in terms for node in walk(term))
         return frozenset(
-            node.attribute
-            for op in self.ops
-            for term in expressions(op)
-            for node in walk(term)
-            if isinstance(node, Ref | Reduce) and node.attribute
+            names | {node.attribute for node in nodes if isinstance(node, Ref | Reduce) and node.attribute}
         )
 
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from stretto.errors import StrettoError
@@ -10,6 +11,7 @@ from stretto.pattern.describe import stream_text, term_text, window_text
 from stretto.pattern.predicates import Apply, Expr
 from stretto.plan.ops import Emit, Filter, Forbid, Join, Next, Op, Repeat, Scan, Union
 from stretto.plan.pieces import Absence, column_name, repetition
+from stretto.trends.explain import trends_json, trends_text
 
 if TYPE_CHECKING:
     from stretto.plan.dag import Estimate, Plan
@@ -32,6 +34,9 @@ def explain_text(plan: "Plan", *, limit: int | None = None) -> str:
 
     With an estimate also its rows and cost, and above the lines what the whole costs and what sharing saves.
     """
+    if plan.trends is not None:
+        own = "" if not plan.queries else explain_text(replace(plan, trends=None), limit=limit)
+        return own + trends_text(plan.trends)
     shown = plan.ops if limit is None else plan.ops[:limit]
     lines = [
         f"plan by {plan.optimizer}: {counted(len(plan.ops), 'operator')}, {counted(len(plan.queries), 'query')}"
@@ -68,6 +73,7 @@ def explain_json(plan: "Plan") -> dict[str, Any]:
         "seconds": None if known is None else known.seconds,
         "operators": operators,
         "queries": dict(plan.queries),
+        **({} if plan.trends is None else {"trends": trends_json(plan.trends)}),
     }
 
 

@@ -26,6 +26,7 @@ from stretto.plan.recipes import RECIPES, Recipe, model_of
 from stretto.schema import Schema
 from stretto.solve.budget import Budget
 from stretto.stats.profile import Stats
+from stretto.trends.optimize import trend_plan
 
 DEFAULT_BUDGET_S = 5.0
 EXPLORING = 0.3
@@ -35,11 +36,16 @@ EXPLORING_S = 2.0
 SOLVING = 0.5
 """The part of the time that a solver has at least, however long it took to find what it can choose from."""
 
+FOR_TRENDS = {"muse": "auto", "greta": "none"}
+"""The names of papers about trends, and what goes by them for detection queries of the same workload."""
+ALONE = ("none", "greta")
+"""Optimizers that share no trends."""
+
 
 def optimize(
     workload: Workload, known: Stats | Schema, optimizer: str = "auto", budget: float | None = None
 ) -> Plan:
-    """The plan for a workload's detection queries over events with these statistics, or just this schema.
+    """The plan for a workload's queries over events with these statistics, or just this schema.
 
     `budget`: seconds that an optimizer which searches may take. Raises QueryError if the workload does not fit the
     schema or holds a statement that no plan can run.
@@ -47,7 +53,8 @@ def optimize(
     start, time = monotonic(), Budget(DEFAULT_BUDGET_S if budget is None else budget)
     recipe = recipe_of(optimizer)
     stats = known if isinstance(known, Stats) else Stats.assumed(known)
-    detections = plannable(workload.bind(stats.schema))
+    bound = workload.bind(stats.schema)
+    detections = plannable(bound)
     memo, pricing = explored(detections, stats, recipe, time)
     solution = recipe.solve(memo, pricing, Budget(max(time.left, SOLVING * time.seconds)))
     builder = Builder(stats.schema.attributes)
@@ -59,15 +66,22 @@ def optimize(
     if isinstance(known, Stats):  # figures made up for a bare schema are nobody's business
         estimate = estimated(detections, memo, bounded, assembler, emits, model, monotonic() - start)
     because = tuple(builder.because)
-    return check(Plan(tuple(builder.ops), emits, because, stats.schema, optimizer, estimate, workload))
+    trends = None
+    if bound.trends:
+        measured = known if isinstance(known, Stats) else None
+        trends = trend_plan(bound.trends, measured, "none" if optimizer in ALONE else "auto")
+    return check(
+        Plan(tuple(builder.ops), emits, because, stats.schema, optimizer, estimate, workload, trends)
+    )
 
 
 def recipe_of(optimizer: str) -> Recipe:
     """The recipe of a named optimizer; the error of an unknown name says which there are."""
-    if optimizer not in RECIPES:
-        hint = f", {found}" if (found := near(optimizer, RECIPES)) else ""
-        raise StrettoError(f"unknown optimizer `{optimizer}`{hint}; there are: {', '.join(RECIPES)}")
-    return RECIPES[optimizer]
+    known = {**RECIPES, **{name: RECIPES[same] for name, same in FOR_TRENDS.items()}}
+    if optimizer not in known:
+        hint = f", {found}" if (found := near(optimizer, known)) else ""
+        raise StrettoError(f"unknown optimizer `{optimizer}`{hint}; there are: {', '.join(known)}")
+    return known[optimizer]
 
 
 def explored(

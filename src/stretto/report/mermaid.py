@@ -6,6 +6,7 @@ from stretto.memo.figures import rate_text
 from stretto.plan.dag import Plan
 from stretto.plan.explain import counted, figures_text, kind_of
 from stretto.plan.ops import Emit, Scan
+from stretto.trends.explain import trends_mermaid
 
 FRAMES: Final = {Scan: ("([", "])"), Emit: ("[[", "]]")}
 STYLE: Final = "fill:#fff3c4,stroke:#b7791f,stroke-width:2px,color:#1a202c"
@@ -20,8 +21,12 @@ def to_mermaid(plan: Plan, *, edges: int = MOST_EDGES, text: int = MOST_TEXT) ->
     """A node per operator with what it computes, an edge per input; data flows downwards.
 
     Operators that serve several queries are highlighted. With an estimate, nodes show rows and cost, edges rows. Of a
-    plan that Mermaid would refuse, the first queries are drawn whole and the number of the others is told.
+    plan that Mermaid would refuse, the first queries are drawn whole and the number of the others is told. Trend
+    queries have a graph of their own beside it.
     """
+    trends = [] if plan.trends is None else trends_mermaid(plan.trends).splitlines()
+    if trends and not plan.queries:
+        return "\n".join(trends) + "\n"
     blocks = [_lines(plan, number) for number in range(len(plan.ops))]
     drawn, queries = _within(plan, blocks, edges, text - 400)
     lines = ["flowchart TD", f"    classDef shared {STYLE}"]
@@ -30,7 +35,7 @@ def to_mermaid(plan: Plan, *, edges: int = MOST_EDGES, text: int = MOST_TEXT) ->
     if queries < len(plan.queries):
         missing = counted(len(plan.queries) - queries, "more query")
         lines.append(f'    more["{missing}: too large to draw, see EXPLAIN as text or JSON"]')
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, *trends[2:]]) + "\n"
 
 
 def _within(plan: Plan, blocks: list[list[str]], edges: int, text: int) -> tuple[list[int], int]:

@@ -1,0 +1,186 @@
+"""What the contestants of `muse` did, figure by figure: tables of throughput, a summary, JSON and plots."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from benchmarks.contestants.report import machine
+
+MUSE, GRETA, TWO_STEP, FLAT = "muse", "greta", "two-step", "flat"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One contestant at one point: `seconds` of one core for so many events; `missing` says why there are none.
+
+    `rows`: of the result. `planning`: seconds. `shared`: units of the plan with a shared part. `peak_mb`: of memory,
+    where it was watched.
+    """
+
+    label: str
+    events: int = 0
+    rows: int = 0
+    seconds: float = 0.0
+    planning: float = 0.0
+    shared: int = 0
+    peak_mb: float = 0.0
+    missing: str = ""
+
+    @property
+    def rate(self) -> float:
+        """Events per second."""
+        return self.events / self.seconds if self.seconds else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """All contestants at one place of the axis; `matstates`: the share of events that one is made at."""
+
+    at: str
+    cells: tuple[Cell, ...]
+    queries: int = 0
+    events_per_window: int = 0
+    matstates: float = 0.0
+
+    def cell(self, label: str) -> Cell | None:
+        return next((cell for cell in self.cells if cell.label == label and cell.seconds), None)
+
+    def gain(self, over: str) -> float | None:
+        """Throughput of `muse` by that of another."""
+        own, other = self.cell(MUSE), self.cell(over)
+        return own.rate / other.rate if own and other else None
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    name: str
+    title: str
+    axis: str
+    points: tuple[Point, ...]
+
+    @property
+    def labels(self) -> list[str]:
+        return list(dict.fromkeys(cell.label for point in self.points for cell in point.cells))
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    seed: int
+    figures: tuple[Figure, ...]
+    compared: Mapping[str, int] = field(default_factory=dict)
+    """Rows of the result that all contestants agreed on, by workload."""
+    seconds: float = 0.0
+
+
+def table(outcome: Outcome) -> str:
+    lines = [
+        f"muse: seed {outcome.seed}; {machine()}; one core; {outcome.seconds:.0f} s in all",
+        "events per second, of all queries together; (x): muse by it; best of several runs, without planning",
+    ]
+    lines += [f"all contestants agree on {name}: {rows:,} rows" for name, rows in outcome.compared.items()]
+    for figure in outcome.figures:
+        lines += ["", f"Figure {figure.name}. {figure.title}", *_aligned(_rows(figure)), *_reasons(figure)]
+    return "\n".join([*lines, "", *summary(outcome)])
+
+
+def _rows(figure: Figure) -> list[list[str]]:
+    rows = [[figure.axis, "queries", "MatStates", *figure.labels]]
+    for point in figure.points:
+        cells = {cell.label: cell for cell in point.cells}
+        texts = [_text(point, cells[label]) if label in cells else "" for label in figure.labels]
+        rows.append([point.at, str(point.queries), f"{point.matstates:.2%}", *texts])
+    return rows
+
+
+def _text(point: Point, cell: Cell) -> str:
+    if not cell.seconds:
+        return "n/a"
+    gain = point.gain(cell.label) if cell.label != MUSE else None
+    peak = f" {cell.peak_mb:.0f} MB" if cell.peak_mb else ""
+    return short(cell.rate) + (f" ({_times(gain)})" if gain else "") + peak
+
+
+def _reasons(figure: Figure) -> list[str]:
+    found = {}
+    for point in figure.points:
+        for cell in point.cells:
+            if cell.missing:
+                found.setdefault((cell.label, cell.missing), []).append(point.at)
+    return [f"  n/a: {label} at {', '.join(at)}: {why}" for (label, why), at in found.items()]
+
+
+def summary(outcome: Outcome) -> list[str]:
+    """How `muse` stands to the others, in the terms of the paper."""
+    return [line for figure in outcome.figures for line in _summary(figure)]
+
+
+def _summary(figure: Figure) -> Iterator[str]:
+    for other in (TWO_STEP, FLAT):
+        ended = [point for point in figure.points if point.gain(other)]
+        if ended:
+            last = max(ended, key=lambda point: point.events_per_window)
+            gain = _times(last.gain(other) or 0.0)
+            yield f"{figure.name}: largest window that {other} finished: {last.at} events; muse is {gain} times as fast"
+    gains = [(point, gain) for point in figure.points if (gain := point.gain(GRETA))]
+    if gains:
+        shown = ", ".join(f"{_times(gain)} at {point.at}" for point, gain in gains)
+        yield f"{figure.name}: muse over greta by {figure.axis}: {shown}"
+
+
+def _times(gain: float) -> str:
+    return f"{gain:.2f}" if gain < 10 else f"{gain:,.0f}"
+
+
+def short(number: float) -> str:
+    for size, letter in ((1e6, "M"), (1e3, "k")):
+        if number >= size:
+            return f"{number / size:.3g}{letter}"
+    return f"{number:.3g}"
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(text.rjust(w) for text, w in zip(row, widths, strict=True)) for row in rows]
+
+
+def write(outcome: Outcome, folder: Path) -> None:
+    """muse.json, muse.txt and muse.png."""
+    folder.mkdir(parents=True, exist_ok=True)
+    record = asdict(outcome) | {"machine": machine(), "summary": summary(outcome)}
+    (folder / "muse.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    (folder / "muse.txt").write_text(table(outcome) + "\n", encoding="utf-8")
+    _plot(outcome, folder / "muse.png")
+
+
+def _plot(outcome: Outcome, path: Path) -> None:
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    figures = [figure for figure in outcome.figures if any(c.seconds for p in figure.points for c in p.cells)]
+    if not figures:
+        return
+    columns = min(2, len(figures))
+    count = -(-len(figures) // columns)
+    sheet, axes = plt.subplots(
+        count, columns, figsize=(5.4 * columns, 3.8 * count), layout="constrained", squeeze=False
+    )
+    for place in axes.flat[len(figures) :]:
+        place.set_visible(False)
+    for figure, place in zip(figures, axes.flat, strict=False):
+        names = [point.at for point in figure.points]
+        for label in figure.labels:
+            cells = [point.cell(label) for point in figure.points]
+            rates = [cell.rate if cell else float("nan") for cell in cells]
+            if any(cells):
+                place.plot(names, rates, marker="o", markersize=3, label=label)
+        place.set_yscale("log")
+        place.set_title(f"{figure.name}: {figure.title}", fontsize=8)
+        place.set_xlabel(figure.axis, fontsize=8)
+        place.set_ylabel("events per second", fontsize=8)
+        place.tick_params(labelsize=7)
+        place.legend(fontsize=7)
+    sheet.savefig(path, dpi=120)
+    plt.close(sheet)

@@ -1,0 +1,1 @@
+"""Totals over trends that are never built: each event adds what it contributes to running sums."""

@@ -1,0 +1,221 @@
+"""A program run over cells: occurrences placed in stores, room for all values, and the totals that come of it."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from stretto.engine.trends.cells import Cells
+from stretto.engine.trends.conditions import Look, Store, meets
+from stretto.engine.trends.kernels import tape
+from stretto.engine.trends.kernels.windowed import run_ticks
+from stretto.engine.trends.numbers import I32, Values, take_values, zeros
+from stretto.engine.trends.scan import Scan, pair_blocks
+from stretto.engine.trends.stores import Found, Ranked
+from stretto.engine.trends.tables import Program
+from stretto.values.evaluate import Events
+from stretto.values.rows import I64, Bool
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """The weights of the kept events from number `first` on; without columns one row serves all."""
+
+    first: int
+    weights: Values
+    each: bool
+
+
+class Rankings:
+    """Stores over the same cells, each ranked once for all programs that use it."""
+
+    def __init__(self, cells: Cells, events: Events) -> None:
+        self.cells, self.events = cells, events
+        self._ranked: dict[Store, Ranked] = {}
+        self._found: dict[Look, Found] = {}
+
+    def ranked(self, store: Store) -> Ranked:
+        if store not in self._ranked:
+            self._ranked[store] = Ranked(store, self.cells, self.events)
+        return self._ranked[store]
+
+    def found(self, look: Look) -> Found:
+        if look not in self._found:
+            self._found[look] = self.ranked(look.store).target(look)
+        return self._found[look]
+
+    def keep_only(self, stores: frozenset[Store]) -> None:
+        """Forget what no other program asks for."""
+        self._ranked = {store: ranked for store, ranked in self._ranked.items() if store in stores}
+        self._found = {look: found for look, found in self._found.items() if look.store in stores}
+
+
+def is_plain(look: Look) -> bool:
+    """Whether every occurrence of the target reads the one sum of its cell."""
+    return look.store.is_total and not look.where
+
+
+def totals(
+    program: Program, rankings: Rankings, weighed: Weighed, states: I64, lanes: tuple[int, int]
+) -> Values:
+    """The totals, a row per cell and member. `states`: MatStates of occurrences, where the program has them."""
+    cells = rankings.cells
+    count = np.zeros(len(cells), np.int64)
+    np.maximum.at(count, cells.cell, states + 1)
+    places = _places(program, rankings, count)
+    most = int(count.max(initial=0))
+    own_values, shared_values = _values_at_once(program, cells, most)
+    members = len(program.chosen)
+    numbers = {tape.MEMBERS: members, tape.MOST: most}
+    numbers[tape.BASIS] = 1 + places.own_rows
+    numbers[tape.TOTALS] = numbers[tape.BASIS] + most * members
+    numbers[tape.OWN] = numbers[tape.TOTALS] + len(cells) * members
+    numbers[tape.SUMS] = 1 + places.shared_rows
+    numbers[tape.ENDS] = numbers[tape.SUMS] + most
+    numbers[tape.COMMON] = numbers[tape.ENDS] + program.ends * most
+    linear = 1 + sum(m.is_linear for m in program.measures)
+    own = zeros(numbers[tape.OWN] + own_values, *lanes)
+    shared = zeros(numbers[tape.COMMON] + shared_values, linear, 1 + len(program.measures) - linear)
+    mask, mask_at = _masks(program, rankings)
+    weight = cells.event - weighed.first if weighed.each else np.zeros(len(cells.event), np.int64)
+    opened = 0
+    for begin, end, pairs in pair_blocks(places.scans, len(program.reads), cells, rankings.events):
+        tables = {**program.tables, **places.tables, tape.MASK_AT: mask_at, tape.ROW_AT: pairs.at}
+        opened = run_ticks(
+            begin,
+            end,
+            opened,
+            len(cells.of_node),
+            _tape(numbers, tables),
+            places.standing,
+            mask,
+            pairs.rows,
+            pairs.holds,
+            cells.tick_first,
+            cells.tick_cell,
+            cells.node,
+            cells.number,
+            weight,
+            states,
+            own,
+            shared,
+            weighed.weights,
+            program.weigh.linear,
+            program.weigh.extreme,
+            program.states.linear,
+            program.states.extreme,
+        )
+    return take_values(own, slice(numbers[tape.TOTALS], numbers[tape.OWN]))
+
+
+def _tape(numbers: Mapping[int, int], tables: Mapping[int, I64]) -> I64:
+    """Numbers and tables as one array, which begins with the numbers and with where each table begins."""
+    head = np.zeros(tape.LENGTH, np.int64)
+    names = range(len(tape.NUMBERS), tape.LENGTH)
+    head[tape.NUMBERS] = [numbers[name] for name in tape.NUMBERS]
+    head[names] = tape.LENGTH + np.cumsum([0, *(len(tables[name]) for name in names)])[:-1]
+    return np.concatenate([head, *(tables[name] for name in names)])
+
+
+def _values_at_once(program: Program, cells: Cells, most: int) -> tuple[int, int]:
+    """Rows for the values of one tick, of members' own nodes and of shared ones, at most."""
+    first = cells.tick_first[:-1]
+    own = np.add.reduceat(program.tables[tape.COMPS][cells.node], first)
+    shared = np.add.reduceat(program.tables[tape.SHARED][cells.node], first)
+    return int(own.max(initial=0)), int(shared.max(initial=0)) * most
+
+
+class _Standing:
+    """Groups, and leaves or counts, of occurrences, one after another; each list is found by where it begins."""
+
+    def __init__(self) -> None:
+        self._arrays: list[I32] = []
+        self._length = 0
+
+    def add(self, found: Found | None, shift: int) -> tuple[int, int]:
+        """Where the groups and the others begin, -1 for none; groups are renumbered by `shift`."""
+        if found is None:
+            return -1, -1
+        groups, others = found
+        self._arrays += [groups + np.int32(shift), others]
+        begin = self._length
+        self._length += 2 * len(groups)
+        return begin, begin + len(groups)
+
+    @property
+    def array(self) -> I32:
+        return np.concatenate([*self._arrays, np.zeros(0, np.int32)])
+
+
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    """Where all occurrences stand, what is scanned, and how many rows the stores take: own and shared ones."""
+
+    tables: dict[int, I64]
+    standing: I32
+    scans: list[Scan]
+    own_rows: int
+    shared_rows: int
+
+
+@dataclass(slots=True)
+class _Groups:
+    """The groups of all stores, each with its first row, its leaves and their width."""
+
+    rows: list[I64] = field(default_factory=list)
+    sizes: list[I64] = field(default_factory=list)
+    widths: list[I64] = field(default_factory=list)
+    first: list[int] = field(default_factory=lambda: [0])
+    taken: dict[bool, int] = field(default_factory=lambda: {False: 0, True: 0})
+
+    def add(self, size: I64, width: I64, *, shared: bool) -> None:
+        room = size * width
+        self.rows.append(1 + self.taken[shared] + np.cumsum(room) - room)
+        self.taken[shared] += int(room.sum())
+        self.sizes.append(size)
+        self.widths.append(width)
+        self.first.append(self.first[-1] + len(size))
+
+
+def _places(program: Program, rankings: Rankings, count: I64) -> _Placed:
+    groups, standing = _Groups(), _Standing()
+    sources, targets = [], []
+    for store, width in zip(program.stores, program.widths, strict=True):
+        ranked = None if store.is_total else rankings.ranked(store)
+        sources.append(standing.add(None if ranked is None else ranked.source, groups.first[-1]))
+        cell = np.arange(len(rankings.cells)) if ranked is None else ranked.cell
+        size = np.ones(len(cell), np.int64) if ranked is None else ranked.size
+        shared = store.source in program.shared
+        groups.add(size, count[cell] if shared else np.full(len(cell), width), shared=shared)
+    group_first = dict(zip(program.stores, groups.first[:-1], strict=True))
+    scans = []
+    for number, read in enumerate(program.reads):
+        found = None if is_plain(read.look) else rankings.found(read.look)
+        targets.append(standing.add(found, group_first[read.look.store]))
+        if found is not None and read.look.pairs is not None:
+            scans.append(Scan(number, read.look, rankings.ranked(read.look.store), found))
+    tables = {
+        tape.SOURCE_AT: _numbers(at for at, _ in sources),
+        tape.LEAF_AT: _numbers(at for _, at in sources),
+        tape.TARGET_AT: _numbers(at for at, _ in targets),
+        tape.COUNT_AT: _numbers(at for _, at in targets),
+        tape.GROUP_FIRST: _numbers(groups.first[:-1]),
+        tape.GROUP_ROW: np.concatenate([_numbers(()), *groups.rows]),
+        tape.GROUP_SIZE: np.concatenate([_numbers(()), *groups.sizes]),
+        tape.GROUP_WIDTH: np.concatenate([_numbers(()), *groups.widths]),
+    }
+    return _Placed(tables, standing.array, scans, groups.taken[False], groups.taken[True])
+
+
+def _numbers(items: Iterable[int]) -> I64:
+    return np.array(list(items), np.int64)
+
+
+def _masks(program: Program, rankings: Rankings) -> tuple[Bool, I64]:
+    cells = rankings.cells
+    masks = [
+        meets(condition, cells.event[cells.of_node[node]], rankings.events)
+        for node, condition in program.masks
+    ]
+    at = np.cumsum([0, *(len(mask) for mask in masks)])[:-1].astype(np.int64)
+    return np.concatenate([*masks, np.zeros(0, np.bool_)]), at

@@ -1,0 +1,114 @@
+"""Blocks of totals, one per partition value that has an open window."""
+
+import numpy as np
+
+from stretto.engine.trends.kernels.layout import State
+from stretto.engine.trends.kernels.numbers import LEAST
+from stretto.engine.trends.layout import Arrays
+from stretto.engine.trends.numbers import concat_values, size_of, zeros
+from stretto.values.rows import I64
+
+NONE = -1
+LONG_AGO = LEAST // 2  # a window that no event is in, nor the one after it
+
+
+class Blocks:
+    """Gives out blocks and takes them back; they grow in number as needed."""
+
+    def __init__(self, arrays: Arrays) -> None:
+        self._arrays = arrays
+        self._shared_rows = len(arrays.layout.entry) * arrays.basis
+        self._ladder_rows = 2 * arrays.layout.steps * self._shared_rows if arrays.layout.steps > 1 else 0
+        self._of_key = np.empty(0, np.int64)
+        self._free: list[int] = []
+        self.state = self._new_state(0)
+
+    def __len__(self) -> int:
+        """How many there are, in use or not."""
+        return len(self.state.change)
+
+    @property
+    def used(self) -> I64:
+        """The blocks in use."""
+        return np.flatnonzero(self.state.key != NONE)
+
+    @property
+    def held(self) -> int:
+        state = self.state
+        values = size_of(state.totals) + size_of(state.coefficients) + size_of(state.ladder)
+        return values + sum(array.nbytes for array in state[3:]) + self._of_key.nbytes
+
+    def of(self, keys: I64) -> I64:
+        """The blocks of these keys; a key that has none gets one, without any open window."""
+        top = int(keys.max()) + 1
+        if top > len(self._of_key):
+            more = max(top, 2 * len(self._of_key)) - len(self._of_key)
+            self._of_key = np.concatenate([self._of_key, np.full(more, NONE)])
+        blocks = self._of_key[keys]
+        missing = blocks == NONE
+        if missing.any():
+            self._give(np.unique(keys[missing]))
+            blocks = self._of_key[keys]
+        return blocks
+
+    def release(self, blocks: I64) -> None:
+        self._of_key[self.state.key[blocks]] = NONE
+        self.state.key[blocks] = NONE
+        self._free += blocks.tolist()
+
+    def _give(self, keys: I64) -> None:
+        if len(keys) > len(self._free):
+            self._grow(max(len(keys) - len(self._free), len(self)))
+        blocks = np.array(self._free[-len(keys) :], np.int64)
+        del self._free[-len(keys) :]
+        state = self.state
+        self._of_key[keys] = blocks
+        state.key[blocks] = keys
+        state.high[blocks] = LONG_AGO
+        state.low[blocks] = LONG_AGO + 1
+        state.change[blocks] = LEAST
+        state.steps[blocks] = state.caught[blocks] = 0
+        state.upset[blocks] = False
+        state.stale[blocks] = state.dirty[blocks] = state.flat[blocks] = True
+        state.sharing[blocks] = False
+
+    def _grow(self, more: int) -> None:
+        old, new = self.state, self._new_state(more)
+        self._free += range(len(self) + more - 1, len(self) - 1, -1)
+        self.state = State(
+            totals=concat_values([old.totals, new.totals]),
+            coefficients=concat_values([old.coefficients, new.coefficients]),
+            ladder=concat_values([old.ladder, new.ladder]),
+            low=np.concatenate([old.low, new.low]),
+            high=np.concatenate([old.high, new.high]),
+            change=np.concatenate([old.change, new.change]),
+            key=np.concatenate([old.key, new.key]),
+            steps=np.concatenate([old.steps, new.steps]),
+            caught=np.concatenate([old.caught, new.caught]),
+            upset=np.concatenate([old.upset, new.upset]),
+            stale=np.concatenate([old.stale, new.stale]),
+            dirty=np.concatenate([old.dirty, new.dirty]),
+            flat=np.concatenate([old.flat, new.flat]),
+            sharing=np.concatenate([old.sharing, new.sharing]),
+            made=old.made,
+        )
+
+    def _new_state(self, count: int) -> State:
+        arrays, frames = self._arrays, len(self._arrays.layout.window)
+        return State(
+            totals=zeros(count * arrays.layout.rows, arrays.linear, arrays.extreme),
+            coefficients=zeros(count * self._shared_rows, arrays.shared_linear, arrays.shared_extreme),
+            ladder=zeros(count * self._ladder_rows, arrays.shared_linear, arrays.shared_extreme),
+            low=np.zeros((count, frames), np.int64),
+            high=np.zeros((count, frames), np.int64),
+            change=np.zeros(count, np.int64),
+            key=np.full(count, NONE),
+            steps=np.zeros(count, np.int64),
+            caught=np.zeros((count, len(arrays.layout.frame)), np.int64),
+            upset=np.zeros((count, len(arrays.layout.shared)), np.bool_),
+            stale=np.zeros(count, np.bool_),
+            dirty=np.zeros(count, np.bool_),
+            flat=np.zeros(count, np.bool_),
+            sharing=np.zeros(count, np.bool_),
+            made=np.zeros(1, np.int64),
+        )

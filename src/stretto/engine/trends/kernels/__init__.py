@@ -1,0 +1,1 @@
+"""The hot loops of trend totals: Numba functions over plain arrays."""

@@ -1,0 +1,287 @@
+"""One pass over events in time order: each joins the trends that it may, of every open window."""
+
+import numpy as np
+from numba import njit
+
+from stretto.engine.trends.kernels.layout import Lanes, Layout, Out, Scratch, State
+from stretto.engine.trends.kernels.numbers import (
+    I32,
+    MOST,
+    Values,
+    add,
+    add_one,
+    add_product,
+    called,
+    clear,
+    copy,
+    inlined,
+)
+from stretto.engine.trends.kernels.shared import (
+    add_total,
+    flatten,
+    materialise,
+    shared_apply,
+    shared_value,
+)
+from stretto.values.rows import I64
+
+
+@called
+def report(
+    layout: Layout, lanes: Lanes, state: State, scratch: Scratch,
+    block: int, frame: int, k: int, out: Out, n: int,
+) -> int:  # fmt: skip
+    """Put the totals of window k of all members of a frame, those with a trend, from n on; and how many there are."""
+    for m in range(layout.frame.shape[0]):
+        if layout.frame[m] != frame:
+            continue
+        row = block * layout.rows + layout.base[m] + (k % layout.ring[m]) * layout.width[m]
+        clear(out.values, n)
+        for j in range(layout.ends[m], layout.ends[m + 1]):
+            add_total(layout, lanes, state, scratch, block, m, row, layout.end[j], out.values, n)
+        if out.values.f[n, 0] != 0.0:
+            out.member[n] = m
+            out.start[n] = k * layout.slide[frame]
+            out.key[n] = state.key[block]
+            n += 1
+    return n
+
+
+@called
+def open_window(layout: Layout, state: State, block: int, frame: int, k: int) -> None:
+    """Nothing is known of window k yet. What enters is to be written down before a shared node takes an event."""
+    for m in range(layout.frame.shape[0]):
+        if layout.frame[m] == frame:
+            width = layout.width[m]
+            row = block * layout.rows + layout.base[m] + (k % layout.ring[m]) * width
+            for i in range(row, row + width):
+                clear(state.totals, i)
+    state.stale[block] = state.dirty[block] = True
+
+
+@called
+def advance(
+    layout: Layout, lanes: Lanes, state: State, scratch: Scratch, block: int, t: int, out: Out, n: int
+) -> int:
+    """Report the windows of a block that end at t or before, and open those that hold t."""
+    change = MOST
+    for frame in range(layout.window.shape[0]):
+        window, slide = layout.window[frame], layout.slide[frame]
+        first, last = (t - window) // slide + 1, t // slide
+        low, high = state.low[block, frame], state.high[block, frame]
+        for k in range(low, min(high, first - 1) + 1):
+            n = report(layout, lanes, state, scratch, block, frame, k, out, n)
+        for k in range(max(high + 1, first), last + 1):
+            open_window(layout, state, block, frame, k)
+        state.low[block, frame] = max(low, first)
+        state.high[block, frame] = last
+        change = min(change, (last + 1) * slide)
+        if first <= last:
+            change = min(change, first * slide + window)
+    state.change[block] = change
+    return n
+
+
+@inlined
+def own_value(
+    layout: Layout, lanes: Lanes, state: State, scratch: Scratch,
+    block: int, seat: int, p: int, row: int, v: Values, i: int,
+) -> None:  # fmt: skip
+    """Row i of v becomes the trends of one instance that an event in this seat may join.
+
+    p: the seat's shared place if it is one; the block is flat then.
+    """
+    clear(v, i)
+    if layout.start[seat]:
+        add_one(v, i)
+    m = layout.member[seat]
+    for k in range(layout.own[seat], layout.own[seat + 1]):
+        add_total(layout, lanes, state, scratch, block, m, row, layout.source[k], v, i)
+    if p >= 0:
+        for k in range(layout.inner[p], layout.inner[p + 1]):
+            add(v, i, state.totals, row + layout.inside[k])
+
+
+@called
+def bring_up_to_date(layout: Layout, lanes: Lanes, state: State, scratch: Scratch, block: int) -> None:
+    if state.sharing[block]:
+        materialise(layout, lanes, state, scratch, block)
+    else:
+        flatten(layout, lanes, state, scratch, block)
+
+
+@inlined
+def prepare(layout: Layout, lanes: Lanes, state: State, scratch: Scratch, block: int, p: int) -> None:
+    """Make the block's totals ready for an event at shared place p (-1: none, and nothing to do)."""
+    shares = state.sharing[block]
+    if p >= 0 and (state.flat[block] == shares or (shares and state.stale[block])):
+        bring_up_to_date(layout, lanes, state, scratch, block)
+
+
+@inlined
+def take_one(
+    layout: Layout,
+    lanes: Lanes,
+    state: State,
+    scratch: Scratch,
+    block: int,
+    node: int,
+    weights: Values,
+    w: int,
+) -> None:
+    """An event of one node, alone at its time."""
+    p = layout.shared[node]
+    prepare(layout, lanes, state, scratch, block, p)
+    if p >= 0 and state.sharing[block]:
+        at = len(layout.entry) * (len(layout.entry) + len(layout.entered))
+        shared_value(layout, state, block, p, scratch.columns, at)
+        shared_apply(layout, lanes, state, block, p, scratch.columns, at, weights, w)
+    else:
+        at = layout.rows + 2 * len(layout.entry)
+        for seat in range(layout.users[node], layout.users[node + 1]):
+            m = layout.member[seat]
+            low = state.low[block, layout.frame[m]]
+            ring = layout.ring[m]
+            slot = low % ring if ring > 1 else 0
+            for _ in range(low, state.high[block, layout.frame[m]] + 1):
+                row = block * layout.rows + layout.base[m] + slot * layout.width[m]
+                own_value(layout, lanes, state, scratch, block, seat, p, row, scratch.values, at)
+                add_product(
+                    state.totals, row + layout.place[seat], scratch.values, at,
+                    weights, w, lanes.seat, lanes.seat_extreme, seat,
+                )  # fmt: skip
+                slot = slot + 1 if slot + 1 < ring else 0
+    if layout.affects[node] < layout.affects[node + 1]:
+        state.stale[block] = state.upset[block, node] = True
+
+
+@inlined
+def look(layout: Layout, lanes: Lanes, state: State, scratch: Scratch, block: int, node: int) -> None:
+    """First half of `take_one`: what the event may join, kept in scratch from rows `used` on, which move on."""
+    used = scratch.used
+    p = layout.shared[node]
+    prepare(layout, lanes, state, scratch, block, p)
+    if p >= 0 and state.sharing[block]:
+        shared_value(layout, state, block, p, scratch.columns, used[1])
+        used[1] += layout.entry.shape[0] + layout.entered.shape[0]
+        return
+    for seat in range(layout.users[node], layout.users[node + 1]):
+        m = layout.member[seat]
+        low = state.low[block, layout.frame[m]]
+        ring = layout.ring[m]
+        for k in range(low, state.high[block, layout.frame[m]] + 1):
+            row = block * layout.rows + layout.base[m] + (k % ring) * layout.width[m]
+            own_value(layout, lanes, state, scratch, block, seat, p, row, scratch.values, used[0])
+            used[0] += 1
+
+
+@inlined
+def join(layout: Layout, lanes: Lanes, state: State, scratch: Scratch, block: int, node: int, w: int) -> None:
+    """Second half of `take_one`, in the same order."""
+    used = scratch.used
+    p = layout.shared[node]
+    if p >= 0 and state.sharing[block]:
+        shared_apply(layout, lanes, state, block, p, scratch.columns, used[1], scratch.weights, w)
+        used[1] += layout.entry.shape[0] + layout.entered.shape[0]
+    else:
+        for seat in range(layout.users[node], layout.users[node + 1]):
+            m = layout.member[seat]
+            low = state.low[block, layout.frame[m]]
+            ring = layout.ring[m]
+            for k in range(low, state.high[block, layout.frame[m]] + 1):
+                row = block * layout.rows + layout.base[m] + (k % ring) * layout.width[m]
+                add_product(
+                    state.totals, row + layout.place[seat], scratch.values, used[0],
+                    scratch.weights, w, lanes.seat, lanes.seat_extreme, seat,
+                )  # fmt: skip
+                used[0] += 1
+    if layout.affects[node] < layout.affects[node + 1]:
+        state.stale[block] = state.upset[block, node] = True
+
+
+@called
+def take_tie(
+    layout: Layout, lanes: Lanes, state: State, scratch: Scratch,
+    nodes: I32, block: int, weights: Values, rows: I64, i: int, j: int,
+) -> None:  # fmt: skip
+    """Events i up to j, of the same time and block, ordered by node; they do not see each other.
+
+    Those of one node may join the same trends: they are one event with the sum of their weights.
+    """
+    met, count = scratch.met, 0
+    for k in range(i, j):
+        if count > 0 and met[count - 1] == nodes[k]:
+            add(scratch.weights, count - 1, weights, rows[k])
+        else:
+            met[count] = nodes[k]
+            copy(scratch.weights, count, weights, rows[k])
+            count += 1
+    scratch.used[0] = scratch.used[1] = 0
+    for g in range(count):
+        look(layout, lanes, state, scratch, block, met[g])
+    scratch.used[0] = scratch.used[1] = 0
+    for g in range(count):
+        join(layout, lanes, state, scratch, block, met[g], g)
+
+
+@called
+def take(
+    layout: Layout, lanes: Lanes, state: State, scratch: Scratch,
+    ts: I64, nodes: I32, blocks: I64, weights: Values, rows: I64, i: int, n: int, out: Out,
+) -> tuple[int, int]:  # fmt: skip
+    """Count events in from i on, one entry per event and node; report windows that end on the way.
+
+    The entries are in order of time, block and node; `rows` are their rows of weights. Back come the entry to go on
+    with, when there may not be room for the next windows, and the number of results, which was n before.
+    """
+    count = ts.shape[0]
+    enough = out.member.shape[0] - np.sum(layout.ring)
+    while i < count:
+        t, block, j = ts[i], blocks[i], i + 1
+        if t >= state.change[block]:
+            if n > enough:
+                break
+            n = advance(layout, lanes, state, scratch, block, t, out, n)
+        while j < count and ts[j] == t and blocks[j] == block:
+            j += 1
+        if j == i + 1:
+            take_one(layout, lanes, state, scratch, block, nodes[i], weights, rows[i])
+        else:
+            take_tie(layout, lanes, state, scratch, nodes, block, weights, rows, i, j)
+        i = j
+    return i, n
+
+
+@called
+def close(
+    layout: Layout, lanes: Lanes, state: State, scratch: Scratch,
+    blocks: I64, i: int, until: int, n: int, out: Out,
+) -> tuple[int, int]:  # fmt: skip
+    """Report the windows of these blocks, from number i on, that end at `until` or before; returns as `take`."""
+    enough = out.member.shape[0] - np.sum(layout.ring)
+    while i < blocks.shape[0] and n <= enough:
+        block = blocks[i]
+        for frame in range(layout.window.shape[0]):
+            first = (until - layout.window[frame]) // layout.slide[frame] + 1
+            low, high = state.low[block, frame], state.high[block, frame]
+            for k in range(low, min(high, first - 1) + 1):
+                n = report(layout, lanes, state, scratch, block, frame, k, out, n)
+            state.low[block, frame] = max(low, min(first, high + 1))
+        i += 1
+    return i, n
+
+
+@njit(cache=True, nogil=True)
+def order_ties(ts: I64, nodes: I32, blocks: I64) -> I64:
+    """The entries in order of time, block and node, given those of the same time side by side."""
+    order = np.arange(ts.shape[0])
+    count = np.max(nodes) + 1 if ts.shape[0] else 1
+    i = 0
+    while i < ts.shape[0]:
+        j = i + 1
+        while j < ts.shape[0] and ts[j] == ts[i]:
+            j += 1
+        if j > i + 1:
+            order[i:j] = i + np.argsort(blocks[i:j] * count + nodes[i:j], kind="mergesort")
+        i = j
+    return order

@@ -1,0 +1,144 @@
+"""All trend queries of a plan over a stream: events in, the totals of closed windows out."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from stretto.engine.trends.partition import OUTSIDE, Partitions
+from stretto.engine.trends.running import Running
+from stretto.engine.trends.taken import Executor, Taken
+from stretto.engine.trends.totals import total_rows
+from stretto.engine.trends.windowed import Windowed
+from stretto.schema import Kind
+from stretto.trends.plan import TrendPlan, Unit
+from stretto.values.evaluate import Events
+from stretto.values.rows import I64, Rows
+from stretto.values.strings import Strings
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """A unit at work; `windows`: length and slide of its members' windows."""
+
+    unit: Unit
+    executor: Executor
+    partitions: Partitions
+    windows: frozenset[tuple[int, int]]
+
+
+class Trends:
+    """The executors of all units. Events come in time order, those of one time together."""
+
+    def __init__(self, plan: TrendPlan, kinds: Mapping[str, Kind], strings: Strings) -> None:
+        self._plan, self._strings = plan, strings
+        known: dict[tuple[str, ...], Partitions] = {}
+        self._partitions = known
+        self._runs = []
+        for unit in plan.units:
+            partitions = known.setdefault(unit.partition, Partitions(unit.partition, kinds))
+            executor: Executor = (Windowed if unit.is_conditioned else Running)(unit, plan.queries)
+            members = [plan.queries[member.query] for member in unit.members]
+            windows = frozenset((query.window_us, query.slide_us) for query in members)
+            self._runs.append(_Run(unit, executor, partitions, windows))
+        self._last: int | None = None
+        self._until: int | None = None
+
+    @property
+    def held(self) -> int:
+        """Bytes of all state."""
+        return sum(run.executor.held for run in self._runs)
+
+    @property
+    def labels(self) -> int:
+        """How many partitions have been seen."""
+        return max((len(partitions) for partitions in self._partitions.values()), default=0)
+
+    @property
+    def due_us(self) -> int | None:
+        """The earliest end of a window that may hold events and is not closed."""
+        if self._last is None:
+            return None
+        last, until = self._last, self._until
+        ends = [
+            end
+            for size, slide in {window for run in self._runs for window in run.windows}
+            if (end := _next_end(last, until, size, slide)) is not None
+        ]
+        return min(ends, default=None)
+
+    def take(self, rows: Mapping[int, Sequence[Rows]], start: int, events: Events) -> None:
+        """Take the events of each node (by number), whose positions begin with `start`."""
+        coded: dict[tuple[str, ...], I64] = {}
+        for run in self._runs:
+            gathered = _gathered(run.unit, rows)
+            if gathered is None:
+                continue
+            positions, ts, first, nodes = gathered
+            keys = np.zeros(len(positions), np.int64)
+            if run.unit.partition:
+                keys = self._keys(run, positions, start, events, coded)
+                positions, ts, first, nodes, keys = _inside(positions, ts, first, nodes, keys)
+            if len(positions):
+                run.executor.take(Taken(ts, first, nodes, keys, positions), events)
+                self._last = int(ts[-1]) if self._last is None else max(self._last, int(ts[-1]))
+
+    def _keys(
+        self, run: _Run, positions: I64, start: int, events: Events, coded: dict[tuple[str, ...], I64]
+    ) -> I64:
+        """The partitions of events; those of one step are coded once for all units that agree on the attributes."""
+        name = run.unit.partition
+        end = int(positions[-1]) + 1 - start
+        codes = coded.get(name)
+        if codes is None or len(codes) < end:
+            codes = coded[name] = run.partitions.codes(np.arange(start, start + end), events)
+        keys: I64 = codes[positions - start]
+        return keys
+
+    def close(self, until: int) -> Iterator[pa.RecordBatch]:
+        """The totals of all windows that end at `until` or before; events before it come no more."""
+        self._until = until
+        for run in self._runs:
+            results = run.executor.close(until)
+            if len(results.member):
+                yield from total_rows(self._plan, run.unit, results, run.partitions, self._strings)
+
+
+def _gathered(unit: Unit, rows: Mapping[int, Sequence[Rows]]) -> tuple[I64, I64, I64, np.ndarray] | None:
+    """The events of a unit's nodes, each once, in order: positions, times, and their nodes."""
+    parts = [(local, part) for local, node in enumerate(unit.nodes) for part in rows.get(node, ())]
+    if not parts:
+        return None
+    positions = np.concatenate([np.asarray(part.columns[0], np.int64) for _, part in parts])
+    ts = np.concatenate([part.first for _, part in parts])
+    nodes = np.repeat(np.array([local for local, _ in parts], np.int32), [len(part) for _, part in parts])
+    if len(parts) > 1:
+        order = np.argsort(positions, kind="stable")
+        positions, ts, nodes = positions[order], ts[order], nodes[order]
+    new = np.ones(len(positions), np.bool_)
+    new[1:] = positions[1:] != positions[:-1]
+    first = np.append(np.flatnonzero(new), len(positions)).astype(np.int64)
+    return positions[new], ts[new], first, nodes
+
+
+def _inside(
+    positions: I64, ts: I64, first: I64, nodes: np.ndarray, keys: I64
+) -> tuple[I64, I64, I64, np.ndarray, I64]:
+    """Without the events that are in no partition."""
+    kept = keys != OUTSIDE
+    if kept.all():
+        return positions, ts, first, nodes, keys
+    sizes = np.diff(first)
+    lasting = np.repeat(kept, sizes)
+    offsets = np.append(0, np.cumsum(sizes[kept])).astype(np.int64)
+    return positions[kept], ts[kept], offsets, nodes[lasting], keys[kept]
+
+
+def _next_end(last: int, until: int | None, size: int, slide: int) -> int | None:
+    """The end of the first window after `until` that begins no later than the last event; None: there is none."""
+    if until is None:
+        return None
+    number = (until - size) // slide + 1  # the first whose end lies after `until`
+    end = number * slide + size
+    return end if number * slide <= last else None

@@ -1,0 +1,150 @@
+"""Totals of trends without conditions between events: constant work per event, whatever the window holds.
+
+An event joins all trends that an earlier event of a preceding node ends, so a total per node and window is all that is
+kept. Nodes that members share are computed once for all members and all open windows (MUSE, section 3): an event of
+theirs changes coefficients, and only when something enters the shared nodes after that are the totals of the members
+that it concerns brought up to date, a MatState. Where a step would make more work in MatStates than it saves, totals
+are kept one by one.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from stretto.engine.trends.blocks import Blocks
+from stretto.engine.trends.kernels.layout import Lanes, Layout, Scratch, State, new_out
+from stretto.engine.trends.kernels.running import close, order_ties, take
+from stretto.engine.trends.kernels.shared import work_ahead
+from stretto.engine.trends.layout import arrays_of, paned
+from stretto.engine.trends.numbers import I32, zeros
+from stretto.engine.trends.taken import Results, Taken, concat_results, no_results
+from stretto.pattern.nodes import TrendQuery
+from stretto.trends.plan import Unit
+from stretto.values.evaluate import Events
+from stretto.values.rows import I64, Bool
+
+ROOM = 4096
+"""Results that the loops have room for, beside those of one block."""
+
+
+class Running:
+    """One unit without conditions. `share`: False never shares, True always, None where it is less work."""
+
+    def __init__(self, unit: Unit, queries: Sequence[TrendQuery], *, share: bool | None = None) -> None:
+        self._share = share
+        self._arrays = arrays = arrays_of(paned(unit, queries), queries)
+        self._blocks = Blocks(arrays)
+        layout, places = arrays.layout, len(arrays.layout.entry)
+        columns = arrays.columns
+        self._scratch = Scratch(
+            zeros(layout.rows + 2 * places + 1, arrays.linear, arrays.extreme),
+            zeros((places + 1) * arrays.basis, arrays.shared_linear, arrays.shared_extreme),
+            zeros(len(layout.shared), 1 + len(columns.linear), len(columns.extreme)),
+            np.empty(len(layout.shared), np.int32),
+            np.zeros(2, np.int64),
+        )
+        self._out = new_out(ROOM + arrays.instances, arrays.linear, arrays.extreme)
+        self._ended: list[Results] = []
+        self._closed_until: int | None = None
+        self.steps_shared = 0
+        self.steps_alone = 0
+
+    @property
+    def matstates(self) -> int:
+        """How often members' totals were brought up to date."""
+        return int(self._blocks.state.made[0])
+
+    @property
+    def held(self) -> int:
+        return self._blocks.held
+
+    def take(self, taken: Taken, events: Events) -> None:
+        if not len(taken):
+            return
+        weights = self._arrays.columns.weights(taken.positions, events)
+        blocks = self._blocks.of(taken.keys)
+        ts = np.require(taken.ts, np.int64, ["C", "W"])  # one kind of array: the loop is compiled once
+        nodes = np.require(taken.nodes, np.int32, ["C", "W"])
+        rows = np.arange(len(taken)) if self._arrays.columns.any else np.zeros(len(taken), np.int64)
+        if len(nodes) > len(taken):
+            repeats = np.diff(taken.first)
+            ts, blocks, rows = (np.repeat(array, repeats) for array in (ts, blocks, rows))
+        if np.any(ts[1:] == ts[:-1]):
+            order = order_ties(ts, nodes, blocks)
+            nodes, blocks, rows = nodes[order], blocks[order], rows[order]
+        if len(self._arrays.layout.entry):
+            self._decide(nodes, blocks, ts)
+        at = 0
+        while at < len(ts):
+            at, n = take(*self._all, ts, nodes, blocks, weights, rows, at, 0, self._out)
+            self._keep(n)
+
+    def close(self, until: int) -> Results:
+        if self._ends_between(until):
+            blocks, at = self._blocks.used, 0
+            while at < len(blocks):
+                at, n = close(*self._all, blocks, at, until, 0, self._out)
+                self._keep(n)
+            state = self._blocks.state
+            self._blocks.release(blocks[np.all(state.low[blocks] > state.high[blocks], axis=1)])
+        self._closed_until = until
+        return self._results(until)
+
+    def _ends_between(self, until: int) -> bool:
+        """Whether some window ends after the last close and not after `until`."""
+        last, layout = self._closed_until, self._arrays.layout
+        if last is None:
+            return True
+        return bool(np.any((until - layout.window) // layout.slide > (last - layout.window) // layout.slide))
+
+    def _decide(self, nodes: I32, blocks: I64, ts: I64) -> None:
+        """Choose, block by block, whether this step's events of shared nodes share their work."""
+        state, count, arrays = self._blocks.state, len(self._blocks), self._arrays
+        if self._share is None and arrays.instances <= arrays.basis:
+            return  # as many coefficients as totals: blocks do not share to begin with
+        work = work_ahead(arrays.layout, arrays.reads, arrays.touches, nodes, blocks, count)
+        if self._share is None:
+            state.sharing[:] = self._pays(work, int(ts[-1] - ts[0]))
+        else:
+            state.sharing[:] = self._share
+        concerned = work[:, 0] > 0
+        shared = int(np.count_nonzero(state.sharing & concerned))
+        self.steps_shared += shared
+        self.steps_alone += int(np.count_nonzero(concerned)) - shared
+
+    def _pays(self, work: I64, span: int) -> Bool:
+        """Whether coefficients and MatStates are less work than totals one by one, in rows touched."""
+        layout, basis, instances = self._arrays.layout, self._arrays.basis, self._arrays.instances
+        events, matstates, touched, reads = work.T
+        places, entries = len(layout.entry), len(layout.entered)
+        matrix = places * basis
+        one = 1.5 + len(layout.inside) / places  # an event in one instance, or in one coefficient
+        opened = np.minimum(1 + int(np.sum(span // layout.slide)), events)
+        if layout.steps == 1:
+            up_to_date = (opened + matstates) * instances * (matrix + entries)
+        else:  # those concerned catch up by a few rungs, all of them when the ladder is full
+            all_of_them = (opened + matstates / layout.steps) * instances
+            few = layout.steps.bit_length() / 2
+            up_to_date = (touched + all_of_them) * (few * matrix + entries) + matstates * matrix * (
+                places + 1
+            )
+        shared = events * basis * one + up_to_date + reads * matrix
+        return np.asarray(shared < events * instances * one)
+
+    @property
+    def _all(self) -> tuple[Layout, Lanes, State, Scratch]:
+        return self._arrays.layout, self._arrays.lanes, self._blocks.state, self._scratch
+
+    def _keep(self, n: int) -> None:
+        if n:
+            out = self._out
+            self._ended.append(Results(out.member, out.start, out.key, out.values).take(np.arange(n)))
+
+    def _results(self, until: int) -> Results:
+        if not self._ended:
+            return no_results(self._arrays.linear, self._arrays.extreme)
+        ended = concat_results(self._ended)
+        layout = self._arrays.layout
+        due = ended.window_start + layout.window[layout.frame[ended.member]] <= until
+        self._ended = [] if due.all() else [ended.take(~due)]
+        return ended.take(due)

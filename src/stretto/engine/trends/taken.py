@@ -1,0 +1,83 @@
+"""What goes into an executor of trend totals and what comes out."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from stretto.engine.trends.numbers import I32, Values, concat_values, take_values, zeros
+from stretto.values.evaluate import Events
+from stretto.values.rows import I64, Bool
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """The events of one unit in one step, in time order, each with all of the local nodes that take it.
+
+    Event i is taken by `nodes[first[i]:first[i + 1]]`, at least one. `keys` are dense codes of the partition's values,
+    from 0, the same for the life of the unit.
+    """
+
+    ts: I64
+    first: I64
+    nodes: I32
+    keys: I64
+    positions: I64
+
+    def __len__(self) -> int:
+        return len(self.ts)
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """Closed windows: one row per member, window and key that has a trend.
+
+    `values` has the lanes of the member's measures, as many as the member with most of them needs.
+    """
+
+    member: I32
+    window_start: I64
+    key: I64
+    values: Values
+
+    def __len__(self) -> int:
+        return len(self.member)
+
+    def take(self, index: I64 | Bool) -> "Results":
+        return Results(
+            self.member[index], self.window_start[index], self.key[index], take_values(self.values, index)
+        )
+
+
+def no_results(linear: int, extreme: int) -> Results:
+    none = np.empty(0, np.int64)
+    return Results(none.astype(np.int32), none, none, zeros(0, linear, extreme))
+
+
+def concat_results(parts: list[Results]) -> Results:
+    """All rows of these, at least one of them."""
+    if len(parts) == 1:
+        return parts[0]
+    return Results(
+        np.concatenate([p.member for p in parts]),
+        np.concatenate([p.window_start for p in parts]),
+        np.concatenate([p.key for p in parts]),
+        concat_values([p.values for p in parts]),
+    )
+
+
+class Executor(Protocol):
+    """Totals of one unit. Times ascend over the calls; no call splits events of the same time."""
+
+    def take(self, taken: Taken, events: Events) -> None:
+        """Count these events in."""
+        ...
+
+    def close(self, until: int) -> Results:
+        """The windows that end at `until` or before; each comes once. No later event is earlier than `until`."""
+        ...
+
+    @property
+    def held(self) -> int:
+        """Bytes of state."""
+        ...

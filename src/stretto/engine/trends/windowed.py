@@ -1,0 +1,170 @@
+"""Totals of units with conditions: every window is computed when it is closed, and all of its events are known.
+
+Events are kept until their last window is closed, whatever the number of queries. Where members share a part, its
+values are kept for each MatState while these are few, and for the members side by side where they are not.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from stretto.engine.trends.assembly import Rankings, Weighed, totals
+from stretto.engine.trends.cells import Cells, cells_of, windows_between
+from stretto.engine.trends.conditions import looks_of
+from stretto.engine.trends.kept import Kept
+from stretto.engine.trends.lanes import columns_of as weight_columns
+from stretto.engine.trends.lanes import split
+from stretto.engine.trends.matstates import MatStates, matstates_of, worth_sharing
+from stretto.engine.trends.numbers import Values
+from stretto.engine.trends.tables import Program, program_of, shared_measures
+from stretto.engine.trends.taken import Results, Taken, concat_results, no_results
+from stretto.pattern.nodes import TrendQuery
+from stretto.pattern.predicates import Ref, walk
+from stretto.trends.plan import Unit
+from stretto.values.evaluate import Events
+from stretto.values.rows import I64, Bool
+
+BATCH = 1 << 20
+"""Events of windows that are computed together; a single window may have more."""
+ROOM = 1 << 27
+"""Bytes for the values of members side by side; more members take turns."""
+MOST = 1 << 29
+"""Bytes for the values by MatStates; a cell that needs more has its members side by side."""
+ROW = 20
+"""Bytes of one linear lane."""
+
+
+class Windowed:
+    """The executor of one unit, whose members all have the same windows.
+
+    `matstates` and `shared_cells` tell how often the shared part was computed for MatStates, of `cells` in all.
+    """
+
+    def __init__(self, unit: Unit, queries: Sequence[TrendQuery]) -> None:
+        mine = [queries[member.query] for member in unit.members]
+        self._unit = unit
+        self._window, self._slide = mine[0].window_us, mine[0].slide_us
+        assert all((q.window_us, q.slide_us) == (self._window, self._slide) for q in mine)
+        measures = [measure for member in unit.members for measure in member.measures]
+        self._columns = weight_columns(measures)
+        parts = [split(member.measures) for member in unit.members]
+        self._lanes = (1 + max(len(p[0]) for p in parts), max(len(p[1]) for p in parts))
+        linear, extreme = split(shared_measures(unit))
+        self._shared_lanes = 1 + len(linear) + len(extreme)
+        self._kept = Kept(_attributes(unit) | {m.attribute for m in measures if m.attribute})
+        self._stores = frozenset(look.store for edge in unit.edges for look in looks_of(edge))
+        self._programs: dict[tuple[int, ...] | None, Program] = {}
+        self._next: int | None = None
+        self.matstates = self.shared_cells = self.cells = 0
+
+    def take(self, taken: Taken, events: Events) -> None:
+        if len(taken):
+            self._kept.take(taken, events)
+
+    def close(self, until: int) -> Results:
+        last = (until - self._window) // self._slide
+        if self._next is not None and last < self._next:
+            return no_results(*self._lanes)
+        results = [no_results(*self._lanes)]
+        ts = self._kept.ts[: np.searchsorted(self._kept.ts, _bounded(last * self._slide + self._window))]
+        if len(ts):
+            latest = min(last, int(ts[-1]) // self._slide)
+            numbers = windows_between(ts, self._window, self._slide, self._next, latest)
+            results += [found for starts in self._batches(numbers) for found in self._windows(starts)]
+        self._next = last + 1
+        self._kept.forget(int(np.searchsorted(self._kept.ts, _bounded(self._next * self._slide))))
+        return concat_results(results)
+
+    @property
+    def held(self) -> int:
+        return self._kept.held
+
+    def _batches(self, numbers: I64) -> Iterator[I64]:
+        """Starts of windows that have so many events together as are to be computed at once."""
+        starts = numbers * self._slide
+        sizes = np.searchsorted(self._kept.ts, starts + self._window) - np.searchsorted(self._kept.ts, starts)
+        before = np.concatenate([[0], np.cumsum(sizes)])
+        first = 0
+        while first < len(starts):
+            last = max(int(np.searchsorted(before, before[first] + BATCH, side="right")) - 1, first + 1)
+            yield starts[first:last]
+            first = last
+
+    def _windows(self, starts: I64) -> Iterator[Results]:
+        cells = cells_of(self._kept, starts, self._window, len(self._unit.nodes))
+        first = int(cells.event.min())
+        numbers = np.arange(first, int(cells.event.max()) + 1)
+        weighed = Weighed(first, self._columns.weights(numbers, self._kept), self._columns.any)
+        self.cells += len(cells)
+        if len(self._unit.members) > 1 and self._unit.shared:
+            states = matstates_of(self._unit, cells, self._kept)
+            chosen = worth_sharing(self._unit, cells, states, sum(self._lanes), self._shared_lanes)
+            room = self._room(cells, states)
+            chosen &= room <= MOST
+            if chosen.any():
+                yield from self._by_matstates(cells, chosen, room, states, weighed)
+                cells = cells.only(~chosen)
+        if len(cells):
+            yield from self._by_members(cells, weighed)
+
+    def _room(self, cells: Cells, states: MatStates) -> I64:
+        """Bytes for the values of each cell by MatStates."""
+        events = np.bincount(cells.cell, minlength=len(cells))
+        room: I64 = 2 * events * states.count * ROW * self._shared_lanes
+        return room
+
+    def _by_matstates(
+        self, cells: Cells, chosen: Bool, room: I64, states: MatStates, weighed: Weighed
+    ) -> Iterator[Results]:
+        """As many cells at a time as there is room for their values."""
+        program = self._program(None)
+        part = np.where(chosen, np.cumsum(np.where(chosen, room, 0)) // MOST, -1)
+        for number in np.unique(part[chosen]):
+            mine = part == number
+            of = states.of[mine[cells.cell]]
+            self.matstates += int(states.count[mine].sum())
+            self.shared_cells += int(mine.sum())
+            some = cells.only(mine)
+            found = totals(program, Rankings(some, self._kept), weighed, of, self._lanes)
+            yield self._results(some, program, found)
+
+    def _by_members(self, cells: Cells, weighed: Weighed) -> Iterator[Results]:
+        """As many members at a time as there is room for their values."""
+        rankings = Rankings(cells, self._kept)
+        bytes_each = 2 * len(cells.event) * (ROW * self._lanes[0] + 8 * self._lanes[1])
+        members = range(len(self._unit.members))
+        many = min(max(ROOM // bytes_each, 1), len(members))
+        none = np.full(len(cells.event), -1, np.int64)
+        for first in range(0, len(members), many):
+            program = self._program(tuple(members[first : first + many]))
+            yield self._results(cells, program, totals(program, rankings, weighed, none, self._lanes))
+            rankings.keep_only(self._stores)
+
+    def _program(self, chosen: tuple[int, ...] | None) -> Program:
+        """The program of some members; None: of all, with MatStates."""
+        if chosen not in self._programs:
+            members = range(len(self._unit.members)) if chosen is None else chosen
+            self._programs[chosen] = program_of(self._unit, members, self._columns, matstates=chosen is None)
+        return self._programs[chosen]
+
+    @staticmethod
+    def _results(cells: Cells, program: Program, found: Values) -> Results:
+        rows = np.flatnonzero(found.f[:, 0])
+        cell, place = np.divmod(rows, len(program.chosen))
+        member = np.array(program.chosen, np.int32)[place]
+        values = Values(found.u[rows], found.f[rows], found.e[rows], found.x[rows])
+        return Results(member, cells.start[cell], cells.key[cell], values)
+
+
+def _bounded(ts: int) -> int:
+    """The nearest time that there is."""
+    return min(max(ts, -(2**63)), 2**63 - 1)
+
+
+def _attributes(unit: Unit) -> set[str]:
+    """The attributes that conditions read."""
+    edges = [*unit.edges, *(edge for member in unit.members for edge in member.edges)]
+    entries = [entry for member in unit.members for entry in (*member.starts, *member.ends)]
+    conditions = [edge.condition for edge in edges] + [entry.condition for entry in entries]
+    terms = {term for condition in conditions for terms in condition or () for term in terms}
+    return {node.attribute for term in terms for node in walk(term) if isinstance(node, Ref)}

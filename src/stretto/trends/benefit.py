@@ -1,0 +1,88 @@
+"""What sharing an edge costs and saves: MUSE's model, and one of this engine.
+
+Both compare, for an edge from E' to E that some queries may share, each of them computing it alone with one shared
+computation and the evaluation of every query's own values from m MatStates. In both, more queries with as many
+MatStates gain more (Lemma 1), and more MatStates gain less (Lemma 2).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import log2
+
+INTAKE = 1.0
+"""What handing an event to a unit costs, in updates of one value by one event."""
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """Of an edge from E' to E and the queries Q that may share it, in one window and partition.
+
+    `before`: |E'|; `events`: |E|; `queries`: |Q|; `values`: numbers kept by all of Q together, |Q| where each has one
+    window open and counts only; `lanes`: numbers kept for a shared value, 1 where all count only; `width`: values that
+    a shared one is expressed by; `matstates`: m, at least 1.
+    """
+
+    before: float
+    events: float
+    queries: int
+    values: float
+    lanes: int = 1
+    width: int = 2
+    matstates: float = 1.0
+    conditioned: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """Of each query alone, of the shared computation, and of evaluating it for every query."""
+
+    alone: float
+    shared: float
+    evaluation: float
+
+    @property
+    def benefit(self) -> float:
+        """Definition 3: sharing is beneficial if this is above 0."""
+        return self.alone - self.shared - self.evaluation
+
+
+Model = Callable[[Load], Costs]
+
+
+def paper_costs(load: Load) -> Costs:
+    """Equations 1 to 3 of MUSE: an event of E reads all of E' before it, found and kept in trees."""
+    trees = _log(load.before) + _log(load.events)
+    matstates = min(load.matstates, max(load.before, 1.0))
+    return Costs(
+        load.values * load.events * (trees + load.before),
+        load.lanes * load.events * (trees + matstates * load.before),
+        load.values * load.events * matstates,
+    )
+
+
+def engine_costs(load: Load) -> Costs:
+    """What the executors of this engine do for an event."""
+    return _windowed_costs(load) if load.conditioned else _running_costs(load)
+
+
+def _running_costs(load: Load) -> Costs:
+    """Totals are kept running: a MatState replaces those before it, once working out every query's own values."""
+    matstates = min(load.matstates, load.events)
+    return Costs(
+        load.events * (load.values + INTAKE * load.queries),
+        load.events * (load.lanes * load.width + INTAKE),
+        matstates * load.values * load.width,
+    )
+
+
+def _windowed_costs(load: Load) -> Costs:
+    """An event walks a tree once, with a component per MatState, or per query where there are fewer of those."""
+    step = load.events * (1.0 + _log(load.before))
+    alone = step * (load.queries + load.values)
+    by_matstate = Costs(alone, step * (1.0 + load.lanes * load.matstates), load.matstates * load.values)
+    by_query = Costs(alone, step * (1.0 + load.lanes * load.queries), 0.0)
+    return max(by_matstate, by_query, key=lambda costs: costs.benefit)
+
+
+def _log(number: float) -> float:
+    return log2(max(number, 1.0))

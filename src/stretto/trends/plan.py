@@ -1,0 +1,162 @@
+"""The result of planning trend queries: their automata, the graph of all of them, and what they share."""
+
+from dataclasses import dataclass
+from typing import Literal as OneOf
+
+from stretto.pattern.nodes import Stream, TrendQuery
+from stretto.pattern.predicates import Expr
+
+Condition = tuple[tuple[Expr, ...], ...]
+"""Any of these conjunctions holds. Column 0 is the (earlier) event, column 1 the later of two neighbours."""
+
+What = OneOf["occurrences", "sum", "known", "min", "max"]
+Optimizer = OneOf["auto", "muse", "none", "greta"]
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """An event of `target` may directly follow one of `source`; condition None: always."""
+
+    source: int
+    target: int
+    condition: Condition | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A trend may start, or end, with an event of `node` that meets the condition (column 0; None: always)."""
+
+    node: int
+    condition: Condition | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """What is gathered of a node's events over all trends: a sum, or the least or greatest value.
+
+    `occurrences` counts the events (attribute ""), `known` those whose attribute is not null.
+    """
+
+    node: int
+    attribute: str
+    what: What
+
+    @property
+    def is_linear(self) -> bool:
+        return self.what not in ("min", "max")
+
+
+@dataclass(frozen=True, slots=True)
+class Automaton:
+    """The position automaton of a pattern: one state per variable, numbered as the variables are.
+
+    A trend is a path from a start to an end. `loops` are the edges, by number, that close a Kleene. A state's stream
+    holds all terms on single events; `edges`, `starts` and `ends` hold the others.
+    """
+
+    streams: tuple[Stream, ...]
+    starts: tuple[Entry, ...]
+    ends: tuple[Entry, ...]
+    edges: tuple[Edge, ...]
+    loops: frozenset[int]
+
+    @property
+    def is_conditioned(self) -> bool:
+        """Whether more than the order of events decides which of them may be neighbours, first or last."""
+        entries = (entry.condition for entry in (*self.starts, *self.ends))
+        return any(one is not None for one in (*entries, *(edge.condition for edge in self.edges)))
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A node of the graph: the events of a stream; `copy` tells apart several uses in one pattern."""
+
+    stream: Stream
+    copy: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """An edge of the graph, between numbers of nodes, with the queries that have it.
+
+    `is_loop`: it closes a Kleene of some of them; `is_step`: it is an edge of a SEQ in some.
+    """
+
+    edge: Edge
+    queries: tuple[int, ...]
+    is_loop: bool = False
+    is_step: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Queries that share an edge of the graph (its number), with the MatPoint (a node) where their sharing begins.
+
+    `matstates`: how many MatStates a window is expected to need; `benefit`: in the units of the cost model.
+    """
+
+    edge: int
+    queries: tuple[int, ...]
+    matpoint: int
+    matstates: float
+    benefit: float
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One query in a unit, by its number: what it has beside what is shared. Measures: linear ones first."""
+
+    query: int
+    starts: tuple[Entry, ...]
+    ends: tuple[Entry, ...]
+    edges: tuple[Edge, ...]
+    measures: tuple[Measure, ...]
+
+    @property
+    def is_conditioned(self) -> bool:
+        """Whether a start, an end or an edge of its own has a condition."""
+        entries = (entry.condition for entry in (*self.starts, *self.ends))
+        return any(one is not None for one in (*entries, *(edge.condition for edge in self.edges)))
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """Queries that are computed together. Edges, entries and measures have local nodes: places in `nodes`.
+
+    `partition`: attributes whose values all events of a trend agree on, the same for every member. `shared`: the nodes
+    with one computation for all members, along `edges`, which every member has; () if there are none. `entries`: the
+    MatPoints, shared nodes that some member enters by a start or by an edge of its own.
+    """
+
+    partition: tuple[str, ...]
+    nodes: tuple[int, ...]
+    shared: tuple[int, ...]
+    entries: tuple[int, ...]
+    edges: tuple[Edge, ...]
+    members: tuple[Member, ...]
+
+    @property
+    def is_conditioned(self) -> bool:
+        """Whether an edge, start or end has a condition; the members' windows and slides are equal then."""
+        return any(edge.condition is not None for edge in self.edges) or any(
+            member.is_conditioned for member in self.members
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TrendPlan:
+    """All trend queries planned: every query is a member of exactly one unit.
+
+    `places[q][v]` is the node of variable v of query q. `decisions` are those that the units carry out, `benefits`
+    what each unit is expected to save in a window; 0 where nothing is shared.
+    """
+
+    queries: tuple[TrendQuery, ...]
+    automata: tuple[Automaton, ...]
+    places: tuple[tuple[int, ...], ...]
+    nodes: tuple[Node, ...]
+    edges: tuple[Labelled, ...]
+    units: tuple[Unit, ...]
+    decisions: tuple[Decision, ...]
+    benefits: tuple[float, ...]
+    optimizer: Optimizer

@@ -1,0 +1,133 @@
+"""From decisions about edges to units: which queries are computed together, and what of it is shared.
+
+A query is in one unit, while decisions may have it share different edges with different queries. So units are picked
+greedily: of all sets of queries that share something, the one that saves most, with everything its members share.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations
+
+from stretto.pattern.nodes import TrendQuery
+from stretto.trends.graph import Graph
+from stretto.trends.judge import Edges, Judge, Part, Queries
+from stretto.trends.measures import measures_of
+from stretto.trends.plan import Decision, Edge, Entry, Measure, Member, Unit
+from stretto.trends.rates import Nodes
+from stretto.trends.sharing import Sharing
+
+MOST_SETS = 24
+"""Sets of sharing queries of which also every two are tried for what they have in common."""
+
+
+def shared_parts(judge: Judge, sharing: Sharing) -> list[Part]:
+    """Parts of disjoint sets of at least two queries, the most beneficial first."""
+    left = frozenset(range(len(judge.queries)))
+    found: list[Part] = []
+    while True:
+        worth = [
+            (judge.benefit(part), -number, part) for number, part in enumerate(_parts(judge, sharing, left))
+        ]
+        best = max(worth, default=None, key=lambda one: one[:2])
+        if best is None or best[0] <= 0.0:
+            return found
+        found.append(best[2])
+        left -= best[2].queries
+
+
+def _parts(judge: Judge, sharing: Sharing, left: Queries) -> Iterator[Part]:
+    """Everything a set of sharing queries has in common, and the pieces of it that hang together."""
+    for queries in _sets(sharing, left):
+        ends = [judge.graph.edges[number].edge for number in sorted(sharing.shared_by(queries))]
+        pieces = _connected((edge.source, edge.target) for edge in ends)
+        whole = [frozenset().union(*pieces)] if len(pieces) > 1 else []
+        for nodes in (*whole, *pieces):
+            yield Part(queries, nodes, judge.graph.common_edges(queries, nodes))
+
+
+def _sets(sharing: Sharing, left: Queries) -> list[Queries]:
+    decided = {
+        left.intersection(decision.queries)
+        for decisions in sharing.decisions.values()
+        for decision in decisions
+    }
+    if len(decided) <= MOST_SETS:
+        decided |= {one & other for one, other in combinations(decided, 2)}
+    return sorted((queries for queries in decided if len(queries) > 1), key=sorted)
+
+
+def _connected(pairs: Iterable[tuple[int, int]]) -> list[Nodes]:
+    """The nodes in sets that the pairs connect."""
+    found: list[Nodes] = []
+    for pair in pairs:
+        touched = [nodes for nodes in found if not nodes.isdisjoint(pair)]
+        found = [nodes for nodes in found if nodes.isdisjoint(pair)]
+        found.append(frozenset(pair).union(*touched))
+    return found
+
+
+def pane_part(judge: Judge, query: int) -> Part | None:
+    """What of one query its overlapping windows had best share, if that pays."""
+    if judge.overlap(query) <= 1.0:
+        return None
+    graph, mine = judge.graph, frozenset({query})
+    ends = [graph.edges[number].edge for number in graph.of_query[query]]
+    repeated = {edge.source for edge in ends if edge.source == edge.target}
+    options = [frozenset(graph.places[query]), frozenset(repeated)]
+    parts = [Part(mine, nodes, graph.common_edges(mine, nodes)) for nodes in options if nodes]
+    worth = [(judge.benefit(part), -number, part) for number, part in enumerate(parts)]
+    best = max(worth, key=lambda one: one[:2])
+    return best[2] if best[0] > 0.0 else None
+
+
+def decisions_of(judge: Judge, part: Part) -> Iterator[Decision]:
+    """What a part means for each edge that it shares."""
+    matstates, entries = judge.matstates(part), judge.entries(part)
+    for number in sorted(part.edges):
+        benefit = judge.edge_benefit(number, part, matstates)
+        matpoint = _matpoint(judge.graph, part, number, entries)
+        yield Decision(number, tuple(sorted(part.queries)), matpoint, matstates, benefit)
+
+
+def _matpoint(graph: Graph, part: Part, edge: int, entries: Nodes) -> int:
+    """The nearest entry from which the shared edges lead to an edge; the lowest of equally near ones."""
+    seen = {graph.edges[edge].edge.source}
+    front = set(seen)
+    while front and not front & entries:
+        into = (graph.edges[number].edge for number in part.edges)
+        front = {one.source for one in into if one.target in front} - seen
+        seen |= front
+    return min(front & entries or entries)
+
+
+def unit_of(graph: Graph, queries: Sequence[TrendQuery], part: Part, entries: Nodes) -> Unit:
+    """The unit that computes a part, and beside it what its queries have of their own."""
+    members = sorted(part.queries)
+    nodes = sorted({place for query in members for place in graph.places[query]})
+    local = {node: number for number, node in enumerate(nodes)}
+    first = queries[members[0]]
+    return Unit(
+        tuple(sorted({*first.groups, *first.same})),
+        tuple(nodes),
+        tuple(sorted(local[node] for node in part.nodes)),
+        tuple(sorted(local[node] for node in entries)),
+        _local_edges(graph, part.edges, local),
+        tuple(_member(graph, queries[query], query, part.edges, local) for query in members),
+    )
+
+
+def _member(graph: Graph, query: TrendQuery, number: int, shared: Edges, local: dict[int, int]) -> Member:
+    return Member(
+        number,
+        tuple(Entry(local[entry.node], entry.condition) for entry in graph.starts(number)),
+        tuple(Entry(local[entry.node], entry.condition) for entry in graph.ends(number)),
+        _local_edges(graph, graph.of_query[number] - shared, local),
+        tuple(
+            Measure(local[one.node], one.attribute, one.what)
+            for one in measures_of(query, graph.places[number])
+        ),
+    )
+
+
+def _local_edges(graph: Graph, numbers: Edges, local: dict[int, int]) -> tuple[Edge, ...]:
+    edges = [graph.edges[number].edge for number in sorted(numbers)]
+    return tuple(Edge(local[edge.source], local[edge.target], edge.condition) for edge in edges)

@@ -1,0 +1,61 @@
+import json
+import os
+from pathlib import Path
+
+import pytest
+from shapes import figure_queries, parsed, trend
+
+from stretto.trends.explain import label, trends_json, trends_mermaid, trends_text
+from stretto.trends.optimize import trend_plan
+from stretto.trends.plan import TrendPlan
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "trends"
+
+
+def figure_plan() -> TrendPlan:
+    return trend_plan(figure_queries(), None, "muse")
+
+
+def mixed_plan() -> TrendPlan:
+    queries = parsed("""
+        QUERY rising PATTERN SEQ(A a, B b+) WHERE b[i].x > b[i-1].x GROUP BY k WITHIN 10 s RETURN COUNT(*);
+        QUERY again PATTERN SEQ(C c, B b+) WHERE b[i].x > b[i-1].x GROUP BY k WITHIN 10 s RETURN SUM(b.x);
+        QUERY twice PATTERN SEQ(B b, A a, B c+)+ WHERE a.y > 1.5 WITHIN 10 s RETURN COUNT(*);
+        QUERY slid PATTERN SEQ(A a, D d+) WITHIN 60 s SLIDE 1 s RETURN COUNT(*), MIN(d.x);
+        QUERY odd PATTERN (B b+)+ WHERE b[i].x > b[i-1].x AND FIRST(b).y > 3 WITHIN 10 s RETURN COUNT(*);
+    """)
+    return trend_plan(queries, None, "auto")
+
+
+def same(name: str, text: str) -> None:
+    """As in the golden file; STRETTO_BLESS=1 writes it anew."""
+    file = GOLDEN / name
+    if os.environ.get("STRETTO_BLESS"):
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(text)
+    assert file.read_text() == text
+
+
+@pytest.mark.parametrize("plan", [figure_plan, mixed_plan], ids=["figure", "mixed"])
+def test_golden(plan: object, request: pytest.FixtureRequest) -> None:
+    name = request.node.callspec.id
+    found = figure_plan() if name == "figure" else mixed_plan()
+    same(f"{name}.plan", trends_text(found))
+    same(f"{name}.mmd", trends_mermaid(found))
+    same(f"{name}.json", json.dumps(trends_json(found), indent=2) + "\n")
+
+
+def test_the_labels_of_figure_1() -> None:
+    shared, alone = figure_plan(), trend_plan(figure_queries(), None, "greta")
+    assert [label(shared, edge) for edge in range(3)] == ["(q1, q2, q3)", "(q2)(q3)", "(q3)"]
+    assert [label(alone, edge) for edge in range(3)] == ["(q1)(q2)(q3)", "(q2)(q3)", "(q3)"]
+    assert "MP:B" in trends_text(shared)
+    assert "MP" not in trends_text(alone)
+
+
+def test_hundreds_of_queries_are_counted() -> None:
+    queries = [trend(("seq", f"T{number}", ("+", "B")), f"q{number}") for number in range(300)]
+    plan = trend_plan(queries, None)
+    b = next(number for number, one in enumerate(plan.edges) if one.is_loop)
+    assert label(plan, b) == "(q0, q1, q2 and 297 more)"
+    assert label(trend_plan(queries, None, "none"), b) == "(q0)(q1)(q2)(q3) and 296 more"
