@@ -38,7 +38,9 @@ QUERY odd PATTERN SEQ(A a?, NOT(B n), C c) WITHIN 5 s SELECT NEXT;"""
 
 def test_derived_streams_are_refused_as_not_supported() -> None:
     with pytest.raises(QueryError, match="not supported yet"):
-        optimize(Workload.parse("CREATE STREAM s AS SELECT x FROM A; QUERY q PATTERN s v WITHIN 5 s;"), SCHEMA)
+        optimize(
+            Workload.parse("CREATE STREAM s AS SELECT x FROM A; QUERY q PATTERN s v WITHIN 5 s;"), SCHEMA
+        )
 
 
 @pytest.mark.parametrize(("optimizer", "units"), [("auto", 1), ("muse", 1), ("none", 2), ("greta", 2)])

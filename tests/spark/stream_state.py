@@ -12,6 +12,7 @@ from random import Random
 import pyarrow as pa
 from pyspark.sql import Row
 
+from stretto.engine.trends.totals import TOTALS
 from stretto.spark import cache
 from stretto.spark.cache import EngineCache
 from stretto.spark.chunks import (
@@ -20,6 +21,7 @@ from stretto.spark.chunks import (
     MATCHES,
     METRICS,
     REJECTED,
+    TRENDS,
     Packed,
     from_payload,
     pack,
@@ -215,6 +217,10 @@ class Stream:
         return [match for batch in self.tables(MATCHES) for match in batch.to_pylist()]
 
     @property
+    def totals(self) -> pa.Table:
+        return pa.Table.from_batches(self.tables(TRENDS), TOTALS)
+
+    @property
     def late(self) -> list[dict]:
         return [event for batch in self.tables(LATE) for event in batch.to_pylist()]
 
@@ -245,4 +251,8 @@ def _plain(row: Row) -> tuple:
     if row["kind"] == METRICS:
         return (METRICS, row["target"])
     content = from_payload(row["payload"]).to_pylist() if row["payload"] else row["rows"]
+    if row["kind"] == TRENDS:  # in any order of groups; doubles may be rounded in another order of addition
+        content = sorted(
+            (str(total["window_start"]), total["group"], total["exact"] or "") for total in content
+        )
     return (row["kind"], row["target"], repr(content))

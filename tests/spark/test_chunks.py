@@ -6,6 +6,7 @@ import pyarrow as pa
 import pytest
 
 from stretto.engine.matches import SCHEMA
+from stretto.engine.trends.totals import TOTALS
 from stretto.errors import EventsError
 from stretto.schema import Special
 from stretto.spark import chunks
@@ -13,15 +14,16 @@ from stretto.spark.chunks import (
     ARROW,
     MARK,
     MATCHES,
+    TRENDS,
     Packed,
     as_schema,
     from_payload,
     gathered,
-    match_arrow,
     pack,
     packed_rows,
+    result_arrow,
     to_payload,
-    unpack_matches,
+    unpack,
 )
 from stretto.spark.spread import ByKey, Whole
 
@@ -100,10 +102,23 @@ def test_matches_have_times_of_the_events_type(kind, shown):
     ]
     matches = pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
     rows = packed_rows([Packed(0, MATCHES, to_payload(matches), 1), Packed(0, chunks.METRICS, b"{}", 1)])
-    (found,) = unpack_matches([rows], kind)
-    assert found.schema == match_arrow(kind)
+    (found,) = unpack([rows], MATCHES, kind)
+    assert found.schema == result_arrow(MATCHES, kind)
     (row,) = found.to_pylist()
     assert (row["start"], row["events"]) == (shown, [("a", [1, 2])])
+
+
+def test_totals_have_times_of_the_events_type():
+    day = pa.array([86_400_000_000], pa.timestamp("us"))
+    rest = [pa.array(["{}"]), pa.array(["COUNT(*)"]), pa.array([2.0]), pa.array(["2"]), pa.array([1.0])]
+    totals = pa.RecordBatch.from_arrays([pa.array(["q"]), day, day, *rest], schema=TOTALS)
+    rows = packed_rows([Packed(0, TRENDS, to_payload(totals), 1), Packed(0, chunks.METRICS, b"{}", 1)])
+    assert list(unpack([rows], MATCHES, pa.int64())) == []
+    (found,) = unpack([rows], TRENDS, pa.int64())
+    assert found.schema == result_arrow(TRENDS, pa.int64())
+    assert found.to_pylist() == [
+        {**totals.to_pylist()[0], **dict.fromkeys(("window_start", "window_end"), 86_400_000_000)}
+    ]
 
 
 def test_missing_columns_are_constants_or_nulls():

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-import stretto.spark
+import stretto.spark.calls
 from stretto import QueryError, Special, Workload, optimize
 from stretto.schema import Kind, Schema
 from stretto.spark.errors import StrettoSparkError
@@ -28,7 +28,7 @@ def handed_on(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
         calls.append({"plan": plan, **options})
         return events
 
-    monkeypatch.setattr(stretto.spark, "detect_stream", detect_stream)
+    monkeypatch.setattr(stretto.spark.calls, "detect_stream", detect_stream)
     return calls
 
 
@@ -37,7 +37,8 @@ def streaming(spark: SparkSession, folder: Path) -> Any:
 
 
 def test_names_are_functions() -> None:
-    for name in ("detect", "profile", "session", "upsert", "matches_of", "late_of", "rejected_of"):
+    names = ("detect", "aggregate", "profile", "session", "upsert")
+    for name in (*names, "matches_of", "trends_of", "late_of", "rejected_of"):
         assert callable(getattr(stretto.spark, name)), name
     assert issubclass(stretto.spark.StrettoSparkError, stretto.StrettoError)
 

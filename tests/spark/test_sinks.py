@@ -8,19 +8,33 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from stretto.spark.sinks import committed_files, kafka_rows, parse_sink, print_matches, start
+from stretto.spark.sinks import committed_files, kafka_rows, parse_sink, print_results, start
 
 ALL = (
     "kind string, query string, match_id string, start timestamp, end timestamp, detected timestamp,"
-    " events map<string, array<bigint>>, returned string, event struct<type: string, x: double>, reason string,"
-    " text string"
+    " events map<string, array<bigint>>, returned string, window_start timestamp, window_end timestamp,"
+    " group string, name string, value double, exact string, log2_count double,"
+    " event struct<type: string, x: double>, reason string, text string"
 )
 NINE = datetime.fromisoformat("2024-01-01T09:00:00.000005")
+TEN = datetime.fromisoformat("2024-01-01T10:00:00.000005")
+TOTAL = {
+    "query": "count",
+    "window_start": "2024-01-01T09:00:00.000005",
+    "window_end": "2024-01-01T10:00:00.000005",
+    "group": '{"k": 1}',
+    "name": "COUNT(*)",
+    "value": 8.0,
+    "exact": "8",
+    "log2_count": 3.0,
+}
+KEY = {name: TOTAL[name] for name in ("query", "window_start", "group", "name")}
 ROWS = [
-    ("matches", "rise", "1", NINE, NINE, NINE, {"a": [1, 2]}, '{"gain": 1}', None, None, None),
-    ("matches", "pair", "2", NINE, NINE, NINE, {"a": [3]}, None, None, None, None),
-    ("late", *[None] * 7, ("A", 1.0), None, None),
-    ("rejected", *[None] * 7, None, "no row of these columns", "{broken"),
+    ("matches", "rise", "1", NINE, NINE, NINE, {"a": [1, 2]}, '{"gain": 1}', *[None] * 10),
+    ("matches", "pair", "2", NINE, NINE, NINE, {"a": [3]}, *[None] * 11),
+    ("trends", "count", *[None] * 6, NINE, TEN, '{"k": 1}', "COUNT(*)", 8.0, "8", 3.0, *[None] * 3),
+    ("late", *[None] * 14, ("A", 1.0), None, None),
+    ("rejected", *[None] * 14, None, "no row of these columns", "{broken"),
 ]
 
 
@@ -49,7 +63,10 @@ def test_files_hold_each_kind_apart(outputs: DataFrame, tmp_path: Path) -> None:
     written(outputs, f"files:{folder}", tmp_path)
     (folder / "kind=matches" / "part-of-a-batch-that-failed.parquet").write_bytes(b"")
     files = by_kind(folder)
-    assert set(files) == {"kind=matches", "kind=late", "kind=rejected"}
+    assert set(files) == {"kind=matches", "kind=trends", "kind=late", "kind=rejected"}
+    assert pq.ParquetFile(files["kind=trends"][0]).read(list(TOTAL)).to_pylist() == [
+        TOTAL | {"window_start": NINE, "window_end": TEN}
+    ]
     matches = pq.ParquetFile(files["kind=matches"][0]).read()
     assert str(matches.schema.field("detected").type) == "timestamp[us]"
     assert {row["query"]: (row["start"], row["events"]) for row in matches.to_pylist()} == {
@@ -72,6 +89,8 @@ def test_json_and_csv_keep_microseconds(outputs: DataFrame, tmp_path: Path) -> N
     lines = by_kind(tmp_path / "csv")["kind=matches"][0].read_text().splitlines()
     assert "2024-01-01T09:00:00.000005" in lines[1]
     assert r"{\"a\":[1,2]}" in "".join(lines)
+    (line,) = by_kind(tmp_path / "json")["kind=trends"][0].read_text().splitlines()
+    assert json.loads(line) == TOTAL
 
 
 def test_a_summary_of_the_log_counts_for_all_before_it(tmp_path: Path) -> None:
@@ -91,12 +110,14 @@ def test_a_summary_of_the_log_counts_for_all_before_it(tmp_path: Path) -> None:
 
 def test_records_for_kafka(spark: SparkSession) -> None:
     rows = kafka_rows(spark.createDataFrame(ROWS, ALL), "found").collect()
-    assert [(row.topic, row.key) for row in rows] == [
+    assert [(row.topic, row.key) for row in rows if row.topic != "found.trends"] == [
         ("found", "1"),
         ("found", "2"),
         ("found.late", None),
         ("found.rejected", None),
     ]
+    (total,) = (row for row in rows if row.topic == "found.trends")
+    assert (json.loads(total.key), json.loads(total.value)) == (KEY, TOTAL)
     assert json.loads(rows[0].value) == {
         "query": "rise",
         "match_id": "1",
@@ -104,13 +125,17 @@ def test_records_for_kafka(spark: SparkSession) -> None:
         "events": {"a": [1, 2]},
         "returned": '{"gain": 1}',
     }
-    assert json.loads(rows[2].value) == {"event": {"type": "A", "x": 1.0}}
+    assert json.loads(rows[3].value) == {"event": {"type": "A", "x": 1.0}}
 
 
-def test_the_console_shows_matches(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
-    print_matches(spark.createDataFrame(ROWS, ALL), 0)
+def test_the_console_shows_matches_and_totals(
+    spark: SparkSession, capsys: pytest.CaptureFixture[str]
+) -> None:
+    print_results(spark.createDataFrame(ROWS, ALL), 0)
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [(line["query"], line["events"]) for line in lines] == [
+    assert [(line["query"], line["events"]) for line in lines[:2]] == [
         ("rise", {"a": [1, 2]}),
         ("pair", {"a": [3]}),
     ]
+    times = {name: f"{TOTAL[name]}Z" for name in ("window_start", "window_end")}
+    assert lines[2:] == [TOTAL | times]

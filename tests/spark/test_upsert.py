@@ -19,18 +19,24 @@ from stretto.spark.upsert import upsert
 
 ALL = (
     "kind string, query string, match_id string, start timestamp, end timestamp, detected timestamp,"
-    " events map<string, array<bigint>>, returned string, event struct<type: string, x: double>, reason string"
+    " events map<string, array<bigint>>, returned string, window_start timestamp, window_end timestamp,"
+    " group string, name string, value double, exact string, log2_count double,"
+    " event struct<type: string, x: double>, reason string"
 )
 NINE = datetime.fromisoformat("2024-01-01T09:00:00.000005")
 
 
 def match(number: int, returned: str | None = None) -> tuple[Any, ...]:
     times = (NINE, NINE, NINE)
-    return ("matches", "rise", f"{number:032x}", *times, {"a": [1], "b": [2, 3]}, returned, None, None)
+    return ("matches", "rise", f"{number:032x}", *times, {"a": [1], "b": [2, 3]}, returned, *[None] * 9)
+
+
+def total(value: float | None, exact: str | None, group: str = "{}") -> tuple[Any, ...]:
+    return ("trends", "count", *[None] * 6, NINE, NINE, group, "SUM(a.x)", value, exact, None, None, None)
 
 
 def other(kind: str, x: float, reason: str | None = None) -> tuple[Any, ...]:
-    return (kind, *[None] * 7, ("A", x), reason)
+    return (kind, *[None] * 14, ("A", x), reason)
 
 
 def batch(spark: SparkSession, *rows: tuple[Any, ...]) -> DataFrame:
@@ -40,8 +46,19 @@ def batch(spark: SparkSession, *rows: tuple[Any, ...]) -> DataFrame:
 def write_twice(spark: SparkSession, to: str) -> None:
     """Two micro-batches, the second again after a failure, with a match that the first had too."""
     write = upsert(to)
-    write(batch(spark, match(1, '{"gain": 1}'), match(2), other("late", 1.0)), 0)
-    second = batch(spark, match(2, "{}"), match(3), other("late", 2.0), other("rejected", 3.0, "x is odd"))
+    first = [
+        match(1, '{"gain": 1}'),
+        match(2),
+        other("late", 1.0),
+        total(1.0, "1"),
+        total(0.1, None, '{"k": 2}'),
+    ]
+    write(batch(spark, *first), 0)
+    second = batch(
+        spark,
+        *(match(2, "{}"), match(3), other("late", 2.0), other("rejected", 3.0, "x is odd")),
+        *(total(7.0, "7"), total(float("nan"), None, '{"k": 3}'), total(None, None, '{"k": 4}')),
+    )
     write(second, 1)
     write(second, 1)
 
@@ -56,6 +73,16 @@ def test_sqlite_has_every_row_once(spark: SparkSession, tmp_path: Path) -> None:
         found = database.execute("SELECT * FROM matches ORDER BY match_id").fetchall()
         late = database.execute("SELECT * FROM late ORDER BY batch").fetchall()
         rejected = database.execute("SELECT * FROM rejected").fetchall()
+        totals = database.execute('SELECT * FROM trends ORDER BY "group"').fetchall()
+    assert [row[:5] for row in totals] == [
+        ("count", TIME, TIME, group, "SUM(a.x)") for group in ('{"k": 2}', '{"k": 3}', '{"k": 4}', "{}")
+    ]
+    assert [row[5:] for row in totals] == [
+        (0.1, None, None),
+        ("NaN", None, None),
+        (None, None, None),
+        (7.0, "7", None),
+    ]
     assert [(int(row[0], 16), row[6]) for row in found] == [(1, '{"gain": 1}'), (2, "{}"), (3, None)]
     assert found[0][1:6] == ("rise", TIME, TIME, TIME, '{"a": [1], "b": [2, 3]}')
     assert late == [(0, '{"type":"A","x":1.0}', None), (1, '{"type":"A","x":2.0}', None)]
@@ -64,10 +91,27 @@ def test_sqlite_has_every_row_once(spark: SparkSession, tmp_path: Path) -> None:
 
 def test_matches_alone_need_no_kind(spark: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "found.db"
-    rows = batch(spark, match(1)).drop("kind", "event", "reason")
+    rows = (
+        batch(spark, match(1))
+        .drop("kind", "event", "reason")
+        .select(*("query", "match_id", "start", "end", "detected", "events", "returned"))
+    )
     upsert(f"sqlite:{path}", "alerts")(rows, 0)
     with closing(sqlite3.connect(path)) as database:
         assert database.execute("SELECT count(*) FROM alerts").fetchone() == (1,)
+
+
+def test_totals_alone_have_a_table_of_their_own(spark: SparkSession, tmp_path: Path) -> None:
+    path = tmp_path / "found.db"
+    rows = batch(spark, total(1.0, "1")).select(
+        *("query", "window_start", "window_end", "group", "name", "value", "exact", "log2_count")
+    )
+    for table in (None, "counts"):
+        upsert(f"sqlite:{path}", table)(rows, 0)
+    with closing(sqlite3.connect(path)) as database:
+        for table in ("trends", "counts"):
+            assert database.execute(f"SELECT value, exact FROM {table}").fetchall() == [(1.0, "1")]
+        assert database.execute("SELECT count(*) FROM sqlite_master WHERE type = 'table'").fetchone() == (2,)
 
 
 def test_a_batch_is_written_whole_or_not_at_all(spark: SparkSession, tmp_path: Path) -> None:
@@ -138,6 +182,10 @@ def test_postgres_has_every_row_once(spark: SparkSession, postgres: str) -> None
         found = database.execute("SELECT * FROM matches ORDER BY match_id").fetchall()
         late = database.execute("SELECT batch, event FROM late ORDER BY batch").fetchall()
         rejected = database.execute("SELECT batch, reason FROM rejected").fetchall()
+        totals = database.execute(
+            "SELECT value, exact FROM trends WHERE value = value ORDER BY value"
+        ).fetchall()
+    assert totals[:2] == [(0.1, None), (7.0, 7)]
     assert [int(row[0], 16) for row in found] == [1, 2, 3]
     assert found[0][1:] == ("rise", NINE, NINE, NINE, {"a": [1], "b": [2, 3]}, {"gain": 1})
     assert late == [(0, '{"type":"A","x":1.0}'), (1, '{"type":"A","x":2.0}')]

@@ -24,7 +24,7 @@ from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan
 from stretto.schema import Special
 from stretto.spark.batch import Shape, cores_of
-from stretto.spark.chunks import LATE, MATCHES, METRICS, from_payload
+from stretto.spark.chunks import LATE, MATCHES, METRICS, TRENDS, from_payload
 from stretto.spark.errors import clear_failures
 from stretto.spark.files import ASIDE, EventFiles, find, open_files, profile_files, survey
 from stretto.spark.session import available_cores, session
@@ -90,21 +90,31 @@ def find_on_spark(
     events = files.event_file.select(attributes_of(plan))
     outputs.begin(events)
     outputs.found.update(dict.fromkeys(plan.queries, 0))
-    keep = None if outputs.matches is not None else SHOWN_PER_QUERY
+    keep = SHOWN_PER_QUERY if outputs.matches is None and outputs.totals is None else None
     packed = find(spark, plan, files, spread, Shape(packed=True, keep=keep), memory, lateness_us)
     shown: list[pa.RecordBatch] = []
+    shown_totals: list[pa.RecordBatch] = []
+    totals = 0
     with clear_failures():
         for target, kind, payload in _rows(packed, is_small=keep is not None):
             if kind == METRICS:
-                outputs.add_counts(**json.loads(payload))
+                counts = json.loads(payload)
+                totals += counts.pop("totals")
+                outputs.add_counts(**counts)
             elif kind == MATCHES:
                 batch = from_payload(payload)
                 shown.append(batch) if outputs.matches is None else outputs.matches.write(batch)
+            elif kind == TRENDS and keep is None:
+                outputs.add_totals([from_payload(payload)])
+            elif kind == TRENDS:
+                shown_totals.append(from_payload(payload))
             elif kind == LATE:
                 outputs.add_late([from_payload(payload)])
             else:
                 _reject(from_payload(payload), events, outputs, is_unread=target == ASIDE)
     _show(shown, plan, outputs)
+    _show_totals(shown_totals, plan, outputs)
+    outputs.total_rows = totals
 
 
 def _rows(packed: DataFrame, *, is_small: bool) -> Iterator[tuple[int, str, Any]]:
@@ -143,6 +153,19 @@ def _show(batches: list[pa.RecordBatch], plan: Plan, outputs: Outputs) -> None:
         mine = table.filter(pc.equal(table.column("query"), query)).sort_by("start")
         for batch in mine.slice(0, SHOWN_PER_QUERY).combine_chunks().to_batches():
             outputs.keep(batch)
+
+
+def _show_totals(batches: list[pa.RecordBatch], plan: Plan, outputs: Outputs) -> None:
+    """Offer the totals of the first windows to be shown, those of one aggregate together."""
+    if not batches or plan.trends is None:
+        return
+    table = pa.Table.from_batches(batches).sort_by([("window_start", "ascending"), ("group", "ascending")])
+    for query in plan.trends.queries:
+        for aggregate in query.aggregates:
+            is_mine = pc.and_(
+                pc.equal(table.column("query"), query.name), pc.equal(table.column("name"), aggregate.name)
+            )
+            outputs.add_totals(table.filter(is_mine).combine_chunks().to_batches())
 
 
 def measured(

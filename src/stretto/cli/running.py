@@ -61,6 +61,7 @@ class Outputs:
         self.total_rows = 0
         self.found: dict[str, int] = {}
         self._shown: dict[str, int] = {}
+        self._shown_totals: dict[str, int] = {}
         self.counts = Counts()
         self.reasons: list[str] = []
         self.adaptations: list[Adaptation] | None = None
@@ -105,10 +106,11 @@ class Outputs:
             return
         which = f"{batch.column('query')[0]} {batch.column('name')[0]}"
         wanted = min(
-            SHOWN_TOTALS - sum(map(len, self.first_totals)), SHOWN_PER_TOTAL - self._shown.get(which, 0)
+            SHOWN_TOTALS - sum(map(len, self.first_totals)),
+            SHOWN_PER_TOTAL - self._shown_totals.get(which, 0),
         )
         part = batch.slice(0, max(wanted, 0))
-        self._shown[which] = self._shown.get(which, 0) + part.num_rows
+        self._shown_totals[which] = self._shown_totals.get(which, 0) + part.num_rows
         self.first_totals.append(part)
 
     def _keep(self, matches: Matches) -> None:

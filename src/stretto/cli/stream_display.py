@@ -28,6 +28,7 @@ class Board:
 
     events: int = 0
     matches: int = 0
+    totals: int = 0
     late: int = 0
     rejected: int = 0
     batches: int = 0
@@ -39,6 +40,7 @@ class Board:
         """Add a micro-batch; rows that could not be read are events that were rejected."""
         self.events += metrics.events + unreadable
         self.matches += metrics.matches
+        self.totals += metrics.totals
         self.late += metrics.late
         self.rejected += metrics.rejected + unreadable
         self.batches += 1
@@ -49,7 +51,7 @@ class Board:
     def summary(self) -> str:
         """One line on all of it."""
         return (
-            f"{counted(self.events, 'event')}, {counted(self.matches, 'match')}, {self.late:,} late,"
+            f"{counted(self.events, 'event')}, {results(self.matches, self.totals)}, {self.late:,} late,"
             f" {self.rejected:,} rejected in {counted(self.batches, 'batch')}"
         )
 
@@ -57,6 +59,8 @@ class Board:
         """Everything at a glance: sums, the last micro-batch, and the queries that found most."""
         table = Table.grid(padding=(0, 2))
         table.add_row("events", f"{self.events:,}", "matches", f"{self.matches:,}")
+        if self.totals:
+            table.add_row("", "", "totals", f"{self.totals:,}")
         table.add_row("late", f"{self.late:,}", "rejected", f"{self.rejected:,}")
         last = self.last
         if last is not None:
@@ -84,7 +88,7 @@ def line(metrics: StreamMetrics) -> str:
     """A micro-batch in one line."""
     found = ", ".join(f"{query} {count:,}" for query, count in sorted(metrics.per_query.items()))
     parts = [
-        f"batch {metrics.batch}: {counted(metrics.events, 'event')}, {counted(metrics.matches, 'match')}"
+        f"batch {metrics.batch}: {counted(metrics.events, 'event')}, {results(metrics.matches, metrics.totals)}"
         + (f" ({found})" if found else ""),
         f"{metrics.late:,} late, {metrics.rejected:,} rejected",
         f"watermark {when(metrics.watermark_us)}",
@@ -93,6 +97,11 @@ def line(metrics: StreamMetrics) -> str:
         f"{metrics.seconds:.1f} s",
     ]
     return "; ".join(parts)
+
+
+def results(matches: int, totals: int) -> str:
+    """Matches, and totals of trends if there are any."""
+    return counted(matches, "match") + (f", {counted(totals, 'total')}" if totals else "")
 
 
 def when(us: int | None) -> str:
@@ -142,7 +151,7 @@ class Lines:
         say(message)
 
     def batch(self, metrics: StreamMetrics) -> None:
-        if not self.quiet and (metrics.events or metrics.matches):
+        if not self.quiet and (metrics.events or metrics.matches or metrics.totals):
             say(line(metrics))
 
 

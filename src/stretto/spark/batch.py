@@ -1,4 +1,4 @@
-"""Matches of a whole DataFrame: events are packed per target, moved, and run through the plan, target by target."""
+"""Results of a whole DataFrame: events are packed per target, moved, and run through the plan, target by target."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 from pyspark import TaskContext
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
-from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import DateType, TimestampNTZType, TimestampType
+from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+from pyspark.sql.types import DateType, StructType, TimestampNTZType, TimestampType
 
 from stretto.engine.run import attributes_of
 from stretto.errors import EventsError, near
@@ -20,14 +20,18 @@ from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan
 from stretto.plan.optimize import optimize
 from stretto.schema import Schema, Special
+from stretto.spark.asked import Asked, asked_of, query_names
 from stretto.spark.chunks import (
     CHUNK_ROWS,
     EVENTS,
+    MATCHES,
     PACKED,
+    TRENDS,
     Packed,
     from_payload,
     gathered,
     packed_rows,
+    result_arrow,
     span_of,
     to_payload,
 )
@@ -47,23 +51,30 @@ Found = Callable[[Iterable[pa.Table], tuple[int, int]], Iterator[pa.RecordBatch]
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What comes out of a job: matches as rows whose times have the type `ts`; or, packed, at most `keep` of each
-    query and target (None: all), rejected events, and counts.
+    """What comes out of a job: matches, or totals of trends, as rows whose times have the type `ts`; or, packed, at
+    most `keep` of each query, or aggregate, and target (None: all), rejected events, and counts.
     """
 
     ts: Any = None
     packed: bool = False
     keep: int | None = None
+    kind: str = MATCHES
 
     @property
-    def schema(self) -> str:
-        return PACKED if self.packed else match_ddl(self.ts)
+    def asked(self) -> Asked:
+        if self.packed:
+            return "all"
+        return "matches" if self.kind == MATCHES else "trends"
+
+    @property
+    def schema(self) -> str | StructType:
+        return PACKED if self.packed else result_schema(self.kind, self.ts)
 
     def found(self, work: Work) -> Found:
         """What turns a target's events into the rows that come out."""
         if self.packed:
             return lambda runs, owned: chunks_of(work, runs, owned, self.keep)
-        return lambda runs, owned: rows_of(work, runs, owned, self.ts)
+        return lambda runs, owned: rows_of(work, runs, owned, self.kind, self.ts)
 
 
 def detect(
@@ -76,8 +87,9 @@ def detect(
     spread: str | Spread = "auto",
     special: Special | None = None,
     cores: int | None = None,
+    asked: Asked = "matches",
 ) -> DataFrame:
-    """All matches of a workload, or a plan, in a batch DataFrame, one row each.
+    """All matches, or totals, of a workload or a plan in a batch DataFrame, one row each.
 
     Without a plan and without `stats` a sample of the events is measured first; `auto` and `time` look at their times.
     Both are jobs of their own, that start at once. Events without an id column get the ids of Spark's
@@ -93,18 +105,19 @@ def detect(
         def measured(read: Workload) -> Stats:
             return stats or profile(read, df, special=special, summary=summary())
 
-        plan = planned(workload, schema, optimizer, budget, measured)
+        plan = planned(workload, schema, optimizer, budget, measured, asked)
         if isinstance(spread, str):
             times = summary().times if spread in ("auto", "time") else Times.of(())
             chosen = choose(plan, Load(times, heaviest_of(stats)), cores, spread)
         else:
             chosen = checked(spread, plan)
+        shape = Shape(ts_type(df, special), kind=TRENDS if asked == "trends" else MATCHES)
         wanted = [special.ts, special.type, *([special.id] if special.id in df.columns else [])]
         names = [*wanted, *sorted(attributes_of(plan) - set(wanted))]
         chunks = df.select([F.col(f"`{name}`") for name in names]).mapInArrow(
             _packing(plan, chosen, special), PACKED
         )
-        return run_targets(chunks, Work(plan, special), chosen, Shape(ts_type(df, special)))
+        return run_targets(chunks, Work(plan, special), chosen, shape)
 
 
 def schema_of(df: DataFrame, special: Special) -> Schema:
@@ -127,12 +140,17 @@ def planned(
     optimizer: str,
     budget: float | None,
     measure: Callable[..., Stats],
+    asked: Asked = "all",
 ) -> Plan:
-    """The plan itself, or that of a workload over what is measured of the events, if its optimizer wants to know."""
-    if isinstance(workload, Plan):
-        return workload
-    read = Workload.parse(workload) if isinstance(workload, str) else workload
-    read.bind(schema)
+    """The plan itself, or that of a workload over what is measured of the events, if its optimizer wants to know.
+
+    Queries whose results are not asked for are left out.
+    """
+    read = asked_of(Workload.parse(workload) if isinstance(workload, str) else workload, schema, asked)
+    if isinstance(read, Plan):
+        return read
+    if asked == "all":  # else it was bound to see what is asked for
+        read.bind(schema)
     return optimize(read, schema if optimizer == "none" else measure(read), optimizer, budget)
 
 
@@ -140,7 +158,7 @@ def checked(spread: Spread, plan: Plan) -> Spread:
     """A spread that was given, if it gives the right results."""
     reason = spread.check(plan)
     if reason is not None:
-        raise StrettoSparkError(f"this spread would lose matches: {reason}")
+        raise StrettoSparkError(f"this spread would give wrong results: {reason}")
     return spread
 
 
@@ -156,25 +174,23 @@ def cores_of(spark: SparkSession) -> int:
 
 
 def ts_type(df: DataFrame, special: Special) -> Any:
-    """The Arrow type of the times of matches: that of the events; of dates, timestamps."""
+    """The Arrow type of the times of results: that of the events; of dates, timestamps."""
     found = df.schema[special.ts].dataType
     if isinstance(found, TimestampType):
         return pa.timestamp("us", "UTC")
     return pa.timestamp("us") if isinstance(found, TimestampNTZType | DateType) else pa.int64()
 
 
-def match_ddl(ts: Any) -> str:
-    """The columns of matches, with times of an Arrow type, as Spark names them."""
-    time = "bigint" if not pa.types.is_timestamp(ts) else "timestamp_ntz" if ts.tz is None else "timestamp"
-    times = ", ".join(f"`{name}` {time}" for name in ("start", "end", "detected"))
-    return f"query string, match_id string, {times}, events map<string,array<bigint>>, returned string"
+def result_schema(kind: str, ts: pa.DataType) -> StructType:
+    """The columns of matches or of totals, with times of an Arrow type, as Spark names them."""
+    return from_arrow_schema(result_arrow(kind, ts), prefer_timestamp_ntz=True)
 
 
 # ---- packing -------------------------------------------------------------------------------------------------
 
 
 def _packing(plan: Plan, spread: Spread, special: Special) -> Callable[..., Iterator[pa.RecordBatch]]:
-    queries = tuple(plan.queries)
+    queries = query_names(plan)
 
     def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         context = TaskContext.get()
@@ -212,7 +228,7 @@ def _event_row(target: int, part: pa.RecordBatch, arrived: int, special: Special
 
 def run_targets(chunks: DataFrame, work: Work, spread: Spread, shape: Shape) -> DataFrame:
     """Packed events, moved to their targets and run there; packed rows of other kinds are passed through, packed."""
-    found, queries, is_packed = shape.found(work), tuple(work.plan.queries), shape.packed
+    found, queries, is_packed = shape.found(work), query_names(work.plan), shape.packed
 
     def run(key: tuple[pa.Scalar, ...], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         target = key[0].as_py()

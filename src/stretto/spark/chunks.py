@@ -1,4 +1,4 @@
-"""Packed rows: what travels between the stages of a job. Many events or matches are one row with an Arrow payload.
+"""Packed rows: what travels between the stages of a job. Many events or results are one row with an Arrow payload.
 
 A row costs Spark and Python about the same whatever it holds, so a shuffle of chunks costs next to nothing per event.
 """
@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stretto.engine.matches import SCHEMA
+from stretto.engine.trends.totals import TOTALS
 from stretto.errors import EventsError
 from stretto.schema import Kind, Special, kind_of
 from stretto.values.convert import as_kind
@@ -32,9 +33,13 @@ ARROW: Final = pa.schema(
 EVENTS: Final = "events"
 WORKLOAD: Final = "workload"
 MATCHES: Final = "matches"
+TRENDS: Final = "trends"
 LATE: Final = "late"
 REJECTED: Final = "rejected"
 METRICS: Final = "metrics"
+
+RESULTS: Final[Mapping[str, pa.Schema]] = {MATCHES: SCHEMA, TRENDS: TOTALS}
+"""The columns of what queries find, by kind."""
 
 CHUNK_ROWS: Final = 1 << 18
 """Events that are gathered before they are sent on; the last chunk of a task may be smaller."""
@@ -134,16 +139,18 @@ def joined(batches: list[pa.RecordBatch]) -> pa.Table:
 # ---- the way back --------------------------------------------------------------------------------------------
 
 
-def match_arrow(ts_type: pa.DataType) -> pa.Schema:
-    """The columns of matches, with times of the events' own type."""
-    return pa.schema([pa.field(f.name, ts_type if pa.types.is_timestamp(f.type) else f.type) for f in SCHEMA])
+def result_arrow(kind: str, ts_type: pa.DataType) -> pa.Schema:
+    """The columns of matches or of totals, with times of the events' own type."""
+    return pa.schema(
+        [pa.field(f.name, ts_type if pa.types.is_timestamp(f.type) else f.type) for f in RESULTS[kind]]
+    )
 
 
-def unpack_matches(batches: Iterable[pa.RecordBatch], ts_type: pa.DataType) -> Iterator[pa.RecordBatch]:
-    """Packed rows of matches as the matches themselves."""
-    schema = match_arrow(ts_type)
-    for kind, payload in payloads(batches):
-        if kind == MATCHES:
+def unpack(batches: Iterable[pa.RecordBatch], kind: str, ts_type: pa.DataType) -> Iterator[pa.RecordBatch]:
+    """Packed rows of a kind as the matches or totals themselves; other rows are left out."""
+    schema = result_arrow(kind, ts_type)
+    for found, payload in payloads(batches):
+        if found == kind:
             yield as_schema(from_payload(payload), schema)
 
 

@@ -26,6 +26,7 @@ from stretto.engine.run import MEMORY_BYTES, attributes_of
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan
 from stretto.schema import Schema, Special
+from stretto.spark.asked import query_names
 from stretto.spark.batch import Shape, checked, cores_of, pack_arriving, planned, run_targets
 from stretto.spark.chunks import PACKED, REJECTED, Packed, as_schema, packed_rows, to_payload
 from stretto.spark.errors import StrettoSparkError, at_work, clear_failures
@@ -316,6 +317,7 @@ def detect_files(
     cores: int | None = None,
 ) -> DataFrame:
     """All matches of a workload, or a plan, in the events of files, one row each; ids count the rows of all files.
+    `shape`: totals of trends instead, or all that is found.
 
     `path` is a file or a folder that every worker sees. With a plan over Parquet files that say between which times
     their row groups lie, no job is started before the result is asked for.
@@ -325,8 +327,14 @@ def detect_files(
         cores = cores or cores_of(spark)
         if not isinstance(workload, Plan) or files.times is None:
             files = files if files.summary is not None else survey(spark, files)
+        shape = replace(shape or Shape(), ts=_ts_type(files))
         plan = planned(
-            workload, files.schema, optimizer, budget, lambda read: stats or profile_files(spark, read, files)
+            workload,
+            files.schema,
+            optimizer,
+            budget,
+            lambda read: stats or profile_files(spark, read, files),
+            shape.asked,
         )
         if files.summary is None and Reach.of(plan).after_events:
             files = survey(spark, files)  # how many events there are is needed exactly
@@ -334,7 +342,7 @@ def detect_files(
             chosen = choose(plan, files.load(stats), cores, spread)
         else:
             chosen = checked(spread, plan)
-        return find(spark, plan, files, chosen, shape or Shape(_ts_type(files)))
+        return find(spark, plan, files, chosen, shape)
 
 
 def _special(workload: Workload | str | Plan) -> Special:
@@ -391,7 +399,7 @@ def _in_place(
     """Every target reads its own events; those with most of them start first."""
     pieces = [_pieces(files, spread, target) for target in range(spread.targets)]
     turns = sorted(range(spread.targets), key=lambda target: -sum(p.unit.rows or 0 for p in pieces[target]))
-    found, queries, special = shape.found(work), tuple(work.plan.queries), files.special
+    found, queries, special = shape.found(work), query_names(work.plan), files.special
     arriving = work.lateness_us is not None
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -412,7 +420,9 @@ def _runs(pieces: Sequence[_Piece], *, arriving: bool = False) -> list[list[_Pie
     """
     if arriving:
         return [[piece] for piece in pieces]
-    known = [(p.unit.first, p.unit.last, p) for p in pieces if p.unit.first is not None and p.unit.last is not None]
+    known = [
+        (p.unit.first, p.unit.last, p) for p in pieces if p.unit.first is not None and p.unit.last is not None
+    ]
     if len(known) < len(pieces):
         return [list(pieces)] if pieces else []
     runs: list[list[_Piece]] = []

@@ -187,7 +187,7 @@ def begin(publisher: Publisher, workload: str, tell: Callable[[str], None]) -> N
 
 
 def _outputs(job: Job, source: Source, publisher: Publisher) -> DataFrame:
-    """Matches, late and rejected events of a stream as one DataFrame; what could not be read is rejected too."""
+    """Matches, totals, late and rejected events of a stream as one DataFrame; what could not be read is rejected."""
     assert publisher.last is not None
     if isinstance(stream_spread(publisher.last.plan, job.spread, job.place), Whole):
         # All events come to one target: further partitions would hold nothing, and be written with every micro-batch.

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from stretto.engine.reorder import END_OF_TIME, START_OF_TIME
 from stretto.plan.dag import Plan
-from stretto.spark.chunks import LATE, MATCHES, METRICS, REJECTED
+from stretto.spark.chunks import LATE, MATCHES, METRICS, REJECTED, TRENDS
 
 NAME: Final = "stretto"
 MOST_TARGETS: Final = 256
@@ -28,6 +28,7 @@ class TargetMetrics:
 
     `matches` by query and `operators` (rows by the number of the operator in the plan) hold only what is not zero.
     `engine`: where it came from, `new`, `cache` or `rebuilt`. `refused`: why a version of the workload was not taken.
+    `totals`: rows of totals of trends.
     """
 
     target: int
@@ -44,6 +45,7 @@ class TargetMetrics:
     seconds: float = 0.0
     engine: str = ""
     refused: str = ""
+    totals: int = 0
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
@@ -79,6 +81,7 @@ class StreamMetrics:
     rebuilt: int
     refused: str
     targets: tuple[TargetMetrics, ...]
+    totals: int = 0
 
     @property
     def lag_us(self) -> int | None:
@@ -102,7 +105,8 @@ def observed(packed: DataFrame, targets: int) -> DataFrame:
 
 def _columns(targets: int) -> list[Column]:
     kind, rows = F.col("kind"), F.col("rows")
-    sums = [F.sum(F.when(kind == name, rows).otherwise(0)).alias(name) for name in (MATCHES, LATE, REJECTED)]
+    kinds = (MATCHES, TRENDS, LATE, REJECTED)
+    sums = [F.sum(F.when(kind == name, rows).otherwise(0)).alias(name) for name in kinds]
     report = F.col("payload").cast("string")
     each = [
         F.max(F.when((kind == METRICS) & (F.col("target") == number), report)).alias(f"target_{number}")
@@ -127,6 +131,7 @@ def read_metrics(progress: Any) -> StreamMetrics | None:
         matches=columns.get(MATCHES) or 0,
         late=columns.get(LATE) or 0,
         rejected=columns.get(REJECTED) or 0,
+        totals=columns.get(TRENDS) or 0,
     )
 
 
@@ -158,6 +163,7 @@ def merged(reports: Iterable[TargetMetrics], batch: int = 0, seconds: float = 0.
         sum(report.engine == "rebuilt" for report in kept),
         next((report.refused for report in kept if report.refused), ""),
         kept,
+        sum(report.totals for report in kept),
     )
 
 

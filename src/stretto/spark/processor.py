@@ -6,7 +6,6 @@ from time import perf_counter
 from typing import Any, Protocol
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
@@ -17,6 +16,7 @@ from stretto.errors import StrettoError
 from stretto.plan.dag import Plan
 from stretto.schema import Special
 from stretto.spark.arrivals import Arrivals, Numbering, arrivals
+from stretto.spark.asked import query_names
 from stretto.spark.cache import EngineCache
 from stretto.spark.chunks import (
     ARROW,
@@ -25,6 +25,7 @@ from stretto.spark.chunks import (
     MATCHES,
     METRICS,
     REJECTED,
+    TRENDS,
     WORKLOAD,
     Packed,
     to_payload,
@@ -48,7 +49,7 @@ class Timers(Protocol):
 class Settings:
     """What the operator is to do. `version`: the workload it begins with; `follows`: others come with the stream.
 
-    `stream` names this stream where Spark does not. `kinds`: what to give out beside matches and metrics.
+    `stream` names this stream where Spark does not. `kinds`: what to give out beside results and metrics.
     """
 
     version: Version
@@ -62,7 +63,7 @@ class Settings:
 
 
 class MatchProcessor(StatefulProcessor):
-    """Takes packed events and versions of the workload, gives packed matches."""
+    """Takes packed events and versions of the workload, gives packed matches and totals."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -86,7 +87,7 @@ class MatchProcessor(StatefulProcessor):
         return Turn(int(key[0]), self._settings, self._window, cache, times.getCurrentWatermarkInMs())
 
     def _at_work(self, key: Any) -> Any:
-        queries = tuple(self._settings.version.plan.queries)
+        queries = query_names(self._settings.version.plan)
         return at_work(f"finding matches in target {key[0]} of {self._settings.spread.targets}", queries)
 
 
@@ -232,11 +233,9 @@ class Turn:
     # ---- what goes out -----------------------------------------------------------------------------------------
 
     def _results(self, found: Matches) -> Iterator[Row]:
-        low, high = self._settings.spread.owned(self._target)
-        for batch in found.batches():
-            owned = batch if (low, high) == (START_OF_TIME, END_OF_TIME) else _between(batch, low, high)
-            if owned.num_rows:
-                yield self._row(MATCHES, to_payload(owned), owned.num_rows)
+        for kind, batches in ((MATCHES, found.batches()), (TRENDS, found.total_batches())):
+            for batch in batches:
+                yield self._row(kind, to_payload(batch), batch.num_rows)
 
     def _set_apart(self, came: Arrivals) -> Iterator[Row]:
         for kind, batches in ((LATE, came.late), (REJECTED, came.rejected)):
@@ -262,6 +261,7 @@ class Turn:
             perf_counter() - self._begun,
             self._source,
             self._refused,
+            found.totals().num_rows,
         )
         return self._row(METRICS, report.to_json().encode(), 1)
 
@@ -293,8 +293,3 @@ def as_read(events: pa.RecordBatch, plan: Plan) -> pa.RecordBatch:
 def spread_text(spread: Spread) -> str:
     """A spread in words, equal for those that send every event to the same target."""
     return repr(spread)
-
-
-def _between(batch: pa.RecordBatch, low: int, high: int) -> pa.RecordBatch:
-    start = batch.column("start").cast(pa.int64())
-    return batch.filter(pc.and_(pc.greater_equal(start, low), pc.less(start, high)))

@@ -1,4 +1,4 @@
-"""Where a stream's matches, late and rejected events go: folders, Kafka, the terminal, databases."""
+"""Where a stream's matches, totals, late and rejected events go: folders, Kafka, the terminal, databases."""
 
 import json
 import sys
@@ -7,15 +7,17 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
-from pyspark.sql import DataFrame
+import pyarrow.compute as pc
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from stretto.data.json_write import json_lines
+from stretto.spark.chunks import MATCHES, RESULTS, TRENDS
 from stretto.spark.errors import StrettoSparkError
 from stretto.spark.spec import Spec, kafka_place
-from stretto.spark.upsert import COLUMNS, MATCHES, TIMES, upsert
+from stretto.spark.upsert import KEPT, upsert
 
 SINKS: Final[Mapping[str, str]] = {
     "files": "files:DIR",
@@ -27,6 +29,7 @@ SINKS: Final[Mapping[str, str]] = {
 FORMATS: Final = ("parquet", "json", "csv")
 TIME_FORMAT: Final = "yyyy-MM-dd'T'HH:mm:ss.SSSSSS"
 LOG: Final = "_spark_metadata"
+TIMES: Final = ("start", "end", "detected", "window_start", "window_end")
 
 
 def parse_sink(text: str) -> Spec:
@@ -59,7 +62,8 @@ def start(
 ) -> StreamingQuery:
     """Start a stream of all outputs into a sink. `trigger` is Spark's; without one a micro-batch follows the other.
 
-    Folders and databases hold every row exactly once. Kafka takes rows at least once, with the match's id as the key.
+    Folders and databases hold every row exactly once. Kafka takes rows at least once, with what names the match or the
+    total as the key.
     """
     writer = _writer(found, spec, form, dict(options or {}))
     writer = writer.outputMode("append").option("checkpointLocation", str(checkpoint)).queryName("stretto")
@@ -76,7 +80,7 @@ def _writer(found: DataFrame, spec: Spec, form: str, options: Mapping[str, str])
             writer = kafka_rows(found, topic).writeStream.format("kafka")
             options = {"kafka.bootstrap.servers": hosts, **options}
         case "console":
-            return found.writeStream.foreachBatch(print_matches)
+            return found.writeStream.foreachBatch(print_results)
         case _:
             return found.writeStream.foreachBatch(upsert(f"{spec.kind}:{spec.place}"))
     for name, value in options.items():
@@ -93,24 +97,33 @@ def file_rows(found: DataFrame, form: str) -> DataFrame:
 
 
 def kafka_rows(found: DataFrame, topic: str) -> DataFrame:
-    """A record for each row: matches as JSON to the topic, other events to `topic.late` and `topic.rejected`."""
+    """A record for each row as JSON: matches to the topic, the rest to `topic.trends`, `.late` and `.rejected`.
+
+    The key of a match is its id, that of a total what no other total has in common with it.
+    """
     rows = file_rows(found, "json")
-    is_match = F.col("kind") == MATCHES
-    options = {"timestampNTZFormat": TIME_FORMAT}
-    match = F.to_json(F.struct(*COLUMNS), options)
+    is_match, is_total = (F.col("kind") == kind for kind in (MATCHES, TRENDS))
+
+    def as_json(*columns: str) -> Column:
+        return F.to_json(F.struct(*columns), {"timestampNTZFormat": TIME_FORMAT})
+
     other = F.to_json(F.struct("event", "text", "reason"))
+    value = F.when(is_match, as_json(*KEPT[MATCHES].columns)).when(is_total, as_json(*KEPT[TRENDS].columns))
     return rows.select(
         F.when(is_match, F.lit(topic)).otherwise(F.concat(F.lit(f"{topic}."), F.col("kind"))).alias("topic"),
-        F.col("match_id").alias("key"),
-        F.when(is_match, match).otherwise(other).alias("value"),
+        F.when(is_total, as_json(*KEPT[TRENDS].key)).otherwise(F.col("match_id")).alias("key"),
+        value.otherwise(other).alias("value"),
     )
 
 
-def print_matches(found: DataFrame, batch: int) -> None:  # noqa: ARG001 - as Spark calls it
-    """The matches of a micro-batch on standard output, a JSON object a line."""
-    rows = found.where(F.col("kind") == MATCHES).select(*COLUMNS).toArrow()
-    for piece in rows.to_batches():
-        sys.stdout.write("".join(f"{line}\n" for line in json_lines(piece).to_pylist()))
+def print_results(found: DataFrame, batch: int) -> None:  # noqa: ARG001 - as Spark calls it
+    """The matches and totals of a micro-batch on standard output, a JSON object a line."""
+    columns = dict.fromkeys(name for kind in RESULTS for name in KEPT[kind].columns)
+    rows = found.where(F.col("kind").isin(*RESULTS)).select("kind", *columns).toArrow()
+    for kind in RESULTS:
+        mine = rows.filter(pc.equal(rows.column("kind"), kind)).select(KEPT[kind].columns)
+        for piece in mine.to_batches():
+            sys.stdout.write("".join(f"{line}\n" for line in json_lines(piece).to_pylist()))
     sys.stdout.flush()
 
 

@@ -1,7 +1,8 @@
-"""How events get to targets, each of which runs the whole plan on its part of them, and which target reports a match.
+"""How events get to targets, each of which runs the whole plan on its part of them, and which target reports what.
 
 Three ways: everything on one target; by the values of attributes on which all events of a match agree; by slices of
-time that overlap by what a match may reach. Every match is reported by exactly one target.
+time that overlap by what a match may reach. Every match is reported by exactly one target, and so are the totals of
+every window and group.
 """
 
 from collections.abc import Callable, Mapping
@@ -53,7 +54,7 @@ class Whole:
         return [(0, batch)] if batch.num_rows else []
 
     def owned(self, target: int) -> tuple[int, int]:  # noqa: ARG002 - as the others
-        """The microseconds [low, high): a target reports the matches whose first event lies there."""
+        """The microseconds [low, high): a target reports the matches and the windows that begin there."""
         return ALWAYS
 
     def check(self, plan: Plan) -> str | None:  # noqa: ARG002 - as the others
@@ -91,7 +92,7 @@ class ByKey:
         ]
 
     def owned(self, target: int) -> tuple[int, int]:  # noqa: ARG002 - as the others
-        """The microseconds [low, high): a target reports the matches whose first event lies there."""
+        """The microseconds [low, high): a target reports the matches and the windows that begin there."""
         return ALWAYS
 
     def check(self, plan: Plan) -> str | None:
@@ -111,7 +112,7 @@ class ByKey:
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """A stretch of time [low, high) whose matches a target reports, and the one [start, stop) that it sees."""
+    """A stretch of time [low, high) whose results a target reports, and the one [start, stop) that it sees."""
 
     low: int
     high: int
@@ -121,7 +122,10 @@ class Slice:
 
 @dataclass(frozen=True, slots=True)
 class ByTime:
-    """Slices of time that follow each other; an event goes to every slice that sees it."""
+    """Slices of time that follow each other; an event goes to every slice that sees it.
+
+    The totals of a window are reported by the slice in which it begins.
+    """
 
     slices: tuple[Slice, ...]
 
@@ -165,7 +169,7 @@ class ByTime:
         return found
 
     def owned(self, target: int) -> tuple[int, int]:
-        """The microseconds [low, high): a target reports the matches whose first event lies there."""
+        """The microseconds [low, high): a target reports the matches and the windows that begin there."""
         return self.slices[target].low, self.slices[target].high
 
     def check(self, plan: Plan) -> str | None:
@@ -192,7 +196,8 @@ class Reach:
     """How far a match may look: before its first event, and from there on; in time and in numbers of events.
 
     A match ends, and its negations do, at most one window after its first event. Only a negation that stands first
-    looks further back: at most one window before the last event, which is no earlier than the first one.
+    looks further back: at most one window before the last event, which is no earlier than the first one. The totals of
+    a window reach from its beginning to its end.
     """
 
     before_us: int
@@ -204,15 +209,16 @@ class Reach:
     def of(cls, plan: Plan) -> Self:
         kept = [window for op in plan.ops if (window := window_of(op)) is not None]
         back = [op.window for op in plan.ops if isinstance(op, Forbid) and _looks_back(op, plan)]
+        totals = () if plan.trends is None else plan.trends.queries
         return cls(
             max((w.size for w in back if w.unit == "us"), default=0),
-            max((w.size for w in kept if w.unit == "us"), default=0),
+            max((*(w.size for w in kept if w.unit == "us"), *(q.window_us for q in totals)), default=0),
             max((w.size for w in back if w.unit == "events"), default=0),
             max((w.size for w in kept if w.unit == "events"), default=0),
         )
 
     def slice(self, low: int, high: int, times: Times) -> Slice:
-        """What a target must see to report the matches that begin in [low, high)."""
+        """What a target must see to report the matches and windows that begin in [low, high)."""
         start = stop = None
         if low > START_OF_TIME:
             start = min(low - self.before_us, times.since(low, self.before_events))

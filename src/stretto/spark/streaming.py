@@ -1,4 +1,4 @@
-"""Matches of a stream, micro-batch by micro-batch, exactly once.
+"""Matches and totals of a stream, micro-batch by micro-batch, exactly once.
 
     events -> watermark -> packed per target -> stateful operator -> observed -> unpacked
 
@@ -19,12 +19,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import (
-    ArrayType,
     DataType,
     DateType,
     IntegralType,
-    LongType,
-    MapType,
     StringType,
     StructField,
     StructType,
@@ -36,17 +33,21 @@ from stretto.engine.run import MEMORY_BYTES, attributes_of
 from stretto.errors import QueryError
 from stretto.plan.dag import Plan
 from stretto.schema import Special
+from stretto.spark.asked import Asked
+from stretto.spark.batch import result_schema
 from stretto.spark.chunks import (
     LATE,
     MARK,
     MATCHES,
     PACKED,
     REJECTED,
+    RESULTS,
+    TRENDS,
     as_schema,
     from_payload,
     pack,
     payloads,
-    unpack_matches,
+    unpack,
 )
 from stretto.spark.errors import StrettoSparkError, at_work
 from stretto.spark.metrics import observed
@@ -74,14 +75,15 @@ def detect_stream(
     spread: Spread | None = None,
     special: Special | None = None,
     lateness: str = "0 seconds",
-    outputs: Outputs = "matches",
+    outputs: Asked = "matches",
     versions: str | Path | None = None,
     memory_bytes: int = MEMORY_BYTES,
 ) -> DataFrame:
-    """The matches of a streaming DataFrame, as a streaming DataFrame.
+    """The matches, or the totals of trends, of a streaming DataFrame, as a streaming DataFrame.
 
     `versions`: a folder of workload versions, which the stream follows; the plan should be that of the last one. With
-    `outputs="all"` late and rejected events come too: see `matches_of`, `late_of` and `rejected_of`.
+    `outputs="all"` both come, and late and rejected events too: see `matches_of`, `trends_of`, `late_of` and
+    `rejected_of`.
     """
     spark = events.sparkSession
     special = special or plan.schema.special
@@ -100,7 +102,7 @@ def detect_stream(
         memory_bytes=memory_bytes,
         stream=uuid4().hex,
     )
-    # Every value costs on its way to Python: those that no query can ask for and nobody wants to see stay where they are.
+    # Every value costs on its way to Python: those that no query can ask for and nobody wants to see stay behind.
     wanted = None if follows or outputs == "all" else attributes_of(plan)
     needed = _columns(with_watermark(events, special, late_us), special, wanted)
     packed = needed.mapInArrow(_packing(spread, special), PACKED)
@@ -112,7 +114,7 @@ def detect_stream(
     seen = observed(found, spread.targets)
     if outputs == "all":
         return _all(seen, events.schema, special)
-    return _matches(seen, events.schema[special.ts].dataType)
+    return _results(seen, TRENDS if outputs == "trends" else MATCHES, events.schema[special.ts].dataType)
 
 
 # ---- the choice of a spread ----------------------------------------------------------------------------------
@@ -254,25 +256,12 @@ def number_of(plan: Plan) -> int:
 
 
 def _text(plan: Plan) -> str:
-    return repr(plan.ops) if plan.workload is None else plan.workload.to_text()
+    if plan.workload is not None:
+        return plan.workload.to_text()
+    return repr(plan.ops) + ("" if plan.trends is None else repr(plan.trends.queries))
 
 
 # ---- the way out ---------------------------------------------------------------------------------------------
-
-
-def matches_schema(ts: DataType) -> StructType:
-    """The columns of matches, with times of the events' own type."""
-    times = [StructField(name, ts) for name in ("start", "end", "detected")]
-    bound = MapType(StringType(), ArrayType(LongType()))
-    return StructType(
-        [
-            StructField("query", StringType()),
-            StructField("match_id", StringType()),
-            *times,
-            StructField("events", bound),
-            StructField("returned", StringType()),
-        ]
-    )
 
 
 def arrow_time(ts: DataType) -> pa.DataType:
@@ -280,22 +269,27 @@ def arrow_time(ts: DataType) -> pa.DataType:
     return to_arrow_schema(StructType([StructField("ts", ts)]), timezone="UTC").field(0).type
 
 
-def _matches(packed: DataFrame, ts: DataType) -> DataFrame:
+def _results(packed: DataFrame, kind: str, ts: DataType) -> DataFrame:
     times = arrow_time(ts)
 
     def unpacking(batches: Batches) -> Iterator[pa.RecordBatch]:
-        return unpack_matches(batches, times)
+        return unpack(batches, kind, times)
 
-    kept = packed.where(F.col("kind") == MATCHES).select("kind", "payload")
-    return kept.mapInArrow(unpacking, matches_schema(ts))
+    kept = packed.where(F.col("kind") == kind).select("kind", "payload")
+    return kept.mapInArrow(unpacking, result_schema(kind, times))
 
 
 def _all(packed: DataFrame, events: StructType, special: Special) -> DataFrame:
-    """Matches, late and rejected events in one DataFrame, told apart by `kind`."""
+    """Matches, totals, late and rejected events in one DataFrame, told apart by `kind`.
+
+    It has the columns of totals whether or not there are trend queries: a later version of the workload may have some.
+    """
     event = StructType([StructField(field.name, field.dataType) for field in events.fields])
+    times = arrow_time(events[special.ts].dataType)
+    results = {field.name: field for kind in RESULTS for field in result_schema(kind, times).fields}
     columns = [
         StructField(KIND, StringType()),
-        *matches_schema(events[special.ts].dataType).fields,
+        *results.values(),
         StructField(EVENT, event),
         StructField(REASON, StringType()),
     ]
@@ -305,9 +299,9 @@ def _all(packed: DataFrame, events: StructType, special: Special) -> DataFrame:
     def unpacking(batches: Batches) -> Iterator[pa.RecordBatch]:
         for kind, payload in payloads(batches):
             batch = from_payload(payload)
-            yield as_schema(batch if kind == MATCHES else _set_apart(kind, batch), arrow, {KIND: kind})
+            yield as_schema(batch if kind in RESULTS else _set_apart(kind, batch), arrow, {KIND: kind})
 
-    kept = packed.where(F.col("kind").isin(MATCHES, LATE, REJECTED)).select("kind", "payload")
+    kept = packed.where(F.col("kind").isin(*RESULTS, LATE, REJECTED)).select("kind", "payload")
     return kept.mapInArrow(unpacking, schema)
 
 
@@ -321,8 +315,16 @@ def _set_apart(kind: str, batch: pa.RecordBatch) -> pa.RecordBatch:
 
 def matches_of(everything: DataFrame) -> DataFrame:
     """The matches among all outputs."""
-    names = [name for name in everything.columns if name not in (KIND, EVENT, REASON)]
-    return everything.where(F.col(KIND) == MATCHES).select(*names)
+    return _of_kind(everything, MATCHES)
+
+
+def trends_of(everything: DataFrame) -> DataFrame:
+    """The totals of trends among all outputs."""
+    return _of_kind(everything, TRENDS)
+
+
+def _of_kind(everything: DataFrame, kind: str) -> DataFrame:
+    return everything.where(F.col(KIND) == kind).select(*RESULTS[kind].names)
 
 
 def late_of(everything: DataFrame) -> DataFrame:

@@ -21,10 +21,11 @@ from stretto.spark.chunks import (
     MATCHES,
     METRICS,
     REJECTED,
+    TRENDS,
     Packed,
     as_schema,
-    match_arrow,
     packed_rows,
+    result_arrow,
     to_payload,
 )
 from stretto.spark.spread import times_of
@@ -62,7 +63,7 @@ class Aside:
 
 
 def matches_of(work: Work, runs: Iterable[pa.Table], owned: Owned, aside: Aside) -> Iterator[Matches]:
-    """The matches of a target's events that the target reports, as they are found.
+    """The matches and totals of a target's events that the target reports, as they are found.
 
     A run holds events in order of arrival, and ends before the next one begins: only one of them is held at a time.
     What is set apart is set apart by one target alone.
@@ -137,26 +138,31 @@ def reported(events: pa.RecordBatch, special: Special, owned: Owned) -> Bool:
 
 
 def rows_of(
-    work: Work, runs: Iterable[pa.Table], owned: Owned, ts: pa.DataType
+    work: Work, runs: Iterable[pa.Table], owned: Owned, kind: str, ts: pa.DataType
 ) -> Iterator[pa.RecordBatch]:
-    """The same in the format of match files, with times of the type `ts`."""
-    schema = match_arrow(ts)
+    """The same in the format of files of matches, or of totals, with times of the type `ts`."""
+    schema = result_arrow(kind, ts)
     for matches in matches_of(work, runs, owned, Aside()):
-        for batch in matches.batches():
+        for batch in matches.batches() if kind == MATCHES else matches.total_batches():
             yield as_schema(batch, schema)
 
 
 def chunks_of(
     work: Work, runs: Iterable[pa.Table], owned: Owned, keep: int | None
 ) -> Iterator[pa.RecordBatch]:
-    """The same as packed rows: matches, or at most `keep` of every query; events set apart; last, the counts."""
+    """The same as packed rows: matches and totals, or `keep` of each query and aggregate; events set apart; counts."""
     aside = Aside()
     found: Counter[str] = Counter(dict.fromkeys(work.plan.queries, 0))
     kept: Counter[str] = Counter()
+    kept_totals: Counter[tuple[str, str]] = Counter()
+    totals = 0
     for matches in matches_of(work, runs, owned, aside):
         found.update(matches.counts())
+        totals += matches.totals().num_rows
         for batch in _first(matches, kept, keep):
             yield _packed(MATCHES, batch)
+        for batch in _first_totals(matches, kept_totals, keep):
+            yield _packed(TRENDS, batch)
     for kind, apart in ((REJECTED, aside.rejected), (LATE, aside.late)):
         for batch in apart:
             yield _packed(kind, batch)
@@ -165,6 +171,7 @@ def chunks_of(
         "rejected": sum(batch.num_rows for batch in aside.rejected),
         "late": sum(batch.num_rows for batch in aside.late),
         "matches": dict(found),
+        "totals": totals,
     }
     yield packed_rows([Packed(0, METRICS, json.dumps(counts).encode(), 1)])
 
@@ -178,6 +185,18 @@ def _first(matches: Matches, kept: Counter[str], keep: int | None) -> Iterator[p
         if count and kept[query] < keep:
             part = next(matches.only((query,)).batches(keep)).slice(0, keep - kept[query])
             kept[query] += part.num_rows
+            yield part
+
+
+def _first_totals(
+    matches: Matches, kept: Counter[tuple[str, str]], keep: int | None
+) -> Iterator[pa.RecordBatch]:
+    """The totals that are handed on; a batch holds those of one aggregate."""
+    for batch in matches.total_batches():
+        which = batch.column("query")[0].as_py(), batch.column("name")[0].as_py()
+        part = batch if keep is None else batch.slice(0, keep - kept[which])
+        kept[which] += part.num_rows
+        if part.num_rows:
             yield part
 
 

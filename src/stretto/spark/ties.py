@@ -1,9 +1,9 @@
-"""Attributes on which all events of a match agree: events with other values may be looked at elsewhere."""
+"""Attributes on which all events of a match, or of a total, agree: events with other values may be elsewhere."""
 
 from collections.abc import Iterator, Sequence
 
 from stretto.engine.ranks import partition_of
-from stretto.pattern.nodes import Policy, Stream
+from stretto.pattern.nodes import Policy, Stream, TrendQuery
 from stretto.pattern.piece import Detection, Piece
 from stretto.pattern.predicates import Apply, Expr, Ref, Which, walk
 from stretto.plan.dag import Plan
@@ -13,31 +13,51 @@ def tying_attributes(plan: Plan) -> tuple[str, ...]:
     """The attributes on which every query of a plan ties all of its events, forbidden ones too."""
     if plan.workload is None:
         return ()
-    detections = plan.workload.bind(plan.schema).normal_forms()
-    return tuple(name for name in sorted(plan.schema.attributes) if _first_reason(detections, name) is None)
+    detections, trends = _queries(plan)
+    return tuple(
+        name for name in sorted(plan.schema.attributes) if _first_reason(detections, trends, name) is None
+    )
 
 
 def why_untied(plan: Plan, attributes: tuple[str, ...]) -> str | None:
-    """Why events that differ in one of the attributes could still meet in a match; None if they cannot."""
+    """Why events that differ in one of the attributes could still meet in a result; None if they cannot."""
     if plan.workload is None:
         return "the plan does not hold the workload that it was made for"
-    detections = plan.workload.bind(plan.schema).normal_forms()
+    detections, trends = _queries(plan)
     for attribute in attributes:
         if attribute not in plan.schema.attributes:
             return f"the events have no attribute `{attribute}`"
-        reason = _first_reason(detections, attribute)
+        reason = _first_reason(detections, trends, attribute)
         if reason is not None:
             return reason
     return None
 
 
-def _first_reason(detections: Sequence[Detection], attribute: str) -> str | None:
+def _queries(plan: Plan) -> tuple[Sequence[Detection], Sequence[TrendQuery]]:
+    """What a plan computes of its workload."""
+    assert plan.workload is not None
+    found = plan.workload.bind(plan.schema).normal_forms() if plan.queries else ()
+    return found, () if plan.trends is None else plan.trends.queries
+
+
+def _first_reason(
+    detections: Sequence[Detection], trends: Sequence[TrendQuery], attribute: str
+) -> str | None:
+    for query in trends:
+        if attribute not in query.groups:
+            return f"query `{query.name}` {_ungrouped(query, attribute)}"
     for detection in detections:
         for branch in detection.branches:
             reason = _untied(branch.piece, attribute)
             if reason is not None:
                 return f"query `{detection.name}` {reason}"
     return None
+
+
+def _ungrouped(query: TrendQuery, attribute: str) -> str:
+    """Why the totals of a trend query are over several values of an attribute, as the rest of a sentence about it."""
+    what = "trends of all values of" if attribute in query.same else "trends over all values of"
+    return f"adds up {what} `{attribute}`; write `GROUP BY {', '.join((*query.groups, attribute))}`"
 
 
 def _untied(piece: Piece, attribute: str) -> str | None:

@@ -1,13 +1,14 @@
-"""Matches into a database, each once: rows are upserted on `match_id`, so a micro-batch may be written again.
+"""Matches and totals into a database, each once: rows are upserted on their key, so a micro-batch may come again.
 
-For `foreachBatch`. A micro-batch that Spark runs again after a failure holds the same matches with the same ids. Late
-and rejected events have no id of that kind: theirs is the number of the micro-batch, whose rows are replaced together.
+For `foreachBatch`. A micro-batch that Spark runs again after a failure holds the same matches with the same ids, and
+totals of the same windows. Late and rejected events have no key of that kind: theirs is the number of the micro-batch,
+whose rows are replaced together.
 A micro-batch is written in one transaction, by the process that starts it.
 """
 
 import re
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from importlib import import_module
@@ -19,21 +20,79 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from stretto.data.json_write import json_texts
+from stretto.spark.chunks import LATE, MATCHES, REJECTED, TRENDS
 from stretto.spark.errors import StrettoSparkError, at_work
 
-MATCHES: Final = "matches"
-OTHERS: Final = ("late", "rejected")
-COLUMNS: Final = ("match_id", "query", "start", "end", "detected", "events", "returned")
-TIMES: Final = ("start", "end", "detected")
+OTHERS: Final = (LATE, REJECTED)
 NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 WAIT_S: Final = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """How a kind of results is kept: its columns, those that no two rows have in common, and their types."""
+
+    key: tuple[str, ...]
+    sqlite: Mapping[str, str]
+    postgres: Mapping[str, str]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(self.sqlite)
+
+    def table(self, types: Mapping[str, str]) -> str:
+        """The columns and the key as SQL says them."""
+        columns = [f'"{name}" {kind}' for name, kind in types.items()]
+        return ", ".join([*columns, f"PRIMARY KEY ({_quoted(self.key)})"])
+
+    @property
+    def on_conflict(self) -> str:
+        """What stands after the rows, so that those that are there already are written over."""
+        rest = (name for name in self.columns if name not in self.key)
+        taken = ", ".join(f'"{name}" = excluded."{name}"' for name in rest)
+        return f"ON CONFLICT ({_quoted(self.key)}) DO UPDATE SET {taken}"
+
+
+KEPT: Final[Mapping[str, Kept]] = {
+    MATCHES: Kept(
+        ("match_id",),
+        {
+            "match_id": "TEXT",
+            "query": "TEXT NOT NULL",
+            **dict.fromkeys(("start", "end", "detected", "events", "returned"), "TEXT"),
+        },
+        {
+            "match_id": "text",
+            "query": "text NOT NULL",
+            **dict.fromkeys(("start", "end", "detected"), "timestamp"),
+            **dict.fromkeys(("events", "returned"), "jsonb"),
+        },
+    ),
+    TRENDS: Kept(
+        ("query", "window_start", "group", "name"),
+        {
+            **dict.fromkeys(("query", "window_start", "window_end", "group", "name"), "TEXT NOT NULL"),
+            "value": "REAL",
+            "exact": "TEXT",
+            "log2_count": "REAL",
+        },
+        {
+            "query": "text",
+            **dict.fromkeys(("window_start", "window_end"), "timestamp"),
+            **dict.fromkeys(("group", "name"), "text"),
+            "value": "double precision",
+            "exact": "numeric",
+            "log2_count": "double precision",
+        },
+    ),
+}
 
 
 class Database(Protocol):
     """One transaction with a database: all of a micro-batch, or nothing."""
 
-    def upsert(self, table: str, rows: pa.Table) -> None:
-        """Matches by their id; those that are there already are written over."""
+    def upsert(self, table: str, kept: Kept, rows: pa.Table) -> None:
+        """Results by their key; those that are there already are written over."""
 
     def replace(self, table: str, batch: int, rows: pa.Table) -> None:
         """Other rows by the number of their micro-batch."""
@@ -41,13 +100,13 @@ class Database(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Upsert:
-    """Writes the matches of a micro-batch; what `foreachBatch` calls."""
+    """Writes the results of a micro-batch; what `foreachBatch` calls."""
 
     to: str
-    table: str = MATCHES
+    table: str | None = None
 
     def __post_init__(self) -> None:
-        if not NAME.fullmatch(self.table):
+        if self.table is not None and not NAME.fullmatch(self.table):
             raise StrettoSparkError(f"`{self.table}` is no name of a table: letters, digits and _")
         _kind_of(self.to)
 
@@ -58,17 +117,21 @@ class Upsert:
             write(place, lambda database: self._write(database, rows, batch))
 
     def _write(self, database: Database, rows: pa.Table, batch: int) -> None:
-        matches = _of_kind(rows, MATCHES)
-        database.upsert(self.table, _as_texts(matches.select(COLUMNS)))
-        if "kind" in rows.column_names:
-            for kind in OTHERS:
-                database.replace(kind, batch, _of_kind(rows, kind).select(["event", "reason"]))
+        if "kind" not in rows.column_names:
+            kind = MATCHES if "match_id" in rows.column_names else TRENDS
+            _upsert(database, self.table or kind, kind, rows)
+            return
+        _upsert(database, self.table or MATCHES, MATCHES, _of_kind(rows, MATCHES))
+        _upsert(database, TRENDS, TRENDS, _of_kind(rows, TRENDS))
+        for kind in OTHERS:
+            database.replace(kind, batch, _of_kind(rows, kind).select(["event", "reason"]))
 
 
-def upsert(to: str, table: str = MATCHES) -> Upsert:
+def upsert(to: str, table: str | None = None) -> Upsert:
     """What writes the matches of each micro-batch into a table of `sqlite:PATH` or `postgres:URL`, exactly once.
 
-    The table is made if it is not there. With all outputs the late and rejected events go to tables of these names.
+    The table, if not named otherwise `matches`, and `trends` for what `aggregate` gives, is made if it is not there.
+    With all outputs totals, late and rejected events go to tables `trends`, `late` and `rejected`.
 
         found.writeStream.foreachBatch(upsert("sqlite:matches.db")).option("checkpointLocation", ..).start()
     """
@@ -83,14 +146,16 @@ def with_event_texts(found: DataFrame) -> DataFrame:
     return found.withColumn("event", F.coalesce(event, F.col("text")) if "text" in found.columns else event)
 
 
+def _upsert(database: Database, table: str, kind: str, rows: pa.Table) -> None:
+    database.upsert(table, KEPT[kind], _as_texts(rows.select(KEPT[kind].columns)))
+
+
 def _of_kind(rows: pa.Table, kind: str) -> pa.Table:
-    if "kind" not in rows.column_names:
-        return rows
     return rows.filter(pa.compute.equal(rows.column("kind"), kind))
 
 
 def _as_texts(rows: pa.Table) -> pa.Table:
-    """Matches with times in UTC as texts, and maps as JSON."""
+    """Results with times in UTC as texts, and maps as JSON; doubles stay as they are."""
     return pa.table([_text(column) for column in rows.columns], names=rows.column_names)
 
 
@@ -99,47 +164,32 @@ def _text(column: pa.ChunkedArray) -> pa.ChunkedArray:
         return column.cast(pa.timestamp("us")).cast(pa.string())
     if pa.types.is_map(column.type):
         return pa.chunked_array([json_texts(chunk) for chunk in column.chunks], pa.string())
-    return column.cast(pa.string())
+    return column if pa.types.is_floating(column.type) else column.cast(pa.string())
 
 
 # ---- databases -------------------------------------------------------------------------------------------------------
 
 Work = Callable[[Database], None]
 
-SQLITE_TABLES: Final = {
-    "matches": 'match_id TEXT PRIMARY KEY, query TEXT NOT NULL, start TEXT, "end" TEXT, detected TEXT,'
-    " events TEXT, returned TEXT",
-    "others": "batch INTEGER, event TEXT, reason TEXT",
-}
-POSTGRES_TABLES: Final = {
-    "matches": 'match_id text PRIMARY KEY, query text NOT NULL, start timestamp, "end" timestamp,'
-    " detected timestamp, events jsonb, returned jsonb",
-    "others": "batch bigint, event text, reason text",
-}
+SQLITE_OTHERS: Final = "batch INTEGER, event TEXT, reason TEXT"
+POSTGRES_OTHERS: Final = "batch bigint, event text, reason text"
 
 
 def _quoted(names: Iterable[str]) -> str:
     return ", ".join(f'"{name}"' for name in names)
 
 
-def _take_over() -> str:
-    return ", ".join(f'"{name}" = excluded."{name}"' for name in COLUMNS[1:])
-
-
 @dataclass(frozen=True, slots=True)
 class _Sqlite:
     connection: sqlite3.Connection
 
-    def upsert(self, table: str, rows: pa.Table) -> None:
-        self.connection.execute(f"CREATE TABLE IF NOT EXISTS {table} ({SQLITE_TABLES['matches']})")
-        values = f"{_quoted(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))}"
-        self.connection.executemany(
-            f"INSERT INTO {table} ({values}) ON CONFLICT (match_id) DO UPDATE SET {_take_over()}",
-            _tuples(rows),
-        )
+    def upsert(self, table: str, kept: Kept, rows: pa.Table) -> None:
+        self.connection.execute(f"CREATE TABLE IF NOT EXISTS {table} ({kept.table(kept.sqlite)})")
+        values = f"{_quoted(kept.columns)}) VALUES ({', '.join('?' * len(kept.columns))}"
+        self.connection.executemany(f"INSERT INTO {table} ({values}) {kept.on_conflict}", _tuples(rows))
 
     def replace(self, table: str, batch: int, rows: pa.Table) -> None:
-        self.connection.execute(f"CREATE TABLE IF NOT EXISTS {table} ({SQLITE_TABLES['others']})")
+        self.connection.execute(f"CREATE TABLE IF NOT EXISTS {table} ({SQLITE_OTHERS})")
         self.connection.execute(f"DELETE FROM {table} WHERE batch = ?", (batch,))  # noqa: S608 - ours
         self.connection.executemany(
             f"INSERT INTO {table} (batch, event, reason) VALUES ({int(batch)}, ?, ?)",  # noqa: S608 - ours
@@ -148,7 +198,13 @@ class _Sqlite:
 
 
 def _tuples(rows: pa.Table) -> Iterable[Sequence[Any]]:
-    return zip(*(column.to_pylist() for column in rows.columns), strict=True)
+    return zip(*(_values(column) for column in rows.columns), strict=True)
+
+
+def _values(column: pa.ChunkedArray) -> Sequence[Any]:
+    """The values; SQLite would take a NaN for a null, so that it gets a text."""
+    values: list[Any] = column.to_pylist()
+    return ["NaN" if value != value else value for value in values]  # noqa: PLR0124 - a NaN is no equal of its own
 
 
 def _in_sqlite(path: str, work: Work) -> None:
@@ -163,19 +219,20 @@ def _in_sqlite(path: str, work: Work) -> None:
 class _Postgres:
     cursor: Any
 
-    def upsert(self, table: str, rows: pa.Table) -> None:
-        self.cursor.execute(f"CREATE TABLE IF NOT EXISTS {table} ({POSTGRES_TABLES['matches']})")
+    def upsert(self, table: str, kept: Kept, rows: pa.Table) -> None:
+        self.cursor.execute(f"CREATE TABLE IF NOT EXISTS {table} ({kept.table(kept.postgres)})")
         if not rows.num_rows:
             return
-        self.cursor.execute(f"CREATE TEMP TABLE incoming (LIKE {table}) ON COMMIT DROP")
-        self._copy(f"incoming ({_quoted(COLUMNS)})", rows)
+        columns = _quoted(kept.columns)
+        self.cursor.execute(f"CREATE TEMP TABLE incoming_{table} (LIKE {table}) ON COMMIT DROP")
+        self._copy(f"incoming_{table} ({columns})", rows)
         self.cursor.execute(
-            f"INSERT INTO {table} ({_quoted(COLUMNS)}) SELECT DISTINCT ON (match_id) {_quoted(COLUMNS)}"  # noqa: S608 - checked
-            f" FROM incoming ON CONFLICT (match_id) DO UPDATE SET {_take_over()}"
+            f"INSERT INTO {table} ({columns}) SELECT DISTINCT ON ({_quoted(kept.key)}) {columns}"  # noqa: S608 - checked
+            f" FROM incoming_{table} {kept.on_conflict}"
         )
 
     def replace(self, table: str, batch: int, rows: pa.Table) -> None:
-        self.cursor.execute(f"CREATE TABLE IF NOT EXISTS {table} ({POSTGRES_TABLES['others']})")
+        self.cursor.execute(f"CREATE TABLE IF NOT EXISTS {table} ({POSTGRES_OTHERS})")
         self.cursor.execute(f"DELETE FROM {table} WHERE batch = %s", (batch,))  # noqa: S608 - ours
         if rows.num_rows:
             numbered = rows.append_column("batch", pa.repeat(pa.scalar(batch), rows.num_rows))

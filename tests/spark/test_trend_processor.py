@@ -1,0 +1,108 @@
+"""Totals of trends by the stateful operator, without Spark: disorder, batches run again, lost caches, restarts.
+
+STRETTO_STREAMS says how many random streams are tried, STRETTO_SEED from which seed on.
+"""
+
+import os
+from pathlib import Path
+from random import Random
+
+import pytest
+from stream_cases import END_TYPE, ended, in_milliseconds
+from stream_state import Stream, use_folder
+from test_processor import batch_of, plan_of, settings_of, some_spread, stream, workload_rows  # noqa: F401
+from trend_cases import assert_totals, expected_totals, grouped
+
+from strategies import Sample, in_batches, out_of_order, to_table
+from stretto.pattern.workload import Workload
+from stretto.plan.optimize import optimize
+from stretto.schema import Schema
+from stretto.spark.spread import ByKey
+from stretto.spark.versions import Version
+from trend_strategies import random_trends
+
+STREAMS = int(os.environ.get("STRETTO_STREAMS", "60"))
+SEED = int(os.environ.get("STRETTO_SEED", "20261203"))
+CHUNK = 20
+
+
+@pytest.mark.parametrize("start", range(SEED, SEED + STREAMS, CHUNK))
+def test_streams_count_what_the_oracle_counts(
+    start: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    counts = []
+    for seed in range(start, min(start + CHUNK, SEED + STREAMS)):
+        sample = random_trends(Random(seed))
+        sample = grouped(sample) if seed % 2 else sample
+        sample = sample if seed % 5 == 0 else in_milliseconds(sample)
+        try:
+            counts.append(_check(sample, seed, tmp_path / str(seed), monkeypatch))
+        except BaseException as error:
+            error.add_note(f"seed {seed}")
+            raise
+    assert sum(count > 0 for count in counts) >= len(counts) // 3, "too few workloads count anything"
+
+
+def _check(sample: Sample, seed: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> int:
+    rng = Random(seed + 1)
+    schema = Schema(sample.schema.attributes, frozenset({*(sample.schema.types or ()), END_TYPE}))
+    plan = optimize(Workload.parse(sample.text), schema, rng.choice(("auto", "none")), 0.1)
+    lateness, spread = rng.choice((0, 1, 3000, 10_000)), some_spread(plan, rng)
+    arriving = out_of_order(rng, sorted(ended(sample.events), key=lambda event: event.ts), lateness)
+    folder.mkdir()
+    settings = settings_of(plan, spread, lateness_us=lateness)
+    running = use_folder(Stream(settings, folder, rng, rng.choice((0.0, 0.4))), monkeypatch)
+    for batch in in_batches(rng, to_table(arriving, ids=rng.random() < 0.5)):
+        running.batch(batch)
+    expected = expected_totals(sample)
+    assert not running.late
+    assert not running.matches
+    assert_totals(running.totals, sample, expected, f"by {spread}")
+    assert sum(report.totals for report in running.metrics) == len(expected)
+    return len(expected)
+
+
+# ---- single cases ----------------------------------------------------------------------------------------------
+
+COUNT = "QUERY q PATTERN A a+ GROUP BY k WITHIN 10 ms RETURN COUNT(*);"
+
+
+def counts(running: Stream) -> list[tuple[str, int, str, str]]:
+    rows = running.totals.to_pylist()
+    return [
+        (row["query"], row["window_start"].microsecond // 1000, row["group"], row["exact"]) for row in rows
+    ]
+
+
+def test_a_window_is_reported_when_the_watermark_has_passed_its_end(stream) -> None:  # noqa: F811
+    keys = stream(COUNT, ByKey(("k",), 4), lateness_us=2000)
+    keys.batch(batch_of((11, "A", 1, 0), (12, "A", 2, 1), (19, "A", 1, 2)))
+    assert counts(keys) == []
+    keys.batch(batch_of((21, "C", 1, 3), (18, "A", 1, 4)))  # up to 19
+    assert counts(keys) == []
+    keys.batch(batch_of((23, "C", 1, 5)))  # nothing comes to the target of 2
+    assert sorted(counts(keys)) == [("q", 10, '{"k": 1}', "7"), ("q", 10, '{"k": 2}', "1")]
+    keys.batch(batch_of((1000, "C", 1, 6)))
+    assert len(counts(keys)) == 2
+
+
+def test_the_state_is_the_window(stream) -> None:  # noqa: F811
+    whole = stream(COUNT)
+    sizes = []
+    for at in range(0, 4000, 20):
+        whole.batch(batch_of(*((at + i, "A", at + i, at + i) for i in range(20))))
+        sizes.append(whole.store.entries)
+    assert max(sizes[100:]) <= max(sizes[5:100])
+    assert whole.store.head(0).rows <= 40
+
+
+def test_a_version_adds_a_trend_query(stream) -> None:  # noqa: F811
+    text = "QUERY m PATTERN SEQ(A a, B b) WITHIN 50 ms;"
+    first, second = (Version(i + 1, "", plan_of(t)) for i, t in enumerate((text, text + COUNT)))
+    whole = stream(text, follows=True, number=0)
+    whole.batch(batch_of((11, "A", 1, 0)), workload_rows(first, 1))
+    whole.batch(batch_of((12, "A", 1, 1), (15, "B", 1, 2)), workload_rows(second, 1))
+    whole.batch(batch_of((60, "C", 1, 3)))
+    assert counts(whole) == [("q", 10, '{"k": 1}', "3")]
+    assert len(whole.matches) == 2
+    assert sum(report.totals for report in whole.metrics) == 1
