@@ -225,6 +225,7 @@ def _analysis(
     from stretto.plan.analyze import analysis_as, analyze
 
     plan = _planned(workload, known, optimizer, budget)
+    _leave_out_trends(plan, "--analyze measures")
     with reported(FAILED):
         from stretto.cli.measuring import measured  # loads the kernels, so after what may be wrong
 
@@ -248,12 +249,18 @@ def _plan(
         from stretto.plan.diff import diff
         from stretto.plan.diff_text import diff_as
 
+        _leave_out_trends(plan, "--diff compares")
         return diff_as(diff(plan, _planned(workload, known, other, budget)), form.value)
     if form is Format.MERMAID:
         from stretto.report.mermaid import to_mermaid
 
         return to_mermaid(plan)
     return plan.explain(form.value)
+
+
+def _leave_out_trends(plan: "Plan", does: str) -> None:
+    if plan.trends is not None:
+        say(f"{does} the operators of queries that find matches; trend queries are left out")
 
 
 def _spread_plan(
