@@ -58,6 +58,8 @@ RARE = tuple(replace(query, seconds=1) for query in TEN.queries)
 KEYED = tuple(replace(query, seconds=600, shape=Form.KEYED) for query in TEN.queries)
 """The same with one key, within a window of six thousand events."""
 HALF_A_WINDOW = 3_000
+TIMES = 3
+"""Runs of the batch, of which the fastest counts, in process and on Spark."""
 CLEANED = {"spark.sql.streaming.stateStore.maintenanceInterval": "2s"}
 """How often Spark removes what is not needed any more: a short stream would end before that."""
 PARTS = ("batch", "sql", "stream", "state", "recovery")
@@ -143,12 +145,13 @@ class Bench:
     def _batch(self) -> None:
         self._compare()
         path = self._written("batch", self.given.events)
-        alone = _in_process(self.plan, path)
+        alone = min((_in_process(self.plan, path) for _ in range(TIMES)), key=lambda run: run[0].seconds)
         files = open_files(str(path))
         spread = choose(self.plan, files.load(None), 2, "auto")
         self.notes.append(describe(spread, files.load(None)))
         self._warm(files)
-        both = self._counted(files, spread, "Spark, local[2]")
+        runs = [self._counted(files, spread, "Spark, local[2]") for _ in range(TIMES)]
+        both = min(runs, key=lambda run: run[0].seconds)
         if both[1] != alone[1]:
             raise WrongAnswerError(f"wrong answer: Spark counts {both[1]}, the engine {alone[1]}")
         self.timed += [alone[0], both[0]]
