@@ -1,11 +1,16 @@
-"""One Spark session for all tests, on two cores."""
+"""One Spark session for all tests, on two cores; streams that need none."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from random import Random
 
 import pytest
+from operator_cases import plan_of, settings_of
 from pyspark.sql import SparkSession
+from stream_state import Stream, use_folder
 
 from stretto.spark.session import session
+from stretto.spark.spread import Spread
 
 
 @pytest.fixture(scope="session")
@@ -16,3 +21,14 @@ def spark() -> Iterator[SparkSession]:
     )
     yield started
     started.stop()
+
+
+@pytest.fixture
+def stream(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Stream]:
+    """What makes a stream through the stateful operator, with a store of its own in place of Spark."""
+
+    def make(text: str, spread: Spread | None = None, **more) -> Stream:
+        settings = settings_of(plan_of(text), spread, **more)
+        return use_folder(Stream(settings, tmp_path, Random(1), trouble=0.0), monkeypatch)
+
+    return make

@@ -12,6 +12,7 @@ from random import Random
 import numpy as np
 import pyarrow as pa
 import pytest
+from operator_cases import batch_of, plan_of, settings_of, some_spread, workload_rows
 from stream_cases import (
     END_TYPE,
     ended,
@@ -32,28 +33,14 @@ from stretto.errors import StrettoError
 from stretto.pattern import oracle
 from stretto.plan.dag import Plan
 from stretto.plan.ops import Next
-from stretto.schema import Special
-from stretto.spark.chunks import LATE, REJECTED, WORKLOAD, Packed
-from stretto.spark.processor import Settings
-from stretto.spark.spread import ByKey, Spread, Whole
-from stretto.spark.ties import tying_attributes
+from stretto.spark.chunks import Packed
+from stretto.spark.spread import ByKey
 from stretto.spark.versions import Version
 from variations import sharing_workload
 
 STREAMS = int(os.environ.get("STRETTO_STREAMS", "160"))
 SEED = int(os.environ.get("STRETTO_SEED", "20261101"))
 CHUNK = 40
-
-
-def settings_of(plan: Plan, spread: Spread | None = None, **more) -> Settings:
-    version = Version(more.pop("number", -1), "" if plan.workload is None else plan.workload.to_text(), plan)
-    kinds = frozenset({LATE, REJECTED})
-    return Settings(version, spread or Whole(), Special(), kinds=kinds, **more)
-
-
-def some_spread(plan: Plan, rng: Random) -> Spread:
-    attributes = tying_attributes(plan)
-    return ByKey(attributes, rng.choice((1, 3, 5))) if attributes and rng.random() < 0.8 else Whole()
 
 
 def asks_for_arrival(plan: Plan) -> bool:
@@ -109,10 +96,6 @@ def _check(sample: Sample, seed: int, folder: Path, monkeypatch: pytest.MonkeyPa
 
 
 # ---- workloads that change -------------------------------------------------------------------------------------
-
-
-def workload_rows(version: Version, targets: int) -> list[Packed]:
-    return [Packed(target, WORKLOAD, version.to_bytes(), version=version.number) for target in range(targets)]
 
 
 @pytest.mark.parametrize("start", range(SEED, SEED + STREAMS // 2, CHUNK))
@@ -200,34 +183,6 @@ def _check_changes(sample: Sample, seed: int, folder: Path, monkeypatch: pytest.
 # ---- single cases ----------------------------------------------------------------------------------------------
 
 ALERT = "QUERY q PATTERN SEQ(A a, NOT(B b)) WHERE [k] WITHIN 10 ms;"
-SCHEMA = Schema.of(pa.schema([("k", pa.int64()), ("x", pa.float64()), ("id", pa.int64())]), {"A", "B", "C"})
-
-
-def plan_of(text: str) -> Plan:
-    return optimize(Workload.parse(text), SCHEMA, "none")
-
-
-def batch_of(*rows: tuple) -> pa.RecordBatch:
-    """Events as (ts in ms, type, k, id)."""
-    ts, types, keys, ids = zip(*rows, strict=True)
-    return pa.RecordBatch.from_pydict(
-        {
-            "ts": pa.array([None if t is None else t * 1000 for t in ts], pa.timestamp("us", "UTC")),
-            "type": pa.array(types, pa.string()),
-            "k": pa.array(keys, pa.int64()),
-            "x": pa.array([0.5] * len(ts), pa.float64()),
-            "id": pa.array(ids, pa.int64()),
-        }
-    )
-
-
-@pytest.fixture
-def stream(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    def make(text: str, spread: Spread | None = None, **more) -> Stream:
-        settings = settings_of(plan_of(text), spread, **more)
-        return use_folder(Stream(settings, tmp_path, Random(1), trouble=0.0), monkeypatch)
-
-    return make
 
 
 def test_a_quiet_target_is_called_when_its_time_has_come(stream) -> None:

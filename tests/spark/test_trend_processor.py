@@ -8,9 +8,9 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from operator_cases import batch_of, plan_of, settings_of, some_spread, workload_rows
 from stream_cases import END_TYPE, ended, in_milliseconds
 from stream_state import Stream, use_folder
-from test_processor import batch_of, plan_of, settings_of, some_spread, stream, workload_rows  # noqa: F401
 from trend_cases import assert_totals, expected_totals, grouped
 
 from strategies import Sample, in_batches, out_of_order, to_table
@@ -74,7 +74,7 @@ def counts(running: Stream) -> list[tuple[str, int, str, str]]:
     ]
 
 
-def test_a_window_is_reported_when_the_watermark_has_passed_its_end(stream) -> None:  # noqa: F811
+def test_a_window_is_reported_when_the_watermark_has_passed_its_end(stream) -> None:
     keys = stream(COUNT, ByKey(("k",), 4), lateness_us=2000)
     keys.batch(batch_of((11, "A", 1, 0), (12, "A", 2, 1), (19, "A", 1, 2)))
     assert counts(keys) == []
@@ -86,7 +86,7 @@ def test_a_window_is_reported_when_the_watermark_has_passed_its_end(stream) -> N
     assert len(counts(keys)) == 2
 
 
-def test_the_state_is_the_window(stream) -> None:  # noqa: F811
+def test_the_state_is_the_window(stream) -> None:
     whole = stream(COUNT)
     sizes = []
     for at in range(0, 4000, 20):
@@ -96,7 +96,7 @@ def test_the_state_is_the_window(stream) -> None:  # noqa: F811
     assert whole.store.head(0).rows <= 40
 
 
-def test_a_version_adds_a_trend_query(stream) -> None:  # noqa: F811
+def test_a_version_adds_a_trend_query(stream) -> None:
     text = "QUERY m PATTERN SEQ(A a, B b) WITHIN 50 ms;"
     first, second = (Version(i + 1, "", plan_of(t)) for i, t in enumerate((text, text + COUNT)))
     whole = stream(text, follows=True, number=0)
