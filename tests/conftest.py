@@ -1,4 +1,8 @@
-"""How much hypothesis tries: `dev` by default, `ci` where CI=true. STRETTO_BLESS=1 rewrites golden files."""
+"""How much hypothesis tries: 50 examples a test, or STRETTO_EXAMPLES. STRETTO_BLESS=1 rewrites golden files.
+
+Examples are new in every run; in CI, which sets the variable CI, they are the same until the code of a test changes, so
+that a change is judged by itself.
+"""
 
 import os
 
@@ -9,8 +13,12 @@ from stretto.engine.kernels import patience
 # Small data is left to the kernels' NumPy twins; tests are for the kernels, unless they say otherwise.
 patience.always = True
 
-# The first call of a kernel compiles it, so no example has a deadline.
-quiet = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
-settings.register_profile("dev", max_examples=50, **quiet)
-settings.register_profile("ci", max_examples=500, **quiet)
-settings.load_profile("ci" if os.environ.get("CI") == "true" else "dev")
+settings.register_profile(
+    "stretto",
+    max_examples=int(os.environ.get("STRETTO_EXAMPLES", "50")),
+    deadline=None,  # the first call of a kernel compiles it
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize="CI" in os.environ,
+    print_blob=True,
+)
+settings.load_profile("stretto")

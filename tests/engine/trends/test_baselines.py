@@ -34,10 +34,26 @@ def test_two_step_finds_what_the_oracle_finds(sample: Sample) -> None:
 @given(trend_workloads())
 def test_flat_finds_what_the_oracle_finds(sample: Sample) -> None:
     parsed = Workload.parse(sample.text)
-    limits = "under two `[+]`|can be flattened|places in sequences"
+    limits = "under two `[+]`|can be flattened|places in sequences|cannot be flattened exactly"
     found = unless(limits, lambda: flat(parsed, sample.schema, to_table(sample.events), 3_000))
     if found is not None:
         assert_right_totals(rows_of(found), parsed.bind(sample.schema).trends, sample.events, str(sample))
+
+
+@pytest.mark.parametrize("last", [1 << 62, -1])
+def test_flat_tells_all_digits_or_refuses(last: int) -> None:
+    """Two events of one time and a later one: the sequences of two events sum up to -2^63 at their first."""
+    numbers = [-(1 << 62), -(1 << 62), last]
+    table = pa.table({"ts": [0, 0, 1], "type": ["B"] * 3, "n": pa.array(numbers, pa.int64())})
+    schema = Schema.of(table.schema, ["B"])
+    parsed = Workload.parse("QUERY q PATTERN B b+ WITHIN 10 us RETURN SUM(b.n) AS n;")
+    if last > 0:
+        with pytest.raises(StrettoError, match="cannot be flattened exactly"):
+            flat(parsed, schema, table)
+    else:
+        assert sorted_rows(flat(parsed, schema, table)) == sorted_rows(
+            run(optimize(parsed, schema, "greta"), table).totals()
+        )
 
 
 def unless(refusal: str, call: Callable[[], pa.Table]) -> pa.Table | None:

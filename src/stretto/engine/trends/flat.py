@@ -26,6 +26,8 @@ from stretto.values.rows import I64, Bool
 MOST: Final = 200_000
 """Places in all sequences of a workload; more cannot be planned in reasonable time."""
 TRENDS: Final = "trends"
+NEAR: Final = 1e-9
+"""What doubles may be off when they are added up, of the sum of their magnitudes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,9 +247,9 @@ def _answer(
     if aggregate.function in ("MIN", "MAX"):
         return keys.keys, _extreme(aggregate, mine, keys)
     if aggregate.function == "SUM":
-        return keys.keys, _sum(mine, keys)
+        return keys.keys, _sum(mine, keys, is_integer=aggregate.kind is not Kind.FLOAT)
     # Windows and groups are those of the trends for both, in one order.
-    total, known = _sum(mine, keys), keys.reduce(mine.value[1].astype(np.int64), np.add) > 0
+    total, known = _sum(mine, keys, is_integer=False), keys.reduce(mine.value[1].astype(np.int64), np.add) > 0
     count = _count(trends, weights, by)
     with np.errstate(invalid="ignore"):
         means = pc.fill_null(total.value, 0.0).to_numpy() / count.value.to_numpy()
@@ -269,12 +271,16 @@ def _count(trends: _Rows, weights: I64, by: Grouping) -> adding.Answer:
     return adding.Answer(pa.array(value, mask=np.isinf(value)), exact, pa.array(total))
 
 
-def _sum(rows: _Rows, by: Grouping) -> adding.Answer:
+def _sum(rows: _Rows, by: Grouping, *, is_integer: bool) -> adding.Answer:
+    """Sequences say the digits of their sums below 2^63 alone: StrettoError where the whole needs those of a larger."""
     value, valid = rows.value
     known = by.reduce(valid.astype(np.int64), np.add) > 0
     digits = rows.digits
     if digits is None:
-        return adding.doubles(by.reduce(value, np.add), known)
+        total, size = by.reduce(value, np.add), by.reduce(np.abs(value), np.add)
+        if is_integer and (known & (np.abs(total) - NEAR * size < adding.EXACT_BELOW)).any():
+            raise StrettoError("a sequence sums up to 2^63 or more, so that its query cannot be flattened exactly")
+        return adding.doubles(total, known)
     high, low = adding.halves(digits)
     sums = adding.joined(by.reduce(high, np.add), by.reduce(low, np.add))
     return adding.integers([one if there else None for one, there in zip(sums, known.tolist(), strict=True)])
