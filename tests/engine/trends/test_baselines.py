@@ -56,6 +56,15 @@ def test_flat_tells_all_digits_or_refuses(last: int) -> None:
         )
 
 
+def test_the_least_integer_is_exact() -> None:
+    table = pa.table({"ts": [0], "type": ["B"], "n": pa.array([-(1 << 63)], pa.int64())})
+    parsed = Workload.parse("QUERY q PATTERN B b+ WITHIN 10 us RETURN MIN(b.n) AS least, MAX(b.n) AS most;")
+    for way in (two_step, flat):
+        assert (
+            way(parsed, Schema.of(table.schema, ["B"]), table)["exact"].to_pylist() == [str(-(1 << 63))] * 2
+        )
+
+
 def unless(refusal: str, call: Callable[[], pa.Table]) -> pa.Table | None:
     """What a call gives, or None if it refuses for a known reason."""
     try:

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stretto.engine.trends.kernels.numbers import add, add_one, add_product, clear, copy, plus
+from stretto.engine.trends.kernels.reference import by_reference
 from stretto.engine.trends.numbers import (
     LEAST,
     MOST,
@@ -38,6 +39,10 @@ def value_of(count, total, least=MOST):
     return value
 
 
+def factors(left, right):
+    return by_reference(value_of(*left)), 0, by_reference(value_of(*right)), 0
+
+
 def assert_is(value, count, total, least):
     for lane, number in enumerate((count, total)):
         assert int(value.u[0, lane]) == number % 2**64
@@ -57,14 +62,14 @@ triples = st.tuples(counts, st.integers(0, 2**1500), st.integers(LEAST, MOST)) |
 @given(triples, triples)
 def test_sums(left, right):
     value = value_of(*left)
-    add(value, 0, value_of(*right), 0)
+    add(by_reference(value), 0, by_reference(value_of(*right)), 0)
     assert_is(value, left[0] + right[0], left[1] + right[1], min(left[2], right[2]))
 
 
 @given(triples, triples, triples)
 def test_products(into, left, right):
     value = value_of(*into)
-    add_product(value, 0, value_of(*left), 0, value_of(*right), 0, *SAME, 0)
+    add_product(by_reference(value), 0, *factors(left, right), *SAME, 0)
     (a, s, x), (b, t, y) = left, right
     least = min(into[2], x, y) if a and b else into[2]
     assert_is(value, into[0] + a * b, into[1] + a * t + b * s, least)
@@ -74,17 +79,18 @@ def test_products(into, left, right):
 def test_products_without_the_other_lanes(left, right):
     none = np.array([[0, -1]], np.int32), np.array([[-1]], np.int32)
     value = zeros(1, 2, 1)
-    add_product(value, 0, value_of(*left), 0, value_of(*right), 0, *none, 0)
+    add_product(by_reference(value), 0, *factors(left, right), *none, 0)
     (a, s, x), (b, _, _) = left, right
     assert_is(value, a * b, b * s, x if a and b else MOST)
 
 
 def test_rows():
     values = zeros(2, 2, 1)
-    add_one(values, 0)
-    add_one(values, 0)
-    copy(values, 1, values, 0)
-    clear(values, 0)
+    rows = by_reference(values)
+    add_one(rows, 0)
+    add_one(rows, 0)
+    copy(rows, 1, rows, 0)
+    clear(rows, 0)
     assert values.u.tolist() == [[0, 0], [2, 0]]
     assert values.f.tolist() == [[0, 0], [2, 0]]
     assert values.x.tolist() == [[MOST], [MOST]]

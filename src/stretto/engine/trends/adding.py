@@ -61,8 +61,17 @@ class Answer:
 
 
 def integers(values: Sequence[int | None]) -> Answer:
-    """Integers with their digits while they are below 2^63."""
-    digits = [None if one is None or abs(one) >= EXACT_BELOW else str(one) for one in values]
+    """Sums of integers, with their digits while they are below 2^63."""
+    return _digits(values, [one is not None and abs(one) < EXACT_BELOW for one in values])
+
+
+def extremes(values: Sequence[int | None]) -> Answer:
+    """Integers of events, with all their digits."""
+    return _digits(values, [one is not None for one in values])
+
+
+def _digits(values: Sequence[int | None], exact: Sequence[bool]) -> Answer:
+    digits = [str(one) if shown else None for one, shown in zip(values, exact, strict=True)]
     doubles = [None if one is None else float(one) for one in values]
     return Answer(pa.array(doubles, pa.float64()), pa.array(digits, pa.string()), _nothing(len(values)))
 

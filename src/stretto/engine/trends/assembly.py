@@ -8,6 +8,7 @@ import numpy as np
 from stretto.engine.trends.cells import Cells
 from stretto.engine.trends.conditions import Look, Store, meets
 from stretto.engine.trends.kernels import tape
+from stretto.engine.trends.kernels.reference import by_reference
 from stretto.engine.trends.kernels.windowed import run_ticks
 from stretto.engine.trends.numbers import I32, Values, take_values, zeros
 from stretto.engine.trends.scan import Scan, pair_blocks
@@ -97,9 +98,9 @@ def totals(
             cells.number,
             weight,
             states,
-            own,
-            shared,
-            weighed.weights,
+            by_reference(own),
+            by_reference(shared),
+            by_reference(weighed.weights),
             program.weigh.linear,
             program.weigh.extreme,
             program.states.linear,

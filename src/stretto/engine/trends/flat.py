@@ -279,7 +279,9 @@ def _sum(rows: _Rows, by: Grouping, *, is_integer: bool) -> adding.Answer:
     if digits is None:
         total, size = by.reduce(value, np.add), by.reduce(np.abs(value), np.add)
         if is_integer and (known & (np.abs(total) - NEAR * size < adding.EXACT_BELOW)).any():
-            raise StrettoError("a sequence sums up to 2^63 or more, so that its query cannot be flattened exactly")
+            raise StrettoError(
+                "a sequence sums up to 2^63 or more, so that its query cannot be flattened exactly"
+            )
         return adding.doubles(total, known)
     high, low = adding.halves(digits)
     sums = adding.joined(by.reduce(high, np.add), by.reduce(low, np.add))
@@ -296,6 +298,6 @@ def _extreme(aggregate: Aggregate, rows: _Rows, by: Grouping) -> adding.Answer:
         return adding.doubles(by.reduce(np.where(valid, value, np.inf if least else -np.inf), how), known)
     limits = np.iinfo(np.int64)
     best = by.reduce(np.where(valid, digits, limits.max if least else limits.min), how)
-    return adding.integers(
+    return adding.extremes(
         [one if there else None for one, there in zip(best.tolist(), known.tolist(), strict=True)]
     )

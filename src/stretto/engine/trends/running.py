@@ -13,6 +13,7 @@ import numpy as np
 
 from stretto.engine.trends.blocks import Blocks
 from stretto.engine.trends.kernels.layout import Lanes, Layout, Scratch, State, new_out
+from stretto.engine.trends.kernels.reference import by_reference
 from stretto.engine.trends.kernels.running import close, order_ties, take
 from stretto.engine.trends.kernels.shared import work_ahead
 from stretto.engine.trends.layout import arrays_of, paned
@@ -74,16 +75,16 @@ class Running:
             nodes, blocks, rows = nodes[order], blocks[order], rows[order]
         if len(self._arrays.layout.entry):
             self._decide(nodes, blocks, ts)
-        at = 0
+        given, out, at = self._given, by_reference(self._out), 0
         while at < len(ts):
-            at, n = take(*self._all, ts, nodes, blocks, weights, rows, at, 0, self._out)
+            at, n = take(*given, ts, nodes, blocks, by_reference(weights), rows, at, 0, out)
             self._keep(n)
 
     def close(self, until: int) -> Results:
         if self._ends_between(until):
-            blocks, at = self._blocks.used, 0
+            blocks, given, out, at = self._blocks.used, self._given, by_reference(self._out), 0
             while at < len(blocks):
-                at, n = close(*self._all, blocks, at, until, 0, self._out)
+                at, n = close(*given, blocks, at, until, 0, out)
                 self._keep(n)
             state = self._blocks.state
             self._blocks.release(blocks[np.all(state.low[blocks] > state.high[blocks], axis=1)])
@@ -102,7 +103,7 @@ class Running:
         state, count, arrays = self._blocks.state, len(self._blocks), self._arrays
         if self._share is None and arrays.instances <= arrays.basis:
             return  # as many coefficients as totals: blocks do not share to begin with
-        work = work_ahead(arrays.layout, arrays.reads, arrays.touches, nodes, blocks, count)
+        work = work_ahead(by_reference(arrays.layout), arrays.reads, arrays.touches, nodes, blocks, count)
         if self._share is None:
             state.sharing[:] = self._pays(work, int(ts[-1] - ts[0]))
         else:
@@ -132,8 +133,15 @@ class Running:
         return np.asarray(shared < events * instances * one)
 
     @property
-    def _all(self) -> tuple[Layout, Lanes, State, Scratch]:
-        return self._arrays.layout, self._arrays.lanes, self._blocks.state, self._scratch
+    def _given(self) -> tuple[Layout, Lanes, State, Scratch]:
+        """What the loops work on; blocks that are added later are not there."""
+        arrays = self._arrays
+        return (
+            by_reference(arrays.layout),
+            by_reference(arrays.lanes),
+            by_reference(self._blocks.state),
+            by_reference(self._scratch),
+        )
 
     def _keep(self, n: int) -> None:
         if n:

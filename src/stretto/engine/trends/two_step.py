@@ -300,20 +300,20 @@ def _answer(aggregate: Aggregate, parts: Sequence[Numbers]) -> adding.Answer:
     if aggregate.function == "COUNT":
         return adding.counts(parts[0].tolist())
     known = parts[0] > 0
-    is_float = aggregate.kind is Kind.FLOAT
+    is_float, is_mean = aggregate.kind is Kind.FLOAT, aggregate.function == "AVG"
     if aggregate.function in ("MIN", "MAX"):
         if is_float:
             return adding.doubles(parts[1], known)
-        values = parts[1].tolist()
-    elif is_float:
+        return adding.extremes(_where(known, parts[1].tolist()))
+    if is_float:
         with np.errstate(invalid="ignore"):
-            total = parts[1] / parts[2] if aggregate.function == "AVG" else parts[1]
-        return adding.doubles(total, known)
-    else:
-        values = adding.joined(parts[1], parts[2])
-    if aggregate.function == "AVG":
-        means = np.array([total / n for total, n in zip(values, parts[3].tolist(), strict=True)])
+            return adding.doubles(parts[1] / parts[2] if is_mean else parts[1], known)
+    sums = adding.joined(parts[1], parts[2])
+    if is_mean:
+        means = np.array([total / n for total, n in zip(sums, parts[3].tolist(), strict=True)])
         return adding.doubles(means, known)
-    return adding.integers(
-        [one if there else None for one, there in zip(values, known.tolist(), strict=True)]
-    )
+    return adding.integers(_where(known, sums))
+
+
+def _where(known: Bool, values: Sequence[int]) -> list[int | None]:
+    return [one if there else None for one, there in zip(values, known.tolist(), strict=True)]

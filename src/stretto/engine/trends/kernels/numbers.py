@@ -9,7 +9,7 @@ Values multiply as dual numbers do: of trends made of two parts, c c' in number,
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -27,21 +27,11 @@ LEAST = np.iinfo(np.int64).min
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-# With Numba's memory manager (`_nrt`) every use of an array of a tuple counts references, which takes many times longer
-# than the loops themselves; they allocate nothing and need none of it.
-_OPTIONS: Any = {"cache": True, "nogil": True, "error_model": "numpy", "_nrt": False}
 
-
-def called(function: Function) -> Function:
-    """Compile a loop that allocates nothing."""
-    compiled: Function = njit(**_OPTIONS)(function)
-    return compiled
-
-
-def inlined(function: Function) -> Function:
-    """The same, put into the place of every call: tuples of many arrays are slow to hand over."""
-    compiled: Function = njit(**_OPTIONS, forceinline=True)(function)
-    return compiled
+def loop(function: Function) -> Function:
+    """Compile a loop; its divisions by zero are infinities, as in NumPy."""
+    compiled: Any = njit(cache=True, nogil=True, error_model="numpy")(function)
+    return cast("Function", compiled)
 
 
 class Values(NamedTuple):
@@ -53,7 +43,7 @@ class Values(NamedTuple):
     x: I64
 
 
-@inlined
+@loop
 def normal(f: float, e: int) -> tuple[float, int]:
     """The same number with f in bounds; f was at most one step of 2^512 away from them."""
     size = abs(f)
@@ -66,7 +56,7 @@ def normal(f: float, e: int) -> tuple[float, int]:
     return f, e
 
 
-@inlined
+@loop
 def plus(f: float, e: int, g: float, d: int) -> tuple[float, int]:
     """The sum of two numbers; of numbers two steps apart the smaller vanishes."""
     if e == d:
@@ -84,7 +74,7 @@ def plus(f: float, e: int, g: float, d: int) -> tuple[float, int]:
     return f, e
 
 
-@inlined
+@loop
 def clear(v: Values, i: int) -> None:
     """Row i becomes zero."""
     for lane in range(v.u.shape[1]):
@@ -95,7 +85,7 @@ def clear(v: Values, i: int) -> None:
         v.x[i, lane] = MOST
 
 
-@inlined
+@loop
 def copy(v: Values, i: int, w: Values, j: int) -> None:
     """Row i of v becomes row j of w, which has the same lanes."""
     for lane in range(v.u.shape[1]):
@@ -106,7 +96,7 @@ def copy(v: Values, i: int, w: Values, j: int) -> None:
         v.x[i, lane] = w.x[j, lane]
 
 
-@inlined
+@loop
 def add(v: Values, i: int, w: Values, j: int) -> None:
     """Add row j of w, which has the same lanes, to row i of v."""
     if w.f[j, 0] == 0.0:
@@ -118,14 +108,14 @@ def add(v: Values, i: int, w: Values, j: int) -> None:
         v.x[i, lane] = min(v.x[i, lane], w.x[j, lane])
 
 
-@inlined
+@loop
 def add_one(v: Values, i: int) -> None:
     """Add the one empty trend to row i: a number of 1, sums of 0."""
     v.u[i, 0] += np.uint64(1)
     v.f[i, 0], v.e[i, 0] = plus(v.f[i, 0], v.e[i, 0], 1.0, 0)
 
 
-@inlined
+@loop
 def add_product(
     v: Values, i: int, a: Values, j: int, b: Values, k: int, linear: I32, extreme: I32, r: int
 ) -> None:

@@ -1,7 +1,6 @@
 """One pass over events in time order: each joins the trends that it may, of every open window."""
 
 import numpy as np
-from numba import njit
 
 from stretto.engine.trends.kernels.layout import Lanes, Layout, Out, Scratch, State
 from stretto.engine.trends.kernels.numbers import (
@@ -11,10 +10,9 @@ from stretto.engine.trends.kernels.numbers import (
     add,
     add_one,
     add_product,
-    called,
     clear,
     copy,
-    inlined,
+    loop,
 )
 from stretto.engine.trends.kernels.shared import (
     add_total,
@@ -26,7 +24,7 @@ from stretto.engine.trends.kernels.shared import (
 from stretto.values.rows import I64
 
 
-@called
+@loop
 def report(
     layout: Layout, lanes: Lanes, state: State, scratch: Scratch,
     block: int, frame: int, k: int, out: Out, n: int,
@@ -47,7 +45,7 @@ def report(
     return n
 
 
-@called
+@loop
 def open_window(layout: Layout, state: State, block: int, frame: int, k: int) -> None:
     """Nothing is known of window k yet. What enters is to be written down before a shared node takes an event."""
     for m in range(layout.frame.shape[0]):
@@ -59,7 +57,7 @@ def open_window(layout: Layout, state: State, block: int, frame: int, k: int) ->
     state.stale[block] = state.dirty[block] = True
 
 
-@called
+@loop
 def advance(
     layout: Layout, lanes: Lanes, state: State, scratch: Scratch, block: int, t: int, out: Out, n: int
 ) -> int:
@@ -82,7 +80,7 @@ def advance(
     return n
 
 
-@inlined
+@loop
 def own_value(
     layout: Layout, lanes: Lanes, state: State, scratch: Scratch,
     block: int, seat: int, p: int, row: int, v: Values, i: int,
@@ -102,7 +100,7 @@ def own_value(
             add(v, i, state.totals, row + layout.inside[k])
 
 
-@called
+@loop
 def bring_up_to_date(layout: Layout, lanes: Lanes, state: State, scratch: Scratch, block: int) -> None:
     if state.sharing[block]:
         materialise(layout, lanes, state, scratch, block)
@@ -110,7 +108,7 @@ def bring_up_to_date(layout: Layout, lanes: Lanes, state: State, scratch: Scratc
         flatten(layout, lanes, state, scratch, block)
 
 
-@inlined
+@loop
 def prepare(layout: Layout, lanes: Lanes, state: State, scratch: Scratch, block: int, p: int) -> None:
     """Make the block's totals ready for an event at shared place p (-1: none, and nothing to do)."""
     shares = state.sharing[block]
@@ -118,7 +116,7 @@ def prepare(layout: Layout, lanes: Lanes, state: State, scratch: Scratch, block:
         bring_up_to_date(layout, lanes, state, scratch, block)
 
 
-@inlined
+@loop
 def take_one(
     layout: Layout,
     lanes: Lanes,
@@ -155,7 +153,7 @@ def take_one(
         state.stale[block] = state.upset[block, node] = True
 
 
-@inlined
+@loop
 def look(layout: Layout, lanes: Lanes, state: State, scratch: Scratch, block: int, node: int) -> None:
     """First half of `take_one`: what the event may join, kept in scratch from rows `used` on, which move on."""
     used = scratch.used
@@ -175,7 +173,7 @@ def look(layout: Layout, lanes: Lanes, state: State, scratch: Scratch, block: in
             used[0] += 1
 
 
-@inlined
+@loop
 def join(layout: Layout, lanes: Lanes, state: State, scratch: Scratch, block: int, node: int, w: int) -> None:
     """Second half of `take_one`, in the same order."""
     used = scratch.used
@@ -199,7 +197,7 @@ def join(layout: Layout, lanes: Lanes, state: State, scratch: Scratch, block: in
         state.stale[block] = state.upset[block, node] = True
 
 
-@called
+@loop
 def take_tie(
     layout: Layout, lanes: Lanes, state: State, scratch: Scratch,
     nodes: I32, block: int, weights: Values, rows: I64, i: int, j: int,
@@ -224,7 +222,7 @@ def take_tie(
         join(layout, lanes, state, scratch, block, met[g], g)
 
 
-@called
+@loop
 def take(
     layout: Layout, lanes: Lanes, state: State, scratch: Scratch,
     ts: I64, nodes: I32, blocks: I64, weights: Values, rows: I64, i: int, n: int, out: Out,
@@ -252,7 +250,7 @@ def take(
     return i, n
 
 
-@called
+@loop
 def close(
     layout: Layout, lanes: Lanes, state: State, scratch: Scratch,
     blocks: I64, i: int, until: int, n: int, out: Out,
@@ -271,7 +269,7 @@ def close(
     return i, n
 
 
-@njit(cache=True, nogil=True)
+@loop
 def order_ties(ts: I64, nodes: I32, blocks: I64) -> I64:
     """The entries in order of time, block and node, given those of the same time side by side."""
     order = np.arange(ts.shape[0])

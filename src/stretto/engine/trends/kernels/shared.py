@@ -5,7 +5,6 @@ others catch up later, many steps at once: a rung of level v holds what became o
 """
 
 import numpy as np
-from numba import njit
 
 from stretto.engine.trends.kernels.layout import Lanes, Layout, Scratch, State
 from stretto.engine.trends.kernels.numbers import (
@@ -14,27 +13,26 @@ from stretto.engine.trends.kernels.numbers import (
     add,
     add_one,
     add_product,
-    called,
     clear,
     copy,
-    inlined,
+    loop,
 )
 from stretto.values.rows import I64
 
 
-@inlined
+@loop
 def basis_of(layout: Layout) -> int:
     return len(layout.entry) + len(layout.entered)
 
 
-@called
+@loop
 def rung(layout: Layout, block: int, level: int, n: int) -> int:
     """Where the coefficients of rung n of a level begin on a block's ladder."""
     size = 2 * layout.steps
     return (block * size + size - (size >> level) + n) * len(layout.entry) * basis_of(layout)
 
 
-@called
+@loop
 def catch_up(layout: Layout, lanes: Lanes, state: State, scratch: Scratch, block: int, m: int) -> None:
     """Bring a member's rows, in all its open windows, to the beginning of the block's coefficients."""
     at, last = state.caught[block, m], state.steps[block]
@@ -62,7 +60,7 @@ def catch_up(layout: Layout, lanes: Lanes, state: State, scratch: Scratch, block
     state.caught[block, m] = last
 
 
-@called
+@loop
 def add_shared_total(
     layout: Layout, lanes: Lanes, state: State, scratch: Scratch,
     block: int, m: int, row: int, place: int, v: Values, i: int,
@@ -77,7 +75,7 @@ def add_shared_total(
         )
 
 
-@inlined
+@loop
 def add_total(
     layout: Layout, lanes: Lanes, state: State, scratch: Scratch,
     block: int, m: int, row: int, place: int, v: Values, i: int,
@@ -89,7 +87,7 @@ def add_total(
         add_shared_total(layout, lanes, state, scratch, block, m, row, place, v, i)
 
 
-@called
+@loop
 def flatten(layout: Layout, lanes: Lanes, state: State, scratch: Scratch, block: int) -> None:
     """Write the totals of the shared nodes into the rows of all open instances."""
     if state.flat[block]:
@@ -109,7 +107,7 @@ def flatten(layout: Layout, lanes: Lanes, state: State, scratch: Scratch, block:
     state.flat[block] = True
 
 
-@called
+@loop
 def enter(layout: Layout, state: State, block: int, m: int) -> None:
     """Write down what enters the shared nodes in all open windows of a member."""
     shared, frame = layout.entry.shape[0], layout.frame[m]
@@ -124,7 +122,7 @@ def enter(layout: Layout, state: State, block: int, m: int) -> None:
                 add(state.totals, at, state.totals, row + layout.source[j])
 
 
-@called
+@loop
 def climb(layout: Layout, lanes: Lanes, state: State, block: int) -> None:
     """Put the coefficients on the ladder, and together with what lies there in pairs."""
     shared, basis = layout.entry.shape[0], basis_of(layout)
@@ -151,7 +149,7 @@ def climb(layout: Layout, lanes: Lanes, state: State, block: int) -> None:
     state.steps[block] += 1
 
 
-@called
+@loop
 def materialise(layout: Layout, lanes: Lanes, state: State, scratch: Scratch, block: int) -> None:
     """Write down what enters the shared nodes wherever it has changed: a MatState.
 
@@ -189,7 +187,7 @@ def materialise(layout: Layout, lanes: Lanes, state: State, scratch: Scratch, bl
     state.made[0] += 1
 
 
-@inlined
+@loop
 def shared_value(layout: Layout, state: State, block: int, p: int, v: Values, i: int) -> None:
     """Rows i.. of v become the coefficients of trends that an event at shared place p may join."""
     shared, basis = layout.entry.shape[0], basis_of(layout)
@@ -203,7 +201,7 @@ def shared_value(layout: Layout, state: State, block: int, p: int, v: Values, i:
         add_one(v, i + layout.entry[p])
 
 
-@inlined
+@loop
 def shared_apply(
     layout: Layout, lanes: Lanes, state: State, block: int, p: int, v: Values, i: int, weights: Values, w: int
 ) -> None:
@@ -214,7 +212,7 @@ def shared_apply(
         add_product(state.coefficients, at + b, v, i + b, weights, w, lanes.shared, lanes.shared_extreme, p)
 
 
-@njit(cache=True, nogil=True)
+@loop
 def work_ahead(layout: Layout, reads: I64, touches: I64, nodes: I32, blocks: I64, count: int) -> I64:
     """Per block: events of shared nodes, MatStates before them, instances in these, and shared totals read."""
     work = np.zeros((count, 4), np.int64)

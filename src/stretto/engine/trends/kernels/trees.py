@@ -1,8 +1,6 @@
 """Sums over what is kept of earlier events: Fenwick trees over ranks, or lists in order of time to be scanned."""
 
-from numba import njit
-
-from stretto.engine.trends.kernels.numbers import I32, U64, Values, add, copy, plus
+from stretto.engine.trends.kernels.numbers import I32, U64, Values, add, copy, loop, plus
 from stretto.engine.trends.kernels.tape import (
     GROUP_ROW,
     GROUP_SIZE,
@@ -14,7 +12,7 @@ from stretto.engine.trends.kernels.tape import (
 from stretto.values.rows import F64, I64, Bool
 
 
-@njit(cache=True, nogil=True)
+@loop
 def sum_one(u: U64, f: F64, e: I32, row: int, count: int, to: int) -> None:
     """As `sum_all` for one component with one lane, which stays in registers."""
     total, g, d = u[to, 0], f[to, 0], e[to, 0]
@@ -26,7 +24,7 @@ def sum_one(u: U64, f: F64, e: I32, row: int, count: int, to: int) -> None:
     u[to, 0], f[to, 0], e[to, 0] = total, g, d
 
 
-@njit(cache=True, nogil=True)
+@loop
 def sum_all(v: Values, row: int, width: int, count: int, to: int, comps: int) -> None:
     """Add the first `count` leaves of a tree, component by component, to the rows from `to` on."""
     while count > 0:
@@ -37,7 +35,7 @@ def sum_all(v: Values, row: int, width: int, count: int, to: int, comps: int) ->
         count &= count - 1
 
 
-@njit(cache=True, nogil=True)
+@loop
 def sum_some(v: Values, t: I64, row: int, width: int, count: int, to: int, first: int, last: int) -> None:
     """As `sum_all`, for the pairs of components `first` to `last` - 1 of reads."""
     while count > 0:
@@ -49,7 +47,7 @@ def sum_some(v: Values, t: I64, row: int, width: int, count: int, to: int, first
         count &= count - 1
 
 
-@njit(cache=True, nogil=True)
+@loop
 def scan_all(v: Values, row: int, width: int, count: int, to: int, comps: int, h: Bool, begin: int) -> None:
     """Add what is kept first, `count` events, where `h` says so from `begin` on."""
     for leaf in range(count):
@@ -60,7 +58,7 @@ def scan_all(v: Values, row: int, width: int, count: int, to: int, comps: int, h
                     add(v, to + c, v, at + c)
 
 
-@njit(cache=True, nogil=True)
+@loop
 def scan_some(
     v: Values,
     t: I64,
@@ -81,7 +79,7 @@ def scan_some(
                     add(v, to + t[t[READ_TO] + i], v, one)
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _keep_one(u: U64, f: F64, e: I32, row: int, size: int, leaf: int, value: int) -> None:
     """As `keep` in a tree with one component of one lane."""
     total, g, d = u[value, 0], f[value, 0], e[value, 0]
@@ -93,7 +91,7 @@ def _keep_one(u: U64, f: F64, e: I32, row: int, size: int, leaf: int, value: int
         leaf += leaf & -leaf
 
 
-@njit(cache=True, nogil=True)
+@loop
 def keep(v: Values, t: I64, store: int, group: int, leaf: int, value: int, place: int) -> None:
     """Add a value, if it is not zero, to component `place` of a leaf: to all tree nodes that sum it up."""
     if v.f[value, 0] == 0.0:

@@ -9,9 +9,7 @@ All tables of integers lie in one array, the tape `t`: it begins with where each
 loop over many arrays would spend most of its time on counting references to them.
 """
 
-from numba import njit
-
-from stretto.engine.trends.kernels.numbers import I32, Values, add, add_one, add_product, clear, copy
+from stretto.engine.trends.kernels.numbers import I32, Values, add, add_one, add_product, clear, copy, loop
 from stretto.engine.trends.kernels.tape import (
     BASIS,
     COMMON,
@@ -61,7 +59,7 @@ from stretto.values.rows import I64, Bool
 # ---- reads -------------------------------------------------------------------------------------------------
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _found(t: I64, s: I32, read: int, number: int, cell: int) -> tuple[int, int]:
     """The group that an occurrence reads, and how many of its leaves (0: none)."""
     at = t[t[TARGET_AT] + read]
@@ -70,7 +68,7 @@ def _found(t: I64, s: I32, read: int, number: int, cell: int) -> tuple[int, int]
     return int(s[at + number]), int(s[t[t[COUNT_AT] + read] + number])
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _read_all(
     v: Values, t: I64, s: I32, r: I64, h: Bool, read: int, number: int, cell: int, to: int, comps: int
 ) -> None:
@@ -86,7 +84,7 @@ def _read_all(
         sum_all(v, row, width, count, to, comps)
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _read_some(
     v: Values, t: I64, s: I32, r: I64, h: Bool, read: int, number: int, cell: int, to: int
 ) -> None:
@@ -104,7 +102,7 @@ def _read_some(
         sum_some(v, t, row, width, count, to, first, last)
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _read_members(
     v: Values,
     w: Values,
@@ -131,7 +129,7 @@ def _read_members(
             add_product(v, place, v, state, w, t[SUMS] + c, linear, extreme, member)
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _reads_shared(t: I64, read: int) -> bool:
     return bool(t[t[SHARED] + t[t[STORE_SOURCE] + t[t[READ_STORE] + read]]])
 
@@ -139,12 +137,12 @@ def _reads_shared(t: I64, read: int) -> bool:
 # ---- occurrences -------------------------------------------------------------------------------------------
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _passes(t: I64, b: Bool, mask: int, number: int) -> bool:
     return mask < 0 or bool(b[t[t[MASK_AT] + mask] + number])
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _start(v: Values, t: I64, b: Bool, node: int, number: int, to: int) -> None:
     for start in range(t[t[START_FIRST] + node], t[t[START_FIRST] + node + 1]):
         if _passes(t, b, t[t[START_MASK] + start], number):
@@ -153,7 +151,7 @@ def _start(v: Values, t: I64, b: Bool, node: int, number: int, to: int) -> None:
                 add_one(v, to + t[t[START_COMP] + i])
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _weigh(v: Values, to: int, weights: Values, weight: int, linear: I32, extreme: I32, lanes: int) -> None:
     """The value at row `to` times the event's weights; row 0 is free for this."""
     if lanes >= 0 and v.f[to, 0] != 0.0:
@@ -162,7 +160,7 @@ def _weigh(v: Values, to: int, weights: Values, weight: int, linear: I32, extrem
         add_product(v, to, v, 0, weights, weight, linear, extreme, lanes)
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _open(
     v: Values,
     w: Values,
@@ -193,7 +191,7 @@ def _open(
             _read_some(v, t, s, r, h, read, number, cell, to)
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _place(t: I64, s: I32, store: int, number: int, cell: int) -> tuple[int, int]:
     """The group that keeps an occurrence, and its leaf there (-1: it is not kept)."""
     at = t[t[SOURCE_AT] + store]
@@ -202,7 +200,7 @@ def _place(t: I64, s: I32, store: int, number: int, cell: int) -> tuple[int, int
     return int(s[at + number]), int(s[t[t[LEAF_AT] + store] + number])
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _settle(v: Values, t: I64, s: I32, b: Bool, node: int, number: int, cell: int, value: int) -> None:
     """Keep the values of an occurrence for later events, and for the totals."""
     for store in range(t[t[STORE_FIRST] + node], t[t[STORE_FIRST] + node + 1]):
@@ -220,7 +218,7 @@ def _settle(v: Values, t: I64, s: I32, b: Bool, node: int, number: int, cell: in
                     add(v, to + t[t[END_MEMBER] + i], v, one)
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _settle_shared(
     w: Values, t: I64, s: I32, b: Bool, node: int, number: int, cell: int, value: int, states: int
 ) -> None:
@@ -237,7 +235,7 @@ def _settle_shared(
                     add(w, to + c, w, value + c)
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _finish(
     v: Values, w: Values, t: I64, nodes: int, cell: int, states: int, linear: I32, extreme: I32
 ) -> None:
@@ -255,7 +253,7 @@ def _finish(
                     add_product(v, to, v, state, w, ended + c, linear, extreme, member)
 
 
-@njit(cache=True, nogil=True)
+@loop
 def run_ticks(
     first_tick: int,
     last_tick: int,
