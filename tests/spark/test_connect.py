@@ -1,6 +1,7 @@
 """`detect` through Spark Connect finds what the engine finds, batch and streaming."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -45,7 +46,9 @@ def test_batch_and_stream(tmp_path: Path) -> None:
     (tmp_path / "events").mkdir()
     parts = [events(0, 50), events(50, 50)]
     for number, part in enumerate(parts):
-        pq.write_table(part, tmp_path / "events" / f"{number}.parquet")
+        path = tmp_path / "events" / f"{number}.parquet"
+        pq.write_table(part, path)
+        os.utime(path, (1_700_000_000 + number,) * 2)  # Spark takes older files first
     (tmp_path / "rules.cep").write_text(RULES)
     done = subprocess.run(
         [sys.executable, JOB, tmp_path], capture_output=True, text=True, check=False, timeout=300

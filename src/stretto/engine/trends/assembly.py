@@ -1,14 +1,14 @@
 """A program run over cells: occurrences placed in stores, room for all values, and the totals that come of it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from stretto.engine.trends.cells import Cells
 from stretto.engine.trends.conditions import Look, Store, meets
-from stretto.engine.trends.kernels import tape
 from stretto.engine.trends.kernels.reference import by_reference
+from stretto.engine.trends.kernels.tables import Tables
 from stretto.engine.trends.kernels.windowed import run_ticks
 from stretto.engine.trends.numbers import I32, Values, take_values, zeros
 from stretto.engine.trends.scan import Scan, pair_blocks
@@ -67,31 +67,47 @@ def totals(
     most = int(count.max(initial=0))
     own_values, shared_values = _values_at_once(program, cells, most)
     members = len(program.chosen)
-    numbers = {tape.MEMBERS: members, tape.MOST: most}
-    numbers[tape.BASIS] = 1 + places.own_rows
-    numbers[tape.TOTALS] = numbers[tape.BASIS] + most * members
-    numbers[tape.OWN] = numbers[tape.TOTALS] + len(cells) * members
-    numbers[tape.SUMS] = 1 + places.shared_rows
-    numbers[tape.ENDS] = numbers[tape.SUMS] + most
-    numbers[tape.COMMON] = numbers[tape.ENDS] + program.ends * most
+    basis = 1 + places.own_rows
+    first_total = basis + most * members
+    first_own = first_total + len(cells) * members
+    sums = 1 + places.shared_rows
+    ends = sums + most
+    common = ends + program.ends * most
     linear = 1 + sum(m.is_linear for m in program.measures)
-    own = zeros(numbers[tape.OWN] + own_values, *lanes)
-    shared = zeros(numbers[tape.COMMON] + shared_values, linear, 1 + len(program.measures) - linear)
+    own = zeros(first_own + own_values, *lanes)
+    shared = zeros(common + shared_values, linear, 1 + len(program.measures) - linear)
     mask, mask_at = _masks(program, rankings)
     weight = cells.event - weighed.first if weighed.each else np.zeros(len(cells.event), np.int64)
     opened = 0
     for begin, end, pairs in pair_blocks(places.scans, len(program.reads), cells, rankings.events):
-        tables = {**program.tables, **places.tables, tape.MASK_AT: mask_at, tape.ROW_AT: pairs.at}
+        tables = Tables(
+            members=members,
+            basis=basis,
+            totals=first_total,
+            own=first_own,
+            sums=sums,
+            ends=ends,
+            most=most,
+            common=common,
+            **program.tables,
+            **places.tables,
+            mask_at=mask_at,
+            row_at=pairs.at,
+            standing=places.standing,
+            mask=mask,
+            pairs=pairs.rows,
+            holds=pairs.holds,
+            weigh_linear=program.weigh.linear,
+            weigh_extreme=program.weigh.extreme,
+            linear=program.states.linear,
+            extreme=program.states.extreme,
+        )
         opened = run_ticks(
             begin,
             end,
             opened,
             len(cells.of_node),
-            _tape(numbers, tables),
-            places.standing,
-            mask,
-            pairs.rows,
-            pairs.holds,
+            by_reference(tables),
             cells.tick_first,
             cells.tick_cell,
             cells.node,
@@ -101,28 +117,15 @@ def totals(
             by_reference(own),
             by_reference(shared),
             by_reference(weighed.weights),
-            program.weigh.linear,
-            program.weigh.extreme,
-            program.states.linear,
-            program.states.extreme,
         )
-    return take_values(own, slice(numbers[tape.TOTALS], numbers[tape.OWN]))
-
-
-def _tape(numbers: Mapping[int, int], tables: Mapping[int, I64]) -> I64:
-    """Numbers and tables as one array, which begins with the numbers and with where each table begins."""
-    head = np.zeros(tape.LENGTH, np.int64)
-    names = range(len(tape.NUMBERS), tape.LENGTH)
-    head[tape.NUMBERS] = [numbers[name] for name in tape.NUMBERS]
-    head[names] = tape.LENGTH + np.cumsum([0, *(len(tables[name]) for name in names)])[:-1]
-    return np.concatenate([head, *(tables[name] for name in names)])
+    return take_values(own, slice(first_total, first_own))
 
 
 def _values_at_once(program: Program, cells: Cells, most: int) -> tuple[int, int]:
     """Rows for the values of one tick, of members' own nodes and of shared ones, at most."""
     first = cells.tick_first[:-1]
-    own = np.add.reduceat(program.tables[tape.COMPS][cells.node], first)
-    shared = np.add.reduceat(program.tables[tape.SHARED][cells.node], first)
+    own = np.add.reduceat(program.tables["comps"][cells.node], first)
+    shared = np.add.reduceat(program.tables["shared"][cells.node], first)
     return int(own.max(initial=0)), int(shared.max(initial=0)) * most
 
 
@@ -152,7 +155,7 @@ class _Standing:
 class _Placed:
     """Where all occurrences stand, what is scanned, and how many rows the stores take: own and shared ones."""
 
-    tables: dict[int, I64]
+    tables: dict[str, I64]
     standing: I32
     scans: list[Scan]
     own_rows: int
@@ -196,14 +199,14 @@ def _places(program: Program, rankings: Rankings, count: I64) -> _Placed:
         if found is not None and read.look.pairs is not None:
             scans.append(Scan(number, read.look, rankings.ranked(read.look.store), found))
     tables = {
-        tape.SOURCE_AT: _numbers(at for at, _ in sources),
-        tape.LEAF_AT: _numbers(at for _, at in sources),
-        tape.TARGET_AT: _numbers(at for at, _ in targets),
-        tape.COUNT_AT: _numbers(at for _, at in targets),
-        tape.GROUP_FIRST: _numbers(groups.first[:-1]),
-        tape.GROUP_ROW: np.concatenate([_numbers(()), *groups.rows]),
-        tape.GROUP_SIZE: np.concatenate([_numbers(()), *groups.sizes]),
-        tape.GROUP_WIDTH: np.concatenate([_numbers(()), *groups.widths]),
+        "source_at": _numbers(at for at, _ in sources),
+        "leaf_at": _numbers(at for _, at in sources),
+        "target_at": _numbers(at for at, _ in targets),
+        "count_at": _numbers(at for _, at in targets),
+        "group_first": _numbers(groups.first[:-1]),
+        "group_row": np.concatenate([_numbers(()), *groups.rows]),
+        "group_size": np.concatenate([_numbers(()), *groups.sizes]),
+        "group_width": np.concatenate([_numbers(()), *groups.widths]),
     }
     return _Placed(tables, standing.array, scans, groups.taken[False], groups.taken[True])
 

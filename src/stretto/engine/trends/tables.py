@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from stretto.engine.trends.conditions import Look, Store, looks_of
-from stretto.engine.trends.kernels import tape
 from stretto.engine.trends.lanes import Columns, LaneMap, lane_map, split, weight_lanes
 from stretto.trends.plan import Condition, Edge, Entry, Measure, Member, Unit
 from stretto.values.rows import I64
@@ -33,7 +32,7 @@ class Program:
 
     chosen: tuple[int, ...]
     shared: frozenset[int]
-    tables: dict[int, I64]
+    tables: dict[str, I64]
     masks: tuple[tuple[int, Condition], ...]
     stores: tuple[Store, ...]
     widths: tuple[int, ...]
@@ -117,31 +116,31 @@ class _Builder:
             pair_from.add(one for one, _ in pairs)
             pair_to.add(to for _, to in pairs)
         tables = {
-            tape.SHARED: np.array([p in self.shared for p in self.nodes], np.int64),
-            tape.COMPS: np.array([len(c) for c in self.comps], np.int64),
-            tape.WEIGH_FIRST: weigh_lists.arrays[0],
-            tape.WEIGH: weigh_lists.arrays[1],
-            tape.START_FIRST: start_first,
-            tape.START_MASK: start_mask,
-            tape.START_COMP_FIRST: start_comps.arrays[0],
-            tape.START_COMP: start_comps.arrays[1],
-            tape.END_FIRST: end_first,
-            tape.END_MASK: end_mask,
-            tape.END_COMP_FIRST: end_comps.arrays[0],
-            tape.END_COMP: end_comps.arrays[1],
-            tape.END_MEMBER: end_members.arrays[1],
-            tape.END_ROW: np.where(at_shared, np.cumsum(at_shared) - 1, -1),
-            tape.STORE_FIRST: self._first(store.source for store in stores),
-            tape.STORE_SOURCE: np.array([store.source for store in stores], np.int64),
-            tape.STORE_SCANNED: np.array([store.scanned for store in stores], np.int64),
-            tape.STORE_COMP_FIRST: store_lists.arrays[0],
-            tape.STORE_COMP: store_lists.arrays[1],
-            tape.READ_FIRST: self._first(read.look.target for read in reads),
-            tape.READ_STORE: np.array([number[read.look.store] for read in reads], np.int64),
-            tape.READ_ENTERS: np.array([read.enters for read in reads], np.int64),
-            tape.READ_PAIR_FIRST: pair_from.arrays[0],
-            tape.READ_FROM: pair_from.arrays[1],
-            tape.READ_TO: pair_to.arrays[1],
+            "shared": np.array([p in self.shared for p in self.nodes], np.int64),
+            "comps": np.array([len(c) for c in self.comps], np.int64),
+            "weigh_first": weigh_lists.arrays[0],
+            "weigh": weigh_lists.arrays[1],
+            "start_first": start_first,
+            "start_mask": start_mask,
+            "start_comp_first": start_comps.arrays[0],
+            "start_comp": start_comps.arrays[1],
+            "end_first": end_first,
+            "end_mask": end_mask,
+            "end_comp_first": end_comps.arrays[0],
+            "end_comp": end_comps.arrays[1],
+            "end_member": end_members.arrays[1],
+            "end_row": np.where(at_shared, np.cumsum(at_shared) - 1, -1),
+            "store_first": self._first(store.source for store in stores),
+            "store_source": np.array([store.source for store in stores], np.int64),
+            "store_scanned": np.array([store.scanned for store in stores], np.int64),
+            "store_comp_first": store_lists.arrays[0],
+            "store_comp": store_lists.arrays[1],
+            "read_first": self._first(read.look.target for read in reads),
+            "read_store": np.array([number[read.look.store] for read in reads], np.int64),
+            "read_enters": np.array([read.enters for read in reads], np.int64),
+            "read_pair_first": pair_from.arrays[0],
+            "read_from": pair_from.arrays[1],
+            "read_to": pair_to.arrays[1],
         }
         return Program(
             self.chosen,

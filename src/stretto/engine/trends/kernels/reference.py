@@ -66,17 +66,17 @@ def by_reference(record: Fields) -> Fields:
 
 def _type_of(record: tuple[Any, ...]) -> RecordType:
     names: tuple[str, ...] = type(record)._fields  # type: ignore[attr-defined] # a named tuple
-    return _record_type(
-        type(record).__name__, tuple((n, _field_type(one)) for n, one in zip(names, record, strict=True))
-    )
+    fields = tuple((name, _field_type(name, value)) for name, value in zip(names, record, strict=True))
+    return _record_type(type(record).__name__, fields)
 
 
-def _field_type(value: Any) -> Any:
+def _field_type(name: str, value: Any) -> Any:
     if isinstance(value, tuple):
         return _type_of(value)
     if isinstance(value, int):
         return types.int64
-    assert value.flags.c_contiguous
+    if not value.flags.c_contiguous:
+        raise ValueError(f"the array `{name}` is not in C order")
     return _array_type(value.dtype, value.ndim)
 
 

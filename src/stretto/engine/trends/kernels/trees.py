@@ -1,15 +1,8 @@
 """Sums over what is kept of earlier events: Fenwick trees over ranks, or lists in order of time to be scanned."""
 
 from stretto.engine.trends.kernels.numbers import I32, U64, Values, add, copy, loop, plus
-from stretto.engine.trends.kernels.tape import (
-    GROUP_ROW,
-    GROUP_SIZE,
-    GROUP_WIDTH,
-    READ_FROM,
-    READ_TO,
-    STORE_SCANNED,
-)
-from stretto.values.rows import F64, I64, Bool
+from stretto.engine.trends.kernels.tables import Tables
+from stretto.values.rows import F64, Bool
 
 
 @loop
@@ -36,14 +29,14 @@ def sum_all(v: Values, row: int, width: int, count: int, to: int, comps: int) ->
 
 
 @loop
-def sum_some(v: Values, t: I64, row: int, width: int, count: int, to: int, first: int, last: int) -> None:
+def sum_some(v: Values, t: Tables, row: int, width: int, count: int, to: int, first: int, last: int) -> None:
     """As `sum_all`, for the pairs of components `first` to `last` - 1 of reads."""
     while count > 0:
         at = row + (count - 1) * width
         for i in range(first, last):
-            one = at + t[t[READ_FROM] + i]
+            one = at + t.read_from[i]
             if v.f[one, 0] != 0.0:
-                add(v, to + t[t[READ_TO] + i], v, one)
+                add(v, to + t.read_to[i], v, one)
         count &= count - 1
 
 
@@ -61,7 +54,7 @@ def scan_all(v: Values, row: int, width: int, count: int, to: int, comps: int, h
 @loop
 def scan_some(
     v: Values,
-    t: I64,
+    t: Tables,
     row: int,
     width: int,
     count: int,
@@ -74,9 +67,9 @@ def scan_some(
     for leaf in range(count):
         if h[begin + leaf]:
             for i in range(first, last):
-                one = row + leaf * width + t[t[READ_FROM] + i]
+                one = row + leaf * width + t.read_from[i]
                 if v.f[one, 0] != 0.0:
-                    add(v, to + t[t[READ_TO] + i], v, one)
+                    add(v, to + t.read_to[i], v, one)
 
 
 @loop
@@ -92,12 +85,12 @@ def _keep_one(u: U64, f: F64, e: I32, row: int, size: int, leaf: int, value: int
 
 
 @loop
-def keep(v: Values, t: I64, store: int, group: int, leaf: int, value: int, place: int) -> None:
+def keep(v: Values, t: Tables, store: int, group: int, leaf: int, value: int, place: int) -> None:
     """Add a value, if it is not zero, to component `place` of a leaf: to all tree nodes that sum it up."""
     if v.f[value, 0] == 0.0:
         return
-    row, size, width = t[t[GROUP_ROW] + group], t[t[GROUP_SIZE] + group], t[t[GROUP_WIDTH] + group]
-    if t[t[STORE_SCANNED] + store]:
+    row, size, width = t.group_row[group], t.group_size[group], t.group_width[group]
+    if t.store_scanned[store]:
         copy(v, row + leaf * width + place, v, value)
         return
     if width == 1 and v.u.shape[1] == 1 and v.x.shape[1] == 0:

@@ -1,0 +1,71 @@
+"""What the windows' loops read of a unit.
+
+`*_first` has one entry more than its owners: where what each of them has begins. Comps of a start, an end, a store or a
+read are numbers of components at their node; of a shared node, of members.
+"""
+
+from typing import NamedTuple
+
+from stretto.engine.trends.kernels.numbers import I32
+from stretto.values.rows import I64, Bool
+
+
+class Tables(NamedTuple):
+    """Of some members of a unit, and of the occurrences (events at nodes) of some windows."""
+
+    members: int
+    basis: int  # first row of the MatStates' values for each member
+    totals: int
+    own: int  # first row of the values of one tick's occurrences
+    sums: int  # of the shared values: first row of sums on their way to members,
+    ends: int  # of what ended at shared nodes,
+    most: int  # with so many components at most,
+    common: int  # and of the values of one tick's occurrences
+    # by node
+    shared: I64
+    comps: I64  # number of components, where not shared
+    weigh_first: I64
+    weigh: I64  # row of the weights' lane map, by component, at a shared node the only one; -1: no measure
+    start_first: I64
+    start_mask: I64  # -1: all events
+    start_comp_first: I64
+    start_comp: I64
+    end_first: I64
+    end_mask: I64
+    end_comp_first: I64
+    end_comp: I64
+    end_member: I64
+    end_row: I64  # among the ends at shared nodes
+    # by store; stores are numbered by their source
+    store_first: I64
+    store_source: I64
+    store_scanned: I64
+    store_comp_first: I64
+    store_comp: I64
+    # by read; reads are numbered by their target
+    read_first: I64
+    read_store: I64
+    read_enters: I64  # a member's own edge into a shared node
+    read_pair_first: I64
+    read_from: I64  # component of the store; of a shared one, a member
+    read_to: I64
+    # where occurrences stand: groups and, behind them, leaves or counts, in an array of their own
+    source_at: I64  # by store, -1: one sum per cell keeps everything
+    leaf_at: I64
+    target_at: I64  # by read, -1: everything of the cell is read
+    count_at: I64
+    group_first: I64  # by store: its first group
+    group_row: I64
+    group_size: I64
+    group_width: I64
+    mask_at: I64
+    row_at: I64  # by read: where the rows of its pairs are listed; -1: it is not scanned
+    standing: I32
+    mask: Bool  # of conditions on single events
+    pairs: I64  # rows of pairs,
+    holds: Bool  # and which of them hold
+    # lane maps from weights to values, and from shared values to those of each member
+    weigh_linear: I32
+    weigh_extreme: I32
+    linear: I32
+    extreme: I32
