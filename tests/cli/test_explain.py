@@ -105,6 +105,38 @@ def test_analyze(call) -> None:
     assert read["span"] == 4.0
 
 
+TRENDS = """
+QUERY ups PATTERN SEQ(A a, B b+) WITHIN 10 s RETURN COUNT(*), SUM(b.x);
+QUERY downs PATTERN SEQ(C c, B b+) WITHIN 10 s RETURN COUNT(*);
+"""
+
+
+def test_trends_are_run_too(call) -> None:
+    Path("trends.cep").write_text(Path("rules.cep").read_text() + TRENDS)
+    options = ("trends.cep", "--events", "events.csv", "--analyze")
+    text = call("explain", *options).out
+    assert "trends by auto: 2 trend queries" in text
+    assert text.endswith("       totals\nups         2\ndowns       0\n")
+    read = json.loads(call("explain", *options, "--format", "json").out)
+    assert read["queries"].keys() == {"rise", "pair"}
+    assert {node["stream"]: node["events"]["measured"] for node in read["trends"]["nodes"]} == {
+        "A": 2,
+        "B": 2,
+        "C": 1,
+    }
+    assert read["trends"]["queries"] == {"ups": 2, "downs": 0}
+
+
+def test_trends_are_compared_too(call) -> None:
+    Path("trends.cep").write_text(TRENDS)
+    options = ("trends.cep", "--events", "events.csv", "--optimizer", "muse", "--diff", "greta")
+    result = call("explain", *options)
+    assert result.out.startswith("muse and greta: two plans for 2 trend queries\n")
+    assert result.err == ""
+    read = json.loads(call("explain", *options, "--format", "json").out)
+    assert read["trends"]["right"]["units"] == 2
+
+
 def test_analyze_with_statistics_of_other_events(call) -> None:
     stats = measure(open_events("events.csv"))
     Path("stats.json").write_text(stats.with_rates({"A": 100.0}).to_json())

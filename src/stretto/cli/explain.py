@@ -170,6 +170,12 @@ def _schema(known: "Schema | Stats") -> "Schema":
     return known if isinstance(known, Schema) else known.schema
 
 
+def _stats(known: "Schema | Stats") -> "Stats | None":
+    from stretto.schema import Schema
+
+    return None if isinstance(known, Schema) else known
+
+
 def _patterns(workload: "Workload", known: "Schema | Stats", form: Format) -> str:
     """Every query's pieces: what is left when OR and ANY are split off and the nesting is flattened."""
     from stretto.pattern.describe import piece_text
@@ -225,11 +231,10 @@ def _analysis(
     from stretto.plan.analyze import analysis_as, analyze
 
     plan = _planned(workload, known, optimizer, budget)
-    _leave_out_trends(plan, "--analyze measures")
     with reported(FAILED):
         from stretto.cli.measuring import measured  # loads the kernels, so after what may be wrong
 
-        return analysis_as(analyze(plan, measured(plan, source, quiet=quiet)), form.value)
+        return analysis_as(analyze(plan, measured(plan, source, quiet=quiet), _stats(known)), form.value)
 
 
 def _plan(
@@ -249,18 +254,12 @@ def _plan(
         from stretto.plan.diff import diff
         from stretto.plan.diff_text import diff_as
 
-        _leave_out_trends(plan, "--diff compares")
-        return diff_as(diff(plan, _planned(workload, known, other, budget)), form.value)
+        return diff_as(diff(plan, _planned(workload, known, other, budget), _stats(known)), form.value)
     if form is Format.MERMAID:
         from stretto.report.mermaid import to_mermaid
 
         return to_mermaid(plan)
     return plan.explain(form.value)
-
-
-def _leave_out_trends(plan: "Plan", does: str) -> None:
-    if plan.trends is not None:
-        say(f"{does} the operators of queries that find matches; trend queries are left out")
 
 
 def _spread_plan(
@@ -273,11 +272,9 @@ def _spread_plan(
 ) -> str:
     """The plan, and how a run on Spark would spread it over the cores of this machine."""
     from stretto.cli.on_spark import spread_text
-    from stretto.schema import Schema
 
     plan = _planned(workload, known, optimizer, budget)
-    stats = None if isinstance(known, Schema) else known
-    return f"{plan.explain()}\n\n{spread_text(plan, source, stats, spread.value)}"
+    return f"{plan.explain()}\n\n{spread_text(plan, source, _stats(known), spread.value)}"
 
 
 def _planned(workload: "Workload", known: "Schema | Stats", optimizer: str, budget: float | None) -> "Plan":

@@ -1,5 +1,6 @@
 """A run of a plan that keeps no matches, but what every operator did."""
 
+from collections import Counter
 from time import perf_counter
 from typing import Any
 
@@ -7,8 +8,10 @@ import pyarrow.compute as pc
 
 from stretto.cli.running import columns_of, progress
 from stretto.data.files import EventFile
+from stretto.engine.matches import Matches
 from stretto.engine.run import Engine
 from stretto.plan.analyze import Measured
+from stretto.plan.analyze_trends import MeasuredTrends
 from stretto.plan.dag import Plan
 
 BATCH = 1 << 17
@@ -25,26 +28,36 @@ def measured(plan: Plan, source: EventFile, *, quiet: bool) -> Measured:
     _warm_up(Engine(plan, lateness_us=lateness, special=source.special), events)
     engine = Engine(plan, lateness_us=lateness, special=source.special)
     times: list[int] = []
+    totals: Counter[str] = Counter()
     elapsed = 0.0
     with progress(source.rows, quiet=quiet) as advance:
         for batch in events.batches(BATCH):
             times += _bounds(batch.column(source.special.ts))
             start = perf_counter()
-            engine.push(batch)
+            found = engine.push(batch)
             elapsed += perf_counter() - start
+            _count(found, totals)
             advance(engine.counts)
         start = perf_counter()
-        engine.flush()
+        found = engine.flush()
         elapsed += perf_counter() - start
+        _count(found, totals)
     span = (max(times) - min(times)) / MICROSECONDS if times else 0.0
-    done = engine.counters
-    return Measured(tuple(done.rows), tuple(done.seconds), engine.counts.events, span, elapsed)
+    done, work = engine.counters, engine.trend_work
+    trends = None if work is None else MeasuredTrends(work, totals)
+    return Measured(tuple(done.rows), tuple(done.seconds), engine.counts.events, span, elapsed, trends)
 
 
 def _warm_up(engine: Engine, events: EventFile) -> None:
     for batch in events.batches(BATCH):
         engine.push(batch)
         return
+
+
+def _count(found: Matches, totals: Counter[str]) -> None:
+    """Add the rows of each query's totals; a batch holds those of one query."""
+    for batch in found.total_batches():
+        totals[batch.column("query")[0].as_py()] += batch.num_rows
 
 
 def _bounds(times: Any) -> list[int]:

@@ -31,6 +31,7 @@ from stretto.plan.dag import Plan
 from stretto.plan.ops import Emit, Scan
 from stretto.plan.optimize import optimize
 from stretto.schema import Kind, Special
+from stretto.trends.work import TrendWork
 from stretto.values.rows import I64, Bool, Rows
 from stretto.values.strings import Strings
 from stretto.values.vector import DTYPES, Vector
@@ -101,6 +102,11 @@ class Engine:
         for number, operator in self._operators.items():
             looked[number] += operator.looked
         return Counters(list(now.rows), list(now.seconds), looked, list(now.held))
+
+    @property
+    def trend_work(self) -> TrendWork | None:
+        """What the nodes and units of the trend queries have done so far; None: there are no such queries."""
+        return None if self._trends is None else self._trends.work
 
     def _begin(self, base: int) -> None:
         """Empty operators and an empty arena whose first event will have the position `base`."""
@@ -487,7 +493,7 @@ class Engine:
 
     def _rebuild(self, snapshot: Snapshot) -> None:
         """Start afresh and run the window's events again; what they complete was reported before."""
-        counts, counters = self.counts, self.counters
+        counts, counters, trends = self.counts, self.counters, self._trends
         self._counters = Counters.of(len(self.plan.ops))
         self._begin(snapshot.steps[0].start if snapshot.steps else self._arena.end)
         for step in snapshot.steps:
@@ -504,6 +510,8 @@ class Engine:
         self._reorder = Reorder(self._reorder.lateness_us, snapshot.greatest, pending)
         self.counts = counts
         self._go_on_from(counters)
+        if self._trends is not None and trends is not None and trends.plan is self._trends.plan:
+            self._trends.go_on_from(trends.work)
         self._strings_limit = max(STRINGS_FROM, 2 * len(self._strings))
 
     def _go_on_from(self, counters: Counters) -> None:

@@ -3,15 +3,22 @@
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import exp, log
-from statistics import median
 from typing import Any
 
 from stretto.errors import StrettoError
 from stretto.memo.figures import columns, number_text, share_text, time_text
+from stretto.plan.analyze_trends import (
+    MeasuredTrends,
+    TrendAnalysis,
+    trend_analysis_json,
+    trend_analysis_text,
+)
 from stretto.plan.dag import Plan
 from stretto.plan.explain import FORMATS, counted, kind_of
 from stretto.plan.ops import Emit
+from stretto.plan.q_error import errors_json, errors_text, q_error, q_error_text
+from stretto.stats.profile import Stats
+from stretto.trends.estimate import estimated
 
 NANOSECONDS = 1e9
 LONGEST = 60
@@ -22,7 +29,8 @@ LONGEST = 60
 class Measured:
     """What a run did: rows that each operator gave (matches, of an Emit) and its seconds at work.
 
-    `span` are the seconds from the first event to the last, `elapsed` those that the whole run took.
+    `span` are the seconds from the first event to the last, `elapsed` those that the whole run took. `trends`: what was
+    done for trend queries, if there are any.
     """
 
     rows: Sequence[int]
@@ -30,6 +38,7 @@ class Measured:
     events: int
     span: float
     elapsed: float
+    trends: MeasuredTrends | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +58,12 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """A plan, what its run measured, and a line for every operator."""
+    """A plan, what its run measured, and a line for every operator; and the same of its trend queries."""
 
     plan: Plan
     measured: Measured
     lines: tuple[Line, ...]
+    trends: TrendAnalysis | None = None
 
     def q_errors(self) -> list[tuple[float, int]]:
         """The q-errors with their operators, the worst last."""
@@ -66,18 +76,11 @@ class Analysis:
         return sum(line.seconds for line in self.lines)
 
 
-def q_error(estimated: float, measured: float) -> float:
-    """max(e/m, m/e): by which factor an estimate is off, 1 where it is right.
+def analyze(plan: Plan, measured: Measured, stats: Stats | None = None) -> Analysis:
+    """A plan's estimates, times the span of the run, beside what was measured. A span of zero counts as one second.
 
-    Less than one row counts as one row on both sides: an estimate of 0.01 rows where none came is right, and one of 50
-    where none came is off by 50.
+    Of trend queries there are estimates by `stats`.
     """
-    one, other = max(estimated, 1.0), max(measured, 1.0)
-    return max(one / other, other / one)
-
-
-def analyze(plan: Plan, measured: Measured) -> Analysis:
-    """A plan's estimates, times the span of the run, beside what was measured. A span of zero counts as one second."""
     if not len(measured.rows) == len(measured.seconds) == len(plan.ops):
         raise StrettoError(f"measured {len(measured.rows)} operators of a plan of {len(plan.ops)}")
     known, span = plan.estimate, measured.span or 1.0
@@ -94,11 +97,11 @@ def analyze(plan: Plan, measured: Measured) -> Analysis:
                 seconds,
             )
         )
-    return Analysis(plan, measured, tuple(lines))
-
-
-def geometric_mean(values: Sequence[float]) -> float:
-    return exp(sum(map(log, values)) / len(values))
+    trends = None
+    if plan.trends is not None and measured.trends is not None:
+        expected = None if stats is None else estimated(plan.trends, stats)
+        trends = TrendAnalysis(plan.trends, measured.trends, expected, span)
+    return Analysis(plan, measured, tuple(lines), trends)
 
 
 def analysis_as(found: Analysis, format: str) -> str:  # noqa: A002 - as in `explain`
@@ -122,14 +125,7 @@ def analysis_json(found: Analysis) -> dict[str, Any]:
         "span": measured.span,
         "elapsed": measured.elapsed,
         "seconds": {"estimated": _expected_total(found), "measured": found.at_work},
-        "q_error": {
-            "mean": geometric_mean([error for error, _ in errors]),
-            "median": median(error for error, _ in errors),
-            "worst": errors[-1][0],
-            "operator": errors[-1][1],
-        }
-        if errors
-        else None,
+        "q_error": errors_json(errors, "operator"),
         "operators": [
             {
                 "id": line.number,
@@ -145,6 +141,7 @@ def analysis_json(found: Analysis) -> dict[str, Any]:
             for line in found.lines
         ],
         "queries": dict(plan.queries),
+        **({} if found.trends is None else {"trends": trend_analysis_json(found.trends)}),
     }
 
 
@@ -159,26 +156,33 @@ def _expected_total(found: Analysis) -> float | None:
 def analysis_text(found: Analysis) -> str:
     """A line per operator with rows and time, estimated and measured; above them the sums."""
     plan, measured = found.plan, found.measured
-    sizes = f"{counted(len(plan.ops), 'operator')}, {counted(len(plan.queries), 'query')}"
-    first = f"plan by {plan.optimizer}: {sizes}; {counted(measured.events, 'event')} over {_seconds(measured.span)}"
-    head = [first, *_errors(found), _times(found), ""]
-    return "\n".join([*head, *_table(found)]) + "\n"
+    sizes = (
+        f"{counted(len(plan.ops), 'operator')}, {counted(len(plan.queries), 'query')}; " if plan.ops else ""
+    )
+    first = (
+        f"plan by {plan.optimizer}: {sizes}{counted(measured.events, 'event')} over {_seconds(measured.span)}"
+    )
+    blocks = [[first, *_errors(found), _times(found)]]
+    if plan.ops:
+        blocks.append(list(_table(found)))
+    if found.trends is not None:
+        blocks += trend_analysis_text(found.trends)
+    return "\n\n".join("\n".join(block) for block in blocks) + "\n"
 
 
 def _errors(found: Analysis) -> Iterator[str]:
     errors = found.q_errors()
     if errors:
-        values = [error for error, _ in errors]
-        yield (
-            f"q-error of the rows of {counted(len(errors), 'operator')}: mean {_factor(geometric_mean(values))}"
-            f" (geometric), median {_factor(median(values))}, worst {_factor(errors[-1][0])} at n{errors[-1][1]}"
-        )
+        yield f"q-error of the rows of {counted(len(errors), 'operator')}: {errors_text(errors, 'n')}"
 
 
 def _times(found: Analysis) -> str:
+    whole = f"whole run {_seconds(found.measured.elapsed)}"
+    if not found.plan.ops:
+        return whole
     expected = _expected_total(found)
-    estimated = "" if expected is None else f", estimated {_seconds(expected)}"
-    return f"time of all operators {_seconds(found.at_work)}{estimated}; whole run {_seconds(found.measured.elapsed)}"
+    estimate = "" if expected is None else f", estimated {_seconds(expected)}"
+    return f"time of all operators {_seconds(found.at_work)}{estimate}; {whole}"
 
 
 def _table(found: Analysis) -> Iterator[str]:
@@ -188,7 +192,7 @@ def _table(found: Analysis) -> Iterator[str]:
     for line in found.lines:
         estimates = [
             "?" if line.estimated is None else number_text(line.estimated),
-            "?" if line.q_error is None else _factor(line.q_error),
+            "?" if line.q_error is None else q_error_text(line.q_error),
             "?" if line.expected_seconds is None else _seconds(line.expected_seconds),
         ]
         cells = [f"n{line.number}", _title(found.plan, line.number)]
@@ -202,10 +206,6 @@ def _title(plan: Plan, number: int) -> str:
     name = f"emit {op.query}:" if isinstance(op, Emit) else kind_of(op)
     text = f"{name} {plan.pieces[number]}"
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
-
-
-def _factor(error: float) -> str:
-    return f"{error:.2f}" if error < 10 else number_text(error)
 
 
 def _seconds(seconds: float) -> str:

@@ -11,10 +11,12 @@ from typing import Any
 from stretto.errors import StrettoError
 from stretto.pattern.piece import Piece
 from stretto.plan.dag import Plan
+from stretto.plan.diff_trends import TrendDiff, trend_diff, trend_diff_json
 from stretto.plan.explain import kind_of, shared
 from stretto.plan.labels import labels
 from stretto.plan.meaning import computed
 from stretto.plan.ops import Emit
+from stretto.stats.profile import Stats
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +59,13 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Diff:
-    """Two plans of the same queries, and their pieces and queries compared."""
+    """Two plans of the same queries, their pieces and queries compared, and their plans of trend queries."""
 
     left: Plan
     right: Plan
     pieces: tuple[Compared, ...]
     queries: Mapping[str, tuple[Share, Share]]
+    trends: TrendDiff | None = None
 
     def only_left(self) -> list[Compared]:
         return [piece for piece in self.pieces if piece.right is None]
@@ -74,9 +77,9 @@ class Diff:
         return [piece for piece in self.pieces if piece.left is not None and piece.right is not None]
 
 
-def diff(left: Plan, right: Plan) -> Diff:
-    """Compare two plans of one workload."""
-    if left.queries.keys() != right.queries.keys():
+def diff(left: Plan, right: Plan, stats: Stats | None = None) -> Diff:
+    """Compare two plans of one workload; what its trend queries cost is known with statistics."""
+    if left.queries.keys() != right.queries.keys() or _trend_names(left) != _trend_names(right):
         raise StrettoError("plans of different workloads cannot be compared: their queries differ")
     here, there = _Side(left), _Side(right)
     pieces = []
@@ -87,7 +90,14 @@ def diff(left: Plan, right: Plan) -> Diff:
             Compared(side.texts[first], kind_of(side.plan.ops[first]), here.use(key), there.use(key))
         )
     queries = {name: (here.share(name), there.share(name)) for name in left.queries}
-    return Diff(left, right, tuple(pieces), queries)
+    trends = None
+    if left.trends is not None and right.trends is not None:
+        trends = trend_diff(left.trends, right.trends, stats)
+    return Diff(left, right, tuple(pieces), queries, trends)
+
+
+def _trend_names(plan: Plan) -> list[str]:
+    return [] if plan.trends is None else [query.name for query in plan.trends.queries]
 
 
 class _Side:
@@ -152,6 +162,7 @@ def diff_json(found: Diff) -> dict[str, Any]:
             name: {"left": _share_json(left), "right": _share_json(right)}
             for name, (left, right) in found.queries.items()
         },
+        **({} if found.trends is None else {"trends": trend_diff_json(found.trends)}),
     }
 
 

@@ -8,6 +8,7 @@ from stretto.errors import StrettoError
 from stretto.memo.figures import columns, factor_text, rate_text, share_text, time_text
 from stretto.plan.dag import Plan
 from stretto.plan.diff import Compared, Diff, Share, Use, diff_json, kinds
+from stretto.plan.diff_trends import trend_diff_text
 from stretto.plan.explain import FORMATS, counted, shared, some
 
 SHOWN: Final = 20
@@ -26,6 +27,9 @@ def diff_as(found: Diff, format: str) -> str:  # noqa: A002 - as in `explain`
 def diff_text(found: Diff) -> str:
     """The comparison as a table of figures and lists of pieces and queries, the dearest first."""
     left, right = titles(found)
+    trends = [] if found.trends is None else trend_diff_text(found.trends, left, right)
+    if trends and not found.queries:
+        return _joined(trends)
     blocks = [
         [f"{left} and {right}: two plans for {counted(len(found.queries), 'query')}"],
         list(_figures(found)),
@@ -34,6 +38,10 @@ def diff_text(found: Diff) -> str:
         list(_in_both(found)),
         list(_by_query(found)),
     ]
+    return _joined([*blocks, *trends])
+
+
+def _joined(blocks: Sequence[Sequence[str]]) -> str:
     return "\n\n".join("\n".join(block) for block in blocks if block) + "\n"
 
 

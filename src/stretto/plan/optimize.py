@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from time import monotonic
+from typing import Final
 
 from stretto.errors import Mistake, QueryError, StrettoError, near
 from stretto.memo.core import growing_slots
@@ -27,6 +28,7 @@ from stretto.schema import Schema
 from stretto.solve.budget import Budget
 from stretto.stats.profile import Stats
 from stretto.trends.optimize import trend_plan
+from stretto.trends.plan import Optimizer
 
 DEFAULT_BUDGET_S = 5.0
 EXPLORING = 0.3
@@ -38,8 +40,8 @@ SOLVING = 0.5
 
 FOR_TRENDS = {"muse": "auto", "greta": "none"}
 """The names of papers about trends, and what goes by them for detection queries of the same workload."""
-ALONE = ("none", "greta")
-"""Optimizers that share no trends."""
+OF_TRENDS: Final[dict[str, Optimizer]] = {"none": "none", "muse": "muse", "greta": "greta"}
+"""Optimizers that decide about trends by themselves; all others leave that to `auto`."""
 
 
 def optimize(
@@ -69,7 +71,7 @@ def optimize(
     trends = None
     if bound.trends:
         measured = known if isinstance(known, Stats) else None
-        trends = trend_plan(bound.trends, measured, "none" if optimizer in ALONE else "auto")
+        trends = trend_plan(bound.trends, measured, OF_TRENDS.get(optimizer, "auto"))
     return check(
         Plan(tuple(builder.ops), emits, because, stats.schema, optimizer, estimate, workload, trends)
     )

@@ -28,7 +28,7 @@ def trends_text(plan: TrendPlan) -> str:
     lines = [f"trends by {plan.optimizer}: {', '.join(_counted(*one) for one in counts)}"]
     lines += (_node_line(plan, number) for number in range(len(plan.nodes)))
     lines += (_edge_line(plan, number) for number in range(len(plan.edges)))
-    lines += (_unit_line(plan, number) for number in range(len(plan.units)))
+    lines += (f"u{number}: {unit_text(plan, number)}" for number in range(len(plan.units)))
     return "\n".join(lines) + "\n"
 
 
@@ -64,7 +64,7 @@ def trends_mermaid(plan: TrendPlan) -> str:
     for number, labelled in enumerate(plan.edges):
         parts = [
             label(plan, number),
-            *(f"MP:{node_name(plan, point)}" for point in _matpoints(plan, number)),
+            *(f"MP:{node_name(plan, point)}" for point in matpoints(plan, number)),
             condition_text(labelled.edge.condition),
         ]
         text = " ".join([part for part in parts if part] + ["+"] * labelled.is_loop)
@@ -131,10 +131,10 @@ def _decision_text(plan: TrendPlan, decision: Decision) -> str:
     return f"MP:{point} m {_figure(decision.matstates)} benefit {_figure(decision.benefit)}"
 
 
-def _unit_line(plan: TrendPlan, number: int) -> str:
+def unit_text(plan: TrendPlan, number: int) -> str:
+    """A unit's queries, its partition, and what it shares from which MatPoints: `q1, q2  by k  share B from B  ..`."""
     unit = plan.units[number]
-    names = _names(plan, [member.query for member in unit.members])
-    parts = [f"u{number}: {names}"]
+    parts = [_names(plan, [member.query for member in unit.members])]
     if unit.partition:
         parts.append(f"by {', '.join(unit.partition)}")
     if unit.shared:
@@ -187,7 +187,8 @@ def _of_edge(plan: TrendPlan, edge: int) -> list[Decision]:
     return [decision for decision in plan.decisions if decision.edge == edge]
 
 
-def _matpoints(plan: TrendPlan, edge: int) -> Iterator[int]:
+def matpoints(plan: TrendPlan, edge: int) -> Iterator[int]:
+    """The nodes where the sharing of an edge begins, each once."""
     yield from dict.fromkeys(decision.matpoint for decision in _of_edge(plan, edge))
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from time import perf_counter
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +14,7 @@ from stretto.engine.trends.totals import total_rows
 from stretto.engine.trends.windowed import Windowed
 from stretto.schema import Kind
 from stretto.trends.plan import TrendPlan, Unit
+from stretto.trends.work import TrendWork, UnitWork
 from stretto.values.evaluate import Events
 from stretto.values.rows import I64, Rows
 from stretto.values.strings import Strings
@@ -32,7 +34,7 @@ class Trends:
     """The executors of all units. Events come in time order, those of one time together."""
 
     def __init__(self, plan: TrendPlan, kinds: Mapping[str, Kind], strings: Strings) -> None:
-        self._plan, self._strings = plan, strings
+        self.plan, self._strings = plan, strings
         known: dict[tuple[str, ...], Partitions] = {}
         self._partitions = known
         self._runs = []
@@ -44,6 +46,8 @@ class Trends:
             self._runs.append(_Run(unit, executor, partitions, windows))
         self._last: int | None = None
         self._until: int | None = None
+        self._nodes = [0] * len(plan.nodes)
+        self._done = [UnitWork()] * len(plan.units)
 
     @property
     def held(self) -> int:
@@ -54,6 +58,17 @@ class Trends:
     def labels(self) -> int:
         """How many partitions have been seen."""
         return max((len(partitions) for partitions in self._partitions.values()), default=0)
+
+    @property
+    def work(self) -> TrendWork:
+        """What nodes and units have done so far."""
+        units = (done.plus(_shared(run)) for done, run in zip(self._done, self._runs, strict=True))
+        return TrendWork(tuple(self._nodes), tuple(units))
+
+    def go_on_from(self, work: TrendWork) -> None:
+        """Count on from this work: what has been done here was done before."""
+        self._nodes = list(work.nodes)
+        self._done = [unit.plus(_shared(run), -1) for unit, run in zip(work.units, self._runs, strict=True)]
 
     @property
     def due_us(self) -> int | None:
@@ -71,7 +86,10 @@ class Trends:
     def take(self, rows: Mapping[int, Sequence[Rows]], start: int, events: Events) -> None:
         """Take the events of each node (by number), whose positions begin with `start`."""
         coded: dict[tuple[str, ...], I64] = {}
-        for run in self._runs:
+        for node, parts in rows.items():
+            self._nodes[node] += sum(map(len, parts))
+        for number, run in enumerate(self._runs):
+            begun = perf_counter()
             gathered = _gathered(run.unit, rows)
             if gathered is None:
                 continue
@@ -83,6 +101,8 @@ class Trends:
             if len(positions):
                 run.executor.take(Taken(ts, first, nodes, keys, positions), events)
                 self._last = int(ts[-1]) if self._last is None else max(self._last, int(ts[-1]))
+            worked = UnitWork(len(positions), perf_counter() - begun)
+            self._done[number] = self._done[number].plus(worked)
 
     def _keys(
         self, run: _Run, positions: I64, start: int, events: Events, coded: dict[tuple[str, ...], I64]
@@ -99,10 +119,17 @@ class Trends:
     def close(self, until: int) -> Iterator[pa.RecordBatch]:
         """The totals of all windows that end at `until` or before; events before it come no more."""
         self._until = until
-        for run in self._runs:
-            results = run.executor.close(until)
+        for number, run in enumerate(self._runs):
+            begun = perf_counter()
+            results, rows = run.executor.close(until), []
             if len(results.member):
-                yield from total_rows(self._plan, run.unit, results, run.partitions, self._strings)
+                rows = list(total_rows(self.plan, run.unit, results, run.partitions, self._strings))
+            self._done[number] = self._done[number].plus(UnitWork(seconds=perf_counter() - begun))
+            yield from rows
+
+
+def _shared(run: _Run) -> UnitWork:
+    return UnitWork(0, 0.0, *run.executor.sharing)
 
 
 def _gathered(unit: Unit, rows: Mapping[int, Sequence[Rows]]) -> tuple[I64, I64, I64, np.ndarray] | None:

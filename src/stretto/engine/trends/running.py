@@ -56,6 +56,10 @@ class Running:
         return int(self._blocks.state.made[0])
 
     @property
+    def sharing(self) -> tuple[int, int, int]:
+        return self.matstates, self.steps_shared, self.steps_shared + self.steps_alone
+
+    @property
     def held(self) -> int:
         return self._blocks.held
 

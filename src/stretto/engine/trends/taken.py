@@ -81,3 +81,8 @@ class Executor(Protocol):
     def held(self) -> int:
         """Bytes of state."""
         ...
+
+    @property
+    def sharing(self) -> tuple[int, int, int]:
+        """MatStates so far, turns that shared, and all turns in which that could be chosen: as in `UnitWork`."""
+        ...

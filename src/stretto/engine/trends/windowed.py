@@ -76,6 +76,10 @@ class Windowed:
         return concat_results(results)
 
     @property
+    def sharing(self) -> tuple[int, int, int]:
+        return self.matstates, self.shared_cells, self.cells if self._unit.shared else 0
+
+    @property
     def held(self) -> int:
         return self._kept.held
 

@@ -1,0 +1,104 @@
+"""What a plan of trend queries is expected to do, by the model of this engine's costs, whichever optimizer made it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from stretto.stats.estimate import MICROSECONDS
+from stretto.stats.profile import Stats
+from stretto.trends.benefit import Costs
+from stretto.trends.graph import Graph, merged
+from stretto.trends.judge import Judge, Part
+from stretto.trends.plan import Edge, TrendPlan, Unit
+from stretto.trends.rates import Rates
+
+
+@dataclass(frozen=True, slots=True)
+class UnitEstimate:
+    """Of one unit, per second of the stream: MatStates, and its cost in updates of one value by one event.
+
+    `alone` is what its queries would cost without sharing.
+    """
+
+    matstates: float
+    cost: float
+    alone: float
+
+
+@dataclass(frozen=True, slots=True)
+class TrendEstimate:
+    """By number: the events of each node per second, and what each unit does."""
+
+    nodes: tuple[float, ...]
+    units: tuple[UnitEstimate, ...]
+
+    @property
+    def cost(self) -> float:
+        return sum(unit.cost for unit in self.units)
+
+    @property
+    def alone(self) -> float:
+        return sum(unit.alone for unit in self.units)
+
+
+def estimated(plan: TrendPlan, stats: Stats) -> TrendEstimate:
+    """The estimate of a plan over events with these statistics; plans of the same queries can be compared by it."""
+    graph = merged(plan.automata)
+    rates = Rates(graph.nodes, graph.repeated, stats)
+    judge = Judge(graph, plan.queries, rates)
+    nodes = tuple(rates.events(node, int(MICROSECONDS), ()) for node in range(len(graph.nodes)))
+    return TrendEstimate(nodes, tuple(_unit(judge, unit) for unit in plan.units))
+
+
+def _unit(judge: Judge, unit: Unit) -> UnitEstimate:
+    part = part_of(judge.graph, unit)
+    queries = [member.query for member in unit.members]
+    alone = {
+        (query, edge): _alone(judge, query, edge) for query in queries for edge in judge.graph.of_query[query]
+    }
+    own = sum(cost for (_, edge), cost in alone.items() if edge not in part.edges)
+    if not part.edges:
+        return UnitEstimate(0.0, own, own)
+    matstates = judge.matstates(part)
+    cost = own
+    for edge in part.edges:
+        found = _costs(judge, edge, part, matstates)
+        cost += found.shared + found.evaluation
+    entries = judge.entries(part)
+    return UnitEstimate(matstates * _times(judge, part, sorted(entries)), cost, sum(alone.values()))
+
+
+def part_of(graph: Graph, unit: Unit) -> Part:
+    """What the queries of a unit share, by nodes and edges of the graph."""
+    numbers = {labelled.edge: number for number, labelled in enumerate(graph.edges)}
+    edges = (Edge(unit.nodes[one.source], unit.nodes[one.target], one.condition) for one in unit.edges)
+    return Part(
+        frozenset(member.query for member in unit.members),
+        frozenset(unit.nodes[node] for node in unit.shared),
+        frozenset(numbers[edge] for edge in edges),
+    )
+
+
+def _alone(judge: Judge, query: int, edge: int) -> float:
+    """The cost of an edge to a query that shares nothing: the same in every plan."""
+    mine = Part(frozenset({query}), frozenset(judge.graph.places[query]), judge.graph.of_query[query])
+    return _costs(judge, edge, mine, 1.0).alone
+
+
+def _costs(judge: Judge, edge: int, part: Part, matstates: float) -> Costs:
+    """The costs of an edge per second."""
+    found = judge.model(judge.load(edge, part, matstates))
+    times = _times(judge, part, (judge.graph.edges[edge].edge.target,))
+    return Costs(found.alone * times, found.shared * times, found.evaluation * times)
+
+
+def _times(judge: Judge, part: Part, nodes: Sequence[int]) -> float:
+    """How often per second what happens in one window and one partition does: with conditions in every window, else
+    in as many of them as lie side by side.
+    """
+    first = min(part.queries)
+    partition, conditioned = judge.classes[first]
+    window = judge.window(part.queries)
+    all_of_them = sum(judge.rates.events(node, window, ()) for node in nodes)
+    of_one = sum(judge.rates.events(node, window, partition) for node in nodes)
+    period = window if conditioned is None else judge.queries[first].slide_us
+    return all_of_them / of_one * MICROSECONDS / period if of_one else 0.0
