@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from html_page import read
 from stretto.cli.inputs import measure
 from stretto.data.files import open_events
 from stretto.pattern.workload import Workload
@@ -35,6 +36,23 @@ def test_plan_as_mermaid_into_a_file(call) -> None:
     )
     assert (result.code, result.out) == (0, "")
     assert Path("plan.mmd").read_text().startswith("flowchart TD\n")
+
+
+def test_plan_as_a_page(call) -> None:
+    shown = call("explain", "rules.cep", "--events", "events.csv", "--format", "html", *NONE)
+    assert shown.code == 0
+    assert "<title>Plan of rules.cep</title>" in shown.out
+    assert read(shown.out).text.count("emit rise") >= 2
+    options = ("--events", "events.csv", "--analyze", "--format", "html", "--out", "plan.html")
+    result = call("explain", "rules.cep", *options)
+    assert (result.code, result.out) == (0, "")
+    assert "run over 5 events" in read(Path("plan.html").read_text()).text
+
+
+def test_a_page_needs_no_events(call) -> None:
+    result = call("explain", "rules.cep", "--format", "html")
+    assert result.code == 0
+    assert "nothing is known about rows and costs" in read(result.out).text
 
 
 def test_text_needs_no_events(call) -> None:
@@ -166,7 +184,8 @@ def test_events_from_standard_input_are_measured_and_run(call) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--format", "html"], "--format html is not supported yet"),
+        (["--format", "html", "--stage", "memo"], "--format html shows a plan; leave --stage and --diff out"),
+        (["--format", "html", "--diff", "none"], "--format html shows a plan; leave --stage and --diff out"),
         (["--format", "mermaid", "--stage", "text"], "--format mermaid draws plans only"),
         (["--format", "mermaid", "--diff", "none"], "--format mermaid draws plans only"),
         (["--format", "mermaid", "--analyze"], "--format mermaid draws plans only"),

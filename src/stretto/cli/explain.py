@@ -23,6 +23,7 @@ from stretto.cli.options import (
 if TYPE_CHECKING:
     from stretto.data.files import EventFile
     from stretto.pattern.workload import Workload
+    from stretto.plan.analyze import Analysis
     from stretto.plan.dag import Plan
     from stretto.schema import Schema, Special
     from stretto.stats.profile import Stats
@@ -70,7 +71,7 @@ def explain(
         typer.Option("--spread", help="Show too how a run on Spark would spread the work over these events."),
     ] = None,
     form: Annotated[
-        Format, typer.Option("--format", help="How it is written; html is not there yet.")
+        Format, typer.Option("--format", help="How it is written; html is one page with a drawing.")
     ] = Format.TEXT,
     stage: Annotated[
         Stage,
@@ -135,8 +136,8 @@ def _refuse(
     events: str | None, stats: str | None, diff: str | None, form: Format, stage: Stage, *, analyze: bool
 ) -> None:
     """End with a message where options do not go together."""
-    if form is Format.HTML:
-        fail("--format html is not supported yet")
+    if form is Format.HTML and (stage is not Stage.PLAN or diff is not None):
+        fail("--format html shows a plan; leave --stage and --diff out")
     if form is Format.MERMAID and (stage is not Stage.PLAN or diff is not None or analyze):
         fail("--format mermaid draws plans only; leave --stage, --diff and --analyze out")
     if stage is not Stage.PLAN and (diff is not None or analyze):
@@ -234,7 +235,8 @@ def _analysis(
     with reported(FAILED):
         from stretto.cli.measuring import measured  # loads the kernels, so after what may be wrong
 
-        return analysis_as(analyze(plan, measured(plan, source, quiet=quiet), _stats(known)), form.value)
+        found = analyze(plan, measured(plan, source, quiet=quiet), _stats(known))
+    return _page(plan, known, found) if form is Format.HTML else analysis_as(found, form.value)
 
 
 def _plan(
@@ -259,7 +261,16 @@ def _plan(
         from stretto.report.mermaid import to_mermaid
 
         return to_mermaid(plan)
-    return plan.explain(form.value)
+    return _page(plan, known) if form is Format.HTML else plan.explain(form.value)
+
+
+def _page(plan: "Plan", known: "Schema | Stats", analysis: "Analysis | None" = None) -> str:
+    from stretto.report.explain_page import explain_page
+
+    file = "" if plan.workload is None else Path(plan.workload.file).name
+    return explain_page(
+        plan, title=f"Plan of {file}" if file else "Plan", stats=_stats(known), analysis=analysis
+    )
 
 
 def _spread_plan(

@@ -4,13 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
-
 from stretto.memo.figures import rate_text, share_text, time_text
 from stretto.plan.dag import Plan
 from stretto.plan.explain import explain, kind_of, saving_text, shared
 from stretto.plan.ops import Emit, Scan
+from stretto.report.page import rendered
 from stretto.report.picture import picture
 
 MOST_SHARED: Final = 15
@@ -67,16 +65,14 @@ class Demo:
 
 def demo_page(demo: Demo) -> str:
     """The page as text."""
-    environment = Environment(
-        loader=PackageLoader("stretto.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
-    )
     plan = demo.plan
-    return environment.get_template("demo.html").render(
+    return rendered(
+        "demo.html",
         demo=demo,
         saving="" if plan.estimate is None else saving_text(plan.estimate),
         shared=len(shared(plan)),
         operators=_most_shared(plan),
-        picture=Markup(picture(plan, demo.pictured)),  # noqa: S704 - its texts are escaped
+        picture=picture(plan, demo.pictured),
         bars=_bars(demo),
         found=sorted(demo.found.items(), key=lambda pair: -pair[1]),
         most=max(demo.found.values(), default=0) or 1,

@@ -1,97 +1,70 @@
-"""The operators behind some queries as a picture: from scans on the left to queries on the right."""
+"""The operators behind some queries as a drawing: from scans on the left to queries on the right."""
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
-from html import escape
-from typing import Final
+from collections.abc import Collection
 
 from stretto.memo.figures import rate_text
 from stretto.plan.dag import Plan
 from stretto.plan.explain import counted, kind_of
 from stretto.plan.ops import Emit, Scan
-
-BOX_WIDTH: Final = 168
-BOX_HEIGHT: Final = 26
-COLUMN: Final = 226
-ROW: Final = 33
-MARGIN: Final = 6
-LONGEST: Final = 24
-"""Characters that fit a box."""
+from stretto.report.drawing import Box, Drawing, Line, curve, place, short
+from stretto.report.layout import rows_of
 
 
-@dataclass(frozen=True, slots=True)
-class _Box:
-    """Where an operator stands: its left edge and the middle of its height."""
-
-    x: float
-    y: float
-
-
-def picture(plan: Plan, queries: Collection[str]) -> str:
-    """An SVG of the operators that these queries need; those that serve several of a plan's queries stand out."""
-    wanted = [number for number in range(len(plan.ops)) if not set(queries).isdisjoint(plan.serves(number))]
-    boxes = _places(plan, wanted)
-    width = max((box.x for box in boxes.values()), default=0.0) + BOX_WIDTH + MARGIN
-    height = max((box.y for box in boxes.values()), default=0.0) + ROW / 2 + MARGIN
-    lines = [f'<svg class="plan" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" role="img">']
-    for number in wanted:
-        lines += (_edge(boxes[source], boxes[number]) for source in plan.ops[number].inputs)
-    lines += (_node(plan, number, boxes[number]) for number in wanted)
-    return "\n".join([*lines, "</svg>"])
+def picture(plan: Plan, queries: Collection[str]) -> Drawing:
+    """The operators that these queries need; those that serve several of a plan's queries stand out."""
+    chosen = set(queries)
+    wanted = [number for number in range(len(plan.ops)) if not chosen.isdisjoint(plan.serves(number))]
+    places = _places(plan, wanted)
+    numbers = {query: number for number, query in enumerate(plan.queries)}
+    serves = {number: [numbers[query] for query in plan.serves(number)] for number in wanted}
+    boxes = [_box(plan, number, places[number], serves[number]) for number in wanted]
+    lines = [
+        Line(f"n{source}", f"n{number}", curve(places[source], places[number]), queries=serves[number])
+        for number in wanted
+        for source in dict.fromkeys(plan.ops[number].inputs)
+    ]
+    return Drawing(boxes, lines)
 
 
-def _places(plan: Plan, wanted: list[int]) -> dict[int, _Box]:
-    """Columns by the longest way from a scan, queries all in the last; rows near those of the inputs."""
+def fitting(plan: Plan, most: int) -> list[str]:
+    """As many of a plan's queries, in order, as need no more than so many operators together; the first at least."""
+    needs: dict[str, list[int]] = {query: [] for query in plan.queries}
+    for number in range(len(plan.ops)):
+        for query in plan.serves(number):
+            needs[query].append(number)
+    drawn: set[int] = set()
+    found: list[str] = []
+    for query, needed in needs.items():
+        drawn.update(needed)
+        if found and len(drawn) > most:
+            break
+        found.append(query)
+    return found
+
+
+def _places(plan: Plan, wanted: list[int]) -> dict[int, tuple[float, float]]:
+    """Columns by the longest way from a scan, queries all in the last."""
     depth: dict[int, int] = {}
     for number in wanted:
         depth[number] = max((depth[source] + 1 for source in plan.ops[number].inputs), default=0)
     last = max(depth.values(), default=0)
-    columns: dict[int, list[int]] = {}
-    for number in wanted:
-        columns.setdefault(last if isinstance(plan.ops[number], Emit) else depth[number], []).append(number)
-    tallest = max(map(len, columns.values()), default=0)
-    boxes: dict[int, _Box] = {}
-    for column in sorted(columns):
-        members = sorted(columns[column], key=lambda number: (_height(plan, number, boxes), number))
-        step = ROW * tallest / len(members)
-        for row, number in enumerate(members):
-            boxes[number] = _Box(MARGIN + COLUMN * column, MARGIN + step * (row + 0.5))
-    return boxes
+    columns = [last if isinstance(plan.ops[number], Emit) else depth[number] for number in wanted]
+    at = {number: index for index, number in enumerate(wanted)}
+    edges = [(at[source], at[number]) for number in wanted for source in plan.ops[number].inputs]
+    rows = rows_of(columns, edges)
+    return {number: place(columns[index], rows[index]) for number, index in at.items()}
 
 
-def _height(plan: Plan, number: int, boxes: Mapping[int, _Box]) -> float:
-    """The mean height of an operator's inputs."""
-    heights = [boxes[source].y for source in plan.ops[number].inputs]
-    return sum(heights) / len(heights) if heights else 0.0
-
-
-def _edge(source: _Box, target: _Box) -> str:
-    start, end = source.x + BOX_WIDTH, target.x
-    middle = (start + end) / 2
-    return (
-        f'<path d="M{start:.0f} {source.y:.0f}C{middle:.0f} {source.y:.0f} {middle:.0f} {target.y:.0f}'
-        f' {end:.0f} {target.y:.0f}"/>'
-    )
-
-
-def _node(plan: Plan, number: int, box: _Box) -> str:
-    op, served = plan.ops[number], len(plan.serves(number))
-    kind = "query" if isinstance(op, Emit) else "shared" if served > 1 else "own"
-    label = op.query if isinstance(op, Emit) else f"{_name(plan, number)}, {counted(served, 'query')}"
+def _box(plan: Plan, number: int, at: tuple[float, float], queries: list[int]) -> Box:
+    op = plan.ops[number]
+    kind = "query" if isinstance(op, Emit) else "shared" if len(queries) > 1 else "own"
+    label = op.query if isinstance(op, Emit) else f"{_name(plan, number)}, {counted(len(queries), 'query')}"
     rows = None if plan.estimate is None else plan.estimate.rows[number]
     about = plan.pieces[number] + ("" if rows is None else f"  ({rate_text(rows)} expected)")
-    return (
-        f'<g class="{kind}"><title>{escape(about)}</title>'
-        f'<rect x="{box.x:.0f}" y="{box.y - BOX_HEIGHT / 2:.0f}" width="{BOX_WIDTH}" height="{BOX_HEIGHT}" rx="5"/>'
-        f'<text x="{box.x + BOX_WIDTH / 2:.0f}" y="{box.y + 4:.0f}">{escape(_short(label))}</text></g>'
-    )
+    return Box(f"n{number}", *at, short(label), about, kind, queries)
 
 
 def _name(plan: Plan, number: int) -> str:
     """What an operator does; of a scan the type of its events."""
     op = plan.ops[number]
-    return plan.pieces[number].partition("[")[0].split()[0] if isinstance(op, Scan) else kind_of(op)
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 2]}.."
+    return op.stream.type if isinstance(op, Scan) else kind_of(op)
