@@ -5,6 +5,7 @@ from random import Random
 import pyarrow as pa
 import pytest
 
+import stretto.spark
 from comparison import assert_same_matches
 from strategies import SCHEMA, TYPES, random_events, to_table
 from stretto.engine.tables import run
@@ -14,6 +15,7 @@ from stretto.pattern.oracle import Match
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan
 from stretto.plan.optimize import optimize
+from stretto.schema import Kind, Schema
 from stretto.spark.batch import cores_of, detect
 from stretto.spark.spread import ByKey, ByTime
 from stretto.spark.times import Times
@@ -152,3 +154,52 @@ def test_what_is_wrong_is_said(spark) -> None:
 
 def test_the_number_of_cores(spark) -> None:
     assert cores_of(spark) == 2
+
+
+@pytest.mark.parametrize("spread", ["whole", "time", "key", "slices"])
+def test_all_outputs_hold_every_rejected_event_once(spark, spread: str) -> None:
+    rows = [
+        *((1_000_000 * i, "AB"[i % 2], 7, 0.5, f"note {i}") for i in range(40)),
+        (None, "A", 1, 1.0, "no time"),
+        (3_000_000, None, 2, 2.0, "no type"),
+        (38_000_000, None, None, None, None),
+        (1 << 62, "B", 4, 4.0, "after all times"),
+    ]
+    columns = "ts bigint, type string, k bigint, x double, reason string"
+    df = spark.createDataFrame(rows, columns)  # in two parts
+    text = """
+        QUERY m PATTERN SEQ(A a, B b) WHERE [k] WITHIN 5 SECONDS;
+        QUERY t PATTERN SEQ(A a, B b+) GROUP BY k WITHIN 10 SECONDS RETURN COUNT(*);
+    """
+    schema = Schema({"k": Kind.INT, "x": Kind.FLOAT, "reason": Kind.STRING}, frozenset("AB"))
+    plan = optimize(Workload.parse(text), schema, "none")
+    chosen = spread
+    if spread == "slices":
+        chosen = ByTime.of(plan, Times.of([(1_000_000 * i, 1_000_000 * i, 1) for i in range(40)]), 8)
+    everything = stretto.spark.detect(plan, df, spread=chosen, outputs="all").cache()
+    rejected = stretto.spark.rejected_of(everything)
+    assert rejected.columns == [*df.columns, "reason"]
+    found = sorted(map(tuple, rejected.collect()), key=str)
+    assert found == sorted(
+        [
+            (*rows[40], "ts is null"),
+            (*rows[41], "type is null"),
+            (*rows[42], "type is null"),
+            (*rows[43], "ts is out of range"),
+        ],
+        key=str,
+    )
+    assert stretto.spark.late_of(everything).count() == 0
+    alone = stretto.spark.detect(plan, df, spread=chosen)
+    matches = stretto.spark.matches_of(everything)
+    assert matches.columns == COLUMNS
+    assert found_ids(matches) == found_ids(alone)
+    assert len(found_ids(alone)) > 40
+    totals = stretto.spark.trends_of(everything)
+    expected = stretto.spark.aggregate(plan, df, spread=chosen)
+    assert sorted(map(str, totals.collect())) == sorted(map(str, expected.collect()))
+    everything.unpersist()
+
+
+def found_ids(df) -> list[str]:
+    return sorted(row.match_id for row in df.select("match_id").collect())

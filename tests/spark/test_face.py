@@ -89,7 +89,7 @@ def test_a_plan_is_taken_as_it_is(
     ("options", "named"),
     [
         ({"lateness": "5 seconds"}, "`lateness`"),
-        ({"outputs": "all", "versions": "folder"}, "`outputs`, `versions`"),
+        ({"lateness": "5 seconds", "versions": "folder"}, "`lateness`, `versions`"),
     ],
 )
 def test_what_only_a_stream_can_do_is_refused_of_a_batch(

@@ -89,7 +89,8 @@ def detect(
     cores: int | None = None,
     asked: Asked = "matches",
 ) -> DataFrame:
-    """All matches, or totals, of a workload or a plan in a batch DataFrame, one row each.
+    """All matches, or totals, of a workload or a plan in a batch DataFrame, one row each; if all is asked for, as packed
+    rows, with the rejected events.
 
     Without a plan and without `stats` a sample of the events is measured first; `auto` and `time` look at their times.
     Both are jobs of their own, that start at once. Events without an id column get the ids of Spark's
@@ -111,9 +112,13 @@ def detect(
             chosen = choose(plan, Load(times, heaviest_of(stats)), cores, spread)
         else:
             chosen = checked(spread, plan)
-        shape = Shape(ts_type(df, special), kind=TRENDS if asked == "trends" else MATCHES)
+        shape = Shape(
+            ts_type(df, special), packed=asked == "all", kind=TRENDS if asked == "trends" else MATCHES
+        )
         wanted = [special.ts, special.type, *([special.id] if special.id in df.columns else [])]
         names = [*wanted, *sorted(attributes_of(plan) - set(wanted))]
+        if asked == "all":  # rejected events are given as they came
+            names = df.columns
         chunks = df.select([F.col(f"`{name}`") for name in names]).mapInArrow(
             _packing(plan, chosen, special), PACKED
         )

@@ -13,7 +13,7 @@ from stretto.spark import batch
 from stretto.spark.asked import Asked, asked_of
 from stretto.spark.errors import StrettoSparkError, clear_failures
 from stretto.spark.spread import Spread
-from stretto.spark.streaming import Outputs, detect_stream, stream_spread
+from stretto.spark.streaming import Outputs, detect_stream, everything, stream_spread
 from stretto.spark.versions import Publisher, last_version, publish
 from stretto.stats.profile import Stats
 
@@ -40,16 +40,18 @@ def detect(
     `stats`; a stream is planned from `stats`, or else from its columns alone. `spread`: `auto`, `key`, and for a batch
     `time`, for a stream `whole`. Trend queries are left out: `aggregate` is for them.
 
-    Of a stream only: `lateness`, how far behind the greatest time an event may come. `outputs="all"`: totals of trends,
-    late and rejected events too, which `matches_of`, `trends_of`, `late_of` and `rejected_of` take apart. `versions`: a
-    folder of its own, for a workload that changes while the stream runs or between two runs;
-    `stretto.spark.versions.Publisher` adds to it.
+    `outputs="all"`: totals of trends, late and rejected events too, which `matches_of`, `trends_of`, `late_of` and
+    `rejected_of` take apart. Of a batch each of them runs the job again, unless the whole is cached.
+
+    Of a stream only: `lateness`, how far behind the greatest time an event may come. `versions`: a folder of its own,
+    for a workload that changes while the stream runs or between two runs; `stretto.spark.versions.Publisher` adds to it.
     """
     if df.isStreaming:
         planning = (optimizer, budget, stats, spread)
         return _of_stream(workload, df, special, outputs, planning, lateness, versions)
-    _refuse_of_a_batch(lateness=lateness != NO_LATENESS, outputs=outputs != "matches", versions=versions)
-    return batch.detect(
+    _refuse_of_a_batch(lateness=lateness != NO_LATENESS, versions=versions)
+    special = special or _special(workload)
+    found = batch.detect(
         workload,
         df,
         optimizer=optimizer,
@@ -57,7 +59,9 @@ def detect(
         stats=stats,
         spread=spread,
         special=special,
+        asked=outputs,
     )
+    return everything(found, df.schema, batch.ts_type(df, special)) if outputs == "all" else found
 
 
 def aggregate(
@@ -82,7 +86,7 @@ def aggregate(
     if df.isStreaming:
         planning = (optimizer, budget, stats, spread)
         return _of_stream(workload, df, special, "trends", planning, lateness, versions)
-    _refuse_of_a_batch(lateness=lateness != NO_LATENESS, outputs=False, versions=versions)
+    _refuse_of_a_batch(lateness=lateness != NO_LATENESS, versions=versions)
     return batch.detect(
         workload,
         df,
@@ -95,9 +99,13 @@ def aggregate(
     )
 
 
-def _refuse_of_a_batch(*, lateness: bool, outputs: bool, versions: str | Path | None) -> None:
+def _special(workload: Workload | Plan | str) -> Special:
+    return workload.schema.special if isinstance(workload, Plan) else Special()
+
+
+def _refuse_of_a_batch(*, lateness: bool, versions: str | Path | None) -> None:
     """What only a stream can do is an error where it would be passed over."""
-    given = {"lateness": lateness, "outputs": outputs, "versions": versions is not None}
+    given = {"lateness": lateness, "versions": versions is not None}
     meant = [f"`{name}`" for name, is_given in given.items() if is_given]
     if meant:
         raise StrettoSparkError(f"{', '.join(meant)}: for a streaming DataFrame, and this is a batch")
@@ -118,7 +126,7 @@ def _of_stream(
     lateness: str,
     versions: str | Path | None,
 ) -> DataFrame:
-    special = special or (workload.schema.special if isinstance(workload, Plan) else Special())
+    special = special or _special(workload)
     spread = planning[-1]
     with clear_failures():
         plan = _stream_plan(workload, df, special, asked, planning, versions)

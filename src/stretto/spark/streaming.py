@@ -113,7 +113,7 @@ def detect_stream(
     )
     seen = observed(found, spread.targets)
     if outputs == "all":
-        return _all(seen, events.schema, special)
+        return everything(seen, events.schema, arrow_time(events.schema[special.ts].dataType))
     return _results(seen, TRENDS if outputs == "trends" else MATCHES, events.schema[special.ts].dataType)
 
 
@@ -279,13 +279,12 @@ def _results(packed: DataFrame, kind: str, ts: DataType) -> DataFrame:
     return kept.mapInArrow(unpacking, result_schema(kind, times))
 
 
-def _all(packed: DataFrame, events: StructType, special: Special) -> DataFrame:
-    """Matches, totals, late and rejected events in one DataFrame, told apart by `kind`.
+def everything(packed: DataFrame, events: StructType, times: pa.DataType) -> DataFrame:
+    """Matches, totals, late and rejected events in one DataFrame, told apart by `kind`; `times`: the type of their times.
 
     It has the columns of totals whether or not there are trend queries: a later version of the workload may have some.
     """
     event = StructType([StructField(field.name, field.dataType) for field in events.fields])
-    times = arrow_time(events[special.ts].dataType)
     results = {field.name: field for kind in RESULTS for field in result_schema(kind, times).fields}
     columns = [
         StructField(KIND, StringType()),
@@ -295,20 +294,22 @@ def _all(packed: DataFrame, events: StructType, special: Special) -> DataFrame:
     ]
     schema = StructType(columns)
     arrow = to_arrow_schema(schema, timezone="UTC")
+    shape = pa.schema(list(arrow.field(EVENT).type))
 
     def unpacking(batches: Batches) -> Iterator[pa.RecordBatch]:
         for kind, payload in payloads(batches):
             batch = from_payload(payload)
-            yield as_schema(batch if kind in RESULTS else _set_apart(kind, batch), arrow, {KIND: kind})
+            yield as_schema(batch if kind in RESULTS else _set_apart(kind, batch, shape), arrow, {KIND: kind})
 
     kept = packed.where(F.col("kind").isin(*RESULTS, LATE, REJECTED)).select("kind", "payload")
     return kept.mapInArrow(unpacking, schema)
 
 
-def _set_apart(kind: str, batch: pa.RecordBatch) -> pa.RecordBatch:
+def _set_apart(kind: str, batch: pa.RecordBatch, shape: pa.Schema) -> pa.RecordBatch:
     """Late or rejected events as a column; of rejected ones the last column is the reason."""
     count = batch.num_columns - (kind == REJECTED)
-    event = pa.StructArray.from_arrays(batch.columns[:count], names=batch.schema.names[:count])
+    came = as_schema(batch.select(list(range(count))), shape)
+    event = pa.StructArray.from_arrays(came.columns, fields=list(shape))
     reason = batch.column(count) if kind == REJECTED else pa.nulls(batch.num_rows, pa.string())
     return pa.RecordBatch.from_arrays([event, reason], names=[EVENT, REASON])
 
