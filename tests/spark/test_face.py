@@ -37,7 +37,7 @@ def streaming(spark: SparkSession, folder: Path) -> Any:
 
 
 def test_names_are_functions() -> None:
-    names = ("detect", "aggregate", "profile", "session", "upsert")
+    names = ("detect", "detect_files", "aggregate", "profile", "session", "upsert")
     for name in (*names, "matches_of", "trends_of", "late_of", "rejected_of"):
         assert callable(getattr(stretto.spark, name)), name
     assert issubclass(stretto.spark.StrettoSparkError, stretto.StrettoError)

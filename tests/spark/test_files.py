@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import stretto.spark
 from strategies import SCHEMA, TYPES, random_events, to_table
 from stretto.data.files import open_events
 from stretto.data.sinks import open_sink
@@ -192,6 +193,41 @@ def test_a_workload_is_planned_over_files(spark, tmp_path: Path) -> None:
     path = folder_of(tmp_path / "events", events_of(19), (".parquet",))
     found = detect_files(TEXT, path, spark=spark, budget=0.2)
     assert rows_of(found.toArrow()) == in_process(plan_of(TEXT), path)
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".csv"])
+def test_all_outputs_of_files(spark, tmp_path: Path, ending: str) -> None:
+    text = """
+        QUERY pair PATTERN SEQ(A a, B b) WHERE a.x < b.x WITHIN 6 us;
+        QUERY runs PATTERN SEQ(A a, B b+) WITHIN 10 us RETURN COUNT(*);
+    """
+    path = folder_of(tmp_path / "events", events_of(23), (ending, ending))
+    plan = plan_of(text)
+    bad = Path(path) / f"part-{1 if ending == '.csv' else 2}{ending}"
+    if ending == ".csv":
+        lines = bad.read_text().splitlines()
+        bad.write_text("\n".join([*lines, "soon" + lines[-1][lines[-1].index(",") :], "lost"]) + "\n")
+    else:
+        times = pa.array([5, None], pa.timestamp("us"))
+        pq.write_table(pa.table({"ts": times, "type": [None, "A"], "x": [1.5, 2.5], "k": [1, 2]}), bad)
+    everything = stretto.spark.detect_files(plan, path, outputs="all").cache()
+    assert rows_of(stretto.spark.matches_of(everything).toArrow()) == in_process(plan, path)
+    totals = stretto.spark.trends_of(everything)
+    alone = stretto.spark.detect_files(plan, path, spark=spark, outputs="trends")
+    assert totals.count() > 3
+    assert sorted(map(str, totals.collect())) == sorted(map(str, alone.collect()))
+    rejected = stretto.spark.rejected_of(everything)
+    assert rejected.columns == ["ts", "type", "x", "text", "reason"]
+    found = {(row.ts, row.text): row.reason for row in rejected.collect()}
+    everything.unpersist()
+    if ending == ".csv":
+        line = len(bad.read_text().splitlines())
+        assert found == {
+            ("soon", None): f"{bad}: line {line - 1}: ts: 'soon' is not a time",
+            (None, "lost"): f"{bad}: line {line}: 1 values, where the header has 7",
+        }
+    else:
+        assert found == {("1970-01-01 00:00:00.000005", None): "type is null", (None, None): "ts is null"}
 
 
 def test_counts_and_rejected_rows(spark, tmp_path: Path) -> None:

@@ -16,8 +16,6 @@ import stretto.spark
 from strategies import SCHEMA, Sample, random_events, to_table
 from stretto import Workload, optimize
 from stretto.pattern.oracle_values import Event
-from stretto.spark.batch import Shape
-from stretto.spark.chunks import TRENDS
 from stretto.spark.errors import StrettoSparkError
 from stretto.spark.files import detect_files
 from stretto.spark.spread import ByTime
@@ -81,7 +79,7 @@ def test_files_have_the_totals_of_the_oracle(spark: SparkSession, tmp_path: Path
     plan = optimize(Workload.parse(COUNTS + PAIRS), SCHEMA, "none")
     times = Times.of([(event.ts, event.ts, 1) for event in sample.events])
     for spread in (ByTime.of(plan, times, 5), "key", "whole"):
-        found = detect_files(plan, str(tmp_path), spark=spark, spread=spread, shape=Shape(kind=TRENDS))
+        found = detect_files(plan, str(tmp_path), spark=spark, spread=spread, outputs="trends")
         assert found.schema["window_start"].dataType.typeName() == "timestamp_ntz"
         assert_totals(found.toArrow(), sample, expected_totals(sample), str(spread))
 

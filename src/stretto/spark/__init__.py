@@ -1,6 +1,7 @@
 """Stretto on Spark: a DataFrame of events in, a DataFrame of results out, batch and streaming alike.
 
     found = stretto.spark.detect(workload, df)
+    found = stretto.spark.detect_files(workload, "trades/")
     totals = stretto.spark.aggregate(workload, df)
     stats = stretto.spark.profile(workload, df, sample=0.01)
 
@@ -9,6 +10,7 @@ The only room that imports pyspark.
 
 from stretto.spark.calls import aggregate, detect
 from stretto.spark.errors import StrettoSparkError
+from stretto.spark.files import detect_files
 from stretto.spark.profile import profile
 from stretto.spark.session import session
 from stretto.spark.streaming import late_of, matches_of, rejected_of, trends_of
@@ -18,6 +20,7 @@ __all__ = [
     "StrettoSparkError",
     "aggregate",
     "detect",
+    "detect_files",
     "late_of",
     "matches_of",
     "profile",

@@ -89,8 +89,9 @@ def detect(
     cores: int | None = None,
     asked: Asked = "matches",
 ) -> DataFrame:
-    """All matches, or totals, of a workload or a plan in a batch DataFrame, one row each; if all is asked for, as packed
-    rows, with the rejected events.
+    """All matches, or totals, of a workload or a plan in a batch DataFrame, one row each.
+
+    Where all is asked for, packed rows of matches, totals and rejected events.
 
     Without a plan and without `stats` a sample of the events is measured first; `auto` and `time` look at their times.
     Both are jobs of their own, that start at once. Events without an id column get the ids of Spark's

@@ -44,7 +44,8 @@ def detect(
     `rejected_of` take apart. Of a batch each of them runs the job again, unless the whole is cached.
 
     Of a stream only: `lateness`, how far behind the greatest time an event may come. `versions`: a folder of its own,
-    for a workload that changes while the stream runs or between two runs; `stretto.spark.versions.Publisher` adds to it.
+    for a workload that changes while the stream runs or between two runs; `stretto.spark.versions.Publisher` adds to
+    it.
     """
     if df.isStreaming:
         planning = (optimizer, budget, stats, spread)

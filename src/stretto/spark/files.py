@@ -16,6 +16,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StringType, StructField, StructType
 
 from stretto.data.casts import is_text
 from stretto.data.columnar import ColumnarPart
@@ -26,9 +27,18 @@ from stretto.engine.run import MEMORY_BYTES, attributes_of
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan
 from stretto.schema import Schema, Special
-from stretto.spark.asked import query_names
+from stretto.spark.asked import Asked, query_names
 from stretto.spark.batch import Shape, checked, cores_of, pack_arriving, planned, run_targets
-from stretto.spark.chunks import PACKED, REJECTED, Packed, as_schema, packed_rows, to_payload
+from stretto.spark.chunks import (
+    MATCHES,
+    PACKED,
+    REJECTED,
+    TRENDS,
+    Packed,
+    as_schema,
+    packed_rows,
+    to_payload,
+)
 from stretto.spark.errors import StrettoSparkError, at_work, clear_failures
 from stretto.spark.parquet import Window, read_group, row_groups, with_ids
 from stretto.spark.profile import (
@@ -39,7 +49,9 @@ from stretto.spark.profile import (
     stats_of,
     wanted_sample,
 )
+from stretto.spark.session import session
 from stretto.spark.spread import ByTime, Load, Reach, Spread, Whole, choose
+from stretto.spark.streaming import everything
 from stretto.spark.summary import Summary, total
 from stretto.spark.tasks import Work
 from stretto.spark.times import Stretch, Times
@@ -307,27 +319,32 @@ def detect_files(
     workload: Workload | str | Plan,
     path: str | EventFiles,
     *,
-    spark: SparkSession,
+    spark: SparkSession | None = None,
     optimizer: str = "auto",
     budget: float | None = None,
     stats: Stats | None = None,
     spread: str | Spread = "auto",
     special: Special | None = None,
-    shape: Shape | None = None,
+    outputs: Asked = "matches",
     cores: int | None = None,
 ) -> DataFrame:
     """All matches of a workload, or a plan, in the events of files, one row each; ids count the rows of all files.
-    `shape`: totals of trends instead, or all that is found.
 
-    `path` is a file or a folder that every worker sees. With a plan over Parquet files that say between which times
-    their row groups lie, no job is started before the result is asked for.
+    `path` is a file or a folder that every worker sees. Tasks read it themselves, so that no event passes through the
+    JVM. `spark`: the session of this process, if no other is given. With a plan over Parquet files that say between
+    which times their row groups lie, no job is started before the result is asked for.
+
+    `outputs`: `trends`, the totals of trend queries instead, as of `aggregate`; `all`, both and rejected events, which
+    `matches_of`, `trends_of` and `rejected_of` take apart. Rejected events have the columns that were read as texts,
+    and `text`, what stood where an event should.
     """
+    spark = spark or session()
     with clear_failures():
         files = path if isinstance(path, EventFiles) else open_files(path, special or _special(workload))
         cores = cores or cores_of(spark)
         if not isinstance(workload, Plan) or files.times is None:
             files = files if files.summary is not None else survey(spark, files)
-        shape = replace(shape or Shape(), ts=_ts_type(files))
+        shape = Shape(_ts_type(files), outputs == "all", kind=TRENDS if outputs == "trends" else MATCHES)
         plan = planned(
             workload,
             files.schema,
@@ -342,7 +359,12 @@ def detect_files(
             chosen = choose(plan, files.load(stats), cores, spread)
         else:
             chosen = checked(spread, plan)
-        return find(spark, plan, files, chosen, shape)
+        found = find(spark, plan, files, chosen, shape)
+        if outputs != "all":
+            return found
+        told = files.event_file.select(attributes_of(plan)).rejected_schema
+        events = StructType([StructField(name, StringType()) for name in told.names[:-1]])
+        return everything(found, events, shape.ts)
 
 
 def _special(workload: Workload | str | Plan) -> Special:

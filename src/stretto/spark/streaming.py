@@ -280,7 +280,7 @@ def _results(packed: DataFrame, kind: str, ts: DataType) -> DataFrame:
 
 
 def everything(packed: DataFrame, events: StructType, times: pa.DataType) -> DataFrame:
-    """Matches, totals, late and rejected events in one DataFrame, told apart by `kind`; `times`: the type of their times.
+    """Matches, totals, late and rejected events in one DataFrame, told apart by `kind`; `times`: the type of times.
 
     It has the columns of totals whether or not there are trend queries: a later version of the workload may have some.
     """
