@@ -28,6 +28,14 @@ class Box:
     kind: str
     queries: Sequence[int] = ()
 
+    @property
+    def top(self) -> float:
+        return self.y - BOX_HEIGHT / 2
+
+    @property
+    def middle(self) -> float:
+        return self.x + BOX_WIDTH / 2
+
 
 @dataclass(frozen=True, slots=True)
 class Line:
@@ -51,6 +59,8 @@ class Drawing:
     boxes: Sequence[Box]
     lines: Sequence[Line]
     depth: float = 0.0
+    box_width: int = BOX_WIDTH
+    box_height: int = BOX_HEIGHT
 
     @property
     def width(self) -> float:
