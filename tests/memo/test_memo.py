@@ -1,11 +1,16 @@
 """The memo: every piece once, and its ways."""
 
+from itertools import combinations, permutations
+
+import pytest
+
 from strategies import SCHEMA
 from stretto.memo.explore import Rules, explore
 from stretto.memo.memo import Memo, build_memo
 from stretto.memo.rules.join_left_to_right import join_left_to_right
 from stretto.memo.rules.split_in_two import split_in_two
 from stretto.memo.ways import Input, Kind, Way
+from stretto.pattern.project import project
 from stretto.pattern.workload import Workload
 
 
@@ -88,3 +93,34 @@ def test_when_the_time_is_over_every_piece_still_has_a_way() -> None:
         assert all(memo.ways)
         (core,) = {root.piece for root in memo.roots}
         assert len(memo.ways[core]) == found
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "SEQ(A a, B b, A c, C d) WHERE a.x < c.x AND b.x = d.x AND c.x = d.x",
+        "AND(A a, A b, B c, C d) WHERE a.x < b.x AND c.x < d.x",
+        "SEQ(A a, NOT(C n), B b, D d, A e) WHERE n.x < a.x",
+        "AND(SEQ(A a, B b), C c, SEQ(D d, A e)) WHERE a.x < e.x",
+    ],
+)
+def test_a_part_of_a_part_is_the_part_that_its_own_projection_gives(pattern: str) -> None:
+    memo = memo_of(f"QUERY q PATTERN {pattern} WITHIN 1 s;")
+    (core,) = memo.cores()
+    count = len(memo.pieces[core].slots)
+    for size in range(2, count + 1):
+        for slots in combinations(range(count), size):
+            number = memo.part(core, slots).piece
+            piece = memo.pieces[number]
+            for inner in range(1, size + 1):
+                for chosen in permutations(range(size), inner):
+                    found = memo.part(number, chosen)
+                    assert found.piece == memo.input(project(piece, chosen)).piece
+                    assert {
+                        slot for slot in range(size) for c in piece.columns(slot) if c in found.columns
+                    } == {*chosen}
+                    columns = {column: i for i, column in enumerate(found.columns)}
+                    order = {
+                        (columns[i], columns[j]) for i, j in piece.order if i in columns and j in columns
+                    }
+                    assert order == {*memo.pieces[found.piece].order}

@@ -1,6 +1,6 @@
 """The memo: every piece once, in its one form, and the ways to compute it; an AND-OR graph without cycles."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from stretto.memo.core import core_of, growing_slots
@@ -25,6 +25,33 @@ class Root:
     columns: tuple[int, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class _Whole:
+    """The piece whose projections give the parts of another, which is a part of it or itself.
+
+    `slots[i]` is the whole's slot that slot i of the part is, `place` gives for a column of the whole that of the part.
+    """
+
+    number: int
+    projector: Projector
+    slots: tuple[int, ...]
+    place: Mapping[int, int]
+
+    @classmethod
+    def of(cls, number: int, piece: Piece) -> "_Whole":
+        """A piece as a part of itself."""
+        columns = range(piece.width)
+        return cls(
+            number, Projector(piece), tuple(range(len(piece.slots))), dict(zip(columns, columns, strict=True))
+        )
+
+    def part(self, piece: Piece, columns: Sequence[int]) -> "_Whole":
+        """The same for a part of it, given the whole's columns that the part's columns are."""
+        slot_of = {column: slot for slot, own in enumerate(self.projector.columns) for column in own}
+        slots = tuple(slot_of[columns[piece.columns(slot).start]] for slot in range(len(piece.slots)))
+        return _Whole(self.number, self.projector, slots, {column: i for i, column in enumerate(columns)})
+
+
 class Memo:
     """Pieces by number, ways by piece, and the roots: what has to be computed.
 
@@ -40,7 +67,7 @@ class Memo:
         self._numbers: dict[Piece, int] = {}
         self._seen: dict[Piece, tuple[int, tuple[int, ...]]] = {}
         self._parts: dict[tuple[int, tuple[int, ...]], Input] = {}
-        self._projectors: dict[int, Projector] = {}
+        self._wholes: dict[int, _Whole] = {}
 
     # ---- pieces ------------------------------------------------------------------------------------------------
 
@@ -71,12 +98,22 @@ class Memo:
         wanted = tuple(slots)
         known = self._parts.get((number, wanted))
         if known is None:
-            of = self._projectors.get(number)
-            if of is None:
-                of = self._projectors[number] = Projector(self.pieces[number])
-            columns = [column for slot in wanted for column in of.columns[slot]]
-            known = self._parts[number, wanted] = self.input(of.project(wanted), columns)
+            known = self._parts[number, wanted] = self._projected(number, wanted)
         return known
+
+    def _projected(self, number: int, slots: tuple[int, ...]) -> Input:
+        """A part of a part is looked up as a part of what that was first seen in: projections compose."""
+        whole = self._wholes.get(number)
+        if whole is None:
+            whole = self._wholes[number] = _Whole.of(number, self.pieces[number])
+        if whole.number != number:
+            found = self.part(whole.number, sorted(whole.slots[slot] for slot in slots))
+            return Input(found.piece, tuple([whole.place[column] for column in found.columns]))
+        columns = [column for slot in slots for column in whole.projector.columns[slot]]
+        found = self.input(whole.projector.project(slots), columns)
+        if found.piece not in self._wholes and len(self.pieces[found.piece].slots) > 1:
+            self._wholes[found.piece] = whole.part(self.pieces[found.piece], found.columns)
+        return found
 
     def is_core(self, number: int) -> bool:
         """Whether a piece has several slots and is computed by joins: the ways to do so are the rules' to find."""

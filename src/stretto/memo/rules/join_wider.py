@@ -33,6 +33,8 @@ def join_wider(memo: Memo) -> Iterator[tuple[int, Way]]:
 
 def _widest(memo: Memo) -> dict[int, int]:
     """For each core the same within the widest window, if that is another one."""
+    if len({piece.window.size for piece in memo.pieces if len(piece.slots) > 1}) < 2:
+        return {}
     sizes: dict[Piece, dict[int, int]] = {}
     for number, piece in enumerate(memo.pieces):
         if len(piece.slots) > 1 and memo.is_core(number):
