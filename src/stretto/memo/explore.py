@@ -20,12 +20,14 @@ MOST_PIECES = 150_000
 class Rules:
     """The rules of an optimizer, in the order in which they are applied.
 
-    `few`: they find few ways per query, so that all are sought however short the time.
+    `few`: they find few ways per query, so that all are sought however short the time. `hurried`: piece rules that take
+    the place of the others when the time is up.
     """
 
     pieces: tuple[PieceRule, ...] = ()
     workload: tuple[WorkloadRule, ...] = ()
     few: bool = False
+    hurried: tuple[PieceRule, ...] = ()
 
 
 def never() -> bool:
@@ -36,8 +38,8 @@ def never() -> bool:
 def explore(memo: Memo, rules: Rules, most: int = MOST_PIECES, over: Callable[[], bool] = never) -> None:
     """Apply the piece rules to every core and its parts, then the workload rules; both again for what is new.
 
-    Afterwards every piece has a way. Cores that queries need come first, so `most` leaves them theirs, and so does
-    `over`, which tells that the time is up.
+    Afterwards every piece has a way. Cores that queries need come first, so `most` leaves them theirs. Pieces that are
+    looked at when `over` tells that the time is up have those of the `hurried` rules.
     """
     done = 0
 
@@ -48,7 +50,7 @@ def explore(memo: Memo, rules: Rules, most: int = MOST_PIECES, over: Callable[[]
     for _ in range(ROUNDS):
         while done < len(memo):
             if memo.is_core(done):
-                _apply(rules.pieces if goes_on() else (), done, memo)
+                _apply(rules.pieces if goes_on() else rules.hurried, done, memo)
             done += 1
         for compare in rules.workload:
             for number, way in list(compare(memo)) if goes_on() else ():

@@ -1,7 +1,7 @@
 """The named optimizers: rules that say what is possible, a cost to go by, a solver that chooses."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
 from typing import Final
@@ -64,9 +64,8 @@ MANY_PARTS: Final = 60_000
 def all_that_fit(memo: Memo, pricing: Pricing) -> Rules:
     """Every rule, or for very large workloads those whose number of pieces grows with the queries' length alone."""
     parts = sum(2.0 ** min(len(memo.pieces[core].slots), 12) for core in memo.cores())
-    if parts <= MANY_PARTS:
-        return AUTO
-    return Rules((join_left_to_right, split_off_commonest(pricing)), few=True)
+    by_rate = (join_left_to_right, split_off_commonest(pricing))
+    return replace(AUTO, hurried=by_rate) if parts <= MANY_PARTS else Rules(by_rate, few=True)
 
 
 RECIPES: Final[Mapping[str, Recipe]] = MappingProxyType(
