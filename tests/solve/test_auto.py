@@ -1,15 +1,18 @@
 """The default optimizer is never worse than the quick ones, however short the time."""
 
+from itertools import count
+from math import inf
+
 import pytest
 
 from stretto.data.workloads import workload
 from stretto.memo.explore import explore
-from stretto.memo.memo import build_memo
+from stretto.memo.memo import Memo, build_memo
 from stretto.pattern.workload import Workload
 from stretto.plan.optimize import plannable
 from stretto.plan.recipes import RECIPES, all_that_fit, model_of
 from stretto.schema import Kind, Schema
-from stretto.solve.auto import auto
+from stretto.solve.auto import auto, worth_trying
 from stretto.solve.baselines import none, reorder, share
 from stretto.solve.budget import Budget
 from stretto.stats.profile import Stats
@@ -30,6 +33,40 @@ def test_no_worse_than_the_quick_plans(seconds: float) -> None:
         assert cost <= other(memo, model, Budget(1.0)).cost(memo, model) * (1 + 1e-9)
     assert found.lower_bound is not None
     assert found.lower_bound <= cost * (1 + 1e-9)
+
+
+def hurried(text: str, after: int) -> Memo:
+    """A memo for whose exploration the time was up when so many pieces had been looked at."""
+    memo = build_memo(plannable(Workload.parse(text).bind(SCHEMA)))
+    turns = count()
+    explore(memo, all_that_fit(memo, model_of(Stats.assumed(SCHEMA))), over=lambda: next(turns) >= after)
+    return memo
+
+
+def test_in_a_hurry_slots_are_joined_by_rate_not_as_written() -> None:
+    memo = hurried(workload("mcep-stocks", 12, seed=3, length=4), after=0)
+    rules = {way.rule for ways in memo.ways for way in ways}
+    assert "split_off_commonest" in rules
+    assert "split_in_two" not in rules
+    assert all(memo.ways)
+
+
+@pytest.mark.parametrize("after", [0, 5, 40])
+def test_no_worse_than_the_quick_plans_in_a_hurry(after: int) -> None:
+    text = workload("mcep-stocks", 12, seed=3, length=4)
+    model = model_of(Stats.assumed(SCHEMA))
+    memo = hurried(text, after)
+    cost = auto(memo, model, Budget(0.0)).cost(memo, model)
+    for other in (none, reorder, share):
+        assert cost <= other(memo, model, Budget(inf)).cost(memo, model) * (1 + 1e-9)
+
+
+def test_orders_are_tried_only_where_trees_are_missing() -> None:
+    text = workload("mcep-stocks", 12, seed=3, length=4)
+    assert worth_trying(hurried(text, after=5)) == (share, reorder)
+    whole = build_memo(plannable(Workload.parse(text).bind(SCHEMA)))
+    explore(whole, all_that_fit(whole, model_of(Stats.assumed(SCHEMA))))
+    assert worth_trying(whole) == (share,)
 
 
 def test_every_name_of_the_papers_is_there() -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from stretto.memo.cost import CostModel
-from stretto.memo.memo import Memo
+from stretto.memo.memo import Memo, Root
 from stretto.memo.rules.join_left_to_right import join_left_to_right
 from stretto.memo.ways import Way
 from stretto.pattern.piece import Detection
@@ -26,8 +26,11 @@ def estimated(
     count = len(assembler.builder.ops)
     rows: list[float | None] = [assembler.rows.get(op) for op in range(count)]
     costs: list[float | None] = [assembler.costs.get(op) for op in range(count)]
+    branches: dict[str, list[Root]] = {}
+    for root in memo.roots:
+        branches.setdefault(root.query, []).append(root)
     for detection in detections:
-        roots = [root for root in memo.roots if root.query == detection.name]
+        roots = branches[detection.name]
         rows[emits[detection.name]] = sum(model.rows(memo, root.piece) for root in roots)
         costs[emits[detection.name]] = sum(model.emit_cost(memo, root) for root in roots)
     return Estimate(

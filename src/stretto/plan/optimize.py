@@ -1,8 +1,9 @@
 """From a workload to a plan, by a named optimizer."""
 
-from collections.abc import Iterable, Sequence
+import gc
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
-from time import monotonic
 from typing import Final
 
 from stretto.errors import Mistake, QueryError, StrettoError, near
@@ -52,8 +53,13 @@ def optimize(
     `budget`: seconds that an optimizer which searches may take. Raises QueryError if the workload does not fit the
     schema or holds a statement that no plan can run.
     """
-    start, time = monotonic(), Budget(DEFAULT_BUDGET_S if budget is None else budget)
-    recipe = recipe_of(optimizer)
+    time = Budget(DEFAULT_BUDGET_S if budget is None else budget)
+    with uncollected():
+        return planned(workload, known, optimizer, recipe_of(optimizer), time)
+
+
+def planned(workload: Workload, known: Stats | Schema, optimizer: str, recipe: Recipe, time: Budget) -> Plan:
+    """The same by a recipe, for which the plan has the name of an optimizer."""
     stats = known if isinstance(known, Stats) else Stats.assumed(known)
     bound = workload.bind(stats.schema)
     detections = plannable(bound)
@@ -66,7 +72,7 @@ def optimize(
     bounded = solution if model is pricing else replace(solution, lower_bound=None)
     estimate = None
     if isinstance(known, Stats):  # figures made up for a bare schema are nobody's business
-        estimate = estimated(detections, memo, bounded, assembler, emits, model, monotonic() - start)
+        estimate = estimated(detections, memo, bounded, assembler, emits, model, time.spent)
     because = tuple(builder.because)
     trends = None
     if bound.trends:
@@ -75,6 +81,18 @@ def optimize(
     return check(
         Plan(tuple(builder.ops), emits, because, stats.schema, optimizer, estimate, workload, trends)
     )
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """No search for garbage in cycles meanwhile: there is next to none, and the memo is all that it would look at."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def recipe_of(optimizer: str) -> Recipe:

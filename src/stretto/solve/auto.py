@@ -1,6 +1,7 @@
 """All of it: the best that quick solvers find, then the exact one in the time that is left."""
 
 from collections.abc import Callable
+from functools import partial
 from math import inf
 from typing import Final
 
@@ -8,11 +9,15 @@ from stretto.memo.memo import Memo
 from stretto.memo.pricing import Pricing
 from stretto.solve.baselines import reorder, share
 from stretto.solve.budget import Budget
-from stretto.solve.exact import exact
-from stretto.solve.greedy import greedy
-from stretto.solve.solution import Solution
+from stretto.solve.exact import as_choice, for_choosing, solve_exact
+from stretto.solve.greedy import solve_greedy
+from stretto.solve.problem import Problem
+from stretto.solve.solution import Solution, one_way_each
+from stretto.solve.trees import RULE
 
-QUICK: Final[tuple[Callable[[Memo, Pricing, Budget], Solution], ...]] = (share, reorder)
+Solver = Callable[[Memo, Pricing, Budget], Solution]
+
+QUICK: Final[tuple[Solver, ...]] = (share, reorder)
 """What no plan of ours may be worse than, however short the time."""
 MANY = 5_000
 """Roots beyond which these would take longer than they are worth."""
@@ -20,6 +25,29 @@ MANY = 5_000
 
 def auto(memo: Memo, pricing: Pricing, budget: Budget) -> Solution:
     """The cheapest plan found, with the bound that is proven for it."""
-    quick = QUICK if len(memo.roots) <= MANY else ()
-    plans = [greedy(memo, pricing, budget), *(solve(memo, pricing, Budget(inf)) for solve in quick)]
-    return exact(memo, pricing, budget, start=min(plans, key=lambda plan: plan.cost(memo, pricing)))
+    starts = [as_choice(memo, solve(memo, pricing, Budget(inf))) for solve in worth_trying(memo)]
+    problem = Problem.of(memo, pricing)  # after these: they bring ways along
+    left = for_choosing(budget)
+    starts.append(solve_greedy(problem, left))
+    found, bound = solve_exact(problem, left, min(starts, key=problem.cost))
+    return Solution(one_way_each(memo, found), bound)
+
+
+def worth_trying(memo: Memo) -> tuple[Solver, ...]:
+    """The quick solvers whose plans a greedy one need not match.
+
+    Where all pieces have all of their splits, a root's cheapest tree is no dearer than its cheapest order, so that
+    `reorder` has nothing to add.
+    """
+    if len(memo.roots) > MANY:
+        return ()
+    return (share,) if all(map(partial(_is_split, memo), range(len(memo)))) else QUICK
+
+
+def _is_split(memo: Memo, number: int) -> bool:
+    """Whether a piece has a way for every split of its slots, or needs none."""
+    slots = len(memo.pieces[number].slots)
+    if slots <= 2 or not memo.is_core(number):
+        return True
+    found = sum(way.rule == RULE for way in memo.ways[number])
+    return found == (1 << (slots - 1)) - 1

@@ -12,12 +12,21 @@ from stretto.solve.components import whole
 from stretto.solve.problem import Problem
 from stretto.solve.solution import Solution, one_way_each
 
+CHOOSING = 0.3
+"""The part of the time that is left for choosing, however long it took to price what there is to choose from."""
+
 
 def exact(memo: Memo, pricing: Pricing, budget: Budget, start: Solution | None = None) -> Solution:
     """The best plan found in the budget, and a lower bound; no worse than `start`, whose ways the memo then has."""
-    chosen = None if start is None else _as_choice(memo, start)
-    found, bound = solve_exact(Problem.of(memo, pricing), budget, chosen)
+    chosen = None if start is None else as_choice(memo, start)
+    problem = Problem.of(memo, pricing)
+    found, bound = solve_exact(problem, for_choosing(budget), chosen)
     return Solution(one_way_each(memo, found), bound)
+
+
+def for_choosing(budget: Budget) -> Budget:
+    """What is left of a budget when all has been priced, but at least a part of it."""
+    return Budget(max(budget.left, CHOOSING * budget.seconds))
 
 
 def solve_exact(
@@ -35,7 +44,7 @@ def solve_exact(
     return chosen, min(found.bound, cost)
 
 
-def _as_choice(memo: Memo, start: Solution) -> dict[int, int]:
+def as_choice(memo: Memo, start: Solution) -> dict[int, int]:
     """The ways of a solution as numbers; of a piece that it computes several times, one of them."""
     found: dict[int, int] = {}
     for node in start.nodes():
