@@ -15,6 +15,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -40,11 +41,13 @@ from stretto.pattern.workload import Workload  # noqa: E402
 from stretto.plan.dag import Plan  # noqa: E402
 from stretto.plan.optimize import optimize  # noqa: E402
 from stretto.schema import Special  # noqa: E402
-from stretto.spark import detect, session  # noqa: E402
+from stretto.spark import archive, detect, session  # noqa: E402
 from stretto.spark.batch import Shape  # noqa: E402
 from stretto.spark.chunks import METRICS  # noqa: E402
 from stretto.spark.files import EventFiles, find, open_files  # noqa: E402
+from stretto.spark.java import java_home  # noqa: E402
 from stretto.spark.metrics import StreamMetrics, read_metrics  # noqa: E402
+from stretto.spark.sinks import committed_files  # noqa: E402
 from stretto.spark.spread import ByTime, choose, describe  # noqa: E402
 from stretto.stats.profile import Stats  # noqa: E402
 
@@ -69,6 +72,8 @@ GOALS = {
     "stream by mapInArrow untouched": 0.5,
 }
 SECONDS_TO_RECOVER = 15.0
+WAITED_S = 600
+STRETTO = [sys.executable, "-c", "from stretto.cli.main import main; main()"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,25 +266,40 @@ class Bench:
     def _recovery(self) -> None:
         """Seconds from the start of a new process to the first micro-batch done, after a kill inside one."""
         path, out = self._written("recovery", 8 * FILE), self.folder / "recovered"
-        job = [sys.executable, __file__, "--one-stream", str(path), str(out), str(self.given.seed)]
-        process = subprocess.Popen(job, stdout=subprocess.PIPE, text=True)
-        assert process.stdout is not None
-        _line(process.stdout, "batch 2")
+        rules, commits = self.folder / "rules.cep", out / "checkpoint" / "commits"
+        rules.write_text("\n".join(query.text for query in RARE), encoding="utf-8")
+        places = [
+            "--source",
+            f"files:{path}",
+            "--sink",
+            f"files:{out}/found",
+            "--checkpoint",
+            f"{out}/checkpoint",
+        ]
+        rhythm = ["--source-option", "maxFilesPerTrigger=1", "--trigger", "available-now"]
+        job = [*STRETTO, "stream", str(rules), *places, *rhythm, "--master", "local[2]", "--quiet"]
+        killed = subprocess.Popen(job, start_new_session=True)
+        _until(lambda: _batches(commits) > 2, killed)
         time.sleep(0.5)
-        os.kill(process.pid, signal.SIGKILL)
-        process.wait()
+        before = _batches(commits)
+        os.killpg(killed.pid, signal.SIGKILL)
+        killed.wait()
+        _until(
+            archive.archive_of(java_home()).exists
+        )  # the killed stream has had it made, unless it was there
         start = time.perf_counter()
-        again = subprocess.Popen(job, stdout=subprocess.PIPE, text=True)
-        assert again.stdout is not None
-        _line(again.stdout, "batch")
+        again = subprocess.Popen(job)
+        _until(lambda: _batches(commits) > before, again)
         seconds = time.perf_counter() - start
-        again.communicate(timeout=600)
-        found = Counter(pq.read_table(out / "found", columns=["match_id"]).column("match_id").to_pylist())
-        expected = Counter(_engine_ids(self._planned(RARE), path))
+        again.wait(timeout=WAITED_S)
+        files = committed_files(out / "found")
+        ids = [pq.read_table(file, columns=["match_id"]).column("match_id").to_pylist() for file in files]
+        found, expected = Counter(chain(*ids)), Counter(_engine_ids(self._planned(RARE), path))
         if found != expected:
             raise WrongAnswerError("wrong answer: what a killed stream wrote is not what the engine finds")
         self.notes.append(
-            f"after a kill the next micro-batch was done in {seconds:.1f} s (goal {SECONDS_TO_RECOVER:.0f})"
+            f"after a kill the next micro-batch was done in {seconds:.1f} s (goal {SECONDS_TO_RECOVER:.0f}), "
+            "with the archive of Java's classes"
         )
         self.ratios["seconds to recover"] = seconds
 
@@ -379,34 +399,19 @@ def _ddl() -> str:
     return "ts timestamp_ntz, type string, x double, k bigint, id bigint"
 
 
-def _line(lines: Any, start: str) -> str:
-    for line in lines:
-        if line.startswith(start):
-            return str(line)
-    raise WrongAnswerError(f"the stream ended before it said `{start}`")
+def _batches(commits: Path) -> int:
+    """How many micro-batches a checkpoint has finished."""
+    return sum(path.name.isdigit() for path in commits.iterdir()) if commits.is_dir() else 0
 
 
-def one_stream(path: str, out: str, seed: int) -> int:
-    """A stream from files to files in a process of its own, which says after each micro-batch that it is done."""
-    spark = session("local[2]", "stretto bench")
-    workload = Workload.parse("\n".join(query.text for query in RARE))
-    plan = optimize(workload, Stats.of(stream.table(KNOWN, seed), workload=workload))
-    df = spark.readStream.schema(_ddl()).option("maxFilesPerTrigger", 1).parquet(path)
-    writer = detect(plan, df).writeStream.format("parquet").option("checkpointLocation", f"{out}/checkpoint")
-    query = writer.trigger(availableNow=True).start(f"{out}/found")
-    seen = -1
-    while query.isActive:
-        last = query.lastProgress
-        if last is not None and last.batchId > seen:
-            seen = last.batchId
-            print(f"batch {seen}", flush=True)
-        time.sleep(0.05)
-    failed = query.exception()
-    print("done" if failed is None else f"failed: {failed}", flush=True)
-    return 0 if failed is None else 1
+def _until(ready: Callable[[], bool], stream: "subprocess.Popen[bytes] | None" = None) -> None:
+    """Wait for something that a stream does."""
+    end = time.monotonic() + WAITED_S
+    while not ready():
+        if time.monotonic() > end or (stream is not None and stream.poll() is not None):
+            raise WrongAnswerError("the stream did not go as it should")
+        time.sleep(0.02)
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--one-stream"]:
-        sys.exit(one_stream(sys.argv[2], sys.argv[3], int(sys.argv[4])))
     sys.exit(run(ROOT / "benchmarks" / "results", None, sys.argv[1:]))

@@ -1,12 +1,15 @@
 """A stream as a job: from its source to a started query that a command can follow and stop."""
 
-from collections.abc import Callable, Mapping
-from contextlib import nullcontext
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from threading import Thread
 from typing import Any, Final
 
+import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
@@ -18,7 +21,7 @@ from stretto.errors import StrettoError
 from stretto.pattern.guess import guess_schema
 from stretto.pattern.workload import Workload
 from stretto.schema import Schema, Special
-from stretto.spark import detect
+from stretto.spark import archive, detect
 from stretto.spark.batch import schema_of
 from stretto.spark.chunks import REJECTED
 from stretto.spark.columns import first_file, recall, remember
@@ -26,7 +29,8 @@ from stretto.spark.errors import StrettoSparkError, failure_in
 from stretto.spark.kafka import SETTING, connector_settings
 from stretto.spark.metrics import StreamMetrics, read_metrics
 from stretto.spark.noise import hush, without_noise
-from stretto.spark.session import session
+from stretto.spark.session import local_cores
+from stretto.spark.session import start as start_session
 from stretto.spark.sinks import start
 from stretto.spark.sources import TEXT, Source, open_source
 from stretto.spark.spec import Spec
@@ -39,6 +43,7 @@ PROFILED: Final = 200_000
 """So many events of the first file tell what to plan for."""
 UNREADABLE: Final = "stretto_unreadable"
 PARTITIONS: Final = "spark.sql.shuffle.partitions"
+LOOK_EVERY_S: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,15 +143,25 @@ def launch(job: Job, found: DataFrame, publisher: Publisher) -> Running:
     query = start(
         found, job.sink, job.checkpoint, form=job.sink_format, options=job.sink_options, **job.trigger
     )
+    Thread(target=_keep_classes, args=(query,), name="stretto-classes", daemon=True).start()
     return Running(query, publisher)
+
+
+def _keep_classes(query: StreamingQuery) -> None:
+    """Once Java has loaded what a micro-batch needs, an archive is made of it: the next start will be quicker."""
+    with suppress(Exception):
+        while query.isActive and query.lastProgress is None:
+            time.sleep(LOOK_EVERY_S)
+        archive.make_apart()
 
 
 def _spark(job: Job) -> SparkSession:
     """A session, with the connector for Kafka where it is needed."""
     conf = connector_settings() if "kafka" in (job.source.kind, job.sink.kind) else {}
+    running = SparkSession.getActiveSession() is not None
     try:
-        with nullcontext() if SparkSession.getActiveSession() else without_noise():
-            return session(job.master, "stretto stream", **conf)
+        with nullcontext() if running else without_noise():
+            spark = start_session(job.master, "stretto stream", conf, lists_classes=True)
     except PySparkException as error:
         if not conf:
             raise
@@ -154,6 +169,20 @@ def _spark(job: Job) -> SparkSession:
             f"Spark could not be started with Kafka's connector ({', '.join(conf.values())}): {error}; "
             f"{SETTING} names other Maven coordinates, or jar files"
         ) from error
+    cores = None if running else local_cores(spark.conf.get("spark.master") or "")
+    if cores is not None:
+        Thread(target=_warm, args=(spark, cores), name="stretto-warm", daemon=True).start()
+    return spark
+
+
+def _warm(spark: SparkSession, cores: int) -> None:
+    """Have Python workers start and import what they need while the stream is still being prepared."""
+    with suppress(Exception):  # the stream starts them itself then, or the session has ended
+        spark.range(0, cores, 1, cores).mapInArrow(_untouched, "id bigint").count()
+
+
+def _untouched(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    return batches
 
 
 def _knowledge(job: Job, schema: Schema) -> Stats | Schema:

