@@ -37,7 +37,8 @@ sys.exit("broken" in listed)
 def fake_java(folder: Path, version: str) -> Path:
     program = folder / "jdk" / "bin" / "java"
     program.parent.mkdir(parents=True, exist_ok=True)
-    program.write_text(version)
+    program.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\"'\n")
+    program.chmod(0o755)
     return java._home_for(program)
 
 
@@ -67,7 +68,7 @@ def test_an_archive_is_of_one_java_and_one_spark(home: Path, tmp_path: Path) -> 
     assert archive.options(home) == ""
     (tmp_path / "spark" / "jars" / "two.jar").unlink()
     assert archive.options(home) != ""
-    assert fake_java(tmp_path, "17, newer") == home
+    assert fake_java(tmp_path, "17.0.16") == home
     assert archive.options(home) == ""
 
 
@@ -104,6 +105,11 @@ def test_another_process_makes_it(home: Path) -> None:
     listed_by(home, "A\n")
     archive.make_apart()
     assert archive.archive_of(home).read_text() == "A\n"
+
+
+def test_a_java_that_would_refuse_it_makes_none(home: Path, tmp_path: Path) -> None:
+    assert archive.options(home, lists=True) != ""
+    assert archive.options(fake_java(tmp_path, "21.0.8"), lists=True) == ""
 
 
 def test_without_a_cache_nothing_is_listed(home: Path, tmp_path: Path) -> None:

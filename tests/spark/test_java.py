@@ -114,4 +114,4 @@ def test_without_a_cache_folder(machine, tmp_path, monkeypatch) -> None:
 def test_the_packaged_java_runs() -> None:
     packaged = java._packaged()
     assert packaged is not None
-    assert java._version(packaged) == 21
+    assert java.version_of(packaged) == 21

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 
@@ -39,6 +40,47 @@ def test_a_cluster_keeps_its_own_sizes() -> None:
     assert ours["spark.sql.session.timeZone"] == "UTC"
 
 
+@pytest.fixture
+def told(monkeypatch) -> Callable[..., str]:
+    """What Java is told by a session that would be started."""
+    seen: dict[str, str] = {}
+
+    class Builder:
+        master = appName = lambda self, _: self  # noqa: N815 - Spark's name
+
+        def config(self, map):  # noqa: A002 - Spark's name
+            seen.update(map)
+            return self
+
+        def getOrCreate(self):  # noqa: N802 - Spark's name
+            return self
+
+    class Session:
+        builder = Builder()
+        getActiveSession = staticmethod(lambda: None)  # noqa: N815 - Spark's name
+
+    monkeypatch.setattr(module, "SparkSession", Session)
+    monkeypatch.setattr(module, "_prepare", lambda _: Path("home"))
+    monkeypatch.setattr(module.atexit, "register", lambda *_: None)
+    monkeypatch.setattr(module.archive, "options", lambda home, lists: f"{home} {lists}")
+    for name in module.TOLD_BY:
+        monkeypatch.delenv(name, raising=False)
+
+    def start(**conf) -> str:
+        session("local[2]", **conf)
+        return seen["spark.driver.extraJavaOptions"]
+
+    return start
+
+
+def test_what_java_is_told(told, monkeypatch) -> None:
+    quick = " ".join(module.QUICK_START)
+    assert told().endswith(f"log4j2.properties {quick} home False")
+    monkeypatch.setenv("JAVA_TOOL_OPTIONS", "-XX:+UseZGC")  # two collectors, and Java would not start
+    assert told().endswith("log4j2.properties home False")
+    assert told(**{"spark.driver.extraJavaOptions": "-Dmine=1"}) == "-Dmine=1"
+
+
 @pytest.mark.spark
 def test_the_running_session(spark) -> None:
     settings = ["spark.sql.session.timeZone", "spark.sql.shuffle.partitions", "spark.ui.enabled"]
@@ -52,6 +94,19 @@ def test_the_running_session(spark) -> None:
     assert {row.python for row in spark.range(3).mapInArrow(interpreter, "python string").collect()} == {
         sys.executable
     }
+
+
+@pytest.mark.spark
+def test_stateful_functions_share_the_workers_of_the_others(spark) -> None:
+    """Spark sets this variable for the others alone, and workers are kept apart by their environment."""
+
+    def variable(batches):
+        for batch in batches:
+            text = str(os.environ.get("SPARK_SIMPLIFIED_TRACEBACK"))
+            yield pa.RecordBatch.from_pydict({"text": [text] * batch.num_rows})
+
+    seen = spark.range(1).mapInArrow(variable, "text string").collect()
+    assert [row.text for row in seen] == [spark.conf.get("spark.executorEnv.SPARK_SIMPLIFIED_TRACEBACK")]
 
 
 @pytest.mark.spark

@@ -17,15 +17,18 @@ from typing import Final
 
 import pyspark
 
-from stretto.spark.java import cache_folder, identity
+from stretto.spark.java import cache_folder, identity, version_of
 
+VERSIONS: Final = (17,)
+"""Java 21 refuses the archive of a class path that names a file twice, as Spark's does."""
 PATIENCE_S: Final = 600
 """A process that has not made an archive by then was killed."""
 KEPT_S: Final = 30 * 24 * 3600
 """How long files stay that no session uses."""
 SILENT: Final = "-Xlog:cds=off -Xlog:cds+dynamic=off -Xlog:cds+heap=off -Xlog:gc+verify=off"
 """Java says what it thinks of an archive on standard output, which is for results."""
-LOWEST_PRIORITY: Final = 19
+MAKE: Final = "import os, sys; from stretto.spark import archive; os.nice(19); archive.make(sys.argv[1])"
+"""The program of another process, of the lowest priority."""
 
 
 def options(home: Path, *, lists: bool = False) -> str:
@@ -37,7 +40,7 @@ def options(home: Path, *, lists: bool = False) -> str:
     with suppress(OSError):
         os.utime(archive)  # it is in use
         return f"{SILENT} {_option('SharedArchiveFile', archive)}"
-    if not lists:
+    if not lists or version_of(home / "bin" / "java") not in VERSIONS:
         return ""
     try:
         archive.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -61,7 +64,7 @@ def make_apart() -> None:
     """
     for classes in _folder().glob(f"*-{os.getpid()}.classes"):
         subprocess.run(  # noqa: S603 - our own module
-            [sys.executable, "-m", "stretto.spark.archive", classes],
+            [sys.executable, "-c", MAKE, classes],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -70,8 +73,9 @@ def make_apart() -> None:
         )
 
 
-def make(classes: Path) -> None:
+def make(listed: str | Path) -> None:
     """Make an archive of a list of classes, unless another process is at it."""
+    classes = Path(listed)
     archive = classes.with_name(f"{classes.stem.rpartition('-')[0]}.jsa")
     taken, written = archive.with_suffix(".taken"), archive.with_suffix(".partial")
     if archive.exists() or _age(taken) < PATIENCE_S:
@@ -114,8 +118,3 @@ def _age(file: Path) -> float:
         return time.time() - file.stat().st_mtime
     except OSError:
         return float("inf")
-
-
-if __name__ == "__main__":
-    os.nice(LOWEST_PRIORITY)
-    make(Path(sys.argv[1]))

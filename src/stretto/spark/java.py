@@ -51,7 +51,7 @@ def java_home() -> Path:
     """A folder that serves Spark as JAVA_HOME. StrettoSparkError where there is no Java to start."""
     seen: list[Java] = []
     for program, found_in in _candidates():
-        java = Java(program, _version(program), found_in)
+        java = Java(program, version_of(program), found_in)
         if java.version in VERSIONS:
             return program.parent.parent if sys.platform == "win32" else _home_for(program)
         seen.append(java)
@@ -79,7 +79,7 @@ def _packaged() -> Path | None:
         return None
 
 
-def _version(program: Path) -> int | None:
+def version_of(program: Path) -> int | None:
     """The major version that a Java program tells; None where it fails or tells none."""
     try:
         told = subprocess.run(  # noqa: S603 - the program is the one that Spark would start

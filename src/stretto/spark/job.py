@@ -1,5 +1,6 @@
 """A stream as a job: from its source to a started query that a command can follow and stop."""
 
+import atexit
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext, suppress
@@ -169,7 +170,10 @@ def _spark(job: Job) -> SparkSession:
             f"Spark could not be started with Kafka's connector ({', '.join(conf.values())}): {error}; "
             f"{SETTING} names other Maven coordinates, or jar files"
         ) from error
-    cores = None if running else local_cores(spark.conf.get("spark.master") or "")
+    if running:
+        return spark
+    atexit.register(hush)  # before the session is stopped, perhaps in the middle of warming up
+    cores = local_cores(spark.conf.get("spark.master") or "")
     if cores is not None:
         Thread(target=_warm, args=(spark, cores), name="stretto-warm", daemon=True).start()
     return spark
