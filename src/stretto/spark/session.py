@@ -78,7 +78,11 @@ def start(
     chosen = master or os.environ.get("MASTER") or "local[*]"
     home = _prepare(chosen)
     quick = () if any(map(os.environ.get, TOLD_BY)) else QUICK_START
-    java = (_log_option(), *quick, archive.options(home, lists=lists_classes))
+    java = (
+        f"-Dlog4j2.configurationFile={_log_settings()}",
+        *quick,
+        archive.options(home, lists=lists_classes),
+    )
     settings = {**defaults(chosen), "spark.driver.extraJavaOptions": " ".join(java).strip(), **given}
     started = SparkSession.builder.master(chosen).appName(app).config(map=settings).getOrCreate()
     atexit.register(_stop, started)
@@ -144,10 +148,10 @@ def _prepare(master: str) -> Path:
     return home
 
 
-def _log_option() -> str:
-    """Java's option that names the file that says what Spark logs."""
+def _log_settings() -> str:
+    """The address of the file that says what Spark logs."""
     with as_file(files("stretto.spark") / "log4j2.properties") as path:
-        return f"-Dlog4j2.configurationFile={path.as_uri()}"
+        return path.as_uri()
 
 
 def _text(value: Any) -> str:
