@@ -1,6 +1,6 @@
 """The result of a run: matches of all queries, column by column, formatted only when asked for."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -10,7 +10,7 @@ import pyarrow as pa
 from stretto.engine.counters import Counters
 from stretto.engine.identity import duplicates, match_ids
 from stretto.engine.returned import arrow_array, json_objects
-from stretto.engine.trends.totals import TOTALS, totals_between
+from stretto.engine.trends.totals import TOTALS, totals_beginning
 from stretto.pattern.nodes import Return
 from stretto.values.rows import I64, Bool, Column, Sets, concat_columns, spread, take_column
 from stretto.values.strings import Strings
@@ -113,10 +113,14 @@ class Matches:
 
     def started(self, low: int, high: int) -> "Matches":
         """The matches whose first event, and the totals whose window, begins in [low, high), in microseconds."""
+        return self.beginning(lambda times: (times >= low) & (times < high))
+
+    def beginning(self, kept: Callable[[I64], Bool]) -> "Matches":
+        """The matches whose first event, and the totals whose window, begins at a time that is `kept`."""
         found = Matches(self._outputs.values())
         for query, chunks in self._chunks.items():
-            found.add(query, [_started(chunk, low, high) for chunk in chunks])
-        found.add_totals(totals_between(self._totals, low, high))
+            found.add(query, [_beginning(chunk, kept) for chunk in chunks])
+        found.add_totals(totals_beginning(self._totals, kept))
         return found
 
     def __add__(self, other: "Matches") -> "Matches":
@@ -180,16 +184,17 @@ class Matches:
             yield from _cut(_joined(pending), rows)
 
 
-def _started(chunk: Chunk, low: int, high: int) -> Chunk:
-    if not len(chunk) or (low <= chunk.start.min() and chunk.start.max() < high):
+def _beginning(chunk: Chunk, kept: Callable[[I64], Bool]) -> Chunk:
+    begins = kept(chunk.start)
+    if begins.all():
         return chunk
-    kept = np.flatnonzero((chunk.start >= low) & (chunk.start < high))
+    rows = np.flatnonzero(begins)
     return Chunk(
-        tuple(take_column(column, kept) for column in chunk.ids),
-        chunk.start[kept],
-        chunk.end[kept],
-        chunk.detected[kept],
-        tuple(vector.take(kept) for vector in chunk.returned),
+        tuple(take_column(column, rows) for column in chunk.ids),
+        chunk.start[rows],
+        chunk.end[rows],
+        chunk.detected[rows],
+        tuple(vector.take(rows) for vector in chunk.returned),
         chunk.strings,
     )
 

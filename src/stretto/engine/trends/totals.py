@@ -1,7 +1,7 @@
 """What trend queries found, as rows: one per query, window, group and aggregate."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -80,13 +80,14 @@ def total_rows(
             )
 
 
-def totals_between(batches: Iterable[pa.RecordBatch], low: int, high: int) -> Iterator[pa.RecordBatch]:
-    """The totals of windows that begin in [low, high), in microseconds."""
+def totals_beginning(
+    batches: Iterable[pa.RecordBatch], kept: Callable[[I64], Bool]
+) -> Iterator[pa.RecordBatch]:
+    """The totals of windows that begin at a time, in microseconds, that is `kept`."""
     for batch in batches:
-        start = batch.column("window_start").cast(pa.int64())
-        kept = batch.filter(pc.and_(pc.greater_equal(start, low), pc.less(start, high)))
-        if kept.num_rows:
-            yield kept
+        begins = kept(batch.column("window_start").cast(pa.int64()).to_numpy())
+        if begins.any():
+            yield batch if begins.all() else batch.filter(pa.array(begins))
 
 
 def _repeated(text: str, n: int) -> pa.Array:
