@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from stream_state import Stream, use_folder
 
 from stretto.spark.session import session
-from stretto.spark.spread import Spread
+from stretto.spark.slices import StreamSpread
 
 
 @pytest.fixture(scope="session")
@@ -27,7 +27,7 @@ def spark() -> Iterator[SparkSession]:
 def stream(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Stream]:
     """What makes a stream through the stateful operator, with a store of its own in place of Spark."""
 
-    def make(text: str, spread: Spread | None = None, **more) -> Stream:
+    def make(text: str, spread: StreamSpread | None = None, **more) -> Stream:
         settings = settings_of(plan_of(text), spread, **more)
         return use_folder(Stream(settings, tmp_path, Random(1), trouble=0.0), monkeypatch)
 

@@ -9,7 +9,8 @@ from stretto.plan.dag import Plan
 from stretto.schema import Special
 from stretto.spark.chunks import LATE, REJECTED, WORKLOAD, Packed
 from stretto.spark.processor import Settings
-from stretto.spark.spread import ByKey, Spread, Whole
+from stretto.spark.slices import Slices, StreamSpread
+from stretto.spark.spread import ByKey, Reach, Whole
 from stretto.spark.ties import tying_attributes
 from stretto.spark.versions import Version
 
@@ -34,15 +35,23 @@ def batch_of(*rows: tuple) -> pa.RecordBatch:
     )
 
 
-def settings_of(plan: Plan, spread: Spread | None = None, **more) -> Settings:
+def settings_of(plan: Plan, spread: StreamSpread | None = None, **more) -> Settings:
     version = Version(more.pop("number", -1), "" if plan.workload is None else plan.workload.to_text(), plan)
     kinds = frozenset({LATE, REJECTED})
     return Settings(version, spread or Whole(), Special(), kinds=kinds, **more)
 
 
-def some_spread(plan: Plan, rng: Random) -> Spread:
+def some_spread(plan: Plan, rng: Random) -> StreamSpread:
     attributes = tying_attributes(plan)
     return ByKey(attributes, rng.choice((1, 3, 5))) if attributes and rng.random() < 0.8 else Whole()
+
+
+def some_slices(plan: Plan, rng: Random) -> Slices:
+    """Slices for a plan without windows in EVENTS: narrow ones, so that matches cross their borders."""
+    reach = Reach.of(plan)
+    before, after = reach.before_us + rng.choice((0, 0, 2000)), reach.after_us + rng.choice((0, 0, 1))
+    width = max(before + after, 1) + rng.choice((0, 0, 1, 500, 1000, 3000))
+    return Slices(width, before, after, rng.choice((2, 2, 3, 5)))
 
 
 def workload_rows(version: Version, targets: int) -> list[Packed]:

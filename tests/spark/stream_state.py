@@ -255,4 +255,6 @@ def _plain(row: Row) -> tuple:
         content = sorted(
             (str(total["window_start"]), total["group"], total["exact"] or "") for total in content
         )
+    if row["kind"] in (LATE, REJECTED) and row["payload"]:  # as they came through the shuffle
+        content = sorted(map(repr, content))
     return (row["kind"], row["target"], repr(content))

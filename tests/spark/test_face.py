@@ -54,6 +54,9 @@ def test_a_stream_is_planned_by_its_columns(
     assert (keyed["special"], keyed["lateness"], keyed["outputs"]) == (SPECIAL, "3 seconds", "all")
     assert isinstance(keyed["spread"], ByKey)
     assert free["spread"] == Whole()
+    numbered = events.selectExpr("*", "k AS id")
+    stretto.spark.detect(FREE, numbered, special=SPECIAL, spread="time", slice="1 minute")
+    assert handed_on[-1]["spread"].width_us == 60 * 10**6
     with pytest.raises(QueryError, match="unknown attribute `y`"):
         stretto.spark.detect(KEYED.replace("[k]", "a.y = 1"), events, special=SPECIAL)
 
@@ -90,6 +93,7 @@ def test_a_plan_is_taken_as_it_is(
     [
         ({"lateness": "5 seconds"}, "`lateness`"),
         ({"lateness": "5 seconds", "versions": "folder"}, "`lateness`, `versions`"),
+        ({"spread": "time", "slice": "1 minute"}, "`slice`"),
     ],
 )
 def test_what_only_a_stream_can_do_is_refused_of_a_batch(

@@ -141,3 +141,23 @@ def test_an_interrupt_ends_with_130(tmp_path: Path) -> None:
     assert code == 130, said
     assert said.splitlines()[-1] == "interrupted"
     assert "Traceback" not in said
+
+
+def test_a_stream_is_spread_by_slices_of_time(stream: Call, tmp_path: Path) -> None:
+    put(tmp_path, "1.csv", "00,A,1", "01,B,2")
+    code, said = stream("--spread", "time")
+    assert (code, "no column of ids: spread by time" in said) == (2, True), said
+    (tmp_path / "in" / "1.csv").unlink()
+    rows = ["00,A,1", "08,B,2", "02,A,5", "13,A,1", "22,B,3", "40,D,0"]
+    lines = [f"2024-01-01T00:00:{row},{number}\n" for number, row in enumerate(rows)]
+    (tmp_path / "in" / "1.csv").write_text("ts,type,x,id\n" + "".join(lines))
+    slices = ("--spread", "time", "--slice", "11 seconds")
+    code, said = stream(*slices)
+    assert code == 0, said
+    assert "6 events, 2 matches, 0 late, 0 rejected in" in said
+    (tmp_path / "in" / "2.csv").write_text("ts,type,x,id\n2024-01-01T00:00:01,B,9,6\n")
+    code, said = stream()
+    assert code == 0, said
+    assert "1 event, 0 matches, 1 late, 0 rejected in" in said
+    code, said = stream("--spread", "time", "--slice", "5 minutes")
+    assert (code, "its slices were 11 SECONDS wide so far, not 5 MINUTES" in said) == (2, True), said

@@ -11,6 +11,7 @@ from random import Random
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from stream_cases import END_TYPE, in_milliseconds, keyed, matches_by_query, planned, without_values
 
@@ -19,15 +20,19 @@ from strategies import SCHEMA, Sample, out_of_order, random_events, random_workl
 from stretto import Schema, Workload, optimize
 from stretto.pattern import oracle
 from stretto.pattern.oracle import Event
+from stretto.plan.dag import Plan
+from stretto.spark import detect
 from stretto.spark.errors import StrettoSparkError
 from stretto.spark.metrics import StreamMetrics, read_metrics
-from stretto.spark.spread import ByKey, ByTime, Spread, Whole
+from stretto.spark.slices import Slices, StreamSpread
+from stretto.spark.spread import TOO_LITTLE, ByKey, ByTime, Whole
 from stretto.spark.streaming import (
     detect_stream,
     late_of,
     lateness_us,
     matches_of,
     rejected_of,
+    slice_us,
     stream_spread,
 )
 from stretto.spark.versions import publish
@@ -37,6 +42,7 @@ WORKLOADS = 12
 EPISODES = 5
 PAUSE_US = 60 * 10**6
 LATENESS_US = 3000
+MANY_OPERATORS = "spark.sql.streaming.statefulOperator.allowMultiple"
 START_US = 1_700_000_000 * 10**6
 
 
@@ -105,8 +111,16 @@ def far_apart(rng: Random) -> Iterator[list[Event]]:
         number += len(events)
 
 
-@pytest.mark.parametrize("by_key", [False, True], ids=["whole", "by key"])
-def test_streams_find_what_the_oracle_finds(spark, files: Files, tmp_path: Path, by_key: bool) -> None:
+def spread_by(name: str, plan: Plan) -> StreamSpread:
+    if name == "time":
+        narrow = Slices.of(plan)
+        return replace(narrow, width_us=narrow.before_us + narrow.after_us, targets=3)
+    return ByKey(("k",), 4) if name == "key" else Whole()
+
+
+@pytest.mark.parametrize("name", ["whole", "key", "time"])
+def test_streams_find_what_the_oracle_finds(spark, files: Files, tmp_path: Path, name: str) -> None:
+    by_key = name == "key"
     rng = Random(SEED + by_key)
     sample = many_queries(SEED + 100 * by_key, by_key=by_key)
     found_plan = planned(sample)
@@ -120,7 +134,7 @@ def test_streams_find_what_the_oracle_finds(spark, files: Files, tmp_path: Path,
         files.write(to_table(arriving[start:end]))
     files.write(to_table([Event(-1, START_US + 1000 * PAUSE_US, END_TYPE, {})]))
 
-    spread: Spread = ByKey(("k",), 4) if by_key else Whole()
+    spread = spread_by(name, plan)
     stream = detect_stream(plan, files.stream(spark), spread=spread, lateness="3 ms")
     written, progress = run_to_end(stream, tmp_path / "checkpoint", tmp_path / "out")
     rows = written.toArrow().to_pylist()
@@ -157,15 +171,24 @@ def plan_of(text: str):
     return optimize(Workload.parse(text), Schema.of(COLUMNS), "none")
 
 
-def test_late_rejected_and_changed_workloads(spark, files: Files, tmp_path: Path) -> None:
+def numbered(table: pa.Table, first: int) -> pa.Table:
+    return table.append_column("id", pa.array(range(first, first + table.num_rows), pa.int64()))
+
+
+@pytest.mark.parametrize("spread", [Whole(), Slices(11 * 10**6, 0, 10 * 10**6, 3)], ids=["whole", "by time"])
+def test_late_rejected_and_changed_workloads(
+    spark, files: Files, tmp_path: Path, spread: StreamSpread
+) -> None:
     versions = tmp_path / "versions"
     publish(versions, Workload.parse(PAIRS), plan_of(PAIRS))
-    files.write(seconds((1, "A"), (2, "C"), (20, "A")))
-    files.write(seconds((19, "B"), (15, "B"), (21, "B"), (None, "A"), (22, None)))
+    files.write(numbered(seconds((1, "A"), (2, "C"), (20, "A")), 0))
+    files.write(numbered(seconds((19, "B"), (15, "B"), (21, "B"), (None, "A"), (22, None)), 3))
 
     def stream() -> DataFrame:
         source = files.stream(spark)
-        return detect_stream(plan_of(PAIRS), source, lateness="2 seconds", outputs="all", versions=versions)
+        return detect_stream(
+            plan_of(PAIRS), source, spread=spread, lateness="2 seconds", outputs="all", versions=versions
+        )
 
     checkpoint = tmp_path / "checkpoint"
     found, progress = run_to_end(stream(), checkpoint, tmp_path / "out")
@@ -183,7 +206,7 @@ def test_late_rejected_and_changed_workloads(spark, files: Files, tmp_path: Path
     assert found.count() == 3
 
     publish(versions, Workload.parse(ADDED), plan_of(ADDED))
-    files.write(seconds((23, "C"), (24, "B"), (100, "C")))
+    files.write(numbered(seconds((23, "C"), (24, "B"), (100, "C")), 8))
     found, progress = run_to_end(stream(), checkpoint, tmp_path / "out")
     results = matches_by_query(matches_of(found).toArrow().to_pylist())
     counts = {name: len(of) for name, of in results.items()}
@@ -195,14 +218,35 @@ def test_late_rejected_and_changed_workloads(spark, files: Files, tmp_path: Path
     assert reports[-1].watermark_us is not None
 
 
+def test_slices_do_not_go_by_a_watermark_that_another_one_holds_back(
+    spark, files: Files, tmp_path: Path
+) -> None:
+    for number, at in enumerate((10, 30, 50)):
+        files.write(numbered(seconds((at, "A")), number))
+    other = files.stream(spark).selectExpr("*", "ts AS other").withWatermark("other", "1 hour")
+    found = detect(plan_of(PAIRS), other, spread="time")
+    spark.conf.set(MANY_OPERATORS, "false")  # else Spark refuses a second watermark itself
+    try:
+        with pytest.raises(StreamingQueryException, match="several watermarks cannot be spread by time"):
+            run_to_end(found, tmp_path / "checkpoint", tmp_path / "out")
+    finally:
+        spark.conf.unset(MANY_OPERATORS)
+
+
 # ---- what is refused -------------------------------------------------------------------------------------------
 
 
 def test_a_wrong_call_says_what_is_wrong(spark, files: Files) -> None:
     files.write(seconds((1, "A")))
     source, plan = files.stream(spark), plan_of(PAIRS)
-    with pytest.raises(StrettoSparkError, match="cannot be spread by time"):
-        detect_stream(plan, source, spread=ByTime(()))
+    with pytest.raises(StrettoSparkError, match="slices that end are for a batch"):
+        detect(plan, source, spread=ByTime(()))
+    with pytest.raises(StrettoSparkError, match="no column of ids: spread by time"):
+        detect(plan, source, spread="time")
+    with pytest.raises(StrettoSparkError, match="a slice is for a stream that is spread by `time`"):
+        detect(plan, source, slice="10 seconds")
+    with pytest.raises(StrettoSparkError, match="slices of 5 SECONDS are narrower than the 10 SECONDS"):
+        detect(plan, source, spread="time", slice="5 seconds")
     with pytest.raises(StrettoSparkError, match="does not fit the stream"):
         detect_stream(plan, source, spread=ByKey(("x",), 2))
     with pytest.raises(StrettoSparkError, match="no column `ts`; they have: type"):
@@ -219,9 +263,11 @@ def test_a_lateness_is_a_duration(text: str, us: int) -> None:
 
 
 @pytest.mark.parametrize("text", ["soon", "-5 seconds", ""])
-def test_other_latenesses_are_refused(text: str) -> None:
+def test_other_latenesses_and_slices_are_refused(text: str) -> None:
     with pytest.raises(StrettoSparkError, match="lateness"):
         lateness_us(text)
+    with pytest.raises(StrettoSparkError, match="slice"):
+        slice_us(text)
 
 
 TIED = "QUERY q PATTERN SEQ(A a, B b) WHERE [x] WITHIN 10 SECONDS;"
@@ -238,6 +284,21 @@ def test_the_spread_of_a_checkpoint_stays(tmp_path: Path) -> None:
     assert stream_spread(plan_of(PAIRS)) == Whole()
     assert stream_spread(plan_of(PAIRS), "auto", tmp_path / "other") == Whole()
     assert stream_spread(plan_of(TIED), "auto", tmp_path / "other") == Whole()
-    for name in ("key", "time"):
+    for name in ("key", "moon"):
         with pytest.raises(StrettoSparkError, match="spread by"):
             stream_spread(plan_of(PAIRS), name)
+
+
+def test_the_slices_of_a_checkpoint_stay(tmp_path: Path) -> None:
+    wide = stream_spread(plan_of(PAIRS), "time", tmp_path, width_us=15 * 10**6)
+    assert wide == Slices(15 * 10**6, 0, 10**7)
+    assert stream_spread(plan_of(PAIRS), "time", tmp_path) == wide
+    assert stream_spread(plan_of(TIED), "auto", tmp_path) == wide
+    with pytest.raises(StrettoSparkError, match=r"15 SECONDS wide so far, not 20 SECONDS .another spread"):
+        stream_spread(plan_of(PAIRS), "time", tmp_path, width_us=20 * 10**6)
+    with pytest.raises(StrettoSparkError, match="by time so far, not by key"):
+        stream_spread(plan_of(TIED), "key", tmp_path)
+    with pytest.raises(StrettoSparkError, match=TOO_LITTLE):
+        stream_spread(plan_of(PAIRS.replace("10 SEC", "11 SEC")), "auto", tmp_path)
+    with pytest.raises(StrettoSparkError, match="query `pairs` has a window in EVENTS"):
+        stream_spread(plan_of(PAIRS.replace("10 SECONDS", "10 EVENTS")), "time")

@@ -66,8 +66,12 @@ def stream(
         typer.Option("--stats", metavar="PATH", help="What to plan for; `stretto stats` writes it."),
     ] = None,
     spread: Annotated[
-        str, typer.Option("--spread", metavar="auto|key|whole", help="How the work is spread.")
+        str, typer.Option("--spread", metavar="auto|key|time|whole", help="How the work is spread.")
     ] = "auto",
+    width: Annotated[
+        str | None,
+        typer.Option("--slice", metavar="DURATION", help="How wide the slices of `--spread time` are."),
+    ] = None,
     master: Annotated[str | None, typer.Option("--master", metavar="URL", help="Spark's master.")] = None,
     schema: Annotated[
         str | None,
@@ -123,6 +127,7 @@ def stream(
         from stretto.spark.job import Job, launch, prepare
         from stretto.spark.sinks import parse_sink, parse_sink_format
         from stretto.spark.spec import parse_source, parse_source_format
+        from stretto.spark.streaming import slice_us
 
         job = Job(
             workload=workload,
@@ -141,6 +146,7 @@ def stream(
             budget=budget,
             stats=known,
             spread=spread,
+            slice_us=slice_us(width),
             master=master,
         )
         found, publisher = prepare(job, say)

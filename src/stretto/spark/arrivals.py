@@ -4,7 +4,7 @@ That order depends on the events alone. Neither the cut into chunks nor the orde
 shows in it, so that a batch that is run again gives the same ids and the same matches.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -21,7 +21,8 @@ from stretto.values.strings import Strings
 @dataclass(frozen=True, slots=True)
 class Arrivals:
     """`events`: the good ones in time order, with their times and ids (None: there are none); `payload`: theirs, if it
-    can be used as it came. `late` ones, and `rejected` ones with their `reason`, as they came.
+    can be used as it came. `late` ones, and `rejected` ones with their `reason`, as they came. `rows`: how many are
+    counted here, of all kinds.
     """
 
     events: pa.RecordBatch | None = None
@@ -52,25 +53,37 @@ class Numbering:
         return np.arange(self.given, self.given + count, dtype=np.int64) * self.targets + self.target
 
 
-def arrivals(payloads: Sequence[bytes], special: Special, before_us: int, numbering: Numbering) -> Arrivals:
-    """What came in these payloads; events before `before_us` are late."""
+def arrivals(
+    payloads: Sequence[bytes],
+    special: Special,
+    before_us: int,
+    numbering: Numbering,
+    counted: Callable[[pa.RecordBatch], Bool] | None = None,
+) -> Arrivals:
+    """What came in these payloads; events before `before_us` are late.
+
+    `counted`: which events are counted here, of those that other targets see too; None: all.
+    """
     if not payloads:
         return Arrivals()
     batch = from_payload(payloads[0]) if len(payloads) == 1 else _one_batch(payloads)
+    mine = None if counted is None else counted(batch)
     block, rows, bad = Intake({}, {}, special, Strings()).convert(batch, 0)
     rejected = tuple(
-        batch.take(pa.array(index)).append_column("reason", pa.repeat(pa.scalar(reason), len(index)))
+        found.append_column("reason", pa.repeat(pa.scalar(reason), found.num_rows))
         for index, reason in bad
+        for found in _taken(batch, index, mine)
     )
     late = block.ts < before_us
     set_apart: tuple[pa.RecordBatch, ...] = ()
-    if late.any():
+    some_late = bool(late.any())
+    if some_late:
         rows = np.arange(batch.num_rows) if rows is None else rows
-        set_apart = (batch.take(pa.array(rows[late])),)
+        set_apart = _taken(batch, rows[late], mine)
         rows = rows[~late]
     has_ids = special.id in batch.schema.names
     good = batch if rows is None else batch.take(pa.array(rows))
-    ts: I64 = np.asarray(block.ts)[~late] if set_apart else np.asarray(block.ts)
+    ts: I64 = np.asarray(block.ts)[~late] if some_late else np.asarray(block.ts)
     ids: I64 | None = np.asarray(block.ids)[~late] if has_ids else None
     order = _order(good, ts, ids, special)
     if order is not None:
@@ -79,9 +92,16 @@ def arrivals(payloads: Sequence[bytes], special: Special, before_us: int, number
         good = good.append_column(special.id, pa.array(numbering.ids(len(ts))))
     untouched = len(payloads) == 1 and rows is None and order is None and has_ids
     payload = payloads[0] if untouched else None
+    count = batch.num_rows if mine is None else int(np.count_nonzero(mine))
     if not len(ts):
-        return Arrivals(late=set_apart, rejected=rejected, rows=batch.num_rows)
-    return Arrivals(good, ts, payload, set_apart, rejected, batch.num_rows)
+        return Arrivals(late=set_apart, rejected=rejected, rows=count)
+    return Arrivals(good, ts, payload, set_apart, rejected, count)
+
+
+def _taken(batch: pa.RecordBatch, index: I64, mine: Bool | None) -> tuple[pa.RecordBatch, ...]:
+    """Those of some events that are counted here, if there are any."""
+    kept = index if mine is None else index[mine[index]]
+    return (batch.take(pa.array(kept)),) if len(kept) else ()
 
 
 def _one_batch(payloads: Sequence[bytes]) -> pa.RecordBatch:

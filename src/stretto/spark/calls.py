@@ -1,5 +1,7 @@
 """`detect` and `aggregate`: one call each for batches and streams."""
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -12,8 +14,9 @@ from stretto.schema import Special
 from stretto.spark import batch
 from stretto.spark.asked import Asked, asked_of
 from stretto.spark.errors import StrettoSparkError, clear_failures
-from stretto.spark.spread import Spread
-from stretto.spark.streaming import Outputs, detect_stream, everything, stream_spread
+from stretto.spark.slices import Slices, StreamSpread
+from stretto.spark.spread import ByTime, Spread
+from stretto.spark.streaming import Outputs, detect_stream, everything, slice_us, stream_spread
 from stretto.spark.versions import Publisher, last_version, publish
 from stretto.stats.profile import Stats
 
@@ -27,7 +30,8 @@ def detect(
     optimizer: str = "auto",
     budget: float | None = None,
     stats: Stats | None = None,
-    spread: str | Spread = "auto",
+    spread: str | Spread | Slices = "auto",
+    slice: str | None = None,  # noqa: A002 - public
     special: Special | None = None,
     lateness: str = NO_LATENESS,
     outputs: Outputs = "matches",
@@ -37,20 +41,19 @@ def detect(
 
     Columns: query, match_id, start, end, detected, events (a map from variables to ids), returned (JSON). A match has
     the same id whenever it is found, so that a sink can be written to again. A batch is profiled first, if there are no
-    `stats`; a stream is planned from `stats`, or else from its columns alone. `spread`: `auto`, `key`, and for a batch
-    `time`, for a stream `whole`. Trend queries are left out: `aggregate` is for them.
+    `stats`; a stream is planned from `stats`, or else from its columns alone. `spread`: `auto`, `key`, `time` or
+    `whole`. Trend queries are left out: `aggregate` is for them.
 
     `outputs="all"`: totals of trends, late and rejected events too, which `matches_of`, `trends_of`, `late_of` and
     `rejected_of` take apart. Of a batch each of them runs the job again, unless the whole is cached.
 
-    Of a stream only: `lateness`, how far behind the greatest time an event may come. `versions`: a folder of its own,
-    for a workload that changes while the stream runs or between two runs; `stretto.spark.versions.Publisher` adds to
-    it.
+    Of a stream only: `slice`, how wide the slices of a spread by `time` are. `lateness`, how far behind the greatest
+    time an event may come. `versions`: a folder of its own, for a workload that changes while the stream runs or
+    between two runs; `stretto.spark.versions.Publisher` adds to it.
     """
     if df.isStreaming:
-        planning = (optimizer, budget, stats, spread)
+        planning = (optimizer, budget, stats, spread, slice)
         return _of_stream(workload, df, special, outputs, planning, lateness, versions)
-    _refuse_of_a_batch(lateness=lateness != NO_LATENESS, versions=versions)
     special = special or _special(workload)
     found = batch.detect(
         workload,
@@ -58,7 +61,7 @@ def detect(
         optimizer=optimizer,
         budget=budget,
         stats=stats,
-        spread=spread,
+        spread=_batch_spread(spread, slice, lateness, versions),
         special=special,
         asked=outputs,
     )
@@ -72,7 +75,8 @@ def aggregate(
     optimizer: str = "auto",
     budget: float | None = None,
     stats: Stats | None = None,
-    spread: str | Spread = "auto",
+    spread: str | Spread | Slices = "auto",
+    slice: str | None = None,  # noqa: A002 - public
     special: Special | None = None,
     lateness: str = NO_LATENESS,
     versions: str | Path | None = None,
@@ -82,19 +86,18 @@ def aggregate(
     Columns: query, window_start, window_end, group (a JSON object of the GROUP BY values), name, value, exact (the
     digits of an integer below 2^63), log2_count (of counts). A row is the only one of its query, window_start, group
     and name. `spread`: by key only where every trend query has the attribute in its GROUP BY. A stream gives the totals
-    of a window once the watermark has passed its end; `lateness` and `versions` as for `detect`.
+    of a window once the watermark has passed its end; `slice`, `lateness` and `versions` as for `detect`.
     """
     if df.isStreaming:
-        planning = (optimizer, budget, stats, spread)
+        planning = (optimizer, budget, stats, spread, slice)
         return _of_stream(workload, df, special, "trends", planning, lateness, versions)
-    _refuse_of_a_batch(lateness=lateness != NO_LATENESS, versions=versions)
     return batch.detect(
         workload,
         df,
         optimizer=optimizer,
         budget=budget,
         stats=stats,
-        spread=spread,
+        spread=_batch_spread(spread, slice, lateness, versions),
         special=special,
         asked="trends",
     )
@@ -104,18 +107,43 @@ def _special(workload: Workload | Plan | str) -> Special:
     return workload.schema.special if isinstance(workload, Plan) else Special()
 
 
-def _refuse_of_a_batch(*, lateness: bool, versions: str | Path | None) -> None:
-    """What only a stream can do is an error where it would be passed over."""
-    given = {"lateness": lateness, "versions": versions is not None}
+def _batch_spread(
+    spread: str | Spread | Slices, slice_text: str | None, lateness: str, versions: str | Path | None
+) -> str | Spread:
+    """The spread of a batch; what only a stream can do is an error where it would be passed over."""
+    given = {
+        "slice": slice_text is not None,
+        "lateness": lateness != NO_LATENESS,
+        "versions": versions is not None,
+    }
     meant = [f"`{name}`" for name, is_given in given.items() if is_given]
     if meant:
         raise StrettoSparkError(f"{', '.join(meant)}: for a streaming DataFrame, and this is a batch")
+    if isinstance(spread, Slices):
+        raise StrettoSparkError("slices without an end are for a streaming DataFrame; a batch takes `time`")
+    return spread
 
 
 # ---- streams ---------------------------------------------------------------------------------------------------
 
-Planning = tuple[str, float | None, Stats | None, str | Spread]
-"""The optimizer, its budget, what is known of the events, and how they are spread."""
+Planning = tuple[str, float | None, Stats | None, str | Spread | Slices, str | None]
+"""The optimizer, its budget, what is known of the events, how they are spread, and in slices of which width."""
+Spreading = Callable[[Plan], StreamSpread]
+"""How the events of a plan are spread; an error where it cannot be so."""
+
+
+def _spreading(
+    spread: str | Spread | Slices, slice_text: str | None, versions: str | Path | None, *, ids: bool
+) -> Spreading:
+    """What is noted of the spread lies in our own folder in the checkpoint."""
+    if isinstance(spread, str):
+        home = None if versions is None else Path(versions).parent
+        return partial(stream_spread, name=spread, folder=home, width_us=slice_us(slice_text), ids=ids)
+    if slice_text is not None:
+        raise StrettoSparkError(f"a slice is for a stream that is spread by `time`, not by {spread}")
+    if isinstance(spread, ByTime):
+        raise StrettoSparkError("slices that end are for a batch; a stream takes `Slices`, or spread `time`")
+    return lambda _plan: spread
 
 
 def _of_stream(
@@ -128,23 +156,19 @@ def _of_stream(
     versions: str | Path | None,
 ) -> DataFrame:
     special = special or _special(workload)
-    spread = planning[-1]
+    *_, spread, width = planning
+    spreading = _spreading(spread, width, versions, ids=special.id in df.columns)
     with clear_failures():
-        plan = _stream_plan(workload, df, special, asked, planning, versions)
+        plan = _stream_plan(workload, df, special, asked, planning, spreading, versions)
         return detect_stream(
             plan,
             df,
-            spread=stream_spread(plan, spread, _home(versions)) if isinstance(spread, str) else spread,
+            spread=spreading(plan),
             special=special,
             lateness=lateness,
             outputs=asked,
             versions=versions,
         )
-
-
-def _home(versions: str | Path | None) -> Path | None:
-    """Our own folder in the checkpoint, where the spread is noted too."""
-    return None if versions is None else Path(versions).parent
 
 
 def _stream_plan(
@@ -153,10 +177,11 @@ def _stream_plan(
     special: Special,
     asked: Asked,
     planning: Planning,
+    spreading: Spreading,
     versions: str | Path | None,
 ) -> Plan:
     """The plan of a stream; where it follows versions, the workload is published if it is another one than the last."""
-    optimizer, budget, stats, spread = planning
+    optimizer, budget, stats, *_ = planning
     schema = batch.schema_of(df, special)
     read = asked_of(Workload.parse(workload) if isinstance(workload, str) else workload, schema, asked)
     if isinstance(read, Plan):
@@ -166,9 +191,4 @@ def _stream_plan(
     known = stats or schema
     if versions is None:
         return optimize(read, known, optimizer, budget)
-
-    def fits(plan: Plan) -> None:
-        if isinstance(spread, str):
-            stream_spread(plan, spread, _home(versions))
-
-    return Publisher(Path(versions), known, optimizer, budget, fits).offer(read).plan
+    return Publisher(Path(versions), known, optimizer, budget, spreading).offer(read).plan

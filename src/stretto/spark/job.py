@@ -67,6 +67,7 @@ class Job:
     budget: float | None = None
     stats: Stats | None = None
     spread: str = "auto"
+    slice_us: int | None = None
     master: str | None = None
 
     @property
@@ -131,7 +132,8 @@ def prepare(job: Job, tell: Callable[[str], None]) -> tuple[DataFrame, Publisher
         patient="availableNow" not in job.trigger,
     )
     known = _knowledge(job, schema_of(source.events, job.special))
-    fits = partial(stream_spread, name=job.spread, folder=job.place)
+    ids = job.special.id in source.events.columns
+    fits = partial(stream_spread, name=job.spread, folder=job.place, width_us=job.slice_us, ids=ids)
     publisher = Publisher(job.versions, known, job.optimizer, job.budget, fits)
     begin(publisher, job.workload, tell)
     if source.columns is not None:
@@ -222,14 +224,15 @@ def begin(publisher: Publisher, workload: str, tell: Callable[[str], None]) -> N
 def _outputs(job: Job, source: Source, publisher: Publisher) -> DataFrame:
     """Matches, totals, late and rejected events of a stream as one DataFrame; what could not be read is rejected."""
     assert publisher.last is not None
-    if isinstance(stream_spread(publisher.last.plan, job.spread, job.place), Whole):
+    spread = stream_spread(publisher.last.plan, job.spread, job.place, width_us=job.slice_us)
+    if isinstance(spread, Whole):
         # All events come to one target: further partitions would hold nothing, and be written with every micro-batch.
         source.events.sparkSession.conf.set(PARTITIONS, "1")
     found = detect(
         publisher.last.plan,
         source.events,
         special=job.special,
-        spread=job.spread,
+        spread=spread,
         lateness=f"{job.lateness_us} microseconds",
         outputs="all",
         versions=str(job.versions),

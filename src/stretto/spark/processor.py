@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from time import perf_counter
 from typing import Any, Protocol
 
@@ -32,9 +33,11 @@ from stretto.spark.chunks import (
 )
 from stretto.spark.errors import StrettoSparkError, at_work
 from stretto.spark.metrics import TargetMetrics
-from stretto.spark.spread import Spread, times_of
+from stretto.spark.slices import Slices, StreamSpread
+from stretto.spark.spread import times_of
 from stretto.spark.versions import Version
 from stretto.spark.window import Head, Window, from_floor
+from stretto.values.rows import Bool
 
 PACKED_ROW = Row(*ARROW.names)
 
@@ -53,7 +56,7 @@ class Settings:
     """
 
     version: Version
-    spread: Spread
+    spread: StreamSpread
     special: Special
     lateness_us: int = 0
     follows: bool = False
@@ -99,9 +102,9 @@ class Turn:
     ) -> None:
         self._begun = perf_counter()
         self._target, self._settings, self._window, self._cache = target, settings, window, cache
-        # Spark's watermark begins with 0, which says nothing about events before 1970.
+        self._slices = settings.spread if isinstance(settings.spread, Slices) else None
         self._watermark_ms = watermark_ms
-        self._watermark_us = min(watermark_ms * 1000, END_OF_TIME) if watermark_ms > 0 else START_OF_TIME
+        self._watermark_us = us_of(watermark_ms)
         self._head = self._known_head()
         self._source = ""
         self._refused = ""
@@ -122,6 +125,7 @@ class Turn:
 
     def take(self, rows: Sequence[Row]) -> list[Row]:
         """Run what came; another version of the workload runs it already."""
+        self._refuse_other_watermarks()
         engine = self._engine(self._new_version([row for row in rows if row["kind"] == WORKLOAD]))
         head = self._head
         came = arrivals(
@@ -129,6 +133,7 @@ class Turn:
             self._settings.special,
             max(head.until_us, self._watermark_us),
             Numbering(head.given, self._target, self._settings.spread.targets),
+            None if self._slices is None else self._counted,
         )
         return self._run(engine, came)
 
@@ -149,8 +154,9 @@ class Turn:
         if came.events is not None:
             engine.push(as_read(came.events, engine.plan))
             head = replace(head, greatest_us=max(head.greatest_us, int(came.ts[-1])))
-        own = max(head.greatest_us - self._settings.lateness_us, START_OF_TIME)
-        found = engine.advance(max(head.until_us, self._watermark_us, own))
+        found = engine.advance(max(head.until_us, self._watermark_us, self._decided_us(head.greatest_us)))
+        if self._slices is not None:
+            found = found.beginning(partial(self._slices.begin_at, self._target))
         counts = head.counts.plus(
             events=came.rows, late=came.late_rows, rejected=came.rejected_rows, matches=len(found)
         )
@@ -170,6 +176,29 @@ class Turn:
         self._window.write(self._head)
         done = [now - then for now, then in zip(engine.counters.rows, before, strict=True)]
         return [*self._results(found), *self._set_apart(came), self._report(came, found, done)]
+
+    def _decided_us(self, greatest_us: int) -> int:
+        """What lies before this is decided by the greatest time seen here.
+
+        An event may go to two slices, which see other greatest times: both must take it as late, or none. They go by
+        the watermark that Spark will have after this batch, as far as it is known here.
+        """
+        late_us = self._settings.lateness_us
+        if self._slices is None:
+            return max(greatest_us - late_us, START_OF_TIME)
+        return us_of(greatest_us // 1000 - delay_ms(late_us))
+
+    def _refuse_other_watermarks(self) -> None:
+        """Slices rely on a watermark that no other column of the stream holds back."""
+        if self._slices is not None and self._head.until_us > self._watermark_us:
+            raise StrettoSparkError(
+                "the watermark of the stream is behind its own events, so another one holds it back: "
+                "a stream with several watermarks cannot be spread by time"
+            )
+
+    def _counted(self, batch: pa.RecordBatch) -> Bool:
+        assert self._slices is not None
+        return self._slices.counted(self._target, batch, self._settings.special)
 
     def _kept(self, head: Head, came: Arrivals) -> Head:
         """Add those of the new events that a window can still reach."""
@@ -290,6 +319,16 @@ def as_read(events: pa.RecordBatch, plan: Plan) -> pa.RecordBatch:
     return events
 
 
-def spread_text(spread: Spread) -> str:
+def us_of(watermark_ms: int) -> int:
+    """Spark's watermark in microseconds; it begins with 0, which says nothing about events before 1970."""
+    return min(watermark_ms * 1000, END_OF_TIME) if watermark_ms > 0 else START_OF_TIME
+
+
+def delay_ms(lateness_us: int) -> int:
+    """Spark counts in milliseconds, so a lateness is rounded up: its watermark is never ahead of the true one."""
+    return -(-lateness_us // 1000)
+
+
+def spread_text(spread: StreamSpread) -> str:
     """A spread in words, equal for those that send every event to the same target."""
     return repr(spread)

@@ -29,6 +29,7 @@ from stretto.values.rows import F64, I64
 ALWAYS: Final = (START_OF_TIME, END_OF_TIME)
 MOST_ROWS: Final = 1 << 22
 """Events that one target may have to hold in memory at a time."""
+TOO_LITTLE: Final = "the slices overlap by less than the longest window"
 BUCKETS: Final = 8
 """Buckets per core, so that a heavy one does not keep the others waiting."""
 
@@ -178,7 +179,7 @@ class ByTime:
         for part in self.slices:
             short = part.start > max(part.low - reach.before_us, START_OF_TIME)
             if short or part.stop < min(part.high + reach.after_us, END_OF_TIME):
-                return "the slices overlap by less than the longest window"
+                return TOO_LITTLE
         return None
 
     def loads(self, load: "Load") -> F64:

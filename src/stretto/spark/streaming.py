@@ -9,9 +9,10 @@ Spark's own protocol of checkpoints and sinks makes of that exactly once.
 
 import json
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final, Literal
 from uuid import uuid4
 
 import pyarrow as pa
@@ -51,12 +52,14 @@ from stretto.spark.chunks import (
 )
 from stretto.spark.errors import StrettoSparkError, at_work
 from stretto.spark.metrics import observed
-from stretto.spark.processor import MatchProcessor, Settings
+from stretto.spark.processor import MatchProcessor, Settings, delay_ms
 from stretto.spark.session import STATE_STORE
-from stretto.spark.spread import ByKey, ByTime, Spread, Whole
+from stretto.spark.slices import Slices, StreamSpread
+from stretto.spark.spread import ByKey, Whole
 from stretto.spark.ties import tying_attributes
 from stretto.spark.versions import Version, read_versions
 from stretto.text.parser import parse_duration
+from stretto.text.values import duration_text
 
 Outputs = Literal["matches", "all"]
 Batches = Iterable[pa.RecordBatch]
@@ -65,6 +68,7 @@ BUCKETS: Final = 16
 """Key buckets of a stream. A checkpoint is bound to their number, so it depends on nothing."""
 PROVIDER: Final = "spark.sql.streaming.stateStore.providerClass"
 SPREAD_FILE: Final = "spread.json"
+NAMES: Final = ("auto", "key", "time", "whole")
 EVENT, REASON, KIND = "event", "reason", "kind"
 
 
@@ -72,7 +76,7 @@ def detect_stream(
     plan: Plan,
     events: DataFrame,
     *,
-    spread: Spread | None = None,
+    spread: StreamSpread | None = None,
     special: Special | None = None,
     lateness: str = "0 seconds",
     outputs: Asked = "matches",
@@ -89,6 +93,7 @@ def detect_stream(
     special = special or plan.schema.special
     spread = spread or stream_spread(plan)
     _require(plan, events, spread, special)
+    _require_ids(plan, spread, ids=special.id in events.columns, follows=versions is not None)
     _use_state_store(spark)
     late_us = lateness_us(lateness)
     follows = versions is not None
@@ -120,34 +125,55 @@ def detect_stream(
 # ---- the choice of a spread ----------------------------------------------------------------------------------
 
 
-def stream_spread(plan: Plan, name: str = "auto", folder: str | Path | None = None) -> Spread:
-    """How a stream's events get to targets: by key where all queries allow it, else all to one.
+def stream_spread(
+    plan: Plan,
+    name: str = "auto",
+    folder: str | Path | None = None,
+    *,
+    width_us: int | None = None,
+    ids: bool = True,
+) -> StreamSpread:
+    """How a stream's events get to targets: `auto`, by key where all queries allow it, else all to one.
 
     The state is laid out by it, so it must stay the same for as long as a checkpoint is used: with a folder, it is
-    chosen once and noted there.
+    chosen once and noted there. `width_us`: that of slices, where they are asked for; `ids`: whether events have some.
     """
+    if name not in NAMES:
+        raise StrettoSparkError(f"a stream cannot be spread by `{name}`; there are: {', '.join(NAMES)}")
+    if width_us is not None and name != "time":
+        raise StrettoSparkError(f"a slice is for a stream that is spread by `time`, not by `{name}`")
     note = None if folder is None else Path(folder) / SPREAD_FILE
     noted = _read_spread(note) if note is not None and note.exists() else None
-    spread = noted or _chosen(plan, name)
+    spread = noted or _chosen(plan, name, width_us)
     wrong = spread.check(plan)
-    if wrong is None and noted is not None and name not in ("auto", _name(noted)):
-        wrong = f"its events were spread by {_name(noted)} so far, not by {name}"
+    if wrong is None and noted is not None:
+        wrong = _otherwise(noted, name, width_us)
     if wrong is not None:
         other = "" if noted is None else " (another spread needs another checkpoint)"
         raise StrettoSparkError(f"the workload does not fit the stream: {wrong}{other}")
+    _require_ids(plan, spread, ids=ids, follows=folder is not None)
     if note is not None and noted is None:
         note.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         hidden = note.with_name(f".{note.name}.partial")
-        hidden.write_text(json.dumps({"spread": _name(spread), **_details(spread)}))
+        hidden.write_text(json.dumps({"spread": _name(spread), **asdict(spread)}))
         hidden.replace(note)
     return spread
 
 
-def _chosen(plan: Plan, name: str) -> Spread:
+def _otherwise(noted: StreamSpread, name: str, width_us: int | None) -> str | None:
+    """How the spread of a checkpoint differs from what is asked for; None if it does not."""
+    if name not in ("auto", _name(noted)):
+        return f"its events were spread by {_name(noted)} so far, not by {name}"
+    if isinstance(noted, Slices) and width_us not in (None, noted.width_us):
+        return f"its slices were {duration_text(noted.width_us)} wide so far, not {duration_text(width_us)}"
+    return None
+
+
+def _chosen(plan: Plan, name: str, width_us: int | None) -> StreamSpread:
     if name == "whole":
         return Whole()
-    if name not in ("auto", "key"):
-        raise StrettoSparkError(f"a stream cannot be spread by `{name}`; there are: auto, key, whole")
+    if name == "time":
+        return Slices.of(plan, width_us)
     attributes = tying_attributes(plan)
     if attributes:
         return ByKey(attributes, BUCKETS)
@@ -156,21 +182,20 @@ def _chosen(plan: Plan, name: str) -> Spread:
     return Whole()
 
 
-def _name(spread: Spread) -> str:
+def _name(spread: StreamSpread) -> str:
+    if isinstance(spread, Slices):
+        return "time"
     return "key" if isinstance(spread, ByKey) else "whole"
 
 
-def _details(spread: Spread) -> dict[str, Any]:
-    if isinstance(spread, ByKey):
-        return {"attributes": list(spread.attributes), "buckets": spread.buckets}
-    return {}
-
-
-def _read_spread(path: Path) -> Spread:
+def _read_spread(path: Path) -> StreamSpread:
     try:
         value = json.loads(path.read_text())
-        if value["spread"] == "whole":
+        name = value.pop("spread")
+        if name == "whole":
             return Whole()
+        if name == "time":
+            return Slices(**value)
         return ByKey(tuple(value["attributes"]), int(value["buckets"]))
     except (ValueError, KeyError, TypeError) as error:
         raise StrettoSparkError(f"{path}: a damaged note of the spread: {error!r}") from error
@@ -181,23 +206,34 @@ def _read_spread(path: Path) -> Spread:
 
 def lateness_us(text: str) -> int:
     """The microseconds of a lateness such as `10 seconds`."""
-    try:
-        value = 0 if text.strip() == "0" else parse_duration(text)
-    except QueryError:
-        raise StrettoSparkError(
-            f"lateness `{text}` is not a duration (write one like `10 seconds` or 500ms)"
-        ) from None
+    value = _duration_us("lateness", text)
     if value < 0:
         raise StrettoSparkError(f"lateness `{text}` is negative")
     return value
 
 
-def with_watermark(events: DataFrame, special: Special, late_us: int) -> DataFrame:
-    """The events with Spark's watermark on their time; a column of its own carries it where that is no timestamp.
+def slice_us(text: str | None) -> int | None:
+    """The microseconds of the width of a slice such as `10 seconds`, if one is given."""
+    if text is None:
+        return None
+    value = _duration_us("slice", text)
+    if value <= 0:
+        raise StrettoSparkError(f"a slice of `{text}` has no width")
+    return value
 
-    Spark counts in milliseconds, so the lateness is rounded up: its watermark is never ahead of the true one.
-    """
-    delay = f"{-(-late_us // 1000)} milliseconds"
+
+def _duration_us(what: str, text: str) -> int:
+    try:
+        return 0 if text.strip() == "0" else parse_duration(text)
+    except QueryError:
+        raise StrettoSparkError(
+            f"{what} `{text}` is not a duration (write one like `10 seconds` or 500ms)"
+        ) from None
+
+
+def with_watermark(events: DataFrame, special: Special, late_us: int) -> DataFrame:
+    """The events with Spark's watermark on their time; a column of its own carries it where that is no timestamp."""
+    delay = f"{delay_ms(late_us)} milliseconds"
     kind = events.schema[special.ts].dataType
     if isinstance(kind, TimestampType):
         return events.withWatermark(special.ts, delay)
@@ -219,9 +255,7 @@ def _columns(events: DataFrame, special: Special, wanted: frozenset[str] | None)
     return events.select([F.col(f"`{name}`") for name in names])
 
 
-def _require(plan: Plan, events: DataFrame, spread: Spread, special: Special) -> None:
-    if isinstance(spread, ByTime):
-        raise StrettoSparkError("a stream cannot be spread by time; there are: auto, key, whole")
+def _require(plan: Plan, events: DataFrame, spread: StreamSpread, special: Special) -> None:
     wrong = spread.check(plan)
     if wrong is not None:
         raise StrettoSparkError(f"the workload does not fit the stream: {wrong}")
@@ -235,13 +269,22 @@ def _require(plan: Plan, events: DataFrame, spread: Spread, special: Special) ->
         raise StrettoSparkError(f"column `{special.ts}` holds {found}, not timestamps")
 
 
+def _require_ids(plan: Plan, spread: StreamSpread, *, ids: bool, follows: bool) -> None:
+    """The numbers that a target gives are its own. Totals of trends need none, and a later version may find matches."""
+    if isinstance(spread, Slices) and not ids and (plan.queries or follows):
+        raise StrettoSparkError(
+            "the events have no column of ids: spread by time, an event may go to two targets, "
+            "and both must know it by one id"
+        )
+
+
 def _use_state_store(spark: SparkSession) -> None:
     """Spark's own default store has no room for more than one value per key."""
     if spark.conf.get(PROVIDER, "") != STATE_STORE:
         spark.conf.set(PROVIDER, STATE_STORE)
 
 
-def _packing(spread: Spread, special: Special) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
+def _packing(spread: StreamSpread, special: Special) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
     def packing(batches: Batches) -> Iterator[pa.RecordBatch]:
         with at_work("packing events", ()):
             yield from pack(batches, spread, special)

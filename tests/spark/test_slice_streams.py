@@ -1,0 +1,360 @@
+"""Streams by slices of time through the stateful operator, against the oracle: late and bad events, borders, ties.
+
+STRETTO_STREAMS says how many random streams are tried, STRETTO_SEED from which seed on.
+"""
+
+import os
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+from random import Random
+
+import pyarrow as pa
+import pytest
+from operator_cases import batch_of, plan_of, settings_of, some_slices, workload_rows
+from stream_cases import END_TYPE, ended, in_milliseconds, matches_by_query, planned, without_values
+from stream_state import Stream, use_folder
+from trend_cases import assert_totals, expected_totals
+
+from comparison import assert_same_matches
+from strategies import Sample, in_batches, out_of_order, random_workload, to_table
+from stretto import Schema, Workload, optimize
+from stretto.engine.kernels import patience
+from stretto.engine.reorder import START_OF_TIME
+from stretto.errors import StrettoError
+from stretto.pattern import oracle
+from stretto.pattern.oracle import Event
+from stretto.spark.processor import us_of
+from stretto.spark.slices import Slices
+from stretto.spark.spread import TOO_LITTLE
+from stretto.spark.versions import Version
+from trend_strategies import random_trends
+from variations import sharing_workload
+
+STREAMS = int(os.environ.get("STRETTO_STREAMS", "80"))
+SEED = int(os.environ.get("STRETTO_SEED", "20261116"))
+CHUNK = 40
+BAD = (("ts", "ts is null"), ("type", "type is null"), ("id", "id is null"))
+
+
+def timed_sample(seed: int) -> Sample:
+    """A random workload without windows in EVENTS; most are in milliseconds, which is what Spark's watermark counts."""
+    rng = Random(seed)
+    sample = random_workload(rng) if seed % 3 else sharing_workload(rng)
+    sample = replace(sample, text=sample.text.replace("EVENTS", "us"))
+    return sample if seed % 5 == 0 else in_milliseconds(sample)
+
+
+def with_bad_ones(rng: Random, events: Sequence[Event]) -> tuple[pa.Table, Counter[str]]:
+    """The events as a table with some more that lack what every event has, and how many of each there are."""
+    good = to_table(events).to_pylist()
+    rows = list(good)
+    wrong: Counter[str] = Counter()
+    for _ in range(rng.choice((0, 3))):
+        name, reason = rng.choice(BAD)
+        wrong[reason] += 1
+        rows.insert(rng.randint(0, len(rows)), rng.choice(good) | {name: None})
+    return pa.Table.from_pylist(rows, to_table(events).schema), wrong
+
+
+@pytest.mark.parametrize("start", range(SEED, SEED + STREAMS, CHUNK))
+def test_slices_find_what_the_oracle_finds(
+    start: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    found = Counter[str]()
+    for seed in range(start, min(start + CHUNK, SEED + STREAMS)):
+        monkeypatch.setattr(patience, "always", seed % 3 != 0)
+        sample = timed_sample(seed)
+        try:
+            found += _check(sample, seed, tmp_path / str(seed), monkeypatch)
+        except BaseException as error:
+            error.add_note(f"seed {seed}\n{sample}")
+            raise
+    assert found["found"] >= CHUNK // 3, "too few workloads find anything"
+    assert found["late"] > 0
+    assert found["two targets"] > 0
+
+
+def _check(sample: Sample, seed: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    planning = planned(sample)
+    if planning is None:
+        return Counter()
+    plan, queries = planning
+    rng = Random(seed + 1)
+    lateness, spread = rng.choice((0, 1, 3000, 10_000)), some_slices(plan, rng)
+    events = ended(sample.events)
+    arriving = out_of_order(rng, sorted(events, key=lambda event: event.ts), lateness + rng.choice((0, 4000)))
+    table, wrong = with_bad_ones(rng, arriving)
+    folder.mkdir()
+    stream = use_folder(
+        Stream(settings_of(plan, spread, lateness_us=lateness), folder, rng, rng.choice((0.0, 0.4))),
+        monkeypatch,
+    )
+    late: list[int] = []
+    for batch in in_batches(rng, table):
+        before_us = us_of(stream.watermark_ms)
+        late += _good_ids_before(batch, before_us)
+        stream.batch(batch)
+    assert Counter(event["id"] for event in stream.late) == Counter(late)
+    assert Counter(event["reason"] for event in stream.rejected) == wrong
+    counted = [sum(getattr(m, name) for m in stream.metrics) for name in ("events", "late", "rejected")]
+    assert counted == [table.num_rows, len(late), wrong.total()]
+    results = matches_by_query(stream.matches)
+    assert set(results) <= {query.name for query in queries}
+    accepted = [event for event in events if event.id not in set(late)]
+    for query in queries:
+        expected = without_values(oracle.matches(query, accepted))
+        assert_same_matches(results.get(query.name, []), expected, f"{query.name} by {spread}")
+    kept = [batch for target in range(spread.targets) for batch in stream.store.events(target)]
+    assert {kind for batch in kept for kind in batch.column("type").to_pylist()} <= {END_TYPE}
+    busy = {row["target"] for row in stream.out if row["kind"] == "matches"}
+    return Counter({"found": len(results) > 0, "late": len(late), "two targets": len(busy) > 1})
+
+
+def _good_ids_before(batch: pa.RecordBatch, before_us: int) -> list[int]:
+    rows = zip(
+        *(batch.column(name).cast(pa.int64()) for name in ("ts", "id")), batch.column("type"), strict=True
+    )
+    good = ((ts.as_py(), number.as_py()) for ts, number, kind in rows if kind.is_valid)
+    return [number for ts, number in good if ts is not None and number is not None and ts < before_us]
+
+
+# ---- workloads that change -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("start", range(SEED, SEED + STREAMS // 2, CHUNK))
+def test_queries_come_and_go(start: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    counts = []
+    for seed in range(start, min(start + CHUNK, SEED + STREAMS // 2)):
+        monkeypatch.setattr(patience, "always", seed % 3 != 0)
+        sample = sharing_workload(Random(seed))
+        sample = in_milliseconds(replace(sample, text=sample.text.replace("EVENTS", "us")))
+        try:
+            counts.append(_check_changes(sample, seed, tmp_path / str(seed), monkeypatch))
+        except BaseException as error:
+            error.add_note(f"seed {seed}\n{sample}")
+            raise
+    assert sum(count > 0 for count in counts) >= len(counts) // 3, "too few workloads find anything"
+
+
+def _check_changes(sample: Sample, seed: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> int:
+    rng = Random(seed + 2)
+    workload = Workload.parse(sample.text)
+    names = [query.name for query in workload.queries]
+    schema = Schema(sample.schema.attributes, frozenset({*(sample.schema.types or ()), END_TYPE}))
+    queries = {query.name: query for query in workload.bind(schema).detections}
+
+    def some() -> Workload:
+        gone = [name for name in names if rng.random() < 0.4]
+        return workload.remove(*gone[: len(names) - 1])
+
+    lateness, now, events = rng.choice((0, 2000, 5000)), some(), ended(sample.events)
+    spread = some_slices(optimize(workload, schema, "none"), rng)
+    targets = range(spread.targets)
+    first = Version(1, now.to_text(), optimize(now, schema, "none"))
+    folder.mkdir()
+    settings = settings_of(first.plan, spread, number=0, lateness_us=lateness, follows=True)
+    stream = use_folder(Stream(settings, folder, rng, rng.choice((0.0, 0.4))), monkeypatch)
+    table = to_table(out_of_order(rng, sorted(events, key=lambda event: event.ts), lateness))
+    # Since when a query runs at a target, and the events that it does not see there any more.
+    lives = {(query.name, t): (START_OF_TIME, set[int]()) for query, t in product(now.queries, targets)}
+    arrived: set[int] = set()
+    rows = workload_rows(first, spread.targets)
+    expected: dict[str, list] = {name: [] for name in names}
+    number = 1
+
+    def close(name: str, target: int, until: int | None) -> None:
+        since, hidden = lives.pop((name, target))
+        seen = [event for event in events if event.id not in hidden]
+        expected[name] += [
+            match
+            for match in oracle.matches(queries[name], seen)
+            if match.start // spread.width_us % spread.targets == target
+            and match.detected >= since
+            and (until is None or match.detected < until)
+        ]
+
+    for batch in in_batches(rng, table):
+        stream.batch(batch, rows)
+        rows = []
+        arrived |= set(batch.column("id").to_pylist())
+        if rng.random() < 0.5:
+            new, number = some(), number + 1
+            rows = workload_rows(
+                Version(number, new.to_text(), optimize(new, schema, "none")), spread.targets
+            )
+            running = {query.name for query in new.queries}
+            for target in targets:
+                head = stream.store.head(target)
+                assert head is not None
+                for name in [name for name, t in lives if t == target and name not in running]:
+                    close(name, target, head.until_us)
+                hidden = arrived - _kept(stream, target)
+                for name in [name for name in running if (name, target) not in lives]:
+                    lives[name, target] = (head.until_us, hidden)
+    if rows:
+        stream.batch(None, rows)
+    for name, target in list(lives):
+        close(name, target, None)
+    results = matches_by_query(stream.matches)
+    for name in names:
+        assert_same_matches(results.get(name, []), without_values(expected[name]), f"{name} by {spread}")
+    return len(stream.matches)
+
+
+def _kept(stream: Stream, target: int) -> set[int]:
+    head = stream.store.head(target)
+    assert head is not None
+    return {
+        number
+        for chunk in stream.store.events(target)
+        for number, ts in zip(
+            chunk.column("id").to_pylist(), chunk.column("ts").cast(pa.int64()).to_pylist(), strict=True
+        )
+        if ts >= head.floor_us
+    }
+
+
+# ---- trends ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("start", range(SEED, SEED + STREAMS // 2, CHUNK))
+def test_slices_count_what_the_oracle_counts(
+    start: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    counts = []
+    for seed in range(start, min(start + CHUNK, SEED + STREAMS // 2)):
+        sample = random_trends(Random(seed))
+        sample = sample if seed % 5 == 0 else in_milliseconds(sample)
+        try:
+            counts.append(_check_totals(sample, seed, tmp_path / str(seed), monkeypatch))
+        except BaseException as error:
+            error.add_note(f"seed {seed}")
+            raise
+    assert sum(count > 0 for count in counts) >= len(counts) // 3, "too few workloads count anything"
+
+
+def _check_totals(sample: Sample, seed: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> int:
+    rng = Random(seed + 1)
+    schema = Schema(sample.schema.attributes, frozenset({*(sample.schema.types or ()), END_TYPE}))
+    plan = optimize(Workload.parse(sample.text), schema, rng.choice(("auto", "none")), 0.1)
+    lateness, spread = rng.choice((0, 1, 3000, 10_000)), some_slices(plan, rng)
+    arriving = out_of_order(rng, sorted(ended(sample.events), key=lambda event: event.ts), lateness)
+    folder.mkdir()
+    settings = settings_of(plan, spread, lateness_us=lateness)
+    running = use_folder(Stream(settings, folder, rng, rng.choice((0.0, 0.4))), monkeypatch)
+    for batch in in_batches(rng, to_table(arriving, ids=rng.random() < 0.5)):
+        running.batch(batch)
+    expected = expected_totals(sample)
+    assert not running.late
+    assert_totals(running.totals, sample, expected, f"by {spread}")
+    assert sum(report.totals for report in running.metrics) == len(expected)
+    return len(expected)
+
+
+# ---- single cases ----------------------------------------------------------------------------------------------
+
+ALERT = "QUERY q PATTERN SEQ(A a, NOT(B b)) WITHIN 10 ms;"
+TEN = Slices(10_000, 0, 10_000, 4)
+
+
+def bound(stream: Stream) -> list[dict]:
+    return [dict(match["events"]) for match in stream.matches]
+
+
+def test_what_waits_in_a_slice_is_reported_when_the_stream_has_left_it(stream) -> None:
+    slices = stream(ALERT, TEN)
+    slices.batch(batch_of((16, "A", 1, 0), (19, "A", 1, 1)))
+    slices.batch(batch_of((26, "B", 1, 2)))  # the other slice has it too
+    assert not slices.matches
+    slices.batch(batch_of((32, "C", 1, 3)))
+    assert bound(slices) == []
+    slices.batch(batch_of((47, "A", 1, 4), (55, "C", 1, 5)))
+    assert bound(slices) == []
+    slices.batch(batch_of((58, "C", 1, 6)))
+    assert bound(slices) == [{"a": [4]}]
+
+
+def test_an_event_on_a_border_is_in_both_slices_and_reported_by_one(stream) -> None:
+    slices = stream("QUERY q PATTERN SEQ(A a, B b) WITHIN 10 ms;", TEN)
+    slices.batch(
+        batch_of((10, "A", 1, 0), (10, "A", 1, 1), (19, "A", 1, 2), (20, "B", 1, 3), (20, "A", 1, 4))
+    )
+    slices.batch(batch_of((30, "B", 1, 5), (60, "C", 1, 6)))
+    assert sorted((m["a"][0], m["b"][0]) for m in bound(slices)) == [(0, 3), (1, 3), (2, 3), (4, 5)]
+
+
+def test_late_and_bad_events_are_reported_once(stream) -> None:
+    slices = stream(ALERT, TEN, lateness_us=2000)
+    slices.batch(batch_of((50, "A", 1, 0), (20, "A", 1, 1)))
+    slices.batch(
+        batch_of((41, "B", 1, 2), (48, "C", 1, 3), (None, "A", 1, 4), (61, None, 1, 5), (62, "A", 1, None))
+    )
+    assert [event["id"] for event in slices.late] == [2]
+    reasons = sorted((str(event["id"]), event["reason"]) for event in slices.rejected)
+    assert reasons == [("4", "ts is null"), ("5", "type is null"), ("None", "id is null")]
+    assert sum(m.events for m in slices.metrics) == 7
+
+
+def test_both_slices_take_an_event_as_late_or_none_does(stream) -> None:
+    """The slice that saw the greatest time is not ahead of the one that did not, by less than a millisecond either."""
+    slices = stream("QUERY q PATTERN SEQ(A a, B b) WITHIN 10 ms;", TEN)
+    times = [pa.array(us, pa.timestamp("us", "UTC")) for us in ([25_000, 35_900], [35_500, 60_000])]
+    for kinds, ts in zip((("A", "C"), ("B", "C")), times, strict=True):
+        few = batch_of((0, kinds[0], 1, ord(kinds[0])), (0, kinds[1], 1, 99))
+        slices.batch(few.set_column(0, "ts", ts))
+    assert not slices.late
+    assert bound(slices) == []
+    again = stream("QUERY q PATTERN SEQ(A a, B b) WITHIN 11 ms;", Slices(11_000, 0, 11_000, 4))
+    for kinds, ts in zip((("A", "C"), ("B", "C")), times, strict=True):
+        few = batch_of((0, kinds[0], 1, ord(kinds[0])), (0, kinds[1], 1, 99))
+        again.batch(few.set_column(0, "ts", ts))
+    assert not again.late
+    assert bound(again) == [{"a": [ord("A")], "b": [ord("B")]}]
+
+
+def test_the_state_is_that_of_the_slices_at_hand(stream) -> None:
+    slices = stream("QUERY q PATTERN SEQ(A a, B b) WHERE [k] WITHIN 100 ms;", Slices(200_000, 0, 100_000, 4))
+    rows, entries = [], []
+    for at in range(0, 20_000, 50):
+        slices.batch(batch_of(*((at + i, "AB"[i % 2], at + i, at + i) for i in range(50))))
+        rows.append(sum(slices.store.head(t).rows for t in range(4) if slices.store.head(t) is not None))
+        entries.append(slices.store.entries)
+    assert max(entries[100:]) <= max(entries[20:100])
+    assert max(rows) <= 2 * 150 + 100
+    slices.batch(batch_of((30_000, "C", 1, -1)))
+    assert sum(slices.store.head(t).rows for t in range(4)) <= 2
+
+
+def test_events_before_1970_wait_for_the_watermark(stream) -> None:
+    slices = stream("QUERY q PATTERN SEQ(A a, B b) WITHIN 10 ms;", TEN)
+    slices.batch(batch_of((-25, "A", 1, 0), (-18, "B", 1, 1)))
+    slices.batch(batch_of((-24, "B", 1, 2)))  # Spark's watermark says nothing yet
+    assert not slices.matches
+    slices.batch(batch_of((40, "C", 1, 3)))
+    assert sorted(m["b"][0] for m in bound(slices)) == [1, 2]
+    assert not slices.late
+
+
+def test_another_watermark_is_refused(stream) -> None:
+    slices = stream(ALERT, TEN)
+    slices.batch(batch_of((50, "A", 1, 0)))
+    slices.watermark_ms = 20
+    with pytest.raises(StrettoError, match="another one holds it back"):
+        slices.batch(batch_of((51, "A", 1, 1)))
+
+
+def test_a_version_that_reaches_further_is_refused(stream) -> None:
+    slices = stream(ALERT, TEN, follows=True, number=0)
+    slices.batch(batch_of((11, "A", 1, 0)), workload_rows(Version(1, "", slices.settings.version.plan), 4))
+    for number, text in enumerate((ALERT.replace("10 ms", "11 ms"), ALERT.replace("10 ms", "3 EVENTS"))):
+        rows = workload_rows(Version(2 + number, "", plan_of(text)), 4)
+        slices.batch(batch_of((12 + number, "A", 1, 1 + number)), rows)
+    assert {m.version for m in slices.metrics} == {1}
+    refused = {m.refused for m in slices.metrics}
+    assert any(TOO_LITTLE in text for text in refused)
+    assert any("query `q` has a window in EVENTS" in text for text in refused)
+    slices.batch(batch_of((50, "C", 1, 9)))
+    assert len(slices.matches) == 3
