@@ -13,7 +13,7 @@ import pyarrow as pa
 from pyspark.sql import Row
 
 from stretto.engine.trends.totals import TOTALS
-from stretto.spark import cache
+from stretto.spark import cache, processor
 from stretto.spark.cache import EngineCache
 from stretto.spark.chunks import (
     ARROW,
@@ -238,7 +238,8 @@ class Stream:
 
 
 def use_folder(stream: Stream, monkeypatch) -> Stream:
-    """Caches are kept below the stream's folder, by its current run."""
+    """Caches are kept below the stream's folder, by its current run, however quickly an engine could be rebuilt."""
+    monkeypatch.setattr(processor, "WORTH_S", 0.0)
     monkeypatch.setattr(
         EngineCache,
         "of_task",

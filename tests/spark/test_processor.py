@@ -254,6 +254,21 @@ def test_engines_come_from_the_cache_and_are_rebuilt_without_it(stream) -> None:
     assert sources == ["new", "cache", "cache", "rebuilt", "cache"]
 
 
+def test_an_engine_is_kept_only_where_its_window_is_much_work(
+    stream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sources = []
+    for number, worth_s in enumerate((0.0, 1e9)):
+        whole = stream(ALERT)
+        whole.runs = number
+        monkeypatch.setattr("stretto.spark.processor.WORTH_S", worth_s)
+        for at in range(0, 30, 10):
+            whole.batch(batch_of((at, "A", 1, at)))
+        sources.append([m.engine for m in whole.metrics if m.events])
+        assert len(whole.matches) == 1
+    assert sources == [["new", "cache", "cache"], ["new", "rebuilt", "rebuilt"]]
+
+
 def test_a_checkpoint_is_bound_to_its_spread(stream) -> None:
     whole = stream(ALERT)
     whole.batch(batch_of((1, "A", 1, 0)))

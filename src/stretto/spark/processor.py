@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from time import perf_counter
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import pyarrow as pa
 from pyspark.sql import Row
@@ -40,6 +40,8 @@ from stretto.spark.window import Head, Window, from_floor
 from stretto.values.rows import Bool
 
 PACKED_ROW = Row(*ARROW.names)
+WORTH_S: Final = 0.01
+"""An engine whose window is run again in less is not kept: writing it and reading it back takes longer."""
 
 
 class Timers(Protocol):
@@ -150,11 +152,12 @@ class Turn:
 
     def _run(self, engine: Engine, came: Arrivals) -> list[Row]:
         head = self._head
-        before = engine.counters.rows
+        before, begun = engine.counters.rows, perf_counter()
         if came.events is not None:
             engine.push(as_read(came.events, engine.plan))
             head = replace(head, greatest_us=max(head.greatest_us, int(came.ts[-1])))
         found = engine.advance(max(head.until_us, self._watermark_us, self._decided_us(head.greatest_us)))
+        event_s = (perf_counter() - begun) / max(len(came.ts), 1)
         if self._slices is not None:
             found = found.beginning(partial(self._slices.begin_at, self._target))
         counts = head.counts.plus(
@@ -171,7 +174,8 @@ class Turn:
             counts=counts,
         )
         head = self._window.drop(self._kept(head, came))
-        self._cache.store(self._target, head.counter, engine)
+        if head.rows * event_s >= WORTH_S:
+            self._cache.store(self._target, head.counter, engine)
         self._head = self._window.set_timer(head, self._watermark_ms)
         self._window.write(self._head)
         done = [now - then for now, then in zip(engine.counters.rows, before, strict=True)]
