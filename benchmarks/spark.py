@@ -223,8 +223,15 @@ class Bench:
         untouched = self._streamed(path, "mapInArrow, untouched", _untouched)
         found = self._streamed(path, "stream, within 1 s", lambda df: detect(rare, df))
         many = self._streamed(few, "stream, within 10 s", lambda df: detect(self.plan, df))
-        self.timed += [untouched[0], found[0], many[0]]
+        self.spark.conf.set("spark.sql.shuffle.partitions", "2")
+        sliced = [
+            self._streamed(path, "by slices, within 1 s", lambda df: detect(rare, df, spread="time")),
+            self._streamed(few, "by slices, within 10 s", lambda df: detect(self.plan, df, spread="time")),
+        ]
+        self.timed += [run[0] for run in (untouched, found, many, *sliced)]
         self.ratios["stream by mapInArrow untouched"] = found[0].rate / untouched[0].rate
+        for slices, whole, window in zip(sliced, (found, many), ("1 s", "10 s"), strict=True):
+            self.ratios[f"slices by whole, within {window}"] = slices[0].rate / whole[0].rate
 
     def _state(self) -> None:
         """How much is held by a stream of 20 windows, and by one of 40."""
