@@ -214,9 +214,8 @@ class Bench:
 
     def _stream(self) -> None:
         path = self._written("stream", self.given.files * FILE)
-        self.spark.conf.set(
-            "spark.sql.shuffle.partitions", "1"
-        )  # as `stretto stream` does for what is not spread
+        # As `stretto stream` does for what is not spread.
+        self.spark.conf.set("spark.sql.shuffle.partitions", "1")
         rare, few = self._planned(RARE), self._written("few", 3 * FILE)
         self._streamed(few, "warm untouched", _untouched)
         self._streamed(few, "warm stream", lambda df: detect(rare, df))
@@ -231,6 +230,10 @@ class Bench:
         self.timed += [run[0] for run in (untouched, found, many, *sliced)]
         self.ratios["stream by mapInArrow untouched"] = found[0].rate / untouched[0].rate
         for slices, whole, window in zip(sliced, (found, many), ("1 s", "10 s"), strict=True):
+            if slices[0].matches != whole[0].matches:
+                raise WrongAnswerError(
+                    f"wrong answer: {slices[0].matches:,} matches by slices, {whole[0].matches:,} on one target"
+                )
             self.ratios[f"slices by whole, within {window}"] = slices[0].rate / whole[0].rate
 
     def _state(self) -> None:
@@ -264,7 +267,7 @@ class Bench:
         reports = [progress for progress in query.recentProgress if progress.numInputRows]
         seconds = sum(progress.batchDuration for progress in reports[1:]) / 1000
         rows = sum(progress.numInputRows for progress in reports[1:])
-        found = [read for progress in reports if (read := read_metrics(progress)) is not None]
+        found = [read for progress in query.recentProgress if (read := read_metrics(progress)) is not None]
         return Timed(name, rows, seconds, sum(r.matches for r in found) or None), found
 
     def _checkpoint(self, name: str) -> Path:
