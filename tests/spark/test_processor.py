@@ -4,17 +4,14 @@ STRETTO_STREAMS says how many random streams are tried, STRETTO_SEED from which 
 """
 
 import os
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from random import Random
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from operator_cases import batch_of, plan_of, settings_of, some_spread, workload_rows
 from stream_cases import (
-    END_TYPE,
     ended,
     matches_by_query,
     planned,
@@ -22,19 +19,18 @@ from stream_cases import (
     without_ids,
     without_values,
 )
+from stream_checks import check_changes, check_each
 from stream_state import Stream, use_folder
 
 from comparison import assert_same_matches
 from strategies import Sample, in_batches, out_of_order, to_table
-from stretto import Schema, Workload, optimize, run
+from stretto import run
 from stretto.engine.kernels import patience
-from stretto.engine.reorder import START_OF_TIME
 from stretto.errors import StrettoError
 from stretto.pattern import oracle
 from stretto.plan.dag import Plan
 from stretto.plan.ops import Next
-from stretto.spark.chunks import Packed
-from stretto.spark.spread import ByKey
+from stretto.spark.spread import ByKey, Whole
 from stretto.spark.versions import Version
 from variations import sharing_workload
 
@@ -53,16 +49,11 @@ def asks_for_arrival(plan: Plan) -> bool:
 def test_streams_find_what_the_oracle_finds(
     start: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    counts = []
-    for seed in range(start, min(start + CHUNK, SEED + STREAMS)):
+    def check(sample: Sample, seed: int) -> int:
         monkeypatch.setattr(patience, "always", seed % 3 != 0)
-        sample = stream_sample(seed)
-        try:
-            counts.append(_check(sample, seed, tmp_path / str(seed), monkeypatch))
-        except BaseException as error:
-            error.add_note(f"seed {seed}\n{sample}")
-            raise
-    assert sum(count > 0 for count in counts) >= len(counts) // 3, "too few workloads find anything"
+        return _check(sample, seed, tmp_path / str(seed), monkeypatch)
+
+    check_each(range(start, min(start + CHUNK, SEED + STREAMS)), stream_sample, check)
 
 
 def _check(sample: Sample, seed: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> int:
@@ -100,84 +91,12 @@ def _check(sample: Sample, seed: int, folder: Path, monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize("start", range(SEED, SEED + STREAMS // 2, CHUNK))
 def test_queries_come_and_go(start: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    counts = []
-    for seed in range(start, min(start + CHUNK, SEED + STREAMS // 2)):
+    def check(sample: Sample, seed: int) -> int:
         monkeypatch.setattr(patience, "always", seed % 3 != 0)
-        sample = sharing_workload(Random(seed))
-        try:
-            counts.append(_check_changes(sample, seed, tmp_path / str(seed), monkeypatch))
-        except BaseException as error:
-            error.add_note(f"seed {seed}\n{sample}")
-            raise
-    assert sum(count > 0 for count in counts) >= len(counts) // 3, "too few workloads find anything"
+        return check_changes(sample, seed, tmp_path / str(seed), monkeypatch, lambda *_: Whole())
 
-
-def _check_changes(sample: Sample, seed: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> int:
-    rng = Random(seed + 2)
-    workload = Workload.parse(sample.text)
-    names = [query.name for query in workload.queries]
-    schema = Schema(sample.schema.attributes, frozenset({*(sample.schema.types or ()), END_TYPE}))
-    queries = {query.name: query for query in workload.bind(schema).detections}
-
-    def some() -> Workload:
-        gone = [name for name in names if rng.random() < 0.4]
-        return workload.remove(*gone[: len(names) - 1])
-
-    lateness = rng.choice((0, 2, 10))
-    events = ended(sample.events)
-    now = some()
-    first = Version(1, now.to_text(), optimize(now, schema, "none"))
-    folder.mkdir()
-    settings = settings_of(first.plan, number=0, lateness_us=lateness, follows=True)
-    stream = use_folder(Stream(settings, folder, rng, rng.choice((0.0, 0.4))), monkeypatch)
-    table = to_table(out_of_order(rng, sorted(events, key=lambda event: event.ts), lateness))
-    lives = {query.name: (START_OF_TIME, None) for query in now.queries}  # since when, and the events it sees
-    arrived: set[int] = set()
-    rows: Sequence[Packed] = workload_rows(first, 1)
-    expected: dict[str, list] = {name: [] for name in names}
-    number = 1
-
-    def close(name: str, until: int | None) -> None:
-        since, hidden = lives.pop(name)
-        seen = [event for event in events if hidden is None or event.id not in hidden]
-        expected[name] += [
-            match
-            for match in oracle.matches(queries[name], seen)
-            if match.detected >= since and (until is None or match.detected < until)
-        ]
-
-    for batch in in_batches(rng, table):
-        stream.batch(batch, rows)
-        rows = ()
-        arrived |= set(batch.column("id").to_pylist())
-        if rng.random() < 0.5:
-            new, number = some(), number + 1
-            rows = workload_rows(Version(number, new.to_text(), optimize(new, schema, "none")), 1)
-            head = stream.store.head(0)
-            assert head is not None
-            kept = {
-                event_id
-                for chunk in stream.store.events(0)
-                for event_id, ts in zip(
-                    chunk.column("id").to_pylist(),
-                    chunk.column("ts").cast(pa.int64()).to_pylist(),
-                    strict=True,
-                )
-                if ts >= head.floor_us
-            }
-            running = {query.name for query in new.queries}
-            for name in [name for name in lives if name not in running]:
-                close(name, head.until_us)
-            for name in running - set(lives):
-                lives[name] = (head.until_us, arrived - kept)
-    if rows:
-        stream.batch(None, rows)
-    for name in list(lives):
-        close(name, None)
-    results = matches_by_query(stream.matches)
-    for name in names:
-        assert_same_matches(results.get(name, []), without_values(expected[name]), name)
-    return len(stream.matches)
+    seeds = range(start, min(start + CHUNK, SEED + STREAMS // 2))
+    check_each(seeds, lambda seed: sharing_workload(Random(seed)), check)
 
 
 # ---- single cases ----------------------------------------------------------------------------------------------

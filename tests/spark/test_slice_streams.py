@@ -7,7 +7,6 @@ import os
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import product
 from pathlib import Path
 from random import Random
 
@@ -15,14 +14,12 @@ import pyarrow as pa
 import pytest
 from operator_cases import batch_of, plan_of, settings_of, some_slices, workload_rows
 from stream_cases import END_TYPE, ended, in_milliseconds, matches_by_query, planned, without_values
+from stream_checks import check_changes, check_each, check_totals
 from stream_state import Stream, use_folder
-from trend_cases import assert_totals, expected_totals
 
 from comparison import assert_same_matches
 from strategies import Sample, in_batches, out_of_order, random_workload, to_table
-from stretto import Schema, Workload, optimize
 from stretto.engine.kernels import patience
-from stretto.engine.reorder import START_OF_TIME
 from stretto.errors import StrettoError
 from stretto.pattern import oracle
 from stretto.pattern.oracle import Event
@@ -126,95 +123,15 @@ def _good_ids_before(batch: pa.RecordBatch, before_us: int) -> list[int]:
 
 @pytest.mark.parametrize("start", range(SEED, SEED + STREAMS // 2, CHUNK))
 def test_queries_come_and_go(start: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    counts = []
-    for seed in range(start, min(start + CHUNK, SEED + STREAMS // 2)):
-        monkeypatch.setattr(patience, "always", seed % 3 != 0)
+    def sample_of(seed: int) -> Sample:
         sample = sharing_workload(Random(seed))
-        sample = in_milliseconds(replace(sample, text=sample.text.replace("EVENTS", "us")))
-        try:
-            counts.append(_check_changes(sample, seed, tmp_path / str(seed), monkeypatch))
-        except BaseException as error:
-            error.add_note(f"seed {seed}\n{sample}")
-            raise
-    assert sum(count > 0 for count in counts) >= len(counts) // 3, "too few workloads find anything"
+        return in_milliseconds(replace(sample, text=sample.text.replace("EVENTS", "us")))
 
+    def check(sample: Sample, seed: int) -> int:
+        monkeypatch.setattr(patience, "always", seed % 3 != 0)
+        return check_changes(sample, seed, tmp_path / str(seed), monkeypatch, some_slices)
 
-def _check_changes(sample: Sample, seed: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> int:
-    rng = Random(seed + 2)
-    workload = Workload.parse(sample.text)
-    names = [query.name for query in workload.queries]
-    schema = Schema(sample.schema.attributes, frozenset({*(sample.schema.types or ()), END_TYPE}))
-    queries = {query.name: query for query in workload.bind(schema).detections}
-
-    def some() -> Workload:
-        gone = [name for name in names if rng.random() < 0.4]
-        return workload.remove(*gone[: len(names) - 1])
-
-    lateness, now, events = rng.choice((0, 2000, 5000)), some(), ended(sample.events)
-    spread = some_slices(optimize(workload, schema, "none"), rng)
-    targets = range(spread.targets)
-    first = Version(1, now.to_text(), optimize(now, schema, "none"))
-    folder.mkdir()
-    settings = settings_of(first.plan, spread, number=0, lateness_us=lateness, follows=True)
-    stream = use_folder(Stream(settings, folder, rng, rng.choice((0.0, 0.4))), monkeypatch)
-    table = to_table(out_of_order(rng, sorted(events, key=lambda event: event.ts), lateness))
-    # Since when a query runs at a target, and the events that it does not see there any more.
-    lives = {(query.name, t): (START_OF_TIME, set[int]()) for query, t in product(now.queries, targets)}
-    arrived: set[int] = set()
-    rows = workload_rows(first, spread.targets)
-    expected: dict[str, list] = {name: [] for name in names}
-    number = 1
-
-    def close(name: str, target: int, until: int | None) -> None:
-        since, hidden = lives.pop((name, target))
-        seen = [event for event in events if event.id not in hidden]
-        expected[name] += [
-            match
-            for match in oracle.matches(queries[name], seen)
-            if match.start // spread.width_us % spread.targets == target
-            and match.detected >= since
-            and (until is None or match.detected < until)
-        ]
-
-    for batch in in_batches(rng, table):
-        stream.batch(batch, rows)
-        rows = []
-        arrived |= set(batch.column("id").to_pylist())
-        if rng.random() < 0.5:
-            new, number = some(), number + 1
-            rows = workload_rows(
-                Version(number, new.to_text(), optimize(new, schema, "none")), spread.targets
-            )
-            running = {query.name for query in new.queries}
-            for target in targets:
-                head = stream.store.head(target)
-                assert head is not None
-                for name in [name for name, t in lives if t == target and name not in running]:
-                    close(name, target, head.until_us)
-                hidden = arrived - _kept(stream, target)
-                for name in [name for name in running if (name, target) not in lives]:
-                    lives[name, target] = (head.until_us, hidden)
-    if rows:
-        stream.batch(None, rows)
-    for name, target in list(lives):
-        close(name, target, None)
-    results = matches_by_query(stream.matches)
-    for name in names:
-        assert_same_matches(results.get(name, []), without_values(expected[name]), f"{name} by {spread}")
-    return len(stream.matches)
-
-
-def _kept(stream: Stream, target: int) -> set[int]:
-    head = stream.store.head(target)
-    assert head is not None
-    return {
-        number
-        for chunk in stream.store.events(target)
-        for number, ts in zip(
-            chunk.column("id").to_pylist(), chunk.column("ts").cast(pa.int64()).to_pylist(), strict=True
-        )
-        if ts >= head.floor_us
-    }
+    check_each(range(start, min(start + CHUNK, SEED + STREAMS // 2)), sample_of, check)
 
 
 # ---- trends ----------------------------------------------------------------------------------------------------
@@ -224,34 +141,15 @@ def _kept(stream: Stream, target: int) -> set[int]:
 def test_slices_count_what_the_oracle_counts(
     start: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    counts = []
-    for seed in range(start, min(start + CHUNK, SEED + STREAMS // 2)):
+    def sample_of(seed: int) -> Sample:
         sample = random_trends(Random(seed))
-        sample = sample if seed % 5 == 0 else in_milliseconds(sample)
-        try:
-            counts.append(_check_totals(sample, seed, tmp_path / str(seed), monkeypatch))
-        except BaseException as error:
-            error.add_note(f"seed {seed}")
-            raise
-    assert sum(count > 0 for count in counts) >= len(counts) // 3, "too few workloads count anything"
+        return sample if seed % 5 == 0 else in_milliseconds(sample)
 
-
-def _check_totals(sample: Sample, seed: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> int:
-    rng = Random(seed + 1)
-    schema = Schema(sample.schema.attributes, frozenset({*(sample.schema.types or ()), END_TYPE}))
-    plan = optimize(Workload.parse(sample.text), schema, rng.choice(("auto", "none")), 0.1)
-    lateness, spread = rng.choice((0, 1, 3000, 10_000)), some_slices(plan, rng)
-    arriving = out_of_order(rng, sorted(ended(sample.events), key=lambda event: event.ts), lateness)
-    folder.mkdir()
-    settings = settings_of(plan, spread, lateness_us=lateness)
-    running = use_folder(Stream(settings, folder, rng, rng.choice((0.0, 0.4))), monkeypatch)
-    for batch in in_batches(rng, to_table(arriving, ids=rng.random() < 0.5)):
-        running.batch(batch)
-    expected = expected_totals(sample)
-    assert not running.late
-    assert_totals(running.totals, sample, expected, f"by {spread}")
-    assert sum(report.totals for report in running.metrics) == len(expected)
-    return len(expected)
+    check_each(
+        range(start, min(start + CHUNK, SEED + STREAMS // 2)),
+        sample_of,
+        lambda sample, seed: check_totals(sample, seed, tmp_path / str(seed), monkeypatch, some_slices),
+    )
 
 
 # ---- single cases ----------------------------------------------------------------------------------------------

@@ -8,15 +8,13 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from operator_cases import batch_of, plan_of, settings_of, some_spread, workload_rows
-from stream_cases import END_TYPE, ended, in_milliseconds
-from stream_state import Stream, use_folder
-from trend_cases import assert_totals, expected_totals, grouped
+from operator_cases import batch_of, plan_of, some_spread, workload_rows
+from stream_cases import in_milliseconds
+from stream_checks import check_each, check_totals
+from stream_state import Stream
+from trend_cases import grouped
 
-from strategies import Sample, in_batches, out_of_order, to_table
-from stretto.pattern.workload import Workload
-from stretto.plan.optimize import optimize
-from stretto.schema import Schema
+from strategies import Sample
 from stretto.spark.spread import ByKey
 from stretto.spark.versions import Version
 from trend_strategies import random_trends
@@ -30,36 +28,16 @@ CHUNK = 20
 def test_streams_count_what_the_oracle_counts(
     start: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    counts = []
-    for seed in range(start, min(start + CHUNK, SEED + STREAMS)):
+    def sample_of(seed: int) -> Sample:
         sample = random_trends(Random(seed))
         sample = grouped(sample) if seed % 2 else sample
-        sample = sample if seed % 5 == 0 else in_milliseconds(sample)
-        try:
-            counts.append(_check(sample, seed, tmp_path / str(seed), monkeypatch))
-        except BaseException as error:
-            error.add_note(f"seed {seed}")
-            raise
-    assert sum(count > 0 for count in counts) >= len(counts) // 3, "too few workloads count anything"
+        return sample if seed % 5 == 0 else in_milliseconds(sample)
 
-
-def _check(sample: Sample, seed: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> int:
-    rng = Random(seed + 1)
-    schema = Schema(sample.schema.attributes, frozenset({*(sample.schema.types or ()), END_TYPE}))
-    plan = optimize(Workload.parse(sample.text), schema, rng.choice(("auto", "none")), 0.1)
-    lateness, spread = rng.choice((0, 1, 3000, 10_000)), some_spread(plan, rng)
-    arriving = out_of_order(rng, sorted(ended(sample.events), key=lambda event: event.ts), lateness)
-    folder.mkdir()
-    settings = settings_of(plan, spread, lateness_us=lateness)
-    running = use_folder(Stream(settings, folder, rng, rng.choice((0.0, 0.4))), monkeypatch)
-    for batch in in_batches(rng, to_table(arriving, ids=rng.random() < 0.5)):
-        running.batch(batch)
-    expected = expected_totals(sample)
-    assert not running.late
-    assert not running.matches
-    assert_totals(running.totals, sample, expected, f"by {spread}")
-    assert sum(report.totals for report in running.metrics) == len(expected)
-    return len(expected)
+    check_each(
+        range(start, min(start + CHUNK, SEED + STREAMS)),
+        sample_of,
+        lambda sample, seed: check_totals(sample, seed, tmp_path / str(seed), monkeypatch, some_spread),
+    )
 
 
 # ---- single cases ----------------------------------------------------------------------------------------------
