@@ -198,7 +198,7 @@ def test_socket_with_columns_guessed(spark: SparkSession, tmp_path: Path) -> Non
     }
 
 
-def test_schemas(tmp_path: Path) -> None:
+def test_schemas(spark, tmp_path: Path) -> None:
     expected = T.StructType.fromDDL(COLUMNS)
     assert parse_schema(COLUMNS) == expected
     (tmp_path / "columns").write_text(expected.json())
