@@ -136,7 +136,8 @@ def plan(case: Case) -> Made:
     options = {"types": case.types, "window": case.window}
     settled = {name: value for name, value in options.items() if value is not None}
     parsed = Workload.parse(workload(case.workload, case.queries, case.seed, **settled))
-    stats = Stats.of(generate(STREAMS[case.workload], EVENTS, case.seed, types=case.types))
+    events = generate(STREAMS[case.workload], EVENTS, case.seed, types=case.types)
+    stats = Stats.of(events, workload=parsed)
     if case.clock == "processor":
         clock_of_budgets.monotonic = time.process_time
     recipe, chosen = CONTESTANTS[case.optimizer], [0.0]
