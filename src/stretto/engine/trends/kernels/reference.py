@@ -124,7 +124,7 @@ def _address_of(_: RecordType, given: Any, c: Any) -> Any:
 class _FieldTypes(AttributeTemplate):
     key = RecordType
 
-    def generic_resolve(self, record: RecordType, name: str) -> Any:  # type: ignore[override]
+    def generic_resolve(self, record: RecordType, name: str) -> Any:  # type: ignore[override] # numba looks it up by name
         field = record.fields.get(name)
         return None if field is None else field.type
 
