@@ -5,7 +5,8 @@ from events import arena_of, compare, number, x
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stretto.engine.index import ScanIndex
+from stretto.engine.arena import Block
+from stretto.engine.index import INDEX_FROM, ScanIndex
 from stretto.engine.limits import Meter
 from stretto.engine.shape import Clock
 from stretto.pattern.nodes import Stream
@@ -55,3 +56,24 @@ def test_many_equalities_are_looked_up():
     (_, plain, looked), *_ = index._types
     assert not plain
     assert [len(found) for found in looked.values()] == [50]
+
+
+def test_a_value_that_is_named_twice_finds_its_events_once():
+    twice = Apply("in", (x(0), number(1.0), number(0.0), number(1.0), number(-0.0)), Kind.BOOL)
+    index = ScanIndex(dict.fromkeys(range(INDEX_FROM), Stream("A", (twice,))), Strings())
+    arena = arena_of(range(3), [1, 1, 1], x=[1.0, 0.0, 2.0])
+    clock = Clock(arena, 0, 3, 0, 3, closing=False, meter=Meter(1 << 30))
+    for (rows,) in index.step(clock, arena.types, arena.ts).values():
+        assert rows.columns[0].tolist() == [0, 1]
+
+
+def test_rows_keep_their_times_when_the_arena_moves_on():
+    index = ScanIndex({0: Stream("A", ())}, Strings())
+    arena = arena_of(range(1_000), [1] * 1_000)
+    clock = Clock(arena, 0, 1_000, 0, 1_000, closing=False, meter=Meter(1 << 30))
+    ((rows,),) = index.step(clock, arena.types, arena.ts).values()
+    arena.forget(1_000)
+    later = np.full(1_000, 5_000)
+    arena.append(Block(later, np.ones(1_000, np.int32), range(1_000, 2_000), {}))
+    np.testing.assert_array_equal(rows.first, np.arange(1_000))
+    np.testing.assert_array_equal(rows.last, np.arange(1_000))

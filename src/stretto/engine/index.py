@@ -66,7 +66,7 @@ class ScanIndex:
         self._scans = tuple(scans)
 
     def step(self, clock: Clock, types: np.ndarray, ts: I64) -> dict[int, list[Rows]]:
-        """Rows of every scan among the new events, whose types and times are given."""
+        """Rows of every scan among the new events. Their types and times are borrowed: rows have copies."""
         found: dict[int, list[Rows]] = {number: [] for number in self._scans}
         if not len(types):
             return found
@@ -77,7 +77,8 @@ class ScanIndex:
             if not len(index):
                 continue
             at = index + clock.start
-            whole = Rows(ts[index], ts[index], (at,)) if len(index) < len(ts) else Rows(ts, ts, (at,))
+            times = ts[index] if len(index) < len(ts) else ts.copy()
+            whole = Rows(times, times, (at,))
             for number, where in plain:
                 found[number] = _some(whole, where, clock)
             for of, scans in looked.items():
@@ -153,7 +154,8 @@ def _ranges(term: Expr, strings: Strings) -> Ranges | None:
     kind = constants[0].kind
     if kind is Kind.STRING and op not in ("=", "in"):
         return None
-    keys = [key for constant in constants for key in _constant_keys(constant, strings)]
+    # A value that is named twice, or as both zeros, is one.
+    keys = list(dict.fromkeys(key for constant in constants for key in _constant_keys(constant, strings)))
     if op in ("=", "in"):
         return Ranges(of, kind, tuple(keys), tuple(keys))
     if not keys:
