@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from stretto.pattern.nodes import Stream
+from stretto.pattern.nodes import Policy, Stream
 from stretto.pattern.piece import Piece, Slot
 from stretto.pattern.predicates import Apply, Const, Expr, Reduce, Ref, Which, columns_of, rewrite, walk
 from stretto.schema import Kind
@@ -112,7 +112,12 @@ def survives_flattening(term: Expr, columns: range) -> bool:
 
 
 def tighten(piece: Piece) -> Piece:
-    """The same piece with terms such as `COUNT(d) >= 3` as bounds of their slots."""
+    """The same piece with terms such as `COUNT(d) >= 3` as bounds of their slots.
+
+    Not under the policy NEXT: there a bound keeps a run from taking an event, a COUNT is judged on what it took.
+    """
+    if piece.policy is Policy.NEXT:
+        return piece
     slots = list(piece.slots)
     starts = {piece.columns(i).start: i for i in range(len(slots)) if isinstance(slots[i].source, Stream)}
     kept: list[Expr] = []
