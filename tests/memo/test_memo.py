@@ -77,6 +77,28 @@ def test_the_order_of_the_text_is_known() -> None:
     assert [getattr(source, "type", None) for source in slots] == ["D", "B", "C"]
 
 
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "SEQ(A a, B b+) WHERE LAST(b).x >= b.x",
+        "SEQ(A a, B b+) WHERE NOT (NOT (b.x > a.x AND SUM(b.x) > 3))",
+        "SEQ(ANY(ANY(A a, A b), AND(B c, A d)){0,2}, C e)",
+        "SEQ(A a, OR(SEQ(C c, B b), SEQ(C d, B b)){1,2}, A f) WHERE NOT (NOT (b.x > 1 AND b.n > 1))",
+    ],
+)
+def test_the_order_of_the_text_is_known_of_every_core_that_is_needed(pattern: str) -> None:
+    memo = build_memo(Workload.parse(f"QUERY q PATTERN {pattern} WITHIN 5 s;").bind(SCHEMA).normal_forms())
+    assert memo.cores()
+    for core in memo.cores():
+        assert sorted(memo.own_order[core]) == [*range(len(memo.pieces[core].slots))]
+    for root in memo.roots:
+        if memo.is_core(root.piece):
+            columns = [
+                root.columns[memo.pieces[root.piece].columns(s).start] for s in memo.own_order[root.piece]
+            ]
+            assert columns == sorted(columns)
+
+
 def test_a_way_is_added_once() -> None:
     memo = memo_of("QUERY q PATTERN SEQ(A a, B b) WITHIN 5 s;", split_in_two)
     (way,) = memo.ways[memo.roots[0].piece]

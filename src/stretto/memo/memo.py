@@ -64,6 +64,7 @@ class Memo:
         self.ways: list[list[Way]] = []
         self.roots: list[Root] = []
         self.own_order: dict[int, tuple[int, ...]] = {}
+        self._ordered: set[int] = set()
         self._numbers: dict[Piece, int] = {}
         self._seen: dict[Piece, tuple[int, tuple[int, ...]]] = {}
         self._parts: dict[tuple[int, tuple[int, ...]], Input] = {}
@@ -155,21 +156,24 @@ class Memo:
             piece = tighten(branch.piece)
             number, columns = self.intern(piece)
             self.roots.append(Root(detection.name, i, number, columns))
-            self._keep_own_order(piece)
+            self._keep_own_order(number, columns)
 
-    def _keep_own_order(self, piece: Piece) -> None:
-        core = core_of(piece)
-        number, columns = self.intern(core)
-        starts = [core.columns(slot).start for slot in range(len(core.slots))]
-        slot_of = {column: slot for slot in range(len(core.slots)) for column in core.columns(slot)}
-        form = self.pieces[number]
-        theirs = [slot_of[columns[form.columns(slot).start]] for slot in range(len(form.slots))]
-        order = tuple(sorted(range(len(theirs)), key=lambda slot: starts[theirs[slot]]))
-        self.own_order.setdefault(number, order)
-        for slot in core.slots:
-            if isinstance(slot.source, Group):
-                for branch in slot.source.branches:
-                    self._keep_own_order(tighten(branch.piece))
+    def _keep_own_order(self, number: int, text: Sequence[int]) -> None:
+        """Keep the order of the text for every core below a piece; column i of the piece is column text[i] there."""
+        if number in self._ordered:
+            return
+        self._ordered.add(number)
+        piece = self.pieces[number]
+        if self.is_core(number):
+            columns = [piece.columns(slot) for slot in range(len(piece.slots))]
+            first = [min(text[column] for column in own) for own in columns]
+            self.own_order[number] = tuple(sorted(range(len(first)), key=first.__getitem__))
+            groups = [i for i, slot in enumerate(piece.slots) if isinstance(slot.source, Group)]
+            inputs = [self.part(number, (slot,)) for slot in groups]
+        else:
+            inputs = [part for way in self.ways[number] for part in way.inputs]
+        for part in inputs:
+            self._keep_own_order(part.piece, [text[column] for column in part.columns])
 
     def _add_given_way(self, number: int) -> None:
         """The one way of a piece that is no core: nothing is to be chosen there."""

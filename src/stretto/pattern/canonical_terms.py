@@ -90,8 +90,8 @@ def _rule(node: Expr) -> Expr | None:
 
 
 def _compared(op: str, left: Expr, right: Expr) -> Expr:
-    """The smaller side first, which puts a constant last."""
-    if key(right) < key(left):
+    """The smaller side first, which puts a constant last; of equal sides the smaller sign."""
+    if (key(right), MIRROR[op]) < (key(left), op):
         left, right, op = right, left, MIRROR[op]
     return Apply(op, (left, right), Kind.BOOL)
 
