@@ -1,8 +1,9 @@
 """Rows of pieces: formulas by hand, limits, and what must not matter."""
 
 from dataclasses import replace
-from math import exp, factorial, inf, isfinite
+from math import exp, factorial, inf, isfinite, lgamma, log
 
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from worlds import SCHEMA, piece_of, poisson, stats_with
@@ -10,7 +11,9 @@ from worlds import SCHEMA, piece_of, poisson, stats_with
 from strategies import to_table, workloads
 from stretto.errors import QueryError
 from stretto.pattern.workload import Workload
-from stretto.stats.estimate import Estimator
+from stretto.schema import Schema
+from stretto.stats.estimate import MOST, Estimator
+from stretto.stats.growth import once
 from stretto.stats.profile import Stats
 
 RATES = {"A": 2.0, "B": 3.0, "C": 5.0, "D": 10.0}
@@ -77,6 +80,38 @@ def test_strict_patterns_follow_the_shares_of_types() -> None:
     assert rows("SEQ(A a, B b, C c) WITHIN 1h SELECT STRICT") == pytest.approx(2 * 3 / 20 * 5 / 20)
     assert rows("SEQ(A a, B b+) WITHIN 1h SELECT STRICT") == pytest.approx(2 * 3 / 20 / (1 - 3 / 20))
     assert rows("SEQ(A a, B b, C c) WITHIN 2 EVENTS SELECT STRICT") == 0.0
+
+
+def test_strict_neighbours_agree_on_same_alone() -> None:
+    # Of positions counted among events with one k, neighbours have that k; that they have one x is an extra term.
+    pattern = "SEQ(A a, B b, C c) WHERE [k]{} WITHIN 1h SELECT STRICT"
+    free = rows(pattern.format(""))
+    assert free > 0.0
+    assert rows(pattern.format(" AND b.x = c.x")) == pytest.approx(free / 10)
+    assert rows(pattern.format(" AND a.x = b.x")) == pytest.approx(free / 10)
+    assert rows(pattern.format(" AND b.k = c.k")) == pytest.approx(free)
+
+
+def test_an_average_is_measured_as_a_double_of_any_attribute() -> None:
+    values = [1.0, 1.0, float("nan"), 9.0, float("inf"), float("-inf")]
+    table = pa.table({"ts": range(6), "type": ["B"] * 6, "x": values, "k": [3] * 6, "w": ["a"] * 6})
+    (found,), _ = once(piece_of("B b+ WHERE AVG(b.k) - LAST(b).x > 1 WITHIN 1s"))
+    assert Estimator(Stats.of(table)).selectivity(found.piece) == pytest.approx(3 / 6, abs=0.01)
+
+
+@pytest.mark.parametrize("count", [171, 172, 400])
+def test_many_slots_have_rows(count: int) -> None:
+    schema = Schema({}, frozenset(f"T{i}" for i in range(count)))
+    slots = ", ".join(f"T{i}" for i in range(count))
+    one = Estimator(stats_with({f"T{i}": 1.0 for i in range(count)}, schema))
+    assert one.rows(piece_of(f"AND({slots}) WITHIN 1s", schema)) == pytest.approx(count)
+    assert one.rows(piece_of(f"AND({slots}) WITHIN 30 DAYS", schema)) == pytest.approx(MOST)
+    few = (
+        count / 2.0
+    )  # per second: the window holds so many of each, and the orders of the others are as many
+    many = Estimator(stats_with({f"T{i}": few for i in range(count)}, schema))
+    expected = count * log(few) - lgamma(count)
+    assert log(many.rows(piece_of(f"SEQ({slots}) WITHIN 1s", schema))) == pytest.approx(expected)
 
 
 def test_next_has_one_run_per_first_event() -> None:

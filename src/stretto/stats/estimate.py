@@ -8,7 +8,7 @@ orders, terms keep theirs. With a window of n positions the others take any of t
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
-from math import exp, factorial
+from math import exp, factorial, fsum, log
 from typing import TYPE_CHECKING, Final
 
 from stretto.pattern.columns import moved
@@ -139,16 +139,15 @@ class Estimator:
     def _placed(self, piece: Piece, rates: Sequence[float], order: Order) -> float:
         """Rows of streams with these rates in the window and in the order."""
         count = len(rates)
-        result = linear_orders(count, order) / factorial(min(count - 1, 170))
-        for rate in rates:
-            result *= rate
         if count == 1:
-            return result
+            return rates[0]
         if piece.window.unit == "us":
-            return float(result * (piece.window.size / MICROSECONDS) ** (count - 1))
-        for place in range(1, count):
-            result *= max(piece.window.size - place, 0) / self.total_rate if self.total_rate else 0.0
-        return result
+            steps = [piece.window.size / MICROSECONDS] * (count - 1)
+        elif self.total_rate:
+            steps = [max(piece.window.size - place, 0) / self.total_rate for place in range(1, count)]
+        else:
+            return 0.0
+        return product_of([*rates, *steps], linear_orders(count, order), factorial(count - 1))
 
     def _chained(self, piece: Piece, rates: Sequence[float], related: Related) -> float:
         """Rows where runs of slots stand at consecutive positions: a run moves as one event."""
@@ -184,18 +183,19 @@ class Estimator:
     def _selectivity(self, piece: Piece, related: Related) -> float:
         result = 1.0
         for equals in related.equals:
-            result *= self._equal(piece, self._loose(equals, related) if related.chains else equals.members)
+            loose = self._loose(piece, equals, related) if related.chains else equals.members
+            result *= self._equal(piece, loose)
         for cluster in related.clusters:
             result *= self.selectivities.of_cluster(cluster).value
         return result
 
     @staticmethod
-    def _loose(equals: Equals, related: Related) -> tuple[tuple[int, str], ...]:
-        """Where positions are counted among equal events, neighbours agree already."""
+    def _loose(piece: Piece, equals: Equals, related: Related) -> tuple[tuple[int, str], ...]:
+        """Where positions are counted among events equal on `same`, neighbours agree on that already."""
         if not related.partitioned:
             return equals.members
         behind = {slot for chain in related.chains for slot in chain[1:]}
-        return tuple(member for member in equals.members if member[0] not in behind)
+        return tuple(m for m in equals.members if m[0] not in behind or m[1] not in piece.same)
 
     def _equal(self, piece: Piece, members: tuple[tuple[int, str], ...]) -> float:
         """The chance that the members of a class agree, all in one window."""
@@ -319,16 +319,18 @@ class Estimator:
     def _law(self, piece: Piece, repeated: Repeated) -> Law:
         width, slots = len(repeated.slots), len(piece.slots)
         one, two = with_earlier(piece, repeated, 1), with_earlier(piece, repeated, 2)
+        gaps, ways, among = (1.0, 1.0), 1, 1
         if width == 1:
-            gaps, x = gaps_between(slots, piece.order, one.order, two.order), self.window(piece)
+            gaps = gaps_between(slots, piece.order, one.order, two.order)
         else:
-            ways = linear_orders(slots + width, one.order) / (linear_orders(slots, piece.order) or 1.0)
-            gaps, x = (1.0, 1.0), ways * self.window(piece) ** width
-        for slot in repeated.slots:
-            x *= self.rate(stream_of(piece.slots[slot]))
+            ways, among = linear_orders(slots + width, one.order), linear_orders(slots, piece.order) or 1
+        factors = [self.window(piece)] * width
+        factors += [self.rate(stream_of(piece.slots[slot])) for slot in repeated.slots]
         if repeated.others and repeated.own is not None:
             own = self.rows(repeated.own)
-            x *= 1.0 + sum(self.rows(other) for other in repeated.others) / own if own else 1.0
+            others = sum(self.rows(other) for other in repeated.others)
+            factors.append(1.0 + min(others / own, MOST) if own else 1.0)
+        x = product_of(factors, ways, among)
         none, first, second = (self.selectivity(part) for part in (piece, one, two))
         return Law(
             x,
@@ -385,3 +387,13 @@ class Estimator:
                 negations=(),
             )
         )
+
+
+def product_of(factors: Sequence[float], ways: int = 1, among: int = 1) -> float:
+    """The product of some factors times ways / among, at most `MOST`.
+
+    With many slots its parts lie far beyond what doubles hold, so it is computed by logarithms.
+    """
+    if not ways or min(factors) <= 0.0:
+        return 0.0
+    return exp(min(log(ways) - log(among) + fsum(map(log, factors)), log(MOST)))

@@ -17,7 +17,7 @@ from stretto.pattern.columns import moved
 from stretto.pattern.duties import ADJACENT, Use, duty
 from stretto.pattern.nodes import Stream
 from stretto.pattern.piece import Group, Negation, Piece, Slot
-from stretto.pattern.predicates import Expr, Reduce, Ref, Which, columns_of, rewrite, walk
+from stretto.pattern.predicates import Apply, Expr, Reduce, Ref, Which, columns_of, rewrite, walk
 from stretto.values.rows import F64
 
 BRANCHES: Final = 8  # alternatives of a piece that are looked at; more are counted as if they were like these
@@ -218,8 +218,12 @@ def _of_one(term: Expr) -> Expr | None:
     """A term with every set read as one event of it; None where that says nothing."""
 
     def rule(node: Expr) -> Expr | None:
-        if isinstance(node, Reduce) and node.function in ("MIN", "MAX", "AVG"):
+        if isinstance(node, Reduce) and node.function in ("MIN", "MAX"):
             return Ref(node.column, node.attribute, node.kind)
+        if (
+            isinstance(node, Reduce) and node.function == "AVG"
+        ):  # a double, whatever the kind of its attribute
+            return Apply("to_float", (Ref(node.column, node.attribute, node.kind),), node.kind)
         if isinstance(node, Ref) and node.which in (Which.FIRST, Which.LAST):
             return Ref(node.column, node.attribute, node.kind)
         return None

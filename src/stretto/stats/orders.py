@@ -1,7 +1,7 @@
 """How many of the orders in which events can come a partial order allows."""
 
 from functools import lru_cache
-from math import factorial, sqrt
+from math import factorial, prod, sqrt
 
 MOST = 12  # slots up to which the orders are counted one by one
 
@@ -9,13 +9,16 @@ Order = tuple[tuple[int, int], ...]
 
 
 @lru_cache(maxsize=1 << 14)
-def linear_orders(count: int, order: Order) -> float:
-    """The linear extensions of a partial order over `count` elements; an estimate beyond `MOST` of them."""
+def linear_orders(count: int, order: Order) -> int:
+    """The linear extensions of a partial order over `count` elements; an estimate beyond `MOST` of them.
+
+    Beyond 170 elements there may be more than a double can tell: what is read of them are ratios and logarithms.
+    """
     if not order:
-        return float(factorial(count))
+        return factorial(count)
     if len(order) == count * (count - 1) // 2:
-        return 1.0
-    return float(_counted(count, order)) if count <= MOST else _by_hooks(count, order)
+        return 1
+    return _counted(count, order) if count <= MOST else _by_hooks(count, order)
 
 
 def _counted(count: int, order: Order) -> int:
@@ -34,15 +37,12 @@ def _counted(count: int, order: Order) -> int:
     return ways[-1]
 
 
-def _by_hooks(count: int, order: Order) -> float:
+def _by_hooks(count: int, order: Order) -> int:
     """The factorial over the product of how many elements each one precedes, itself included: exact for forests."""
     behind = [1] * count
     for earlier, _ in order:
         behind[earlier] += 1
-    result = float(factorial(count)) if count <= 170 else 1e300
-    for number in behind:
-        result /= number
-    return max(result, 1.0)
+    return max(factorial(count) // prod(behind), 1)
 
 
 def gaps_between(count: int, order: Order, one: Order, two: Order) -> tuple[float, float]:
@@ -51,8 +51,8 @@ def gaps_between(count: int, order: Order, one: Order, two: Order) -> tuple[floa
     `one` is the order with one element more, `two` with two that follow each other; their numbers of linear orders
     give the mean and the spread.
     """
-    base = linear_orders(count, order) or 1.0
+    base = linear_orders(count, order) or 1
     mean = linear_orders(count + 1, one) / base
-    square = 2.0 * linear_orders(count + 2, two) / base - mean
+    square = 2 * linear_orders(count + 2, two) / base - mean
     deviation = sqrt(max(square - mean * mean, 0.0))
     return max(mean - deviation, 0.5), mean + deviation
