@@ -1,15 +1,17 @@
 """The frame of the commands: help, versions, wrong calls, and what is loaded."""
 
+import signal
 import subprocess
 import sys
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
 import stretto
-from stretto.cli.main import app
+from stretto.cli.main import app, main
 from stretto.cli.options import bytes_of, lateness_us
-from stretto.errors import StrettoError
+from stretto.errors import PlanError, StrettoError
 
 COMMANDS = (
     "check",
@@ -78,6 +80,39 @@ def test_help_and_check_load_no_kernels(tmp_path: Path) -> None:
         "assert 'numba' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (OverflowError("int too large\nto convert"), "OverflowError: int too large to convert"),
+        (StopIteration(), "StopIteration"),
+        (
+            PlanError("operator 2: a step's bounds are (0, 0)"),
+            "PlanError: operator 2: a step's bounds are (0, 0)",
+        ),
+        (ValueError("x" * 10_000), f"ValueError: {'x' * 500}"),
+    ],
+)
+@pytest.mark.parametrize("shown", ["", "1"])
+def test_what_nobody_foresaw_is_one_line(
+    call, monkeypatch, capsys, error: Exception, said: str, shown: str
+) -> None:
+    monkeypatch.setenv("STRETTO_TRACEBACK", shown)
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    monkeypatch.setattr(
+        sys, "argv", ["stretto", "run", "rules.cep", "--events", "events.csv", "--on", "local"]
+    )
+    monkeypatch.setattr("stretto.cli.inputs.plan_for", Mock(side_effect=error))
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 1
+    captured = capsys.readouterr()
+    *trace, line = captured.err.splitlines()
+    assert line == f"internal error: {said} (STRETTO_TRACEBACK=1 shows where; please report it)"
+    assert ("Traceback" in "\n".join(trace)) == bool(shown)
+    assert not captured.out
+    assert shown or not trace
 
 
 @pytest.mark.parametrize(

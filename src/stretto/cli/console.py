@@ -2,17 +2,23 @@
 
 import os
 import sys
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NoReturn
 
 import typer
 
-from stretto.errors import StrettoError
+from stretto.errors import PlanError, StrettoError
 
 FAILED = 1
 WRONG = 2
 INTERRUPTED = 130
+
+TRACEBACK = "STRETTO_TRACEBACK"
+"""The environment variable that asks for the stack of an internal error."""
+LONGEST = 500
+"""Characters of an internal error's own text that are shown."""
 
 
 @contextmanager
@@ -20,6 +26,8 @@ def reported(code: int = WRONG) -> Iterator[None]:
     """Turn an error on purpose, or one of the system, into its text on standard error and this exit code."""
     try:
         yield
+    except PlanError:
+        raise  # a mistake of ours, whatever the user wrote
     except (StrettoError, MemoryError) as error:
         fail(str(error) or "out of memory", code if isinstance(error, StrettoError) else FAILED)
     except BrokenPipeError:
@@ -31,6 +39,15 @@ def reported(code: int = WRONG) -> Iterator[None]:
         fail(what, code)
     except KeyboardInterrupt:
         fail("interrupted", INTERRUPTED)
+
+
+def admit(error: Exception) -> None:
+    """Say in one line that something went wrong which nobody foresaw; with STRETTO_TRACEBACK=1 also where."""
+    if os.environ.get(TRACEBACK, "0") not in ("", "0"):
+        traceback.print_exception(error)
+    text = " ".join(str(error).split())
+    what = type(error).__name__ + (f": {text[:LONGEST]}" if text else "")
+    say(f"internal error: {what} ({TRACEBACK}=1 shows where; please report it)")
 
 
 def fail(message: str, code: int = WRONG) -> NoReturn:

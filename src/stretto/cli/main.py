@@ -9,7 +9,7 @@ import typer
 from stretto.cli.bench import bench
 from stretto.cli.calibrate import calibrate
 from stretto.cli.check import check
-from stretto.cli.console import INTERRUPTED, say
+from stretto.cli.console import FAILED, INTERRUPTED, admit, say
 from stretto.cli.demo import demo
 from stretto.cli.explain import explain
 from stretto.cli.generate import generate
@@ -67,3 +67,6 @@ def main() -> None:
     except KeyboardInterrupt:
         say("interrupted")
         sys.exit(INTERRUPTED)
+    except Exception as error:  # noqa: BLE001 - what is left is a mistake of ours
+        admit(error)
+        sys.exit(FAILED)
