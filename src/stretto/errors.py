@@ -1,8 +1,19 @@
 """Positions in query text, the error types, and how a mistake is shown with a caret."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from typing import Final
+
+from stretto.screen import shortened, visible
+
+WIDEST: Final = 160
+"""So much of a line is shown with a mistake in it, ..."""
+LONGEST: Final = 400
+"""... so much of a message, ..."""
+MOST: Final = 50
+"""... and so many mistakes of one workload."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -24,22 +35,40 @@ class Mistake:
     note: str = ""
 
     def show(self, text: str = "", file: str = "") -> str:
-        """The mistake as plain text that survives a log: place, line, caret, note."""
+        """The mistake as plain text that survives a log: place, line (around the caret if it is long), caret, note."""
+        message, note = (shortened(visible(part), LONGEST) for part in (self.message, self.note))
+        place = visible(file)
+        aside = f" ({note})" if note else ""
         if self.at is None:
-            head = f"{file}: " if file else ""
-            return f"{head}{self.message}" + (f" ({self.note})" if self.note else "")
-        head = f"{file or '<workload>'}:{self.at.line}:{self.at.column}: {self.message}"
-        lines = text.split("\n")
-        if not 1 <= self.at.line <= len(lines):
-            return head + (f" ({self.note})" if self.note else "")
-        line = lines[self.at.line - 1].rstrip("\r")
+            return f"{place}: {message}{aside}" if place else f"{message}{aside}"
+        head = f"{place or '<workload>'}:{self.at.line}:{self.at.column}: {message}"
+        line = _line(text, self.at.line)
+        if line is None:
+            return head + aside
         gutter = str(self.at.line)
-        pad = "".join("\t" if char == "\t" else " " for char in line[: self.at.column - 1])
-        one_line = self.at.end_line == self.at.line
-        end = self.at.end_column if one_line else len(line) + 1
-        carets = "^" * max(1, min(end, len(line) + 1) - self.at.column)
-        note = f" {self.note}" if self.note else ""
-        return f"{head}\n  {gutter} | {line}\n  {' ' * len(gutter)} | {pad}{carets}{note}"
+        excerpt, pad, carets = _excerpt(line, self.at)
+        return f"{head}\n  {gutter} | {excerpt}\n  {' ' * len(gutter)} | {pad}{'^' * carets}" + (
+            f" {note}" if note else ""
+        )
+
+
+def _line(text: str, number: int) -> str | None:
+    """A line of a text, counted from 1; None if there is none."""
+    lines = text.split("\n", number)
+    return lines[number - 1].rstrip("\r") if 1 <= number <= len(lines) else None
+
+
+def _excerpt(line: str, at: Span) -> tuple[str, str, int]:
+    """What is shown of a line, what stands below it before the carets, and how many carets."""
+    first = at.column - 1
+    stop = min(at.end_column - 1, len(line)) if at.end_line == at.line else len(line)
+    start = 0 if len(line) <= WIDEST else max(0, min(first - WIDEST // 2, len(line) - WIDEST))
+    end = min(len(line), start + WIDEST)
+    stop = max(first, min(stop, end))
+    before = (".." if start else "") + visible(line[start:first], keep="\t")
+    marked = visible(line[first:stop], keep="\t")
+    after = visible(line[stop:end], keep="\t") + (".." if end < len(line) else "")
+    return before + marked + after, re.sub("[^\t]", " ", before), max(1, len(marked))
 
 
 class StrettoError(Exception):
@@ -47,7 +76,10 @@ class StrettoError(Exception):
 
 
 class QueryError(StrettoError):
-    """A wrong workload, refused whole, with every mistake listed in the order of the text."""
+    """A wrong workload, refused whole, with every mistake listed in the order of the text.
+
+    Its own text shows the first ones; `mistakes` has them all.
+    """
 
     def __init__(self, mistakes: Iterable[Mistake], text: str = "", file: str = "") -> None:
         found = dict.fromkeys(mistakes)
@@ -59,7 +91,9 @@ class QueryError(StrettoError):
         super().__init__(self.mistakes)
 
     def __str__(self) -> str:
-        return "\n".join(mistake.show(self.text, self.file) for mistake in self.mistakes)
+        shown = [mistake.show(self.text, self.file) for mistake in self.mistakes[:MOST]]
+        more = len(self.mistakes) - len(shown)
+        return "\n".join([*shown, *([f"and {more:,} more"] if more else [])])
 
 
 class PlanError(StrettoError):
@@ -76,6 +110,8 @@ class EngineError(StrettoError):
 
 def near(name: str, known: Sequence[str] | Iterable[str]) -> str:
     """A hint ", did you mean ...?" when some known name is close to `name`, else an empty text."""
+    if len(name) > LONGEST:
+        return ""  # comparing takes the product of the lengths
     names = list(known)
     folded = {other.casefold(): other for other in names}
     if name.casefold() in folded:

@@ -1,0 +1,31 @@
+"""Texts of data and names as they may be shown: nothing that a terminal obeys, nothing longer than is read."""
+
+import re
+from typing import Final
+
+# What moves the cursor, clears the screen, ends the line or turns the direction of writing; and halves of characters,
+# which no encoding can write.
+_OBEYED: Final = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+LINES: Final = "\n\t"
+"""What a text of several lines keeps."""
+
+
+def visible(text: str, keep: str = "") -> str:
+    r"""The text with escapes such as `\n` and `\x1b` for characters that are not to be seen, but for those to keep.
+
+    Everything of data, of names and of a workload's text that goes to a terminal goes through here. What is written
+    to files does not.
+    """
+    return _OBEYED.sub(lambda found: found[0] if found[0] in keep else _escape(found[0]), text)
+
+
+def _escape(character: str) -> str:
+    return character.encode("unicode_escape").decode("ascii")
+
+
+def shortened(text: str, most: int) -> str:
+    """The text, or its first and its last part if it is longer than that."""
+    if len(text) <= most:
+        return text
+    tail = most // 4
+    return f"{text[: most - tail - 4]} .. {text[-tail:]}"
