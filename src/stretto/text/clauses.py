@@ -106,7 +106,8 @@ def drafts(chunk: Chunk, mistakes: list[Mistake]) -> Iterator[Draft]:
                     "a statement begins here, but the one before it is not ended", tokens[mark].span, note
                 )
             )
-            yield Draft(tokens[start : mark + 1], marks)
+            # What follows is a word, but none of this statement's: its type keeps it from being read as a name.
+            yield Draft([*tokens[start:mark], tokens[mark]._replace(type="STATEMENT")], marks)
             start, marks = mark, []
         else:
             marks.append(mark - start)

@@ -40,7 +40,7 @@ _PARTS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The value of a clause and what is wrong with it; `stuck` is the token that could not stand where it does."""
+    """The value of a clause and what is wrong with it; `stuck` is its token that could not stand where it does."""
 
     value: Any
     mistakes: list[Mistake]
@@ -80,10 +80,12 @@ def read(rule: str, tokens: list[Token], text: str) -> Outcome:
     try:
         value = _lark().parse(terminals, start=rule)
     except UnexpectedToken as error:
-        stuck: Token = tokens[-1] if error.token.type == "$END" else error.token
-        shown = text[stuck.start_pos : stuck.end_pos]
-        wrong = unexpected(stuck, shown, error.accepts or error.expected, rule)
-        return Outcome(None, mistakes + (_of_parts(rule, tokens, text) or [wrong]), stuck)
+        ended = (
+            error.token.type == "$END"
+        )  # too early: what follows the clause is shown, but is no part of it
+        at: Token = tokens[-1] if ended else error.token
+        wrong = unexpected(at, text[at.start_pos : at.end_pos], error.accepts or error.expected, rule)
+        return Outcome(None, mistakes + (_of_parts(rule, tokens, text) or [wrong]), None if ended else at)
     if len(terminals) > MAX_DEPTH:
         mistakes += [too_deep(node) for node in _roots(value) if depth_of(node) > MAX_DEPTH]
     return Outcome(value, mistakes)

@@ -11,6 +11,7 @@ that begins with its word, so that a tree nests one array per node:
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from sys import float_info
 from typing import Any, Final, NoReturn
 
 from stretto.errors import Mistake, QueryError
@@ -282,6 +283,7 @@ def _repeat(_: str, plain: list[Any], below: list[Any]) -> syntax.Node:
 def _literal(word: str, plain: list[Any], below: list[Any]) -> syntax.Node:
     value = _none(plain[0], below)
     if word == "float" and type(value) is int:  # other programs write 1.0 as 1
+        _expect(abs(value) <= float_info.max, "expected a finite number")
         value = float(value)
     _expect(type(value) is _LITERALS[word], f"expected a value of the kind {word}")
     _expect(word != "float" or value - value == 0, "expected a finite number")

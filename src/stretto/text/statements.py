@@ -110,7 +110,7 @@ def _keyword(token: Token, known: tuple[str, ...], what: str, mistakes: list[Mis
     if word in known:
         return word
     hint = near(word, known) if word else ""
-    shown = f"`{token.value}`" if token.type != "END" else "the end of the text"
+    shown = f"`{token.value}`" if token.type != "END" else "end of the text"
     note = hint or f"expected {' or '.join(f'`{other}`' for other in known)}"
     mistakes.append(Mistake(f"unknown {what} {shown}" if word else f"unexpected {shown}", token.span, note))
     return next((other for other in known if f"`{other}`" in hint), "")
