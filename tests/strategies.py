@@ -4,6 +4,7 @@
 such that brute force stays quick: few slots, few events, small windows.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -45,7 +46,7 @@ class Sample:
     events: tuple[Event, ...]
 
     def __str__(self) -> str:
-        return f"{self.text}\n-- events\n{' '.join(map(show_event, self.events))}"
+        return f"{self.text}\n-- events\n{' '.join(show_event(*numbered) for numbered in enumerate(self.events))}"
 
 
 def workloads(most: int = 8) -> st.SearchStrategy[Sample]:
@@ -99,11 +100,12 @@ def _value(rng: Random, name: str, wild: float) -> object:
     return rng.choice(rare if rng.random() < wild else usual)
 
 
-def show_event(event: Event) -> str:
-    """An event as the cases write it."""
+def show_event(number: int, event: Event) -> str:
+    """An event as the cases write it, the so manieth to arrive."""
     known = {name: value for name, value in event.attributes.items() if value is not None}
     values = ",".join(f"{name}={str(v).lower() if isinstance(v, bool) else v}" for name, v in known.items())
-    return f"{event.type}@{event.ts}" + (f"({values})" if values else "")
+    named = "" if event.id == number else f"#{event.id}"
+    return f"{event.type}@{event.ts}{named}" + (f"({values})" if values else "")
 
 
 def to_table(events: Sequence[Event], *, ids: bool = True) -> pa.Table:
@@ -128,6 +130,19 @@ def in_batches(rng: Random, table: pa.Table) -> list[pa.RecordBatch]:
     pieces = [table.slice(a, b - a).combine_chunks() for a, b in pairwise(edges)]
     none = pa.RecordBatch.from_pylist([], schema=table.schema)
     return [(piece.to_batches() or [none])[0] for piece in pieces]
+
+
+def with_ties(rng: Random, sample: Sample) -> Sample:
+    """The same queries, more of them with windows in EVENTS; events with few times and ids in no order."""
+    windows = re.compile(r"(WITHIN \d+) (?:us|MICROSECONDS)\b")
+    text = windows.sub(lambda found: f"{found[1]} EVENTS" if rng.random() < 0.5 else found[0], sample.text)
+    coarse = rng.choice((2, 3, 6))
+    ids = rng.sample(range(-50, 200), len(sample.events))
+    events = [
+        replace(event, id=number, ts=event.ts // coarse * coarse)
+        for event, number in zip(sample.events, ids, strict=True)
+    ]
+    return replace(sample, text=text, events=tuple(events))
 
 
 def out_of_order(rng: Random, events: Sequence[Event], lateness: int) -> list[Event]:

@@ -1,9 +1,10 @@
 """The cases of tests/cases: query, events and matches as data, run by everything that can run a query.
 
-An event is `Type@ts` with its attributes, as in `A@1(x=3,k=1)`; those not written are null. A match names its
-events by time, `a@1 d@2,3`, or, where times are shared, by their number of arrival, `a#0`. `detected=` is written
-where it is not the end of the match, returned values as `name=value`. Matches are parted by `|`; `none` says that
-there are none. With several queries, each line of matches starts with the query's name.
+An event is `Type@ts` with its attributes, as in `A@1(x=3,k=1)`; those not written are null. Its id is its number of
+arrival, or what is written, as in `A@1#7`. A match names its events by time, `a@1 d@2,3`, or, where times are shared,
+by their ids, `a#0`. `detected=` is written where it is not the end of the match, returned values as `name=value`.
+Matches are parted by `|`; `none` says that there are none. With several queries, each line of matches starts with the
+query's name.
 """
 
 import re
@@ -68,11 +69,11 @@ def _cases_of(stem: str, text: str) -> Iterator[Case]:
 
 
 def _event(number: int, word: str) -> Event:
-    found = re.fullmatch(r"(\w+)@(-?\d+)(?:\((.*)\))?", word)
+    found = re.fullmatch(r"(\w+)@(-?\d+)(?:#(-?\d+))?(?:\((.*)\))?", word)
     assert found, word
-    pairs = [pair.split("=") for pair in (found[3] or "").split(",") if pair]
+    pairs = [pair.split("=") for pair in (found[4] or "").split(",") if pair]
     attributes = {name: _value(ATTRIBUTES[name], text) for name, text in pairs}
-    return Event(number, int(found[2]), found[1], attributes)
+    return Event(int(found[3] or number), int(found[2]), found[1], attributes)
 
 
 def _value(kind: Kind, text: str) -> object:
@@ -89,7 +90,8 @@ def _match(text: str, events: tuple[Event, ...]) -> Match:
         else:
             numbers = [int(number) for number in value.split(",")]
             bound[name] = tuple(numbers if sign == "#" else [_at(ts, events) for ts in numbers])
-    times = [events[number].ts for numbers in bound.values() for number in numbers]
+    known = {event.id: event.ts for event in events}
+    times = [known[number] for numbers in bound.values() for number in numbers]
     detected = returned.pop("detected", max(times))
     return Match(min(times), max(times), detected, bound, returned)
 

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 
 from comparison import assert_same_matches, matches_of
-from strategies import Sample, in_batches, out_of_order, random_workload, to_table, workloads
+from strategies import Sample, in_batches, out_of_order, random_workload, to_table, with_ties, workloads
 from stretto.engine.kernels import patience
 from stretto.engine.run import Engine
 from stretto.engine.tables import run
@@ -113,6 +113,23 @@ def test_engine_finds_what_the_oracle_finds(start: int, monkeypatch: pytest.Monk
         counts.append(check(random_workload(Random(seed)), seed))
     refused = sum(count < 0 for count in counts)
     assert refused <= max(2, REFUSED_AT_MOST * len(counts)), f"{refused} of {len(counts)} workloads refused"
+
+
+def whole_with_ids(plan: Plan, sample: Sample, queries: tuple[Query, ...], rng: Random) -> Found:
+    """The table at once, as the events arrived."""
+    found = run(plan, to_table(sample.events))
+    return {query.name: matches_of(found[query.name], query) for query in queries}
+
+
+@pytest.mark.parametrize("start", range(SEED, SEED + WORKLOADS // 4, CHUNK))
+def test_events_of_one_time_stand_in_the_order_of_their_ids(start: int) -> None:
+    """Positions decide about windows in EVENTS, STRICT and NEXT, and ids about positions: not the order of arrival."""
+    runners = (whole_with_ids, batched, disordered, restored)
+    counts = []
+    for seed in range(start, start + CHUNK):
+        rng = Random(seed)
+        counts.append(check(with_ties(rng, random_workload(rng)), seed, runners))
+    assert sum(count > 0 for count in counts) > CHUNK // 3
 
 
 @given(workloads())

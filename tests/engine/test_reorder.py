@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stretto.engine.arena import Block
-from stretto.engine.reorder import START_OF_TIME, Reorder, late_mask
+from stretto.engine.reorder import START_OF_TIME, Reorder, is_in_order, late_mask, order_of
 
 
 def block(ts, ids):
@@ -44,5 +44,31 @@ def test_events_go_out_sorted_and_none_is_lost(ts, lateness, data):
         out += [i for b in released for i in b.ids.tolist()]
         at = end
     out += [i for b in reorder.flush() for i in b.ids.tolist()]
-    # Equal times keep the order of arrival: exactly the stable sort of what was not late.
+    # The ids are the order of arrival, which equal times keep: exactly the stable sort of what was not late.
     assert out == sorted((i for i in range(len(ts)) if not late[i]), key=lambda i: ts[i])
+
+
+@given(st.lists(st.tuples(st.integers(-3, 3), st.integers(-5, 5)), max_size=30), st.integers(0, 8), st.data())
+def test_equal_times_go_out_together_by_id(events, lateness, data):
+    late = late_by_definition([ts for ts, _ in events], lateness)
+    kept = [event for event, is_late in zip(events, late, strict=True) if not is_late]
+    reorder, out, at = Reorder(lateness), [], 0
+    while at < len(kept):
+        end = data.draw(st.integers(at + 1, len(kept)))
+        ts, ids = zip(*kept[at:end], strict=True)
+        reorder.greatest = max(reorder.greatest, *ts)
+        released = reorder.push(block(ts, ids))
+        if out and released:
+            assert out[-1][0] < released[0].ts[0]
+        out += [event for b in released for event in zip(b.ts.tolist(), b.ids.tolist(), strict=True)]
+        at = end
+    out += [event for b in reorder.flush() for event in zip(b.ts.tolist(), b.ids.tolist(), strict=True)]
+    assert out == sorted(kept)
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), max_size=12))
+def test_what_is_in_order(events):
+    ts, ids = (np.array([event[i] for event in events], np.int64) for i in (0, 1))
+    assert is_in_order(ts, ids) == (events == sorted(events))
+    assert is_in_order(ts, range(len(ts))) == (ts.tolist() == sorted(ts))
+    assert [events[i] for i in order_of(ts, ids)] == sorted(events)

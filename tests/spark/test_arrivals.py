@@ -1,5 +1,6 @@
 """Events of a micro-batch: an order that depends on the events alone, late and bad ones set apart."""
 
+from itertools import permutations
 from random import Random
 
 import pyarrow as pa
@@ -60,6 +61,18 @@ def test_the_order_does_not_depend_on_chunks(ids):
         assert seen[0] == seen[1] == seen[2]
         if not ids:
             assert [event["id"] for event in seen[0]] == [(7 + i) * 3 + 1 for i in range(len(rows))]
+
+
+def test_repeated_ids_are_in_an_order_of_their_own():
+    rows = [(1, "A", "x", True, 7), (1, "B", "x", True, 7), (1, "A", "y", None, 3), (0, "A", "y", None, 7)]
+    seen = [
+        arrivals(
+            [to_payload(batch_of([row])) for row in order], SPECIAL, START_OF_TIME, Numbering()
+        ).events.to_pylist()
+        for order in permutations(rows)
+    ]
+    assert all(events == seen[0] for events in seen)
+    assert [event["id"] for event in seen[0]] == [7, 3, 7, 7]
 
 
 def test_events_in_order_keep_their_payload():

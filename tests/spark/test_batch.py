@@ -7,7 +7,7 @@ import pytest
 
 import stretto.spark
 from comparison import assert_same_matches
-from strategies import SCHEMA, TYPES, random_events, to_table
+from strategies import SCHEMA, TYPES, Sample, random_events, to_table, with_ties
 from stretto.engine.tables import run
 from stretto.errors import EventsError, StrettoError
 from stretto.pattern import oracle
@@ -83,6 +83,24 @@ def test_every_spread_finds_what_the_oracle_finds(spark, spread: str) -> None:
     found = found_rows(detect(plan, df, spread=chosen))
     expected = expected_rows(plan, events)
     assert sum(map(len, expected.values())) > 100
+    for name, matches in expected.items():
+        assert_same_matches(found.get(name, []), matches, about=name)
+
+
+@pytest.mark.parametrize("spread", ["whole", "key", "time"])
+def test_ties_of_a_dataframe_go_by_id_however_its_rows_lie(spark, spread: str) -> None:
+    rng = Random(11)
+    tied = ("QUERY run PATTERN SEQ(A a, B b+) WHERE [k] WITHIN 9 us SELECT STRICT",)
+    free = ("QUERY all PATTERN SEQ(A a, B b) WITHIN 9 us SELECT STRICT", *COUNTED)
+    same, more = ("[k]", (*POLICIES, *tied)) if spread == "key" else ("", (*POLICIES, *tied, *free))
+    sample = with_ties(rng, Sample(many_queries(rng, same, more), SCHEMA, random_events(rng, TYPES, most=60)))
+    plan = plan_of(sample.text if spread != "key" else sample.text.replace(" EVENTS", " us"))
+    shuffled = list(sample.events)
+    rng.shuffle(shuffled)
+    df = spark.createDataFrame(to_table(shuffled)).repartition(4)
+    found = found_rows(detect(plan, df, spread=spread))
+    expected = expected_rows(plan, sample.events)
+    assert sum(map(len, expected.values())) > 50
     for name, matches in expected.items():
         assert_same_matches(found.get(name, []), matches, about=name)
 

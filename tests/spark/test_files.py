@@ -10,11 +10,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import stretto.spark
-from strategies import SCHEMA, TYPES, random_events, to_table
+from strategies import SCHEMA, TYPES, Sample, random_events, to_table, with_ties
 from stretto.data.files import open_events
 from stretto.data.sinks import open_sink
 from stretto.engine.tables import run
 from stretto.errors import StrettoError
+from stretto.pattern import oracle
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan
 from stretto.plan.optimize import optimize
@@ -164,6 +165,34 @@ def test_matches_of_files(spark, tmp_path: Path, endings: tuple[str, ...]) -> No
     keyed = plan_of(KEYED)
     found = find(spark, keyed, files, ByKey(("k",), 3), Shape(pa.timestamp("us"))).toArrow()
     assert rows_of(found) == in_process(keyed, path)
+
+
+@pytest.mark.parametrize("endings", [(".parquet", ".parquet"), (".csv", ".jsonl")])
+def test_ties_of_files_go_by_id_however_their_rows_lie(
+    spark, tmp_path: Path, endings: tuple[str, ...]
+) -> None:
+    rng = Random(23)
+    text = f"{COUNTED} QUERY run PATTERN SEQ(A a, B b?, C c) WITHIN 9 us SELECT STRICT;"
+    sample = with_ties(rng, Sample(text, SCHEMA, random_events(rng, TYPES, most=120)))
+    shuffled = list(sample.events)
+    rng.shuffle(shuffled)
+    plan, path = plan_of(text), folder_of(tmp_path / "events", to_table(shuffled), endings)
+    expected = {
+        (query.name, tuple(sorted(match.events.items())))
+        for query in plan.workload.bind(SCHEMA).detections
+        for match in oracle.matches(query, sample.events)
+    }
+    assert len(expected) > 20
+    ours = run(plan, open_events(path).batches()).to_arrow()
+    for found in (
+        ours,
+        *(detect_files(plan, path, spark=spark, spread=s).toArrow() for s in ("whole", "time")),
+    ):
+        bound = [
+            (row["query"], tuple(sorted((name, tuple(ids)) for name, ids in row["events"])))
+            for row in found.to_pylist()
+        ]
+        assert (len(bound), set(bound)) == (len(expected), expected)
 
 
 def test_a_plan_over_footers_needs_no_survey(spark, tmp_path: Path) -> None:

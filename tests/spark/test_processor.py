@@ -13,6 +13,7 @@ import pytest
 from operator_cases import batch_of, plan_of, settings_of, some_spread, workload_rows
 from stream_cases import (
     ended,
+    in_milliseconds,
     matches_by_query,
     planned,
     stream_sample,
@@ -23,7 +24,7 @@ from stream_checks import check_changes, check_each
 from stream_state import Stream, use_folder
 
 from comparison import assert_same_matches
-from strategies import Sample, in_batches, out_of_order, to_table
+from strategies import Sample, in_batches, out_of_order, random_workload, to_table, with_ties
 from stretto import run
 from stretto.engine.kernels import patience
 from stretto.errors import StrettoError
@@ -84,6 +85,20 @@ def _check(sample: Sample, seed: int, folder: Path, monkeypatch: pytest.MonkeyPa
         whole = run(plan, to_table(events)).to_arrow().to_pylist()
         assert sorted(map(repr, stream.matches)) == sorted(map(repr, whole))
     return len(stream.matches)
+
+
+@pytest.mark.parametrize("start", range(SEED, SEED + STREAMS // 4, CHUNK))
+def test_events_of_one_time_stand_in_the_order_of_their_ids(
+    start: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def sample_of(seed: int) -> Sample:
+        rng = Random(seed)
+        return in_milliseconds(with_ties(rng, random_workload(rng)))
+
+    def check(sample: Sample, seed: int) -> int:
+        return _check(sample, seed, tmp_path / str(seed), monkeypatch)
+
+    check_each(range(start, min(start + CHUNK, SEED + STREAMS // 4)), sample_of, check)
 
 
 # ---- workloads that change -------------------------------------------------------------------------------------

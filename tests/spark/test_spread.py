@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from comparison import assert_same_matches, matches_of
-from strategies import SCHEMA, Sample, in_batches, random_workload, to_table
+from strategies import SCHEMA, Sample, in_batches, random_workload, to_table, with_ties
 from stretto.errors import QueryError, StrettoError
 from stretto.pattern import oracle
 from stretto.pattern.workload import Workload
@@ -96,6 +96,23 @@ def test_slices_of_time_find_what_the_oracle_finds(start: int) -> None:
             times = times_of_events(sample, rng.choice((1, 2, 5)))
             spreads = [Whole(), ByTime.of(plan, times, 2), ByTime.of(plan, times, 200)]
             total += check(sample, plan, spreads, rng)
+    assert total > 0
+
+
+@pytest.mark.parametrize("start", range(SEED, SEED + WORKLOADS // 3, CHUNK))
+def test_events_of_one_time_stand_in_the_order_of_their_ids(start: int) -> None:
+    total = 0
+    for seed in range(start, start + CHUNK):
+        rng = Random(seed)
+        sample = with_ties(rng, random_workload(rng))
+        plan = planned(sample)
+        if plan is not None:
+            times = times_of_events(sample, rng.choice((1, 5)))
+            total += check(sample, plan, [Whole(), ByTime.of(plan, times, 200)], rng)
+        sample = keyed(sample)
+        plan = planned(sample)
+        if plan is not None:
+            total += check(sample, plan, [ByKey(("k",), 2)], rng)
     assert total > 0
 
 

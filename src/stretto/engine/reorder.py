@@ -32,7 +32,7 @@ def late_mask(ts: I64, greatest: int, lateness_us: int) -> tuple[Bool | None, in
 
 @dataclass(slots=True)
 class Reorder:
-    """Holds events until no earlier one can come. Equal times keep the order of arrival."""
+    """Holds events until no earlier one can come. Those of one time go out together, in the order of their ids."""
 
     lateness_us: int
     greatest: int = START_OF_TIME
@@ -65,7 +65,7 @@ class Reorder:
             return []
         if not _in_order(self.pending):
             merged = concat_blocks(self.pending)
-            self.pending = [merged.take(np.argsort(merged.ts, kind="stable"))]
+            self.pending = [merged.take(order_of(merged.ts, np.asarray(merged.ids)))]
         released: list[Block] = []
         kept: list[Block] = []
         for block in self.pending:
@@ -79,9 +79,39 @@ class Reorder:
 
 
 def _in_order(blocks: list[Block]) -> bool:
-    last = START_OF_TIME
+    last = START_OF_TIME, 0
     for block in blocks:
-        if block.ts[0] < last or (block.ts[1:] < block.ts[:-1]).any():
+        first = int(block.ts[0]), int(block.ids[0])
+        if first < last or not is_in_order(block.ts, block.ids):
             return False
-        last = int(block.ts[-1])
+        last = int(block.ts[-1]), int(block.ids[-1])
     return True
+
+
+def is_in_order(ts: I64, ids: I64 | range) -> bool:
+    """Whether events are in order of time, and those of one time in the order of their ids."""
+    if isinstance(ids, range):  # numbers of arrival
+        return not (ts[1:] < ts[:-1]).any()
+    good = ts[1:] > ts[:-1]
+    if not good.all():
+        good |= (ts[1:] == ts[:-1]) & (ids[1:] >= ids[:-1])
+    return bool(good.all())
+
+
+def order_of(ts: I64, ids: I64) -> I64:
+    """The order of events by time, of those of one time by id, and of those of one id as they stand."""
+    order: I64 = np.argsort(ts, kind="stable")
+    tied = with_equals(ts[order])
+    if tied.any():
+        among = order[tied]
+        order[tied] = among[np.lexsort((ids[among], ts[among]))]
+    return order
+
+
+def with_equals(ordered: I64) -> Bool:
+    """Which of some values in order another one is equal to."""
+    same = ordered[1:] == ordered[:-1]
+    tied = np.zeros(len(ordered), np.bool_)
+    tied[1:] |= same
+    tied[:-1] |= same
+    return tied

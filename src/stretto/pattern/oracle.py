@@ -31,8 +31,8 @@ Run = tuple[Binding, int, int]
 
 
 def matches(query: Query, events: Sequence[Event]) -> list[Match]:
-    """Every match of `query` once, in no promised order; `events` are in arrival order."""
-    judge = _Judge(query, sorted(events, key=lambda event: event.ts))
+    """Every match of `query` once, in no promised order; positions go by time, then by id."""
+    judge = _Judge(query, sorted(events, key=lambda event: (event.ts, event.id)))
     found: dict[tuple[tuple[str, tuple[int, ...]], ...], Match] = {}
     for binding in judge.runs() if query.policy is Policy.NEXT else judge.bindings():
         if binding.taken and judge.accepts(binding):

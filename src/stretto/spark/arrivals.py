@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stretto.engine.intake import Intake
+from stretto.engine.reorder import is_in_order, order_of, with_equals
 from stretto.schema import Special, kind_of
 from stretto.spark.chunks import from_payload, joined
 from stretto.values.rows import I64, Bool
@@ -114,35 +115,31 @@ def _one_batch(payloads: Sequence[bytes]) -> pa.RecordBatch:
 
 
 def _order(events: pa.RecordBatch, ts: I64, ids: I64 | None, special: Special) -> I64 | None:
-    """The order by time, then by id or else by content; None where they are in it already."""
-    steps = np.diff(ts)
-    if (steps > 0).all():
+    """The order by time, then by id, then by content; None where they are in it already."""
+    if (ts[1:] > ts[:-1]).all():
         return None
-    if ids is not None:
-        if ((steps > 0) | ((steps == 0) & (np.diff(ids) >= 0))).all():
+    if ids is None:
+        order: I64 = np.argsort(ts, kind="stable")
+        tied = with_equals(ts[order])
+    else:
+        order = order_of(ts, ids)
+        tied = with_equals(ts[order]) & with_equals(ids[order])
+        if not tied.any() and is_in_order(ts, ids):
             return None
-        return np.lexsort((ids, ts)).astype(np.int64)
-    order = np.argsort(ts, kind="stable").astype(np.int64)
-    tied = _tied(ts[order])
     if tied.any():
         among = order[tied]
         order[tied] = among[_by_content(events.take(pa.array(among)), ts[among], special)]
     return order
 
 
-def _tied(ts: I64) -> Bool:
-    """Which of the sorted times another one is equal to."""
-    same = ts[1:] == ts[:-1]
-    tied = np.zeros(len(ts), np.bool_)
-    tied[1:] |= same
-    tied[:-1] |= same
-    return tied
-
-
 def _by_content(events: pa.RecordBatch, ts: I64, special: Special) -> I64:
-    """The order by time and then by all that a query can read; events that are equal in it are equal to every query."""
+    """The order by time, by id where there is one, and then by all that a query can read.
+
+    Events that are equal in it are equal to every query.
+    """
     columns = {"0": pa.array(ts)}
-    for number, column in enumerate(events.schema):
+    fields = sorted(enumerate(events.schema), key=lambda numbered: numbered[1].name != special.id)
+    for number, column in fields:
         if column.name != special.ts and kind_of(column.type) is not None:
             columns[str(number + 1)] = _sortable(events.column(number))
     keys = [(name, "ascending") for name in columns]
