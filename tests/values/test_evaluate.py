@@ -206,3 +206,30 @@ def test_rows_that_failed_are_left_out_of_later_terms() -> None:
     found = holds([few, then, few], [np.array([0, 1, 2, 3, 1, 0])], 6, Counting(EVENTS))
     assert found.tolist() == [False, True, False, False, True, False]
     assert asked == [6, 2, 2]
+
+
+@pytest.mark.usefixtures("registry")
+def test_a_function_may_write_to_its_arguments() -> None:
+    def doubled(i):
+        i *= 2
+        return i
+
+    register_function("F", doubled, [INT], INT)
+    given = Apply("user:F", (ref(0, "i"),), INT)
+    found = value(Apply("+", (given, ref(0, "i")), INT), [np.array([0, 1])], 2, Table(EVENTS))
+    assert decoded(found, INT, None) == [3, 9]
+
+
+@pytest.mark.usefixtures("registry")
+def test_a_function_may_give_the_same_array_every_time() -> None:
+    room = np.zeros(2, np.int64)
+
+    def doubled(i):
+        np.multiply(i, 2, out=room)
+        return room
+
+    register_function("F", doubled, [INT], INT)
+    given, table = Apply("user:F", (ref(0, "i"),), INT), Table(EVENTS)
+    first = value(given, [np.array([0, 1])], 2, table)
+    value(given, [np.array([1, 1])], 2, table)
+    assert decoded(first, INT, None) == [2, 6]

@@ -156,7 +156,8 @@ _OPERATIONS: Final[dict[str, Operation]] = {
 def call(name: str, arguments: Sequence[Vector], n: int, strings: Strings) -> Vector:
     """A registered function over `n` rows; it sees only the rows in which no argument is null.
 
-    Strings reach it as arrays of Python texts, times and durations as microseconds.
+    Strings reach it as arrays of Python texts, times and durations as microseconds. It may write to what it is given,
+    and give the same array every time: both are copied.
     """
     function = user_function(name)
     if function is None:
@@ -165,7 +166,7 @@ def call(name: str, arguments: Sequence[Vector], n: int, strings: Strings) -> Ve
     rows = np.arange(n) if valid is None else np.flatnonzero(valid)
     given = []
     for argument, kind in zip(arguments, function.arguments, strict=True):
-        data = argument.over(n).data if valid is None else argument.over(n).data[rows]
+        data = argument.over(n).data[rows]
         given.append(strings.texts(data).to_numpy(zero_copy_only=False) if kind is Kind.STRING else data)
     if not len(rows):
         return Vector(np.zeros(n, DTYPES[function.result]), np.zeros(n, np.bool_))
@@ -188,4 +189,4 @@ def _result(values: Any, n: int, kind: Kind, strings: Strings) -> Vector:
         zero, items = np.zeros(1, DTYPES[kind]).item(), array.tolist()
         valid = np.array([item is not None for item in items])
         array = np.array([zero if item is None else item for item in items])
-    return Vector(array.astype(DTYPES[kind], casting="same_kind", copy=False), valid)
+    return Vector(array.astype(DTYPES[kind], casting="same_kind"), valid)
