@@ -40,7 +40,7 @@ windows = st.one_of(
 
 def of_type(arena, kind):
     """Rows of one column: the events of a type."""
-    return [(int(p),) for p in np.flatnonzero(arena.types == kind)]
+    return [(int(p),) for p in np.flatnonzero(arena.borrowed_types == kind)]
 
 
 def rows_of(tuples, sets, arena):
@@ -58,7 +58,7 @@ def rows_of(tuples, sets, arena):
     bound = [events_of(t) for t in tuples]
     first = np.array([min(b) for b in bound])
     last = np.array([max(b) for b in bound])
-    return Rows(arena.ts[first], arena.ts[last], tuple(columns))
+    return Rows(arena.borrowed_ts[first], arena.borrowed_ts[last], tuple(columns))
 
 
 def events_of(row):
@@ -82,8 +82,8 @@ def tuples_of(rows):
 def check_times(rows, arena):
     """Every row's times are those of its events."""
     for row, first, last in zip(tuples_of(rows), rows.first, rows.last, strict=True):
-        assert first == arena.ts[min(events_of(row))]
-        assert last == arena.ts[max(events_of(row))]
+        assert first == arena.borrowed_ts[min(events_of(row))]
+        assert last == arena.borrowed_ts[max(events_of(row))]
 
 
 def stepped(operator, inputs, shapes, arena, cuts, late=0):
@@ -92,13 +92,13 @@ def stepped(operator, inputs, shapes, arena, cuts, late=0):
     `cuts` are positions to cut the stream at, as far as times there differ. Rows of the first input come `late` events
     later.
     """
-    n = len(arena.ts)
-    ends = sorted({c for c in cuts if 0 < c < n and arena.ts[c] != arena.ts[c - 1]} | {n})
+    n = len(arena.borrowed_ts)
+    ends = sorted({c for c in cuts if 0 < c < n and arena.borrowed_ts[c] != arena.borrowed_ts[c - 1]} | {n})
     found, start = [], 0
     for end in ends:
         closing = end == n
-        until = 1 << 62 if closing else int(arena.ts[end])
-        clock = Clock(arena, start, end, int(arena.ts[start]), until, closing, Meter(1 << 40))
+        until = 1 << 62 if closing else int(arena.borrowed_ts[end])
+        clock = Clock(arena, start, end, int(arena.borrowed_ts[start]), until, closing, Meter(1 << 40))
         parts = [
             [
                 rows_of(

@@ -20,7 +20,7 @@ from stretto.values.evaluate import holds
 
 def is_inside(op, row, position, arena):
     """Whether an event lies in the interval that the place gives the row."""
-    ts, window = arena.ts, op.window
+    ts, window = arena.borrowed_ts, op.window
     first, last = min(events_of(row)), max(events_of(row))
     after = [ts[p] for p in events_of(row[c] for c in op.after)]
     before = [ts[p] for p in events_of(row[c] for c in op.before)]
@@ -52,15 +52,17 @@ SHAPE = Shape((False, True, False), (True, False, True))
 @st.composite
 def rows_in(draw, arena, window):
     """Rows of an optional event, a set and an optional event, each strictly later than the one before."""
-    n = len(arena.ts)
+    n = len(arena.borrowed_ts)
     rows = set()
     rng = np.random.default_rng(draw(st.integers(0, 1 << 32)))
     for _ in range(6):
         chosen = np.sort(rng.choice(n, min(n, rng.integers(1, 5)), replace=False)).tolist()
-        if any(arena.ts[a] == arena.ts[b] for a, b in itertools.pairwise(chosen)):
+        if any(arena.borrowed_ts[a] == arena.borrowed_ts[b] for a, b in itertools.pairwise(chosen)):
             continue
         span = (
-            arena.ts[chosen[-1]] - arena.ts[chosen[0]] - 1 if window.unit == "us" else chosen[-1] - chosen[0]
+            arena.borrowed_ts[chosen[-1]] - arena.borrowed_ts[chosen[0]] - 1
+            if window.unit == "us"
+            else chosen[-1] - chosen[0]
         )
         if span >= window.size:
             continue
@@ -131,7 +133,7 @@ def test_waiting_rows_come_out_when_their_window_has_passed():
 
     def step(start, end, until, closing=False):
         rows = rows_of([(p,) for p in range(start, end)], (False,), arena)
-        clock = Clock(arena, start, end, int(arena.ts[start]), until, closing, Meter(1 << 30))
+        clock = Clock(arena, start, end, int(arena.borrowed_ts[start]), until, closing, Meter(1 << 30))
         return [p for part in operator.step([[rows], []], clock) for p in part.columns[0].tolist()]
 
     assert step(0, 2, 4) == []

@@ -41,10 +41,10 @@ def test_index_finds_what_the_terms_say(scans, events):
     codes = [index.codes.get("ABZ"[t], 0) for t, _ in events]
     arena = arena_of(range(len(events)), codes, x=[v for _, v in events])
     clock = Clock(arena, 0, len(events), 0, len(events), closing=False, meter=Meter(1 << 30))
-    found = index.step(clock, arena.types, arena.ts)
+    found = index.step(clock, arena.borrowed_types, arena.borrowed_ts)
     at = np.arange(len(events))
     for number_, stream in enumerate(scans):
-        kept = holds(stream.where, (at,), len(at), arena) & (arena.types == index.codes[stream.type])
+        kept = holds(stream.where, (at,), len(at), arena) & (arena.borrowed_types == index.codes[stream.type])
         rows = found[number_]
         got = rows[0].columns[0].tolist() if rows else []
         assert got == at[kept].tolist()
@@ -63,7 +63,7 @@ def test_a_value_that_is_named_twice_finds_its_events_once():
     index = ScanIndex(dict.fromkeys(range(INDEX_FROM), Stream("A", (twice,))), Strings())
     arena = arena_of(range(3), [1, 1, 1], x=[1.0, 0.0, 2.0])
     clock = Clock(arena, 0, 3, 0, 3, closing=False, meter=Meter(1 << 30))
-    for (rows,) in index.step(clock, arena.types, arena.ts).values():
+    for (rows,) in index.step(clock, arena.borrowed_types, arena.borrowed_ts).values():
         assert rows.columns[0].tolist() == [0, 1]
 
 
@@ -71,7 +71,7 @@ def test_rows_keep_their_times_when_the_arena_moves_on():
     index = ScanIndex({0: Stream("A", ())}, Strings())
     arena = arena_of(range(1_000), [1] * 1_000)
     clock = Clock(arena, 0, 1_000, 0, 1_000, closing=False, meter=Meter(1 << 30))
-    ((rows,),) = index.step(clock, arena.types, arena.ts).values()
+    ((rows,),) = index.step(clock, arena.borrowed_types, arena.borrowed_ts).values()
     arena.forget(1_000)
     later = np.full(1_000, 5_000)
     arena.append(Block(later, np.ones(1_000, np.int32), range(1_000, 2_000), {}))

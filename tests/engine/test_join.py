@@ -49,8 +49,8 @@ def rows_with(arena, shape, types, span):
         bound = [p for p in positions if p is not None]
         if len(set(bound)) < len(bound) or not bound:
             continue
-        times = [None if p is None else arena.ts[p] for p in positions]
-        inside = max(arena.ts[bound]) - min(arena.ts[bound]) <= span
+        times = [None if p is None else arena.borrowed_ts[p] for p in positions]
+        inside = max(arena.borrowed_ts[bound]) - min(arena.borrowed_ts[bound]) <= span
         if inside and all(times[a] < times[b] for a, b in shape.order):
             found.append(positions)
     return found
@@ -60,7 +60,7 @@ def in_window(arena, row, window):
     positions = events_of(row)
     if window.unit == "events":
         return max(positions) - min(positions) < window.size
-    return arena.ts[max(positions)] - arena.ts[min(positions)] <= window.size
+    return arena.borrowed_ts[max(positions)] - arena.borrowed_ts[min(positions)] <= window.size
 
 
 def pairs_of(arena, op, left, right, width):
@@ -71,7 +71,7 @@ def pairs_of(arena, op, left, right, width):
             continue
         if op.order == "before":
             ends = events_of(pair[:width]), events_of(pair[width:])
-            if arena.ts[max(ends[0])] >= arena.ts[min(ends[1])]:
+            if arena.borrowed_ts[max(ends[0])] >= arena.borrowed_ts[min(ends[1])]:
                 continue
         if all(passes(arena, term, pair) for term in op.terms):
             found.append(pair)

@@ -37,12 +37,12 @@ def follow(op, streams_, arena):
     def inside(run, p):
         first = min(events_of(map(tuple, run)))
         if op.window.unit == "us":
-            return arena.ts[p] - arena.ts[first] <= op.window.size
+            return arena.borrowed_ts[p] - arena.borrowed_ts[first] <= op.window.size
         return p - first < op.window.size
 
     def moves_of(run, step, p):
         taken = events_of(map(tuple, run))
-        if taken and (arena.ts[p] <= arena.ts[max(taken)] or not inside(run, p)):
+        if taken and (arena.borrowed_ts[p] <= arena.borrowed_ts[max(taken)] or not inside(run, p)):
             return
         count = len(run[step]) if step >= 0 else 0
         for target, (_, high) in enumerate(op.bounds):
@@ -57,7 +57,7 @@ def follow(op, streams_, arena):
                 yield longer, target
 
     runs, found = [], []
-    for p in range(len(arena.ts)):
+    for p in range(len(arena.borrowed_ts)):
         new, kept = list(moves_of([[] for _ in range(n)], -1, p)), []
         for run, step in runs:
             extended = list(moves_of(run, step, p))

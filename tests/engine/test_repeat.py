@@ -27,7 +27,7 @@ def ts(column, which=Which.EACH):
 def inside(row, window, arena):
     first, last = min(events_of(row)), max(events_of(row))
     if window.unit == "us":
-        return arena.ts[last] - arena.ts[first] <= window.size
+        return arena.borrowed_ts[last] - arena.borrowed_ts[first] <= window.size
     return last - first < window.size
 
 
@@ -49,7 +49,7 @@ def chains(op, row, elements, shapes, arena):
     ]
 
     def before(e, later):
-        return arena.ts[max(events_of(e))] < arena.ts[min(events_of(later))]
+        return arena.borrowed_ts[max(events_of(e))] < arena.borrowed_ts[min(events_of(later))]
 
     def back(chain):
         n = len(chain)
@@ -88,7 +88,8 @@ def sequences(parts, window, arena):
     return [
         row
         for row in rows
-        if all(arena.ts[a] < arena.ts[b] for a, b in pairwise(row)) and inside(row, window, arena)
+        if all(arena.borrowed_ts[a] < arena.borrowed_ts[b] for a, b in pairwise(row))
+        and inside(row, window, arena)
     ]
 
 
@@ -136,12 +137,18 @@ GROUP = Shape((False, True), (True, False))
 @given(streams(8), windows, bounds, st.booleans(), st.booleans(), some_cuts, st.data())
 def test_repeated_groups(arena, window, bound, linked, started, cuts, data):
     """Elements with an optional event and a set; they span some time, and overlap."""
-    events = [p for p in range(len(arena.ts)) if arena.types[p] == 1]
+    events = [p for p in range(len(arena.borrowed_ts)) if arena.borrowed_types[p] == 1]
     sets = list(
-        [(a,) for a in events] + [(a, b) for a in events for b in events if arena.ts[a] < arena.ts[b]]
+        [(a,) for a in events]
+        + [(a, b) for a in events for b in events if arena.borrowed_ts[a] < arena.borrowed_ts[b]]
     )
     elements = [(None, some) for some in sets]
-    elements += [(a, some) for (a,) in of_type(arena, 0) for some in sets if arena.ts[a] < arena.ts[some[0]]]
+    elements += [
+        (a, some)
+        for (a,) in of_type(arena, 0)
+        for some in sets
+        if arena.borrowed_ts[a] < arena.borrowed_ts[some[0]]
+    ]
     elements = [e for e in elements if inside(e, window, arena)]
     elements = data.draw(st.lists(st.sampled_from(elements), unique=True, max_size=5)) if elements else []
     base = [(*c, *e) for c in of_type(arena, 2) for e in elements if inside((*c, *e), window, arena)]

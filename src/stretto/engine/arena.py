@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from stretto.engine import reuse
 from stretto.values.rows import I64
 from stretto.values.strings import Strings
 from stretto.values.vector import Vector
@@ -73,26 +74,34 @@ class Growing:
     """An array that grows at its end and is forgotten from its start."""
 
     def __init__(self, dtype: npt.DTypeLike) -> None:
-        self._buffer = np.empty(1 << 10, dtype)
+        self._buffer = reuse.room(1 << 10, dtype)
         self._begin = self._end = 0
 
     def append(self, values: npt.NDArray[np.generic] | bool, count: int) -> None:
-        if self._end + count > len(self._buffer):
-            live = self._end - self._begin
-            capacity = room_for(live, count, len(self._buffer))
-            # The same memory serves as long as it is enough: memory that is new to the process costs a page at a time.
-            same = capacity == len(self._buffer)
-            buffer = self._buffer if same else np.empty(capacity, self._buffer.dtype)
-            buffer[:live] = self._buffer[self._begin : self._end]
-            self._buffer, self._begin, self._end = buffer, 0, live
+        if self._end + count > len(self._buffer) or reuse.debug:
+            self._make_room(count)
         self._buffer[self._end : self._end + count] = values
         self._end += count
 
+    def _make_room(self, count: int) -> None:
+        live = self._end - self._begin
+        capacity = room_for(live, count, len(self._buffer))
+        # The same memory serves as long as it is enough: memory that is new to the process costs a page at a time.
+        same = capacity == len(self._buffer) and not reuse.debug
+        buffer = self._buffer if same else reuse.room(capacity, self._buffer.dtype)
+        buffer[:live] = self._buffer[self._begin : self._end]
+        if not same:
+            reuse.forgotten(self._buffer)
+        self._buffer, self._begin, self._end = buffer, 0, live
+
     def forget(self, count: int) -> None:
+        if reuse.debug:
+            reuse.forgotten(self._buffer[self._begin : self._begin + count])
         self._begin += count
 
     @property
-    def view(self) -> npt.NDArray[Any]:
+    def borrowed(self) -> npt.NDArray[Any]:
+        """All of it, until the next append or forget."""
         return self._buffer[self._begin : self._end]
 
     @property
@@ -108,7 +117,10 @@ def _counts(ids: I64 | range, start: int) -> bool:
 
 
 class Arena:
-    """Events by position, from `base` on; positions count all events that were released, in time order."""
+    """Events by position, from `base` on; positions count all events that were released, in time order.
+
+    What is borrowed is good until the next append or forget; everything else that is asked for is a copy.
+    """
 
     def __init__(self, attributes: Mapping[str, npt.DTypeLike], strings: Strings, base: int = 0) -> None:
         self.base = base
@@ -141,15 +153,15 @@ class Arena:
     @property
     def end(self) -> int:
         """The position that the next event will have."""
-        return self.base + len(self._ts.view)
+        return self.base + len(self._ts.borrowed)
 
     @property
-    def ts(self) -> I64:
-        return self._ts.view
+    def borrowed_ts(self) -> I64:
+        return self._ts.borrowed
 
     @property
-    def types(self) -> npt.NDArray[np.int32]:
-        return self._types.view
+    def borrowed_types(self) -> npt.NDArray[np.int32]:
+        return self._types.borrowed
 
     @property
     def held(self) -> int:
@@ -164,7 +176,7 @@ class Arena:
         """The ids of the events at these positions; the same array where ids and positions are one."""
         if self._ids is None:
             return positions
-        ids: I64 = self._ids.view[positions - self.base]
+        ids: I64 = self._ids.borrowed[positions - self.base]
         return ids
 
     def values(self, attribute: str, positions: I64) -> Vector:
@@ -173,19 +185,19 @@ class Arena:
             return Vector(positions, None)
         at = positions - self.base
         if attribute == "ts":
-            return Vector(self.ts[at], None)
-        valid = self._valid[attribute].view[at] if self._nulls[attribute] > self.base else None
-        return Vector(self._data[attribute].view[at], valid)
+            return Vector(self.borrowed_ts[at], None)
+        valid = self._valid[attribute].borrowed[at] if self._nulls[attribute] > self.base else None
+        return Vector(self._data[attribute].borrowed[at], valid)
 
     def block(self, start: int, end: int) -> Block:
         """A copy of the events at positions `start`..`end` - 1."""
         at = slice(start - self.base, end - self.base)
         attributes = {
-            name: Vector(data.view[at].copy(), self._valid[name].view[at].copy())
+            name: Vector(data.borrowed[at].copy(), self._valid[name].borrowed[at].copy())
             for name, data in self._data.items()
         }
-        ids = range(start, end) if self._ids is None else self._ids.view[at].copy()
-        return Block(self.ts[at].copy(), self.types[at].copy(), ids, attributes)
+        ids = range(start, end) if self._ids is None else self._ids.borrowed[at].copy()
+        return Block(self.borrowed_ts[at].copy(), self.borrowed_types[at].copy(), ids, attributes)
 
     def forget(self, before: int) -> None:
         """Events at positions less than `before` are reached by nothing any more."""

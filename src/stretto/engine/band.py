@@ -5,6 +5,7 @@ from typing import Literal as OneOf
 
 import numpy as np
 
+from stretto.engine import reuse
 from stretto.engine.arena import room_for
 from stretto.engine.kernels.band import (
     FRESH,
@@ -98,13 +99,13 @@ class Band:
         # The first coordinate, negated, is the last term: a band on the last one is all there is for single events.
         self._has_floor = not (stored.single or inside)
         self._lay_out()
-        self._lanes = np.empty((self._lane_count, _FIRST_CAPACITY), np.int64)
+        self._lanes = reuse.room((self._lane_count, _FIRST_CAPACITY), np.int64)
         self._pools = [np.empty(0, np.int64) for _ in stored.sets]
         self._begin = self._end = 0
         self._reset_chains()
         self._block = _FIRST_CAPACITY
-        self._room = np.empty((2, PAIRS), np.int64)
-        self._probe = np.empty((2 + probing.width, 0), np.int64)
+        self._room = reuse.room((2, PAIRS), np.int64)
+        self._probe = reuse.room((2 + probing.width, 0), np.int64)
 
     def _lay_out(self) -> None:
         """Number the lanes: last coordinate, terms, first coordinate, times, columns; key and chain come last."""
@@ -177,7 +178,8 @@ class Band:
             if isinstance(column, Sets):
                 lanes[lane, new] = column.offsets[:-1] + len(self._pools[i])
                 lanes[lane + 1, new] = column.lengths
-                self._pools[i] = np.concatenate([self._pools[i], column.values])
+                old, self._pools[i] = self._pools[i], np.concatenate([self._pools[i], column.values])
+                reuse.forgotten(old)
             else:
                 lanes[lane, new] = column
         if self._equal:
@@ -186,20 +188,22 @@ class Band:
 
     def _make_room(self, count: int) -> None:
         """Drop what expired and grow, so that `count` more rows fit."""
-        if self._end + count <= self._lanes.shape[1]:
+        if self._end + count <= self._lanes.shape[1] and not reuse.debug:
             return
         live = self._end - self._begin
         capacity = room_for(live, count, self._lanes.shape[1])
         # What was written once is not written anew by the system, so the same memory serves as long as it is enough.
-        lanes = self._lanes
-        if capacity > self._lanes.shape[1]:
-            lanes = np.empty((self._lane_count, capacity), np.int64)
+        same = capacity == self._lanes.shape[1] and not reuse.debug
+        lanes = self._lanes if same else reuse.room((self._lane_count, capacity), np.int64)
         lanes[:, :live] = self._lanes[:, self._begin : self._end]
+        if not same:
+            reuse.forgotten(self._lanes)
         for i, is_set in enumerate(self._stored.sets):
             if is_set:
                 starts = lanes[self._column_lanes[i], :live]
                 base = int(starts[0]) if live else len(self._pools[i])
-                self._pools[i] = self._pools[i][base:].copy()
+                old, self._pools[i] = self._pools[i], self._pools[i][base:].copy()
+                reuse.forgotten(old)
                 starts -= base
         self._lanes, self._begin, self._end = lanes, 0, live
         self._reset_chains()
@@ -216,6 +220,8 @@ class Band:
         begin, end = self._begin, self._end
         if begin < end and self._lanes[0, begin] < before:
             self._begin += int(np.searchsorted(self._lanes[0, begin:end], before, side="left"))
+            if reuse.debug:
+                reuse.forgotten(self._lanes[:, begin : self._begin])
 
     # ---- finding pairs -------------------------------------------------------------------------------------
 
@@ -308,8 +314,9 @@ class Band:
 
     def _laid_out(self, probe: Rows) -> I64:
         """The probing rows' times and columns as rows of one array, which is used again; it may be longer."""
-        if self._probe.shape[1] < len(probe):
-            self._probe = np.empty((2 + self._probing.width, len(probe) + len(probe) // 4), np.int64)
+        if self._probe.shape[1] < len(probe) or reuse.debug:
+            reuse.forgotten(self._probe, self._room)
+            self._probe = reuse.room((2 + self._probing.width, len(probe) + len(probe) // 4), np.int64)
         for i, column in enumerate((probe.first, probe.last, *probe.columns)):
             assert not isinstance(column, Sets)
             self._probe[i, : len(probe)] = column

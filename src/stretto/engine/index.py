@@ -65,19 +65,20 @@ class ScanIndex:
         ]
         self._scans = tuple(scans)
 
-    def step(self, clock: Clock, types: np.ndarray, ts: I64) -> dict[int, list[Rows]]:
-        """Rows of every scan among the new events. Their types and times are borrowed: rows have copies."""
+    def step(self, clock: Clock, borrowed_types: np.ndarray, borrowed_ts: I64) -> dict[int, list[Rows]]:
+        """Rows of every scan among the new events, whose types and times are given."""
         found: dict[int, list[Rows]] = {number: [] for number in self._scans}
-        if not len(types):
+        count = len(borrowed_types)
+        if not count:
             return found
-        split = split_by_code if is_due(split_by_code, len(types)) else split_by_code_reference
-        order, starts = split(types, len(self.codes) + 1)
+        split = split_by_code if is_due(split_by_code, count) else split_by_code_reference
+        order, starts = split(borrowed_types, len(self.codes) + 1)
         for code, plain, looked in self._types:
             index = order[starts[code] : starts[code + 1]]
             if not len(index):
                 continue
             at = index + clock.start
-            times = ts[index] if len(index) < len(ts) else ts.copy()
+            times = borrowed_ts[index] if len(index) < count else borrowed_ts.copy()
             whole = Rows(times, times, (at,))
             for number, where in plain:
                 found[number] = _some(whole, where, clock)

@@ -157,7 +157,7 @@ class Matches:
 
     def total_batches(self) -> Sequence[pa.RecordBatch]:
         """The same as they were found."""
-        return self._totals
+        return tuple(self._totals)
 
     def batches(self, rows: int = 1 << 16) -> Iterator[pa.RecordBatch]:
         """The same, in batches of at most `rows` rows, each made when it is asked for."""

@@ -8,6 +8,7 @@ from typing import Any, Literal, Self
 import numpy as np
 import pyarrow as pa
 
+from stretto.engine import reuse
 from stretto.engine.adapt import Adaptation, AdaptOptions, Watch
 from stretto.engine.arena import Arena, Block
 from stretto.engine.counters import Counters
@@ -193,7 +194,7 @@ class Engine:
             reached = max(self._until - self._horizon_us, START_OF_TIME)
         if self._horizon_events:
             first = arena.end - arena.base - self._horizon_events
-            reached = min(reached, int(arena.ts[first])) if first >= 0 else START_OF_TIME
+            reached = min(reached, int(arena.borrowed_ts[first])) if first >= 0 else START_OF_TIME
         return reached
 
     def flush(self) -> Matches:
@@ -306,7 +307,7 @@ class Engine:
         clock = Clock(arena, step.start, step.end, step.since, step.until, closing, meter)
         rows: list[list[Rows]] = [[]] * len(self.plan.ops)
         time = perf_counter()
-        scanned = self._index.step(clock, arena.types[at:], arena.ts[at:])
+        scanned = self._index.step(clock, arena.borrowed_types[at:], arena.borrowed_ts[at:])
         share = (perf_counter() - time) / max(len(scanned), 1)
         for number, parts in scanned.items():
             if number >= len(rows):
@@ -314,6 +315,8 @@ class Engine:
             rows[number] = parts
             done.rows[number] += sum(map(len, parts))
             done.seconds[number] += share
+            if reuse.debug:
+                reuse.check_rows(parts)
         found, time = 0, perf_counter()
         begun, turns = time, 0
         for number, operator, sources in self._turns:
@@ -329,6 +332,8 @@ class Engine:
                 else:
                     rows[number] = operator.step(inputs, clock)
                     count = sum(map(len, rows[number]))
+                    if reuse.debug:
+                        reuse.check_rows(rows[number])
             except TooMuch:
                 raise self._too_much(number, meter.rows) from None
             done.rows[number] += count
@@ -386,7 +391,8 @@ class Engine:
         arena = self._arena
         reached = arena.end
         if self._horizon_us:
-            reached = arena.base + int(np.searchsorted(arena.ts, self._until - self._horizon_us, side="left"))
+            before = self._until - self._horizon_us
+            reached = arena.base + int(np.searchsorted(arena.borrowed_ts, before, side="left"))
         if self._horizon_events:
             reached = min(reached, arena.end - self._horizon_events)
         while self._steps and self._steps[0].end <= reached:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from stretto.engine import reuse
 from stretto.engine.arena import Arena
 from stretto.engine.band import coordinates
 from stretto.engine.matches import NO_ID, Chunk, duplicates
@@ -78,7 +79,7 @@ class EmitOperator:
         if window.unit == "us":
             return rows.first + window.size
         certain = coordinates(rows, window)[0] + (window.size - 1)
-        times: I64 = arena.ts[np.minimum(certain, clock.end - 1) - arena.base]
+        times: I64 = arena.values("ts", np.minimum(certain, clock.end - 1)).data
         return times
 
     def _chunks(self, found: list[tuple[Rows, I64]], arena: Arena) -> Iterator[Chunk]:
@@ -90,6 +91,9 @@ class EmitOperator:
             returned = tuple(
                 value(r.value, rows.columns, len(rows), arena).over(len(rows)) for r in self._op.returns
             )
+            if reuse.debug:
+                values = [array for vector in returned for array in (vector.data, vector.valid)]
+                reuse.check_owned(*ids, rows.first, rows.last, detected, *values)
             yield Chunk(ids, rows.first, rows.last, detected, returned, arena.strings)
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from stretto.engine import reuse
 from stretto.engine.trends.kernels.layout import State
 from stretto.engine.trends.kernels.numbers import LEAST
 from stretto.engine.trends.layout import Arrays
@@ -55,6 +56,8 @@ class Blocks:
         self._of_key[self.state.key[blocks]] = NONE
         self.state.key[blocks] = NONE
         self._free += blocks.tolist()
+        if reuse.debug and len(blocks):
+            self._forget(blocks)
 
     def _give(self, keys: I64) -> None:
         if len(keys) > len(self._free):
@@ -92,6 +95,14 @@ class Blocks:
             sharing=np.concatenate([old.sharing, new.sharing]),
             made=old.made,
         )
+        for values in (old.totals, old.coefficients, old.ladder):
+            reuse.forgotten(*values)
+
+    def _forget(self, blocks: I64) -> None:
+        """In debug mode: the values of blocks that nobody has are none."""
+        for values in (self.state.totals, self.state.coefficients, self.state.ladder):
+            by_block = [array.reshape(len(self), -1) for array in values]
+            reuse.forgotten(*(array[block] for array in by_block for block in blocks))
 
     def _new_state(self, count: int) -> State:
         arrays, frames = self._arrays, len(self._arrays.layout.window)

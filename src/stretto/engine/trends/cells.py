@@ -53,12 +53,12 @@ class Cells:
 
 def cells_of(kept: Kept, starts: I64, window_us: int, nodes: int) -> Cells:
     """The cells of the windows with these starts."""
-    low = np.searchsorted(kept.ts, starts)
-    lengths = np.searchsorted(kept.ts, starts + window_us) - low
+    low = np.searchsorted(kept.borrowed_ts, starts)
+    lengths = np.searchsorted(kept.borrowed_ts, starts + window_us) - low
     offsets = _offsets(lengths)
     event = spread(low, lengths, offsets)
     window = np.repeat(np.arange(len(starts)), lengths)
-    key = kept.keys[event]
+    key = kept.borrowed_keys[event]
     many = int(key.max(initial=0)) + 1
     code = window * many + key
     if many > 1:
@@ -66,17 +66,17 @@ def cells_of(kept: Kept, starts: I64, window_us: int, nodes: int) -> Cells:
         event, code = event[order], code[order]
     fresh = _changes(code)
     at = np.flatnonzero(fresh)
-    ticks = fresh | _changes(kept.ts[event])
+    ticks = fresh | _changes(kept.borrowed_ts[event])
     start, key = starts[code[at] // many], code[at] % many
     cell = np.cumsum(fresh) - 1
-    counts = kept.counts[event]
-    if (counts == 1).all() and len(kept.nodes) == len(kept):
-        return _cells(start, key, cell, event, kept.nodes[event], ticks, nodes)
-    first = _offsets(kept.counts)[:-1]
+    counts = kept.borrowed_counts[event]
+    if (counts == 1).all() and len(kept.borrowed_nodes) == len(kept):
+        return _cells(start, key, cell, event, kept.borrowed_nodes[event], ticks, nodes)
+    first = _offsets(kept.borrowed_counts)[:-1]
     offsets = _offsets(counts)
     begins = np.zeros(int(offsets[-1]), np.bool_)
     begins[offsets[:-1]] = ticks
-    node = kept.nodes[spread(first[event], counts, offsets)]
+    node = kept.borrowed_nodes[spread(first[event], counts, offsets)]
     return _cells(start, key, np.repeat(cell, counts), np.repeat(event, counts), node, begins, nodes)
 
 

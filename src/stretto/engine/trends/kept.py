@@ -14,7 +14,10 @@ from stretto.values.vector import Vector
 
 
 class Kept:
-    """Events by their number among the kept ones, in time order; numbers shift when the oldest are forgotten."""
+    """Events by their number among the kept ones, in time order; numbers shift when the oldest are forgotten.
+
+    What is borrowed is good until the next take or forget.
+    """
 
     def __init__(self, attributes: Iterable[str]) -> None:
         self._attributes = tuple(sorted(set(attributes) - {"ts"}))
@@ -27,7 +30,7 @@ class Kept:
         self._strings: Strings | None = None
 
     def __len__(self) -> int:
-        return len(self._ts.view)
+        return len(self._ts.borrowed)
 
     def take(self, taken: Taken, events: Events) -> None:
         n = len(taken)
@@ -45,26 +48,27 @@ class Kept:
 
     def forget(self, count: int) -> None:
         """The first `count` events are in no window that is still open."""
-        self._nodes.forget(int(self._counts.view[:count].sum()))
+        self._nodes.forget(int(self._counts.borrowed[:count].sum()))
         for array in (self._ts, self._keys, self._counts, *self._data.values(), *self._valid.values()):
             array.forget(count)
 
     @property
-    def ts(self) -> I64:
-        return self._ts.view
+    def borrowed_ts(self) -> I64:
+        return self._ts.borrowed
 
     @property
-    def keys(self) -> I64:
-        return self._keys.view
+    def borrowed_keys(self) -> I64:
+        return self._keys.borrowed
 
     @property
-    def counts(self) -> I64:
-        """How many nodes each event is at; `nodes` are those of all events, one after another."""
-        return self._counts.view
+    def borrowed_counts(self) -> I64:
+        """How many nodes each event is at."""
+        return self._counts.borrowed
 
     @property
-    def nodes(self) -> I32:
-        return self._nodes.view
+    def borrowed_nodes(self) -> I32:
+        """The nodes of all events, one after another."""
+        return self._nodes.borrowed
 
     @property
     def strings(self) -> Strings:
@@ -85,6 +89,6 @@ class Kept:
 
     def values(self, attribute: str, positions: I64) -> Vector:
         if attribute == "ts":
-            return Vector(self.ts[positions])
-        valid = self._valid[attribute].view[positions]
-        return Vector(self._data[attribute].view[positions], None if valid.all() else valid)
+            return Vector(self.borrowed_ts[positions])
+        valid = self._valid[attribute].borrowed[positions]
+        return Vector(self._data[attribute].borrowed[positions], None if valid.all() else valid)

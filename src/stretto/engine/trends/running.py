@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from stretto.engine import reuse
 from stretto.engine.trends.blocks import Blocks
 from stretto.engine.trends.kernels.layout import Lanes, Layout, Scratch, State, new_out
 from stretto.engine.trends.kernels.reference import by_reference
@@ -139,7 +140,8 @@ class Running:
     @property
     def _given(self) -> tuple[Layout, Lanes, State, Scratch]:
         """What the loops work on; blocks that are added later are not there."""
-        arrays = self._arrays
+        arrays, scratch = self._arrays, self._scratch
+        reuse.forgotten(*scratch.values, *scratch.columns, *scratch.weights, scratch.met)
         return (
             by_reference(arrays.layout),
             by_reference(arrays.lanes),
@@ -151,6 +153,7 @@ class Running:
         if n:
             out = self._out
             self._ended.append(Results(out.member, out.start, out.key, out.values).take(np.arange(n)))
+            reuse.forgotten(out.member, out.start, out.key, *out.values)
 
     def _results(self, until: int) -> Results:
         if not self._ended:

@@ -66,13 +66,14 @@ class Windowed:
         if self._next is not None and last < self._next:
             return no_results(*self._lanes)
         results = [no_results(*self._lanes)]
-        ts = self._kept.ts[: np.searchsorted(self._kept.ts, _bounded(last * self._slide + self._window))]
+        ts = self._kept.borrowed_ts
+        ts = ts[: np.searchsorted(ts, _bounded(last * self._slide + self._window))]
         if len(ts):
             latest = min(last, int(ts[-1]) // self._slide)
             numbers = windows_between(ts, self._window, self._slide, self._next, latest)
             results += [found for starts in self._batches(numbers) for found in self._windows(starts)]
         self._next = last + 1
-        self._kept.forget(int(np.searchsorted(self._kept.ts, _bounded(self._next * self._slide))))
+        self._kept.forget(int(np.searchsorted(self._kept.borrowed_ts, _bounded(self._next * self._slide))))
         return concat_results(results)
 
     @property
@@ -85,8 +86,8 @@ class Windowed:
 
     def _batches(self, numbers: I64) -> Iterator[I64]:
         """Starts of windows that have so many events together as are to be computed at once."""
-        starts = numbers * self._slide
-        sizes = np.searchsorted(self._kept.ts, starts + self._window) - np.searchsorted(self._kept.ts, starts)
+        starts, ts = numbers * self._slide, self._kept.borrowed_ts
+        sizes = np.searchsorted(ts, starts + self._window) - np.searchsorted(ts, starts)
         before = np.concatenate([[0], np.cumsum(sizes)])
         first = 0
         while first < len(starts):
