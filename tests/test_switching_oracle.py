@@ -14,7 +14,6 @@ import pytest
 from comparison import assert_same_matches, matches_of
 from strategies import Sample, in_batches, out_of_order, random_workload, to_table
 from stretto.engine.kernels import patience
-from stretto.engine.reorder import END_OF_TIME, START_OF_TIME
 from stretto.engine.run import Engine
 from stretto.errors import QueryError
 from stretto.memo.explore import Rules, explore
@@ -33,6 +32,7 @@ from stretto.plan.optimize import optimize, plannable
 from stretto.plan.recipes import RECIPES
 from stretto.schema import Schema
 from stretto.solve.solution import Solution, each_alone, one_way_each
+from stretto.values.times import END_OF_TIME, START_OF_TIME
 from variations import sharing_workload
 
 WORKLOADS = int(os.environ.get("STRETTO_SWITCHED", "100"))

@@ -66,6 +66,26 @@ def test_the_file_format_of_matches(call) -> None:
     assert len(set(table["match_id"].to_pylist())) == 3
 
 
+def test_years_of_any_number_of_digits(call) -> None:
+    year = 31_556_952 * 10**6
+    ts = pa.array([-2000 * year, 12345 * year, 0], pa.timestamp("us"))
+    pq.write_table(pa.table({"ts": ts, "type": ["A", "A", "B"], "x": [1, 2, 3]}), "far.parquet")
+    Path("far.cep").write_text("QUERY q PATTERN A a WITHIN 1 s RETURN a.ts AS t;")
+    shown = call("run", "far.cep", "--events", "far.parquet")
+    assert shown.code == 0, shown
+    assert "+14315-01-01 15:54:00" in shown.out
+    assert "t=-0030-01-01T" in shown.out
+    for out in ("m.jsonl", "m.csv"):
+        assert call("run", "far.cep", "--events", "far.parquet", "--out", out).code == 0
+        Path("again.cep").write_text("QUERY again PATTERN q a WITHIN 1 s RETURN a.ts AS t;")
+        again = call("run", "again.cep", "--events", out, "--ts", "start", "--type", "query")
+        assert again.out.endswith("2 events, 2 matches, 0 late, 0 rejected\n"), again
+        assert "t=+14315-01-01T15:54:00.000000" in again.out
+        starts = {row["start"].replace(" ", "T") for row in read(out)}
+        assert starts == {json.loads(row["returned"])["t"] for row in read(out)}
+        assert len(starts) == 2
+
+
 def test_without_out_a_table_is_shown(call) -> None:
     result = call("run", "rules.cep", "--events", "events.csv")
     assert result.code == 0

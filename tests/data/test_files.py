@@ -292,6 +292,25 @@ def test_json_lines_that_do_not_fit(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        r'{"ts": 2, "type": "A", "s": "x\uD800y"}',
+        r'{"ts": 2, "type": "\udc00", "s": "x"}',
+        r'{"ts": 2, "type": "A", "s": "x", "\ud800": 1}',
+        r'{"ts": 2, "type": "A", "s": "x", "more": [{"a": "\ude00\ud83d"}]}',
+    ],
+)
+def test_half_of_a_surrogate_pair_is_no_text(tmp_path: Path, line: str) -> None:
+    good = r'{"ts": 1, "type": "A", "s": "\ud83d\ude00 \\ud800"}'
+    for lines in ([good, line], [line, good]):
+        events = open_events(text(tmp_path, "e.jsonl", "\n".join(lines)))
+        assert read(events)["s"].to_pylist() == ["\U0001f600 \\ud800"]
+        (rejected,) = events.take_rejected().to_pylist()
+        assert rejected["reason"].endswith("not Unicode text: half of a surrogate pair")
+        assert rejected["text"] == line
+
+
 def test_bad_times_in_json(tmp_path: Path) -> None:
     lines = [json.dumps({"ts": f"2024-01-01T00:00:{i:02}", "type": "A"}) for i in range(20)]
     lines[7] = '{"ts": "2024-13-01", "type": "A"}'
@@ -313,6 +332,49 @@ def test_bad_times_in_parquet(tmp_path: Path) -> None:
     assert events.take_rejected()["reason"].to_pylist() == [
         f"{tmp_path}/e.parquet: row 20: ts: 'soon' is not a time"
     ]
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".arrow"])
+@pytest.mark.parametrize(
+    ("ts", "shown"),
+    [
+        (pa.array([1, 2**62, 2], pa.timestamp("ms")), f"{2**62} milliseconds since 1970"),
+        (pa.array([1, 2**31 - 1, 2], pa.int32()).view(pa.date32()), f"{2**31 - 1} days since 1970"),
+        (pa.array([1, 2**63, 2], pa.uint64()), f"{2**63}"),
+    ],
+    ids=["ms", "date", "uint64"],
+)
+def test_times_out_of_range(tmp_path: Path, ending: str, ts: pa.Array, shown: str) -> None:
+    path = tmp_path / f"e{ending}"
+    with open_sink(path) as sink:
+        sink.write(pa.record_batch({"ts": ts, "type": ["A", "B", "C"], "x": [1.0, None, 3.0]}))
+    events = open_events(path)
+    assert events.schema.types == {"A", "C"}
+    assert read(events)["x"].to_pylist() == [1.0, 3.0]
+    (rejected,) = events.take_rejected().to_pylist()
+    assert rejected["reason"] == f"{path}: row 2: ts: {shown} is out of range"
+    assert (rejected["ts"], rejected["type"], rejected["x"]) == (shown, "B", None)
+
+
+def test_bytes_that_are_no_text_are_left_to_the_engine(tmp_path: Path) -> None:
+    types = pa.array([b"A", b"\xff"], pa.binary()).view(pa.string())
+    pq.write_table(pa.table({"ts": [1, 2], "type": types}), tmp_path / "e.parquet")
+    events = open_events(tmp_path / "e.parquet")
+    assert events.schema.types == {"A", "\ufffd"}
+    assert read(events).num_rows == 2
+
+
+@pytest.mark.parametrize("ending", [".csv", ".jsonl"])
+def test_far_times_as_texts(tmp_path: Path, ending: str) -> None:
+    ts = pa.array([-62_135_596_800_000_001, -(1 << 61), 1 << 61, 0], pa.timestamp("us"))
+    path = tmp_path / f"e{ending}"
+    with open_sink(path) as sink:
+        sink.write(pa.record_batch({"ts": ts, "type": ["A", "B", "C", "D"], "t": ts}))
+    events = open_events(path)
+    assert events.schema.attributes == {"t": Kind.TIME}
+    table = read(events)
+    assert table["ts"].combine_chunks() == ts
+    assert table["t"].combine_chunks() == ts
 
 
 def test_numbers_where_most_are_texts_become_texts(tmp_path: Path) -> None:

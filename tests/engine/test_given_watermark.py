@@ -9,9 +9,9 @@ import pytest
 from comparison import assert_same_matches, matches_of
 from strategies import in_batches, out_of_order, random_workload, to_table
 from stretto import Engine, EngineError, Schema, Workload, optimize
-from stretto.engine.reorder import END_OF_TIME, START_OF_TIME
 from stretto.errors import QueryError
 from stretto.pattern import oracle
+from stretto.values.times import END_OF_TIME, START_OF_TIME
 
 SEEDS = range(20260101, 20260101 + 120)
 ALERT = "QUERY q PATTERN SEQ(A a, NOT(B b)) WITHIN 10 us;"

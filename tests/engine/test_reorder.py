@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stretto.engine.arena import Block
-from stretto.engine.reorder import START_OF_TIME, Reorder, is_in_order, late_mask, order_of
+from stretto.engine.reorder import Reorder, is_in_order, late_mask, order_of
+from stretto.values.times import START_OF_TIME
 
 
 def block(ts, ids):

@@ -15,11 +15,11 @@ from trend_cases import assert_totals, expected_totals
 from comparison import assert_same_matches
 from strategies import Sample, in_batches, out_of_order, to_table
 from stretto import Schema, Workload, optimize
-from stretto.engine.reorder import START_OF_TIME
 from stretto.pattern import oracle
 from stretto.plan.dag import Plan
 from stretto.spark.slices import Slices, StreamSpread
 from stretto.spark.versions import Version
+from stretto.values.times import START_OF_TIME
 
 SpreadOf = Callable[[Plan, Random], StreamSpread]
 

@@ -6,10 +6,10 @@ from random import Random
 import pyarrow as pa
 import pytest
 
-from stretto.engine.reorder import START_OF_TIME
 from stretto.schema import Special
 from stretto.spark.arrivals import Numbering, arrivals
 from stretto.spark.chunks import from_payload, to_payload
+from stretto.values.times import START_OF_TIME
 
 SPECIAL = Special()
 

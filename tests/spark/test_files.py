@@ -96,6 +96,18 @@ def test_row_groups_that_do_not_know_their_times(tmp_path: Path) -> None:
     assert (group.first, group.last) == (0, 86_400_000_000)
 
 
+def test_row_groups_with_times_out_of_range_do_not_say_when(tmp_path: Path) -> None:
+    ts = pa.array([1, 2**62, -(2**62), 4, 5, 6], pa.timestamp("ms"))
+    path = str(tmp_path / "e.parquet")
+    pq.write_table(pa.table({"ts": ts, "type": ["A"] * 6}), path, row_group_size=2)
+    groups = row_groups(path, SPECIAL)
+    assert [(g.first, g.last) for g in groups] == [(None, None), (None, None), (5000, 6000)]
+    wanted = pa.schema([("ts", pa.timestamp("us")), ("type", pa.dictionary(pa.int32(), pa.string()))])
+    for timeless, rows in ((True, [0, 1]), (False, [0])):
+        window = Window(0, 3000, timeless)
+        assert [r for _, rs in read_group(path, 0, wanted, SPECIAL, window) for r in rs.tolist()] == rows
+
+
 def test_a_window_of_a_row_group(tmp_path: Path) -> None:
     table = pa.table(
         {"ts": pa.array([1, 9, None, 4, 5], pa.timestamp("us")), "type": list("ABABA"), "n": range(5)}
@@ -282,6 +294,22 @@ def test_counts_and_rejected_rows(spark, tmp_path: Path) -> None:
     rejected = [from_payload(row["payload"]) for row in packed if row["kind"] == REJECTED]
     reasons = sorted(reason for batch in rejected for reason in batch.column("reason").to_pylist())
     assert reasons == ["ts is null", "ts is null", "type is null", "type is null"]
+
+
+@pytest.mark.parametrize("spread", ["time", "whole"])
+def test_times_out_of_range_are_rejected_once(spark, tmp_path: Path, spread: str) -> None:
+    ts = pa.array([0, 2**62, 1, 2, -(2**62), 3, 2**54, 2**54], pa.timestamp("ms"))
+    table = pa.table({"ts": ts, "type": list("AABABBAB"), "k": [1] * 8})
+    pq.write_table(table, tmp_path / "e.parquet", row_group_size=2)
+    plan = optimize(Workload.parse("QUERY q PATTERN SEQ(A a, B b) WITHIN 1 ms;"), SCHEMA, "none")
+    found = detect_files(
+        plan, str(tmp_path / "e.parquet"), spark=spark, outputs="all", spread=spread, cores=4
+    )
+    rows = found.select("kind", "start", "reason").toArrow().to_pylist()
+    assert sorted((row["kind"], row["reason"]) for row in rows) == [
+        *[("matches", None)] * 2,
+        *[("rejected", "ts is out of range")] * 4,
+    ]
 
 
 def test_a_file_that_breaks_in_a_task_is_named(spark, tmp_path: Path) -> None:

@@ -1,8 +1,8 @@
 """Reports of targets, and what becomes of them in a progress report."""
 
 from stretto import Schema, Workload, optimize
-from stretto.engine.reorder import START_OF_TIME
 from stretto.spark.metrics import StreamMetrics, TargetMetrics, merged, read_metrics
+from stretto.values.times import START_OF_TIME
 
 ONE = TargetMetrics(0, 2, 10, 1, 2, {"q": 3}, {"n0": 7, "n2": 3}, 8, 800, 500, 900, 0.5, "cache")
 TWO = TargetMetrics(1, 2, 5, 0, 0, {"q": 1, "r": 4}, {"n0": 2}, 4, 400, 600, 1000, 0.1, "rebuilt")

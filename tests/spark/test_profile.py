@@ -4,7 +4,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from stretto.engine.reorder import END_OF_TIME, START_OF_TIME
 from stretto.errors import EventsError
 from stretto.pattern.workload import Workload
 from stretto.schema import Special
@@ -12,6 +11,7 @@ from stretto.spark.chunks import from_payload
 from stretto.spark.profile import heaviest_of, in_ranges, profile, sample_rows, summarize, wanted_sample
 from stretto.spark.summary import Summary, total
 from stretto.stats.profile import Stats
+from stretto.values.times import END_OF_TIME, START_OF_TIME
 
 SPECIAL = Special()
 ROWS = 200_000

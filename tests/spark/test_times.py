@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stretto.engine.reorder import END_OF_TIME, START_OF_TIME
 from stretto.spark.times import Times, stretches_of
+from stretto.values.times import END_OF_TIME, START_OF_TIME
 
 EVENTS = st.lists(st.integers(-50, 50), max_size=60)
 

@@ -24,6 +24,7 @@ from stretto.engine.state import Counts
 from stretto.engine.trends.totals import TOTALS
 from stretto.errors import StrettoError
 from stretto.plan.dag import Plan
+from stretto.values.texts import value_texts
 
 SHOWN_MATCHES = 20
 SHOWN_PER_QUERY = 5
@@ -278,11 +279,7 @@ def as_texts(batch: pa.RecordBatch, events: EventFile) -> pa.Table:
 
 
 def _text(column: Any, length: int) -> Any:
-    if column is None:
-        return pa.nulls(length, pa.string())
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    return column.cast(pa.string())
+    return pa.nulls(length, pa.string()) if column is None else value_texts(column)
 
 
 class _Numbers(ProgressColumn):

@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Protocol
 
 from rich.console import Console, Group
@@ -16,6 +16,7 @@ from stretto.cli.console import counted, say
 from stretto.spark.job import Running
 from stretto.spark.metrics import StreamMetrics
 from stretto.spark.versions import Watch
+from stretto.values.times import time_text
 
 LOOK_EVERY_S = 0.5
 SHOWN_QUERIES = 20
@@ -105,14 +106,8 @@ def results(matches: int, totals: int) -> str:
 
 
 def when(us: int | None) -> str:
-    """A time in UTC."""
-    if us is None:
-        return "-"
-    try:
-        moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=us)
-    except OverflowError:
-        return "-"
-    return moment.replace(tzinfo=None).isoformat(sep=" ", timespec="milliseconds")
+    """A time in UTC, down to the millisecond."""
+    return "-" if us is None else time_text(us)[:-3]
 
 
 def how_long(us: int | None) -> str:

@@ -9,6 +9,8 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from stretto.values.texts import time_texts
+
 Columns = Sequence[tuple[str, bool]]
 Rows = Sequence[Sequence[str]]
 
@@ -44,7 +46,7 @@ def _plain(columns: Columns, rows: Rows) -> Iterator[str]:
 
 def show_matches(batches: Sequence[pa.RecordBatch], total: int) -> None:
     """The first matches; nothing if there are none."""
-    rows = [_match_row(row) for batch in batches for row in batch.to_pylist()]
+    rows = [_match_row(row) for batch in batches for row in _rows(batch)]
     if not rows:
         return
     title = f"first {len(rows)} of {total:,} matches" if total > len(rows) else ""
@@ -57,11 +59,17 @@ def _match_row(row: Mapping[str, Any]) -> list[str]:
     events = " ".join(f"{name}={','.join(map(str, ids))}" for name, ids in bound.items())
     returned = json.loads(row["returned"]) if row["returned"] is not None else {}
     values = " ".join(f"{name}={_value(value)}" for name, value in returned.items())
-    return [row["query"], *(_time(row[name]) for name in ("start", "end", "detected")), events, values]
+    return [row["query"], row["start"], row["end"], row["detected"], events, values]
 
 
-def _time(value: Any) -> str:
-    return "" if value is None else value.isoformat(sep=" ")
+def _rows(batch: pa.RecordBatch) -> list[dict[str, Any]]:
+    """The rows with their times as texts, which Python has no times for beyond the years 1 to 9999."""
+    columns = [_times(c) if pa.types.is_timestamp(c.type) else c.to_pylist() for c in batch.columns]
+    return [dict(zip(batch.schema.names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def _times(column: Any) -> list[str]:
+    return [(text or "").removesuffix(".000000") for text in time_texts(column).to_pylist()]
 
 
 def _value(value: Any) -> str:
@@ -75,7 +83,7 @@ def show_counts(found: Mapping[str, int]) -> None:
 
 def show_totals(batches: Sequence[pa.RecordBatch], total: int) -> None:
     """The first totals of trends; nothing if there are none."""
-    rows = [_total_row(row) for batch in batches for row in batch.to_pylist()]
+    rows = [_total_row(row) for batch in batches for row in _rows(batch)]
     if not rows:
         return
     title = f"first {len(rows)} of {total:,} totals" if total > len(rows) else ""
@@ -85,7 +93,7 @@ def show_totals(batches: Sequence[pa.RecordBatch], total: int) -> None:
 
 def _total_row(row: Mapping[str, Any]) -> list[str]:
     group = " ".join(f"{name}={_value(value)}" for name, value in json.loads(row["group"]).items())
-    window = f"{_time(row['window_start'])} .. {_time(row['window_end'])}"
+    window = f"{row['window_start']} .. {row['window_end']}"
     return [row["query"], window, group, row["name"], _total(row)]
 
 

@@ -9,6 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stretto.schema import Kind
+from stretto.values.convert import as_kind, beyond
+from stretto.values.times import EXPANDED, brought_near
 
 Mask = npt.NDArray[np.bool_]
 Cast = Callable[[Any], Any]
@@ -23,9 +25,11 @@ _LOOKS = {
     Kind.INT: r"^\s*-?\d+\s*$",
     Kind.FLOAT: r"^\s*[-+]?(\d|\.\d|(?i:inf|nan))",
     Kind.BOOL: r"^\s*(?i:true|false|0|1)\s*$",
-    Kind.TIME: r"^\d{4}-\d\d-\d\d",
+    Kind.TIME: r"^(\d{4}|[+-]\d{4,6})-\d\d-\d\d",
 }
 
+_FINER = r"(:\d\d\.\d{6})\d{1,3}(\D|$)"
+"""Digits behind the microsecond, of which the clock of events has none."""
 _ZONE = r"\d\d:?\d\d(:?\d\d([.,]\d+)?)?\s?([zZ]|[+-]\d\d(:?\d\d)?)$"
 
 WORDS = {
@@ -92,13 +96,15 @@ def kind_of_texts(strings: Any) -> Kind | None:
     return Kind.STRING
 
 
-def to_time(values: Any) -> tuple[Any, Mask]:
-    """Times, dates, texts or integers (microseconds since 1970) as timestamp[us], UTC; what is none."""
-    if values.type == TIME:
-        return values, np.zeros(len(values), np.bool_)
-    found = cast_where_possible(values, _time_cast(values.type))
-    assert found is not None
-    return found
+def to_time(values: Any) -> tuple[Any, Mask | None]:
+    """Times, dates, texts or integers (microseconds since 1970) as timestamp[us], UTC, and which are none, if any.
+
+    A text that is none becomes null, a time beyond 64 bits the last or the first one that they hold.
+    """
+    if is_text(values.type):
+        times, bad = fit(values.cast(pa.string()), Kind.TIME)
+        return times, bad if bad.any() else None
+    return as_kind(values, Kind.TIME).view(TIME), beyond(values, Kind.TIME)
 
 
 def is_timelike(arrow_type: pa.DataType) -> bool:
@@ -132,49 +138,27 @@ def to_types(values: Any) -> Any:
     return values.cast(pa.string()).dictionary_encode()
 
 
-def _time_cast(arrow_type: pa.DataType) -> Cast:
-    types = pa.types
-    if types.is_dictionary(arrow_type):
-        inner = _time_cast(arrow_type.value_type)
-        return lambda values: inner(values.cast(arrow_type.value_type))
-    if is_text(arrow_type):
-        return lambda values: _time_of_text(values.cast(pa.string()))
-    if types.is_integer(arrow_type):
-        return lambda values: values.cast(pa.int64()).cast(TIME)
-    if types.is_timestamp(arrow_type) and arrow_type.unit == "ns":
-        # Down to the microsecond, before 1970 too: a plain cast would round towards 1970.
-        return lambda values: _floored(values.cast(pa.timestamp("ns")))
-    return lambda values: values.cast(TIME)
-
-
 def _time_of_text(texts: Any) -> Any:
     """ISO 8601 texts, with or without a zone (none: UTC), down to the microsecond."""
     try:
         return texts.cast(TIME)
     except pa.ArrowInvalid:
         pass
-    zoned = pc.match_substring_regex(texts, _ZONE)
-    if not pc.any(zoned).as_py():
-        return _fine_time(texts, pa.timestamp("ns"))
-    utc = _zoned_time(pc.if_else(zoned, texts, None))
-    plain = pc.if_else(zoned, None, texts)
-    return pc.coalesce(utc, plain.cast(TIME))
+    texts = pc.replace_substring_regex(texts, _FINER, r"\1\2")
+    is_far = pc.match_substring_regex(texts, EXPANDED)
+    if not pc.any(is_far).as_py():
+        return _zoned_time(texts)
+    near, away = brought_near(pc.if_else(is_far, texts, None))
+    far = pc.add_checked(_zoned_time(near).cast(pa.int64()), away).cast(TIME)
+    return pc.coalesce(far, _zoned_time(pc.if_else(is_far, None, texts)))
 
 
 def _zoned_time(texts: Any) -> Any:
-    try:
-        return texts.cast(pa.timestamp("us", "UTC")).cast(TIME)
-    except pa.ArrowInvalid:
-        return _fine_time(texts, pa.timestamp("ns", "UTC"))
-
-
-def _fine_time(texts: Any, arrow_type: pa.DataType) -> Any:
-    """Texts with up to nine digits after the second."""
-    return _floored(texts.cast(arrow_type).cast(pa.timestamp("ns")))
-
-
-def _floored(times: Any) -> Any:
-    return pc.floor_temporal(times, unit="microsecond").cast(TIME)
+    zoned = pc.match_substring_regex(texts, _ZONE)
+    if not pc.any(zoned).as_py():
+        return texts.cast(TIME)
+    utc = pc.if_else(zoned, texts, None).cast(pa.timestamp("us", "UTC"))
+    return pc.coalesce(utc.cast(TIME), pc.if_else(zoned, None, texts).cast(TIME))
 
 
 def _integer(texts: Any) -> Any:

@@ -14,6 +14,7 @@ from stretto.data.casts import SHARE, is_text, is_timelike, to_time, to_types
 from stretto.data.parts import Chunk, Rejected, need_content, need_special, need_time
 from stretto.errors import EventsError
 from stretto.schema import Special
+from stretto.values.texts import value_texts
 
 Raw = Callable[[list[str], bool], AbstractContextManager[Iterator[pa.RecordBatch]]]
 STEP = 1 << 16
@@ -69,12 +70,15 @@ class ColumnarPart:
         ts, bad = to_time(batch.column(where))
         type_column = to_types(batch.column(names.index(self.special.type)))
         changed = _replaced(batch, {self.special.ts: ts, self.special.type: type_column})
-        if not bad.any():
+        if bad is None:
             return Chunk(changed, rows)
-        for i in np.flatnonzero(bad).tolist():
-            values = {name: column[i].as_py() for name, column in zip(names, batch.columns, strict=True)}
-            reason = f"row {before + i + 1}: {self.special.ts}: {values[self.special.ts]!r} is not a time"
-            rejected.add(f"{self.name}: {reason}", values)
+        is_written = is_text(batch.column(where).type)
+        index = np.flatnonzero(bad)
+        columns = [value_texts(column.take(pa.array(index))).to_pylist() for column in batch.columns]
+        for i, *values in zip(index.tolist(), *columns, strict=True):
+            shown = f"{values[where]!r} is not a time" if is_written else f"{values[where]} is out of range"
+            reason = f"row {before + i + 1}: {self.special.ts}: {shown}"
+            rejected.add(f"{self.name}: {reason}", dict(zip(names, values, strict=True)))
         return Chunk(changed.filter(pa.array(~bad)), rows[~bad])
 
 
@@ -150,6 +154,6 @@ def _check_text_times(part: ColumnarPart) -> None:
         return
     texts = first.column(0).slice(0, 1000)
     _, bad = to_time(texts)
-    if bad.mean() > 1 - SHARE:
+    if bad is not None and bad.mean() > 1 - SHARE:
         example = texts[int(np.flatnonzero(bad)[0])].as_py()
         raise need_time(part.name, part.special, "texts", example)

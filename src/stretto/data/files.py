@@ -19,10 +19,11 @@ from stretto.data.json_text import open_json
 from stretto.data.parts import Chunk, Part, Rejected, need_content
 from stretto.errors import EventsError
 from stretto.schema import Kind, Schema, Special, kind_of
+from stretto.values.strings import decoded
+from stretto.values.times import START_OF_TIME, in_time
 
 STDIN = "-"
 BATCH = 1 << 16
-FAR = 1 << 62  # times beyond are no times: the engine rejects them
 
 
 def _open_json_file(path: Path, special: Special) -> Part:
@@ -117,7 +118,7 @@ class EventFile:
         """Types, number and disorder of the events, from one pass that is made once."""
         if self._surveyed is None:
             types: set[str] = set()
-            rows, top, disorder = 0, -FAR, 0
+            rows, top, disorder = 0, START_OF_TIME, 0
             for part in self.parts:
                 for chunk in part.survey(self.special, Rejected(keep=False)):
                     rows += len(chunk.rows)
@@ -213,13 +214,13 @@ def _as_type(array: Any, arrow: pa.DataType, length: int) -> Any:
 
 
 def _types_in(column: Any) -> list[str]:
-    return [name for name in column.unique().to_pylist() if name is not None]
+    return [name for name in decoded(column.unique()) if name is not None]
 
 
 def _disorder(ts: Any, top: int, disorder: int) -> tuple[int, int]:
     """The greatest time so far and the greatest way back so far, after these times."""
     us = ts.drop_null().cast(pa.int64()).to_numpy()
-    us = us[(us > -FAR) & (us < FAR)]
+    us = us[in_time(us)]  # the engine rejects the others
     if not len(us):
         return top, disorder
     seen = np.maximum(np.maximum.accumulate(us), top)

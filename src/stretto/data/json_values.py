@@ -1,6 +1,7 @@
 """Single JSON values: what kind they are, and what is wrong with one."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,6 +11,7 @@ from stretto.data.casts import SHARE, WORDS, kind_of_texts
 from stretto.schema import Kind
 
 SHOWN = 60
+_HALF = re.compile(rb"\\ud[89a-f]", re.IGNORECASE)
 _INT64 = range(-(1 << 63), 1 << 63)
 
 
@@ -23,7 +25,18 @@ def load(text: bytes) -> Any:
         return f"not JSON: {error.msg} at column {error.colno}"
     except RecursionError:
         return "not JSON: nested too deeply"
+    if _HALF.search(text) and not _is_text(value):
+        return "not Unicode text: half of a surrogate pair"
     return f"{show(value)} is not an object" if isinstance(value, str) else value
+
+
+def _is_text(value: Any) -> bool:
+    """Whether all names and texts of a value are Unicode: JSON can spell what is not."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def show(value: Any) -> str:

@@ -7,6 +7,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from stretto.values.texts import time_texts, value_texts
+
 _UNSAFE = r"[\x00-\x1f]"
 
 
@@ -40,8 +42,8 @@ def _texts(values: Any) -> Any:
     if types.is_floating(kind):
         return double_texts(pc.if_else(pc.is_finite(values), values, None))
     if types.is_timestamp(kind):
-        return _quoted(pc.replace_substring(_plain_text(values), " ", "T"))
-    return _quoted(escaped(_plain_text(values)))
+        return _quoted(pc.replace_substring(time_texts(values), " ", "T"))
+    return _quoted(escaped(value_texts(values)))
 
 
 def double_texts(values: Any) -> Any:
@@ -60,10 +62,6 @@ def escaped(texts: Any) -> Any:
     rows = pc.indices_nonzero(pc.fill_null(odd, False))
     written = [json.dumps(text, ensure_ascii=False)[1:-1] for text in texts.take(rows).to_pylist()]
     return pc.replace_with_mask(safe, pc.fill_null(odd, False), pa.array(written, pa.string()))
-
-
-def _plain_text(values: Any) -> Any:
-    return values.cast(pa.string())
 
 
 def _quoted(texts: Any) -> Any:

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from stretto.data.json_write import double_texts, json_lines, json_texts
 from stretto.errors import EventsError
+from stretto.values.texts import time_texts
 
 STDOUT = "-"
 STEP = 1 << 14
@@ -168,7 +169,8 @@ def _is_nested(arrow: pa.DataType) -> bool:
 
 
 def _csv_type(arrow: pa.DataType) -> pa.DataType:
-    is_written_as_text = _is_nested(arrow) or pa.types.is_floating(arrow)
+    types = pa.types
+    is_written_as_text = _is_nested(arrow) or types.is_floating(arrow) or types.is_timestamp(arrow)
     return pa.string() if is_written_as_text else _decoded(arrow)
 
 
@@ -178,6 +180,8 @@ def _csv_column(column: Any) -> Any:
         return pa.compute.if_else(column.is_null(), None, texts) if column.null_count else texts
     if pa.types.is_dictionary(column.type):
         return column.dictionary_decode()
+    if pa.types.is_timestamp(column.type):
+        return time_texts(column)
     return double_texts(column) if pa.types.is_floating(column.type) else column
 
 

@@ -13,12 +13,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stretto.engine.counters import Counters
-from stretto.engine.reorder import END_OF_TIME, START_OF_TIME
 from stretto.pattern.nodes import Stream
 from stretto.plan.dag import Plan
 from stretto.plan.ops import Filter, Join, Scan
 from stretto.schema import Schema, Special
 from stretto.stats.profile import Stats
+from stretto.values.times import END_OF_TIME, START_OF_TIME
 
 SECOND = 1_000_000
 LITTLE = 0.01

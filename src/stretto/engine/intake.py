@@ -1,19 +1,22 @@
 """Arrow batches to blocks: columns checked and converted, bad events set apart with the reason."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
 from stretto.engine.arena import Block
-from stretto.engine.reorder import END_OF_TIME, START_OF_TIME
 from stretto.errors import EventsError, near
 from stretto.schema import Kind, Special, kind_of
-from stretto.values.convert import as_kind, plain
+from stretto.values.convert import as_kind, beyond, plain
 from stretto.values.rows import I64, Bool
-from stretto.values.strings import Strings
+from stretto.values.strings import Strings, decoded, not_utf8, valid_texts
+from stretto.values.times import in_time
 from stretto.values.vector import DTYPES, Vector
+
+Bad = list[tuple[Bool, str]]
+"""Masks of events, each with what is wrong with them."""
 
 LEAST = np.iinfo(np.int64).min
 
@@ -38,20 +41,22 @@ class Intake:
         `arrived` counts the events before this batch; ids follow it where the data has none.
         """
         ts = self._times(batch)
-        codes = self._types(batch)
-        bad: list[tuple[Bool, str]] = [
+        bad: Bad = []
+        codes = self._types(batch, bad)
+        bad = [
             (~_valid(ts), f"{self.special.ts} is null"),
             (~_valid(codes), f"{self.special.type} is null"),
-            ((ts.data >= END_OF_TIME) | (ts.data <= START_OF_TIME), f"{self.special.ts} is out of range"),
+            (~in_time(ts.data), f"{self.special.ts} is out of range"),
+            *bad,
         ]
         ids: I64 | range = range(arrived, arrived + batch.num_rows)
         if self.special.id in batch.schema.names:
-            found = self._ids(batch)
+            found = self._ids(batch, bad)
             bad.append((~_valid(found), f"{self.special.id} is null"))
             # The least integer stands for "no event" in results.
             bad.append((found.data == LEAST, f"{self.special.id} is out of range"))
             ids = found.data
-        attributes = {name: self._attribute(batch, name, kind) for name, kind in self.attributes.items()}
+        attributes = {name: self._attribute(batch, name, kind, bad) for name, kind in self.attributes.items()}
         block = Block(ts.data, codes.data, ids, attributes)
         rejected: list[tuple[I64, str]] = []
         good = np.ones(len(block), np.bool_)
@@ -81,13 +86,17 @@ class Intake:
             raise EventsError(f"column `{self.special.ts}` holds {column.type}, not timestamps")
         return plain(as_kind(column, Kind.TIME))
 
-    def _types(self, batch: pa.RecordBatch) -> Vector:
+    def _types(self, batch: pa.RecordBatch, bad: Bad) -> Vector:
         column = self._column(batch, self.special.type)
         if not pa.types.is_dictionary(column.type):
             if kind_of(column.type) is not Kind.STRING:
                 raise EventsError(f"column `{self.special.type}` holds {column.type}, not strings")
             column = column.dictionary_encode()
-        words = column.dictionary.to_pylist()
+        try:
+            words = column.dictionary.to_pylist()
+        except UnicodeDecodeError:
+            bad.append((not_utf8(column), f"{self.special.type} is not UTF-8 text"))
+            words = decoded(column.dictionary)
         if self.learning:
             for word in words:
                 if word is not None:
@@ -101,13 +110,13 @@ class Intake:
             valid = named if valid is None else valid & named
         return Vector(code_of[indices.data], valid)
 
-    def _ids(self, batch: pa.RecordBatch) -> Vector:
+    def _ids(self, batch: pa.RecordBatch, bad: Bad) -> Vector:
         column = batch.column(self.special.id)
         if not pa.types.is_integer(column.type):
             raise EventsError(f"column `{self.special.id}` holds {column.type}, not integers")
-        return plain(column.cast(pa.int64()))
+        return self._converted(column, self.special.id, Kind.INT, bad)
 
-    def _attribute(self, batch: pa.RecordBatch, name: str, kind: Kind) -> Vector:
+    def _attribute(self, batch: pa.RecordBatch, name: str, kind: Kind, bad: Bad) -> Vector:
         if name in self.spare and name not in batch.schema.names:
             return Vector(np.zeros(batch.num_rows, DTYPES[kind]), np.zeros(batch.num_rows, np.bool_))
         column = self._column(batch, name)
@@ -120,8 +129,30 @@ class Intake:
             raise EventsError(
                 f"column `{name}` holds {column.type}, where the queries were bound to {kind.value}"
             )
-        return self.strings.encode(column) if kind is Kind.STRING else plain(as_kind(column, kind))
+        return self._converted(column, name, kind, bad)
+
+    def _converted(self, column: pa.Array, name: str, kind: Kind, bad: Bad) -> Vector:
+        """The values of a column; those that the kind cannot hold are bad."""
+        if kind is not Kind.STRING:
+            misfit = beyond(column, kind)
+            if misfit is not None:
+                bad.append((misfit, f"{name} is out of range"))
+            return plain(as_kind(column, kind))
+        try:
+            return self.strings.encode(column)
+        except UnicodeDecodeError:
+            bad.append((not_utf8(column), f"{name} is not UTF-8 text"))
+            return self.strings.encode(valid_texts(column))
 
 
 def _valid(vector: Vector) -> Bool:
     return np.ones(len(vector.data), np.bool_) if vector.valid is None else vector.valid
+
+
+def set_apart(batch: pa.RecordBatch, bad: Iterable[tuple[I64, str]]) -> Iterator[pa.RecordBatch]:
+    """Bad events as they came, with the reason as a further column; what is no text in them has U+FFFD."""
+    for index, reason in bad:
+        found = batch.take(pa.array(index))
+        columns = [valid_texts(column) for column in found.columns]
+        reasons = pa.repeat(pa.scalar(reason), len(index))
+        yield pa.RecordBatch.from_arrays([*columns, reasons], names=[*found.schema.names, "reason"])

@@ -6,10 +6,7 @@ import numpy as np
 
 from stretto.engine.arena import Block, concat_blocks
 from stretto.values.rows import I64, Bool
-
-START_OF_TIME = -(1 << 62)
-END_OF_TIME = 1 << 62
-"""Every event's time lies strictly between these two."""
+from stretto.values.times import END_OF_TIME, START_OF_TIME
 
 
 def late_mask(ts: I64, greatest: int, lateness_us: int) -> tuple[Bool | None, int]:

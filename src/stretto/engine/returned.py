@@ -10,10 +10,8 @@ import pyarrow.compute as pc
 from stretto.pattern.nodes import Return
 from stretto.schema import Kind
 from stretto.values.strings import Strings
+from stretto.values.texts import time_texts
 from stretto.values.vector import Vector
-
-YEAR_1_US = -62_135_596_800_000_000
-YEAR_10000_US = 253_402_300_800_000_000
 
 
 def arrow_array(vector: Vector, kind: Kind, strings: Strings) -> pa.Array:
@@ -28,8 +26,7 @@ def json_objects(returns: Sequence[Return], values: Sequence[Vector], n: int, st
     """A JSON object per row, `{"name": value, ..}`; null where nothing is returned.
 
     Numbers are written so that they read back as the same number, doubles always with a point or an exponent. JSON
-    has no NaN and no infinity: they are null. Times are ISO 8601 texts (outside of the years 1 to 9999 the number of
-    microseconds since 1970), durations numbers of microseconds.
+    has no NaN and no infinity: they are null. Times are ISO 8601 texts, durations numbers of microseconds.
     """
     if not returns:
         return pa.nulls(n, pa.string())
@@ -75,7 +72,5 @@ def _json_doubles(vector: Vector) -> pa.Array:
 
 def _json_times(vector: Vector) -> pa.Array:
     times = pa.array(vector.data, mask=None if vector.valid is None else ~vector.valid)
-    iso = pc.replace_substring(times.view(pa.timestamp("us")).cast(pa.string()), " ", "T")
-    quoted = pc.binary_join_element_wise(pa.scalar('"'), iso, pa.scalar('"'), pa.scalar(""))
-    written = (vector.data >= YEAR_1_US) & (vector.data < YEAR_10000_US)
-    return quoted if written.all() else pc.if_else(pa.array(written), quoted, times.cast(pa.string()))
+    iso = pc.replace_substring(time_texts(times.view(pa.timestamp("us"))), " ", "T")
+    return pc.binary_join_element_wise(pa.scalar('"'), iso, pa.scalar('"'), pa.scalar(""))

@@ -13,7 +13,7 @@ from stretto.engine.adapt import Adaptation, AdaptOptions, Watch
 from stretto.engine.arena import Arena, Block
 from stretto.engine.counters import Counters
 from stretto.engine.index import ScanIndex
-from stretto.engine.intake import Intake
+from stretto.engine.intake import Intake, set_apart
 from stretto.engine.kept import to_arrow
 from stretto.engine.limits import Meter, TooMuch
 from stretto.engine.matches import Matches, Output
@@ -21,7 +21,7 @@ from stretto.engine.operators.build import build
 from stretto.engine.operators.emit import EmitOperator
 from stretto.engine.operators.forbid import ForbidOperator
 from stretto.engine.ranks import Ranks, partition_of
-from stretto.engine.reorder import END_OF_TIME, START_OF_TIME, Reorder, late_mask
+from stretto.engine.reorder import Reorder, late_mask
 from stretto.engine.shape import Clock
 from stretto.engine.state import Counts, Snapshot, Step
 from stretto.engine.trends.run import Trends
@@ -35,6 +35,7 @@ from stretto.schema import Kind, Special
 from stretto.trends.work import TrendWork
 from stretto.values.rows import I64, Bool, Rows
 from stretto.values.strings import Strings
+from stretto.values.times import END_OF_TIME, START_OF_TIME
 from stretto.values.vector import DTYPES, Vector
 
 STEP = 1 << 16
@@ -215,9 +216,7 @@ class Engine:
 
     def _take(self, batch: pa.RecordBatch, matches: Matches) -> None:
         block, rows, bad = self._intake.convert(batch, self.counts.events)
-        for index, reason in bad:
-            found = batch.take(pa.array(index))
-            self._rejected.append(found.append_column("reason", pa.repeat(pa.scalar(reason), len(index))))
+        self._rejected += set_apart(batch, bad)
         late, greatest = self._behind(block.ts)
         if late is not None:
             index = np.flatnonzero(late) if rows is None else rows[late]

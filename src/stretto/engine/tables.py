@@ -7,11 +7,12 @@ import numpy as np
 import pyarrow as pa
 
 from stretto.engine.matches import Matches
-from stretto.engine.reorder import END_OF_TIME, START_OF_TIME
 from stretto.engine.run import Engine
 from stretto.plan.dag import Plan
-from stretto.schema import Special
+from stretto.schema import Kind, Special, kind_of
+from stretto.values.convert import as_kind, plain
 from stretto.values.rows import I64
+from stretto.values.times import in_time
 
 
 def run(plan: Plan, events: Any, **options: Any) -> Matches:
@@ -44,10 +45,9 @@ def _disorder(table: pa.Table, special: Special) -> int:
     if special.ts not in table.column_names:
         return 0
     column = table.column(special.ts).drop_null()
-    if not pa.types.is_timestamp(column.type) and not pa.types.is_integer(column.type):
-        return 0
-    if pa.types.is_timestamp(column.type):
-        column = column.cast(pa.timestamp("us"), safe=False)
-    ts: I64 = column.cast(pa.int64()).to_numpy()
-    ts = ts[(ts > START_OF_TIME) & (ts < END_OF_TIME)]
+    if kind_of(column.type) not in (Kind.TIME, Kind.INT):
+        return 0  # the engine refuses it
+    found = [plain(as_kind(chunk, Kind.TIME)).data for chunk in column.chunks]
+    ts: I64 = np.concatenate(found) if found else np.zeros(0, np.int64)
+    ts = ts[in_time(ts)]
     return int((np.maximum.accumulate(ts) - ts).max()) if len(ts) else 0

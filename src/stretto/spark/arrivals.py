@@ -4,14 +4,14 @@ That order depends on the events alone. Neither the cut into chunks nor the orde
 shows in it, so that a batch that is run again gives the same ids and the same matches.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stretto.engine.intake import Intake
+from stretto.engine.intake import Intake, set_apart
 from stretto.engine.reorder import is_in_order, order_of, with_equals
 from stretto.schema import Special, kind_of
 from stretto.spark.chunks import from_payload, joined
@@ -70,17 +70,13 @@ def arrivals(
     batch = from_payload(payloads[0]) if len(payloads) == 1 else _one_batch(payloads)
     mine = None if counted is None else counted(batch)
     block, rows, bad = Intake({}, {}, special, Strings()).convert(batch, 0)
-    rejected = tuple(
-        found.append_column("reason", pa.repeat(pa.scalar(reason), found.num_rows))
-        for index, reason in bad
-        for found in _taken(batch, index, mine)
-    )
+    rejected = tuple(set_apart(batch, _counted(bad, mine)))
     late = block.ts < before_us
-    set_apart: tuple[pa.RecordBatch, ...] = ()
+    behind: tuple[pa.RecordBatch, ...] = ()
     some_late = bool(late.any())
     if some_late:
         rows = np.arange(batch.num_rows) if rows is None else rows
-        set_apart = _taken(batch, rows[late], mine)
+        behind = _taken(batch, rows[late], mine)
         rows = rows[~late]
     has_ids = special.id in batch.schema.names
     good = batch if rows is None else batch.take(pa.array(rows))
@@ -95,8 +91,16 @@ def arrivals(
     payload = payloads[0] if untouched else None
     count = batch.num_rows if mine is None else int(np.count_nonzero(mine))
     if not len(ts):
-        return Arrivals(late=set_apart, rejected=rejected, rows=count)
-    return Arrivals(good, ts, payload, set_apart, rejected, count)
+        return Arrivals(late=behind, rejected=rejected, rows=count)
+    return Arrivals(good, ts, payload, behind, rejected, count)
+
+
+def _counted(bad: Iterable[tuple[I64, str]], mine: Bool | None) -> Iterator[tuple[I64, str]]:
+    """Of bad events those that are counted here."""
+    for index, reason in bad:
+        kept = index if mine is None else index[mine[index]]
+        if len(kept):
+            yield kept, reason
 
 
 def _taken(batch: pa.RecordBatch, index: I64, mine: Bool | None) -> tuple[pa.RecordBatch, ...]:

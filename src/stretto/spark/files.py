@@ -22,7 +22,6 @@ from stretto.data.casts import is_text
 from stretto.data.columnar import ColumnarPart
 from stretto.data.files import EventFile, Survey, open_events
 from stretto.data.parts import Chunk, Part, Rejected
-from stretto.engine.reorder import START_OF_TIME
 from stretto.engine.run import MEMORY_BYTES, attributes_of
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan
@@ -56,6 +55,7 @@ from stretto.spark.summary import Summary, total
 from stretto.spark.tasks import Work
 from stretto.spark.times import Stretch, Times
 from stretto.stats.profile import Stats
+from stretto.values.times import START_OF_TIME
 
 TASKS: Final = 4
 """Tasks per core of a job over all files, so that a large file does not keep the others waiting."""

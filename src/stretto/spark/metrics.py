@@ -13,9 +13,9 @@ from typing import Any, Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
-from stretto.engine.reorder import END_OF_TIME, START_OF_TIME
 from stretto.plan.dag import Plan
 from stretto.spark.chunks import LATE, MATCHES, METRICS, REJECTED, TRENDS
+from stretto.values.times import END_OF_TIME, START_OF_TIME
 
 NAME: Final = "stretto"
 MOST_TARGETS: Final = 256

@@ -15,6 +15,7 @@ from stretto.data.casts import to_time, to_types
 from stretto.schema import Special
 from stretto.values.convert import plain
 from stretto.values.rows import I64, Bool
+from stretto.values.times import END_OF_TIME, START_OF_TIME, in_time
 
 STEP: Final = 1 << 17
 SCALES: Final = {"milliseconds": (1000, 1), "microseconds": (1, 1), "nanoseconds": (1, 1000)}
@@ -23,7 +24,7 @@ DAY_US: Final = 86_400_000_000
 
 @dataclass(frozen=True, slots=True)
 class RowGroup:
-    """A row group: the number of its rows, and the first and last time of them, if the file says it."""
+    """A row group: the number of its rows, and the first and last time, if the file says it and all are in range."""
 
     number: int
     rows: int
@@ -63,7 +64,9 @@ def _span(column: Any, scale: tuple[int, int] | None) -> tuple[int | None, int |
     first, last = known.min_raw, known.max_raw
     if not isinstance(first, int) or not isinstance(last, int):
         return None, None
-    return first * scale[0] // scale[1], last * scale[0] // scale[1]
+    first, last = first * scale[0] // scale[1], last * scale[0] // scale[1]
+    # With a time out of range the others lie anywhere: they are looked at.
+    return (first, last) if first > START_OF_TIME and last < END_OF_TIME else (None, None)
 
 
 def read_group(
@@ -102,7 +105,7 @@ def _footer(path: str, changed: int) -> Any:  # noqa: ARG001 - a file that was w
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The times [start, stop); `timeless`: events without a time too."""
+    """The times [start, stop); `timeless`: events without a time, or with one out of range, too."""
 
     start: int
     stop: int
@@ -114,8 +117,8 @@ def _wanted(file: Any, group: int, special: Special, window: Window) -> Bool | N
     ts = file.read_row_group(group, columns=[special.ts], use_threads=False).column(0)
     vector = plain(to_time(ts.combine_chunks() if ts.num_chunks != 1 else ts.chunk(0))[0])
     wanted: Bool = (vector.data >= window.start) & (vector.data < window.stop)
-    if vector.valid is not None:
-        wanted = wanted | ~vector.valid if window.timeless else wanted & vector.valid
+    known = in_time(vector.data) if vector.valid is None else in_time(vector.data) & vector.valid
+    wanted = wanted | ~known if window.timeless else wanted & known
     return None if wanted.all() else wanted
 
 

@@ -11,7 +11,6 @@ from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from stretto.engine.matches import Matches
-from stretto.engine.reorder import END_OF_TIME, START_OF_TIME
 from stretto.engine.run import MEMORY_BYTES, Engine, attributes_of
 from stretto.errors import StrettoError
 from stretto.plan.dag import Plan
@@ -38,6 +37,7 @@ from stretto.spark.spread import times_of
 from stretto.spark.versions import Version
 from stretto.spark.window import Head, Window, from_floor
 from stretto.values.rows import Bool
+from stretto.values.times import END_OF_TIME, START_OF_TIME
 
 PACKED_ROW = Row(*ARROW.names)
 WORTH_S: Final = 0.01

@@ -6,7 +6,6 @@ there too; rare types get some events of their own besides.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
 from functools import reduce
 from operator import or_
 from typing import Any, Final
@@ -19,7 +18,6 @@ from pyspark.sql import functions as F  # noqa: N812 - its usual name
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import DataType, DateType, TimestampNTZType, TimestampType
 
-from stretto.engine.reorder import END_OF_TIME, START_OF_TIME
 from stretto.errors import EventsError
 from stretto.pattern.workload import Workload
 from stretto.schema import Schema, Special
@@ -30,7 +28,8 @@ from stretto.spark.summary import Summary, total
 from stretto.stats.profile import Stats
 from stretto.stats.sample import Sample
 from stretto.stats.selectivity import Selectivities
-from stretto.stats.stretches import LOOSE, NUMBER, check_columns, in_order, names_of
+from stretto.stats.stretches import LOOSE, NUMBER, check_columns, good, in_order, names_of
+from stretto.values.times import END_OF_TIME, START_OF_TIME, time_text
 
 FEWEST: Final = 20_000
 """So many events are sampled at least, if there are as many."""
@@ -123,14 +122,10 @@ def _literal(us: int, ts: DataType) -> Column:
     if isinstance(ts, TimestampType):
         return F.timestamp_micros(F.lit(us))
     if isinstance(ts, TimestampNTZType):
-        return F.expr(f"TIMESTAMP_NTZ '{_moment(us):%Y-%m-%d %H:%M:%S.%f}'")
+        return F.expr(f"TIMESTAMP_NTZ '{time_text(us)}'")
     if isinstance(ts, DateType):
-        return F.expr(f"DATE '{_moment(us):%Y-%m-%d}'")
+        return F.expr(f"DATE '{time_text(us).partition(' ')[0]}'")
     return F.lit(us)
-
-
-def _moment(us: int) -> datetime:
-    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=us)
 
 
 def _sampling(
@@ -196,9 +191,7 @@ def _sample(batches: Sequence[pa.RecordBatch], schema: Schema, ranges: Sequence[
     if not tables:
         return None
     table = pa.concat_tables(tables).unify_dictionaries().combine_chunks()
-    for name in (special.ts, special.type):
-        if table[name].null_count:
-            table = table.filter(table[name].is_valid())
+    table = good(table, special)
     if not table.num_rows:
         return None
     table = in_order(table, special.ts)

@@ -14,7 +14,6 @@ from typing import Any, Final, Self
 import numpy as np
 import pyarrow as pa
 
-from stretto.engine.reorder import END_OF_TIME, START_OF_TIME
 from stretto.errors import StrettoError
 from stretto.pattern.piece import Place
 from stretto.plan.dag import Plan, window_of
@@ -25,6 +24,7 @@ from stretto.spark.ties import tying_attributes, why_untied
 from stretto.spark.times import Times
 from stretto.values.convert import as_kind, plain
 from stretto.values.rows import F64, I64
+from stretto.values.times import END_OF_TIME, START_OF_TIME, in_time
 
 ALWAYS: Final = (START_OF_TIME, END_OF_TIME)
 MOST_ROWS: Final = 1 << 22
@@ -247,7 +247,7 @@ def times_of(batch: pa.RecordBatch, special: Special) -> tuple[I64, Any]:
     """The events' times in microseconds, and a mask of those that have none (None: all have one)."""
     vector = plain(as_kind(batch.column(special.ts), Kind.TIME))
     ts = vector.data.astype(np.int64, copy=False)
-    bad = (ts <= START_OF_TIME) | (ts >= END_OF_TIME)
+    bad = ~in_time(ts)
     if vector.valid is not None:
         bad |= ~vector.valid
     return ts, (bad if bad.any() else None)

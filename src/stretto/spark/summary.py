@@ -12,6 +12,7 @@ from stretto.schema import Special
 from stretto.spark.spread import times_of
 from stretto.spark.times import Stretch, Times, stretches_of
 from stretto.stats.stretches import names_of
+from stretto.values.strings import decoded
 
 STRETCH: Final = 1 << 13
 """Events of a stretch."""
@@ -80,8 +81,6 @@ def total(summaries: Iterable[Summary]) -> Summary:
 
 def _count(column: Any, types: dict[str, int]) -> None:
     counts = names_of(pa.chunked_array([column])).value_counts()
-    for name, count in zip(
-        counts.field("values").to_pylist(), counts.field("counts").to_pylist(), strict=True
-    ):
+    for name, count in zip(decoded(counts.field("values")), counts.field("counts").to_pylist(), strict=True):
         if name is not None:
             types[name] = types.get(name, 0) + count

@@ -12,7 +12,6 @@ import numpy as np
 import pyarrow as pa
 
 from stretto.engine.matches import Matches
-from stretto.engine.reorder import END_OF_TIME
 from stretto.engine.run import MEMORY_BYTES, Engine
 from stretto.plan.dag import Plan
 from stretto.schema import Special
@@ -31,6 +30,7 @@ from stretto.spark.chunks import (
 from stretto.spark.spread import times_of
 from stretto.stats.stretches import in_order
 from stretto.values.rows import Bool
+from stretto.values.times import END_OF_TIME
 
 Owned = tuple[int, int]
 

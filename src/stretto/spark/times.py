@@ -7,8 +7,8 @@ from typing import Final, Self
 
 import numpy as np
 
-from stretto.engine.reorder import END_OF_TIME, START_OF_TIME
 from stretto.values.rows import F64, I64
+from stretto.values.times import END_OF_TIME, START_OF_TIME
 
 NEAR: Final = 0.25
 """A cut moves to an edge that is nearer than this share of a slice, so that what begins there is read once."""

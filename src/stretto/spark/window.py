@@ -12,11 +12,11 @@ from typing import Any, Final, Protocol
 import numpy as np
 import pyarrow as pa
 
-from stretto.engine.reorder import START_OF_TIME
 from stretto.engine.state import Counts
 from stretto.spark.chunks import from_payload, to_payload
 from stretto.spark.errors import StrettoSparkError
 from stretto.values.rows import I64
+from stretto.values.times import START_OF_TIME
 
 LAYOUT: Final = 1
 PIECE_ROWS: Final = 1 << 17

@@ -18,7 +18,7 @@ from stretto.schema import Kind, Schema
 from stretto.values.convert import as_kind, plain
 from stretto.values.evaluate import holds
 from stretto.values.rows import I64, Bool
-from stretto.values.strings import Strings
+from stretto.values.strings import Strings, decoded, valid_texts
 from stretto.values.vector import Vector
 
 NULL = -1
@@ -85,7 +85,7 @@ class Sample:
                 column = pa.concat_arrays(column.chunks)
             kind = self._schema.attributes[attribute]
             is_text = kind is Kind.STRING
-            found = self.strings.encode(column) if is_text else plain(as_kind(column, kind))
+            found = self.strings.encode(valid_texts(column)) if is_text else plain(as_kind(column, kind))
             self._values[attribute] = found
         return self._values[attribute]
 
@@ -106,7 +106,7 @@ class Sample:
             return {}
         words = codes if pa.types.is_dictionary(codes.type) else codes.dictionary_encode()
         numbers = words.indices.to_numpy(zero_copy_only=False).astype(np.int64)
-        names = words.dictionary.cast(pa.string()).to_pylist()
+        names = decoded(words.dictionary.cast(pa.string()))
         order = np.argsort(numbers, kind="stable")
         cuts = np.searchsorted(numbers[order], np.arange(len(names) + 1))
         return {

@@ -9,6 +9,8 @@ from stretto.errors import EventsError
 from stretto.schema import Schema, Special
 from stretto.stats.sample import Sample, micros_of
 from stretto.values.rows import I64
+from stretto.values.strings import decoded
+from stretto.values.times import in_time
 
 SIZE: Final = 200_000  # events of a sample
 NUMBER: Final = 8  # stretches they come in
@@ -46,6 +48,7 @@ class Stretches:
         table = pa.Table.from_batches([batch]).select(list(dict.fromkeys(names)))
         ts = micros_of(table[special.ts])
         here = ts.data if ts.valid is None else ts.data[ts.valid]
+        here = here[in_time(here)]
         if len(here):
             low, high = int(here.min()), int(here.max())
             self._last = high if self._first is None else max(high, self._last)
@@ -68,7 +71,7 @@ class Stretches:
         words = names_of(table[self._schema.special.type]).combine_chunks().dictionary_encode()
         if isinstance(words, pa.ChunkedArray):
             words = words.combine_chunks()
-        names = words.dictionary.to_pylist()
+        names = decoded(words.dictionary)
         codes = words.indices.fill_null(len(names)).to_numpy(zero_copy_only=False)
         for name, count in zip(names, np.bincount(codes, minlength=len(names)).tolist(), strict=False):
             self._counts[name] = self._counts.get(name, 0) + count
@@ -95,14 +98,19 @@ class Stretches:
         return Sample(stretches, pa.concat_tables(loose) if loose else None, self._schema)
 
     def _good(self, table: pa.Table) -> pa.Table:
-        special = self._schema.special
-        for name in (special.ts, special.type):
-            if table[name].null_count:
-                table = table.filter(table[name].is_valid())
-        return table
+        return good(table, self._schema.special)
 
     def _sorted(self, table: pa.Table) -> pa.Table:
         return in_order(self._good(table), self._schema.special.ts)
+
+
+def good(table: pa.Table, special: Special) -> pa.Table:
+    """The events that have a time and a type."""
+    times, types = micros_of(table[special.ts]), table[special.type]
+    known = in_time(times.data) if times.valid is None else in_time(times.data) & times.valid
+    if types.null_count:
+        known &= types.is_valid().to_numpy()
+    return table if known.all() else table.filter(pa.array(known))
 
 
 def _ranges(rows: int, size: int, random: np.random.Generator) -> list[tuple[int, int]]:

@@ -1,11 +1,54 @@
 """Strings as numbers: one code space for all string attributes of an engine."""
 
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from stretto.values.rows import I64, Bool
 from stretto.values.vector import Vector
+
+
+def not_utf8(column: pa.Array) -> Bool:
+    """Which strings of an Arrow column are none: Arrow itself takes any bytes."""
+    texts = column.dictionary if pa.types.is_dictionary(column.type) else column
+    wrong = [raw is not None and not _is_text(raw) for raw in _bytes_of(texts)]
+    if not pa.types.is_dictionary(column.type):
+        return np.array(wrong, np.bool_)
+    indices = column.indices.fill_null(len(wrong)).to_numpy(zero_copy_only=False)
+    found: Bool = np.array([*wrong, False], np.bool_)[indices]
+    return found
+
+
+def _is_text(raw: bytes) -> bool:
+    try:
+        raw.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _bytes_of(texts: pa.Array) -> list[bytes | None]:
+    found: list[bytes | None] = texts.cast(pa.large_string()).cast(pa.large_binary()).to_pylist()
+    return found
+
+
+def valid_texts(column: pa.Array) -> pa.Array:
+    """The same column with U+FFFD for what is not UTF-8 in strings; a dictionary stays one."""
+    try:
+        column.validate(full=True)
+    except pa.ArrowInvalid:
+        if pa.types.is_dictionary(column.type):
+            return pa.DictionaryArray.from_arrays(column.indices, valid_texts(column.dictionary))
+        texts = [None if raw is None else raw.decode(errors="replace") for raw in _bytes_of(column)]
+        return pa.array(texts, column.type)
+    return column
+
+
+def decoded(texts: pa.Array) -> list[Any]:
+    """Strings as Python has them, with U+FFFD for what is not UTF-8."""
+    return list(valid_texts(texts).to_pylist())
 
 
 class Strings:
@@ -33,7 +76,10 @@ class Strings:
         return code
 
     def encode(self, array: pa.Array | pa.ChunkedArray) -> Vector:
-        """The codes of an Arrow array of strings, plain or as a dictionary; distinct texts are looked up."""
+        """The codes of an Arrow array of strings, plain or as a dictionary; distinct texts are looked up.
+
+        UnicodeDecodeError where one is not UTF-8.
+        """
         if isinstance(array, pa.ChunkedArray):
             array = array.combine_chunks()
         if not pa.types.is_dictionary(array.type):
