@@ -86,7 +86,7 @@ def test_references_to_sets() -> None:
 
 def test_conjunctions_are_split() -> None:
     query = bound("A a", "[n] AND a.n BETWEEN 1 AND 2 AND (a.x > 1 AND a.f) AND [s]")
-    assert [term_text(term, ["a"]) for term in query.terms] == ["a.n >= 1", "a.n <= 2", "a.x > 1.0", "a.f"]
+    assert [term_text(term, ["a"]) for term in query.terms] == ["a.n >= 1 AND a.n <= 2", "a.x > 1.0", "a.f"]
     assert query.same == ("n", "s")
 
 

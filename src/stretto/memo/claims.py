@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from stretto.pattern.canonical import closed_terms, piece_key
-from stretto.pattern.canonical_terms import canonical_term, canonical_terms, key
+from stretto.pattern.canonical_terms import canonical_conditions, canonical_term, key
 from stretto.pattern.columns import moved
 from stretto.pattern.nodes import Stream, Window
 from stretto.pattern.piece import Negation, Piece, Slot
@@ -76,7 +76,7 @@ def claims(piece: Piece, slots: Sequence[int]) -> frozenset[Fact]:
 def _absence(negation: Negation, place: dict[int, int], to: dict[int, int]) -> Hashable:
     return (
         negation.stream.type,
-        canonical_terms(negation.stream.where),
+        canonical_conditions(negation.stream.where),
         negation.place,
         frozenset(place[i] for i in negation.after),
         frozenset(place[i] for i in negation.before),

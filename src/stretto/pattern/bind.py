@@ -192,7 +192,7 @@ def _check_uses(uses: Sequence[Use], report: Report) -> None:
     if len(negated) > 1:
         message = f"a term names two negated variables, `{negated[0]}` and `{negated[1]}`"
         at = next(use.span for use in uses if use.variable.name == negated[1])
-        report.add(message, at, "each forbidden event is judged alone")
+        report.add(message, at, "each forbidden event is judged alone: write a term for each")
     ways: dict[str, dict[Which | str, Use]] = {}
     for use in uses:
         ways.setdefault(use.variable.name, {}).setdefault(use.how, use)

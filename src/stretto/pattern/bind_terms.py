@@ -28,18 +28,15 @@ class Use:
 
 
 def conjuncts(where: Iterable[syntax.Expression]) -> Iterator[syntax.Expression]:
-    """The terms of a WHERE, with AND and BETWEEN split."""
+    """The terms of a WHERE, with AND split. A BETWEEN is one term."""
     for node in where:
-        match node:
-            case syntax.Logic("AND", parts):
-                yield from conjuncts(parts)
-            case syntax.Between(negated=False):
-                yield from _bounds(node)
-            case _:
-                yield node
+        if isinstance(node, syntax.Logic) and node.word == "AND":
+            yield from conjuncts(node.parts)
+        else:
+            yield node
 
 
-def _bounds(node: syntax.Between) -> tuple[syntax.Expression, syntax.Expression]:
+def bounds_of(node: syntax.Between) -> tuple[syntax.Expression, syntax.Expression]:
     return (
         syntax.Binary(">=", node.value, node.low, span=node.span),
         syntax.Binary("<=", node.value, node.high, span=node.span),
@@ -241,7 +238,7 @@ class ExpressionBinder:
         return Apply(node.word.lower(), bound, Kind.BOOL) if len(bound) == len(parts) else None
 
     def between(self, node: syntax.Between) -> Expr | None:
-        inside = self.logic(syntax.Logic("AND", _bounds(node), span=node.span))
+        inside = self.logic(syntax.Logic("AND", bounds_of(node), span=node.span))
         return Apply("not", (inside,), Kind.BOOL) if inside is not None and node.negated else inside
 
     def is_null(self, node: syntax.IsNull) -> Expr | None:

@@ -8,7 +8,7 @@ from typing import cast
 
 from stretto.pattern import nodes
 from stretto.pattern.bind_pattern import BoundPattern
-from stretto.pattern.bind_terms import ExpressionBinder, Use
+from stretto.pattern.bind_terms import ExpressionBinder, Use, bounds_of
 from stretto.pattern.functions import AGGREGATES
 from stretto.pattern.predicates import Const, Expr, Reduce, Ref, Which, rewrite
 from stretto.pattern.scope import MAX_WINDOW, Known, Report, Scope
@@ -16,6 +16,7 @@ from stretto.schema import Kind
 from stretto.text import syntax
 from stretto.text.printer import expression_text
 
+_NEIGHBOURS = (Which.CURRENT, Which.PREVIOUS)
 Term = tuple[Expr | None, list[Use], syntax.Expression]
 
 
@@ -75,7 +76,8 @@ def check_trend(
         _check_group(name, scope, report)
     neighbours = set(_neighbours(pattern.root))
     for _, uses, node in terms:
-        _check_term(uses, node, neighbours, report)
+        for part in _parts(node, uses, scope):
+            _check_term(part, node, neighbours, report)
 
 
 def _check_slide(slide: syntax.Duration | None, report: Report) -> None:
@@ -202,6 +204,21 @@ def _on_one_event(term: Expr, variables: Sequence[Known]) -> Expr:
         return Ref(node.column, node.attribute, node.kind)
 
     return rewrite(term, plain)
+
+
+def _parts(node: syntax.Expression, uses: Sequence[Use], scope: Scope) -> Sequence[Sequence[Use]]:
+    """What each term names that a term is taken apart into: in a trend nothing is unbound or negated."""
+    if not isinstance(node, syntax.Between) or node.negated:
+        return [uses]
+    parts = [_uses(bound, scope) for bound in bounds_of(node)]
+    neighbours = [{(use.variable.name, use.how) for use in part if use.how in _NEIGHBOURS} for part in parts]
+    return parts if neighbours[0] == neighbours[1] else [uses]
+
+
+def _uses(node: syntax.Expression, scope: Scope) -> list[Use]:
+    binder = ExpressionBinder(scope, Report(), "WHERE", sets=True)  # mistakes were reported with the whole
+    binder.expression(node)
+    return binder.uses
 
 
 def _check_term(

@@ -7,6 +7,7 @@ from math import factorial
 from typing import Final
 
 from stretto.pattern.canonical_terms import (
+    canonical_conditions,
     canonical_term,
     canonical_terms,
     equality,
@@ -87,7 +88,7 @@ def _slot_form(slot: Slot) -> tuple[Slot, list[Columns]]:
 
 
 def _stream_form(stream: Stream) -> Stream:
-    return Stream(stream.type, canonical_terms(stream.where)) if stream.where else stream
+    return Stream(stream.type, canonical_conditions(stream.where)) if stream.where else stream
 
 
 def _group_form(group: Group) -> tuple[Group, list[Columns]]:

@@ -53,12 +53,15 @@ def canonical_term(term: Expr) -> Expr:
 
 
 def canonical_terms(terms: Iterable[Expr]) -> tuple[Expr, ...]:
-    """Conjuncts in one form: AND split, true ones and duplicates dropped, sorted."""
-    found: set[Expr] = set()
-    for term in terms:
-        found.update(_conjuncts(canonical_term(term)))
+    """Terms in one form: true ones and duplicates dropped, sorted. None is taken apart: see `separate`."""
+    found = {canonical_term(term) for term in terms}
     found.discard(TRUE)
     return tuple(sorted(found, key=key))
+
+
+def canonical_conditions(terms: Iterable[Expr]) -> tuple[Expr, ...]:
+    """The same of terms over events that are always there, with AND split: of a stream, of an edge."""
+    return canonical_terms(part for term in terms for part in _conjuncts(canonical_term(term)))
 
 
 def _conjuncts(term: Expr) -> Iterable[Expr]:

@@ -9,6 +9,7 @@ from stretto.pattern.bind_streams import bind_stream
 from stretto.pattern.bind_terms import ExpressionBinder, conjuncts
 from stretto.pattern.nodes import Stream
 from stretto.pattern.scope import Known, Origin, Report, Scope, listing
+from stretto.pattern.separate import separated
 from stretto.schema import Schema
 from stretto.text import syntax
 
@@ -103,7 +104,8 @@ class Catalog:
         terms = [binder.condition(node) for node in conjuncts(statement.where)]
         if source.stream is None or any(term is None for term in terms):
             return Origin(source.attributes, None, source.derived)
-        where = dict.fromkeys((*source.stream.where, *(term for term in terms if term is not None)))
+        parts = [part for term in terms if term is not None for part in separated(term, {0})]
+        where = dict.fromkeys((*source.stream.where, *parts))
         return Origin(source.attributes, Stream(source.stream.type, tuple(where)))
 
     def _stream(self, statement: syntax.CreateStream, report: Report) -> Origin:

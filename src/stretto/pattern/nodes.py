@@ -92,7 +92,7 @@ class Return:
 class Query:
     """A detection query. Columns of `terms` and `returns` are numbers of `variables`.
 
-    `terms` are the conjuncts of WHERE (BETWEEN and AND split), `same` the attributes of `[attr]`.
+    `terms` are the conjuncts of WHERE (a BETWEEN is one), `same` the attributes of `[attr]`.
     """
 
     name: str

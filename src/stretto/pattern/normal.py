@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Final
 
 from stretto.errors import Mistake, QueryError
@@ -22,6 +22,7 @@ from stretto.pattern.columns import moved
 from stretto.pattern.nodes import Atom, Combine, Not, Pattern, Policy, Query, Repeat, Return, Stream
 from stretto.pattern.piece import Branch, Detection, Group, Negation, Piece, Slot
 from stretto.pattern.predicates import Apply, Const, Expr, Reduce, Ref, Which, rewrite, walk
+from stretto.pattern.separate import separated
 from stretto.schema import Kind
 
 _NEIGHBOURS: Final = (Which.CURRENT, Which.PREVIOUS)
@@ -139,9 +140,8 @@ class _Normalizer:
 
     def applying(self, terms: Iterable[_Term], scope: "_Scope") -> Iterator[_Term]:
         """The terms whose variables can all be bound here, sets of one event read as that event."""
-        for term in terms:
-            if not term.variables <= scope.slot.keys():
-                continue
+        bindable = [term for term in terms if term.variables <= scope.slot.keys()]
+        for term in chain.from_iterable(self.parts(term, scope) for term in bindable):
             if not term.sets <= scope.repeated:
                 single = scope.as_single(term)
                 if single is None:
@@ -150,6 +150,11 @@ class _Normalizer:
             if not term.variables and canonical_term(term.expr) == TRUE:
                 continue
             yield term
+
+    def parts(self, term: _Term, scope: "_Scope") -> Iterable[_Term]:
+        """A term, or the terms that say the same here."""
+        parts = separated(term.expr, scope.always, at_once=self.next)
+        return (term,) if len(parts) == 1 else map(_term, parts)
 
     def belongs_inside(self, slot: Leaf | Cluster, term: _Term) -> bool:
         """Whether a term over one slot is judged below it: on each event, or on each repetition of a group."""

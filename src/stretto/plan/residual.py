@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from stretto.pattern.canonical import closed_terms
-from stretto.pattern.canonical_terms import canonical_term, canonical_terms, equality, key
+from stretto.pattern.canonical_terms import canonical_conditions, canonical_term, equality, key
 from stretto.pattern.columns import moved
 from stretto.pattern.nodes import Stream
 from stretto.pattern.piece import Negation, Piece
@@ -42,7 +42,7 @@ def negation_key(negation: Negation, slots: Sequence[int], to: dict[int, int]) -
     """Equal for equal negations; `to` moves the columns of its terms, the forbidden event's to -1."""
     return (
         negation.stream.type,
-        frozenset(canonical_terms(negation.stream.where)),
+        frozenset(canonical_conditions(negation.stream.where)),
         negation.place,
         frozenset(slots[i] for i in negation.after),
         frozenset(slots[i] for i in negation.before),
@@ -84,7 +84,7 @@ def missing_where(piece: Piece, provided: Provided) -> list[tuple[int, Expr]]:
         (i, term)
         for i, slot in enumerate(piece.slots)
         if isinstance(slot.source, Stream)
-        for term in canonical_terms(slot.source.where)
+        for term in canonical_conditions(slot.source.where)
         if term not in provided.where.get(i, frozenset(slot.source.where))
     ]
 

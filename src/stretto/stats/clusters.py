@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from stretto.pattern.canonical import canonical
-from stretto.pattern.canonical_terms import canonical_terms
+from stretto.pattern.canonical_terms import canonical_conditions
 from stretto.pattern.columns import moved
 from stretto.pattern.describe import piece_text, stream_text, term_text
 from stretto.pattern.nodes import Stream, Window
@@ -233,7 +233,7 @@ def rounded(window: Window) -> Window:
 
 def stream_words(stream: Stream) -> tuple[str, str]:
     """The conjunction that a stream's events pass, and whose events they are."""
-    terms = canonical_terms(stream.where)
+    terms = canonical_conditions(stream.where)
     return " AND ".join(term_text(term, (stream.type,)) for term in terms), stream.type
 
 

@@ -8,11 +8,12 @@ forward in the pattern and loops back: only loops of several `+` around one part
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import chain, pairwise
 
-from stretto.pattern.canonical_terms import canonical_terms
+from stretto.pattern.canonical_terms import canonical_conditions
 from stretto.pattern.nodes import Atom, Combine, Pattern, Repeat, Stream, TrendQuery
 from stretto.pattern.predicates import Expr, Ref, Which, columns_of, rewrite, walk
+from stretto.pattern.separate import separated
 from stretto.trends.plan import Automaton, Condition, Edge, Entry
 
 Pair = tuple[int, int]
@@ -40,11 +41,11 @@ def automaton(query: TrendQuery) -> Automaton:
 
 def condition_of(alternatives: Iterable[Iterable[Expr]]) -> Condition | None:
     """Alternatives in one form; None where one of them asks for nothing. What implies another is left out."""
-    found = {frozenset(canonical_terms(terms)): None for terms in alternatives}
+    found = {frozenset(canonical_conditions(terms)): None for terms in alternatives}
     least = [terms for terms in found if not any(other < terms for other in found)]
     if frozenset() in found:
         return None
-    return tuple(sorted((canonical_terms(terms) for terms in least), key=repr))
+    return tuple(sorted((canonical_conditions(terms) for terms in least), key=repr))
 
 
 @dataclass(slots=True)
@@ -92,14 +93,17 @@ class _Terms:
         return condition_of([[*self.on_border(pair), *self.between[pair]]])
 
     def filtered(self, stream: Stream, variable: int) -> Stream:
-        return Stream(stream.type, canonical_terms([*stream.where, *self.single[variable], *self.always]))
+        return Stream(
+            stream.type, canonical_conditions([*stream.where, *self.single[variable], *self.always])
+        )
 
 
 def _sorted_out(query: TrendQuery, walked: _Walked) -> _Terms:
     """Every term of a query at the place where it is a condition."""
     found = _Terms()
     steps = set(walked.steps)
-    for term in query.terms:
+    every = frozenset(walked.streams)
+    for term in chain.from_iterable(separated(term, every) for term in query.terms):
         columns = sorted(columns_of(term))
         if len(columns) == 2:
             pair = (columns[0], columns[1])
