@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from full_disk import fill_disk
 from stretto.data.json_write import json_lines, json_texts
 from stretto.data.sinks import open_sink
 from stretto.errors import EventsError
@@ -111,6 +112,25 @@ def test_nothing_is_left_after_a_failure(tmp_path: Path) -> None:
         interrupted(path)
     assert [file.name for file in tmp_path.iterdir()] == ["m.parquet"]
     assert path.read_text() == "before"
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".csv", ".jsonl", ".arrow"])
+@pytest.mark.parametrize("room", [0, 50, 1500])
+def test_a_full_disk_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str, room: int
+) -> None:
+    path = tmp_path / f"m{ending}"
+    path.write_text("before")
+    fill_disk(monkeypatch, room)
+    with pytest.raises(OSError, match="No space left on device") as caught:
+        write(path, pa.concat_tables([MATCHES] * 100))
+    assert caught.value.filename == str(path)
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]
+    assert path.read_text() == "before"
+
+
+def test_a_name_may_be_as_long_as_the_system_allows(tmp_path: Path) -> None:
+    assert write(tmp_path / f"{'n' * 249}.jsonl").exists()
 
 
 def test_the_file_appears_only_when_complete(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """What every command shares: errors as plain text with an exit code, and output that suits terminals and pipes."""
 
+import errno
 import os
 import sys
 import traceback
@@ -14,6 +15,8 @@ from stretto.errors import PlanError, StrettoError
 FAILED = 1
 WRONG = 2
 INTERRUPTED = 130
+# Whatever the call, the disk is full or broken.
+_NOT_THE_CALL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 
 TRACEBACK = "STRETTO_TRACEBACK"
 """The environment variable that asks for the stack of an internal error."""
@@ -36,7 +39,7 @@ def reported(code: int = WRONG) -> Iterator[None]:
         raise typer.Exit(FAILED) from None
     except OSError as error:
         what = f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error)
-        fail(what, code)
+        fail(what, FAILED if error.errno in _NOT_THE_CALL else code)
     except KeyboardInterrupt:
         fail("interrupted", INTERRUPTED)
 

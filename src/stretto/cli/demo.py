@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from stretto.atomic import write_text
 from stretto.cli.console import FAILED, counted, reported
 from stretto.cli.options import Budget, Quiet
 
@@ -44,7 +45,7 @@ def demo(
         with Job(Path(out), master, quiet=quiet) as job:
             told = job.run(events, seed, budget, alone)
         page = Path(out) / "report.html"
-        page.write_text(demo_page(told), encoding="utf-8")
+        write_text(page, demo_page(told))
         show(told)
         typer.echo(f"the page: {page}")
         typer.echo(f"again: stretto run {out}/demo.cep --events {out}/trades")

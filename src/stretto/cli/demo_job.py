@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from rich.console import Console
 
+from stretto.atomic import write_text
 from stretto.cli.console import counted
 from stretto.cli.demo_found import Found
 from stretto.cli.demo_workload import demo_workload
@@ -99,7 +100,7 @@ class Job:
                 part = table.slice(number * size, size)
                 pq.write_table(part, folder / f"trades-{number}.parquet", row_group_size=ROW_GROUP)
             text = demo_workload()
-            (self._folder / "demo.cep").write_text(text, encoding="utf-8")
+            write_text(self._folder / "demo.cep", text)
             workload = Workload.parse(text, str(self._folder / "demo.cep"))
             self._result = (
                 f"{counted(events, 'trade')} of {len(SYMBOLS)} symbols, {counted(len(workload), 'pattern')}"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from stretto.atomic import write_text
 from stretto.cli.console import FAILED, fail, reported, say
 from stretto.cli.options import (
     EVENTS_HELP,
@@ -304,4 +305,4 @@ def _write(text: str, out: str | None) -> None:
     if out is None:
         typer.echo(text, nl=False)
     else:
-        Path(out).write_text(text, encoding="utf-8")
+        write_text(out, text)

@@ -1,10 +1,10 @@
 """`stretto stats`: rates of events and selectivities of a workload's terms."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from stretto.atomic import write_text
 from stretto.cli.console import FAILED, counted, fail, reported, say
 from stretto.cli.options import EVENTS_HELP, IdName, Master, On, RunOn, TsName, TypeName, WorkloadPath
 
@@ -58,7 +58,7 @@ def stats(
             if out is None:
                 _show(found)
             else:
-                Path(out).write_text(found.to_json() + "\n", encoding="utf-8")
+                write_text(out, found.to_json() + "\n")
             say(_summary(found))
 
 

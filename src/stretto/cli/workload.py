@@ -1,10 +1,10 @@
 """`stretto workload`: the papers' query workloads as files."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from stretto.atomic import write_text
 from stretto.cli.console import counted, reported
 
 STDOUT = "-"
@@ -225,5 +225,5 @@ def workload(
         if out == STDOUT:
             typer.echo(text, nl=False)
         else:
-            Path(out).write_text(text, encoding="utf-8")
+            write_text(out, text)
         typer.echo(f"{out}: {counted(queries, 'query')}", err=out == STDOUT)

@@ -1,8 +1,8 @@
 """Rows to files by their ending; a file appears under its name only when it is complete."""
 
-import os
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self
@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
+from stretto.atomic import PartialFile
 from stretto.data.json_write import double_texts, json_lines, json_texts
 from stretto.errors import EventsError
 from stretto.values.texts import time_texts
@@ -36,8 +37,7 @@ class Sink:
         self._ending = ending
         self._schema = schema
         self._writer: _Writer | None = None
-        self._place, self._temporary = _places(path)
-        self._stream = _opened(path, self._temporary or self._place)
+        self._file: PartialFile | None = None if path == STDOUT else _opened(path)
 
     def expect(self, schema: pa.Schema) -> None:
         """Set the schema, if none is set yet."""
@@ -45,29 +45,35 @@ class Sink:
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Add rows."""
-        writer = self._started(batch.schema)
-        writer.write(batch)
+        with self._named():
+            self._started(batch.schema).write(batch)
         self.rows += batch.num_rows
 
     def close(self) -> None:
-        """Finish the file and give it its name."""
-        self._started(self._schema or pa.schema([])).close()
-        self._stream.close() if self.path != STDOUT else self._stream.flush()
-        if self._temporary is not None:
-            self._temporary.replace(self._place)
+        """Finish the file and give it its name; if that fails, nothing is left behind."""
+        try:
+            with self._named():
+                self._started(self._schema or pa.schema([])).close()
+        except BaseException:
+            self.abort()
+            raise
+        sys.stdout.buffer.flush() if self._file is None else self._file.finish()
 
     def abort(self) -> None:
         """Drop what was written; a file that was there before stays as it was."""
         if self._writer is not None:
-            self._writer.close()
-        if self.path != STDOUT:
-            self._stream.close()
-        if self._temporary is not None:
-            self._temporary.unlink(missing_ok=True)
+            with suppress(Exception):  # a writer that failed fails again; what it writes here is dropped
+                self._writer.close()
+        if self._file is not None:
+            self._file.drop()
+
+    def _named(self) -> AbstractContextManager[None]:
+        return nullcontext() if self._file is None else self._file.named()
 
     def _started(self, schema: pa.Schema) -> _Writer:
         if self._writer is None:
-            self._writer = _WRITERS[self._ending](self._stream, self._schema or schema)
+            stream = sys.stdout.buffer if self._file is None else self._file.stream
+            self._writer = _WRITERS[self._ending](stream, self._schema or schema)
         return self._writer
 
     def __enter__(self) -> Self:
@@ -82,24 +88,15 @@ class Sink:
             self.abort()
 
 
-def _places(path: str) -> tuple[Path, Path | None]:
-    """Where the file goes, and where it is written until it is complete (pipes and devices: at once)."""
+def _opened(path: str) -> PartialFile:
     place = Path(path)
-    if path == STDOUT or (place.exists() and not place.is_file()):
-        return place, None
-    place = place.resolve()  # through a link, so that the link stays one
-    return place, place.with_name(f".{place.name}.{os.getpid()}.partial")
-
-
-def _opened(path: str, place: Path) -> Any:
-    if path == STDOUT:
-        return sys.stdout.buffer
     if place.is_dir():
         raise EventsError(f"{path}: cannot be written: it is a folder")
     try:
-        return place.open("wb")
+        return PartialFile(place)
     except OSError as error:
-        missing = "" if place.parent.exists() else f" (there is no folder {place.parent})"
+        folder = place.resolve().parent
+        missing = "" if folder.exists() else f" (there is no folder {folder})"
         raise EventsError(f"{path}: cannot be written: {error.strerror}{missing}") from error
 
 

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Final, Self
 
+from stretto.atomic import write_text
 from stretto.errors import StrettoError
 
 VARIABLE: Final = "STRETTO_PRICES"
@@ -94,9 +95,7 @@ def save(prices: Prices, path: Path | None = None) -> Path:
     place = path or prices_path()
     place.parent.mkdir(parents=True, exist_ok=True)
     content = {"unit": "ns", "prices": asdict(prices)}
-    part = place.with_name(place.name + ".part")
-    part.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
-    part.replace(place)
+    write_text(place, json.dumps(content, indent=2) + "\n")
     return place
 
 
