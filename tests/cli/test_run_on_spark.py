@@ -44,6 +44,17 @@ def test_the_same_files_as_in_process(call, events: str, spread: str) -> None:
     assert Path("late.csv").read_text().startswith('"ts"')
 
 
+def test_single_events_by_key(call, events: str) -> None:
+    Path("one.cep").write_text("QUERY one PATTERN A a WITHIN 1 s; QUERY two PATTERN B b WITHIN 1 s;")
+    local = call("run", "one.cep", "--events", events, "--on", "local", "--out", "l.parquet")
+    result = call("run", "one.cep", "--events", events, "--spread", "key", "--out", "s.parquet")
+    assert result.code == 0, result
+    assert "spread: by key (id)" in result.err
+    assert result.out == local.out
+    ours, theirs = pq.read_table("s.parquet"), pq.read_table("l.parquet")
+    assert ours.sort_by("match_id") == theirs.sort_by("match_id")
+
+
 def test_tables_without_a_file(call, events: str) -> None:
     local = call("run", "rules.cep", "--events", events, "--on", "local")
     result = call("run", "rules.cep", "--events", events, "--optimizer", "none")

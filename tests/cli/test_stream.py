@@ -25,6 +25,14 @@ def stream(call, workload: str = "rules.cep", **changed: str):
         ({"sink": "console:x"}, "--sink: `console:x` should be console"),
         ({"sink": "sqlite:no/such/place.db"}, "--sink: there is no folder"),
         ({"sink": "postgres"}, "--sink: `postgres` should be postgres:URL"),
+        (
+            {"sink": "mysql://u:geheim@host/db"},
+            "--sink: `mysql://u:***@host/db` is none of files:DIR",
+        ),
+        (
+            {"checkpoint": "s3a://key:geheim@bucket/state"},
+            "--checkpoint: s3a://key:***@bucket/state is an address",
+        ),
         ({"checkpoint": "rules.cep"}, "--checkpoint: rules.cep is no folder"),
         ({"checkpoint": "s3://bucket/state"}, "--checkpoint: s3://bucket/state is an address"),
         ({"lateness": "soon"}, "--lateness: `soon` is not a duration"),
@@ -43,6 +51,7 @@ def test_wrong_calls(call, options: dict[str, str], message: str) -> None:
     result = stream(call, **options)
     assert result.code == 2
     assert message in result.err
+    assert "geheim" not in result.err
 
 
 def test_a_missing_workload(call) -> None:

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from comparison import assert_same_matches, matches_of
-from strategies import SCHEMA, Sample, in_batches, random_workload, to_table, with_ties
+from strategies import SCHEMA, Sample, in_batches, random_events, random_workload, to_table, with_ties
 from stretto.errors import QueryError, StrettoError
 from stretto.pattern import oracle
 from stretto.pattern.workload import Workload
@@ -29,11 +29,12 @@ from stretto.spark.spread import (
     busiest,
     choose,
     describe,
+    read_attributes,
     times_of,
 )
 from stretto.spark.tasks import Aside, Work
 from stretto.spark.tasks import matches_of as found_by_target
-from stretto.spark.ties import tying_attributes
+from stretto.spark.ties import key_attributes, tying_attributes
 from stretto.spark.times import Times, stretches_of
 from variations import sharing_workload
 
@@ -206,6 +207,43 @@ def test_a_key_that_does_not_tie_is_refused_with_the_reason(rest: str, reason: s
     if not tying_attributes(plan):
         with pytest.raises(StrettoError, match="cannot spread by key: query `q` "):
             choose(plan, Load(Times.of([(0, 100, 1000)])), 2, "key")
+
+
+ONE = "QUERY one PATTERN A a WHERE a.x > 0 WITHIN 5 us;"
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        (ONE, ()),
+        ("QUERY q PATTERN OR(A a, B b) WITHIN 5 us;", ()),
+        ("QUERY q PATTERN A a WHERE [k] WITHIN 5 us;", ("k",)),
+        (f"{ONE} QUERY q PATTERN SEQ(A a, B b) WHERE [k] WITHIN 5 us;", ("k",)),
+        (f"{ONE} QUERY q PATTERN SEQ(A a, NOT(B b)) WHERE a.s = b.s WITHIN 5 us;", ("s",)),
+        (f"{ONE} QUERY q PATTERN A a+ WITHIN 5 us GROUP BY k RETURN COUNT(*);", ("k",)),
+        (f"{ONE} QUERY q PATTERN SEQ(A a, B b) WITHIN 5 us;", ()),
+    ],
+)
+def test_a_key_is_named_by_a_query(text: str, key: tuple[str, ...]) -> None:
+    assert key_attributes(plan_of(text)) == key
+
+
+def test_single_events_go_by_their_ids_if_by_key_is_asked_for() -> None:
+    text = f"{ONE} QUERY few PATTERN OR(A a, B b) WITHIN 3 EVENTS;"
+    plan, load = plan_of(text), Load(Times.of([(0, 10**9, 10**8)]))
+    spread = choose(plan, load, 2, "key")
+    assert spread == ByKey((), spread.targets)
+    assert "by key (id)" in describe(spread, load)
+    assert isinstance(choose(plan_of(ONE), load, 2), ByTime)
+    rng = Random(5)
+    assert check(Sample(text, SCHEMA, random_events(rng, most=40)), plan, [spread, ByKey((), 3)], rng) > 10
+    assert "no attribute ties" in ByKey((), 3).check(plan_of("QUERY q PATTERN A a+ WITHIN 5 us;"))
+
+
+def test_what_a_key_reads_is_read() -> None:
+    plan = plan_of(ONE)
+    assert read_attributes(plan, ByKey(("k", "s"), 2)) == {"k", "s", "x"}
+    assert read_attributes(plan, Whole()) == {"x"}
 
 
 def test_strict_within_the_key_is_tied() -> None:

@@ -81,10 +81,54 @@ def test_a_stream_goes_on_with_other_workloads(stream: Call, tmp_path: Path) -> 
     )
     put(tmp_path, "3.csv", "31,A,1", "32,C,2", "50,D,0")
     code, said = stream()
-    assert code == 0, said
+    assert code == 2, said
     assert "unknown attribute `y`" in said
     assert "the stream keeps version 2 of the workload" in said
+    assert "rules.cep was refused: what there was has been read with the version before" in said
     assert [query for (query,) in table("matches", "query")] == ["pair", "pair", *["rise"] * 4]
+
+
+def test_a_stream_of_single_events_takes_others_later(stream: Call, tmp_path: Path) -> None:
+    (tmp_path / "rules.cep").write_text("QUERY one PATTERN A a WHERE a.x > 0 WITHIN 1 SECOND;\n")
+    put(tmp_path, "1.csv", "00,A,1", "01,B,2", "10,D,0")
+    code, said = stream()
+    assert (code, "3 events, 1 match" in said) == (0, True), said
+    (tmp_path / "rules.cep").write_text(RISE)
+    put(tmp_path, "2.csv", "11,A,1", "12,B,2", "30,D,0")
+    code, said = stream()
+    assert code == 0, said
+    assert "version 2 of the workload: 1 query (added rise; removed one)" in said
+    assert "3 events, 1 match" in said
+
+
+def test_a_checkpoint_is_of_one_sink_and_of_the_same_columns(stream: Call, tmp_path: Path) -> None:
+    put(tmp_path, "1.csv", "00,A,1", "01,B,2", "10,D,0")
+    assert stream()[0] == 0
+    for options, sink, message in (
+        ((), "files:out", f"its results went to sqlite:{tmp_path}/found.db so far, not files:"),
+        (("--id", "number"), "sqlite:found.db", "its column of ids (--id) was id so far, not number"),
+        (("--ts", "x"), "sqlite:found.db", "its column of times (--ts) was ts so far, not x"),
+        (("--type", "x"), "sqlite:found.db", "its column of types (--type) was type so far, not x"),
+    ):
+        code, said = stream(*options, sink=sink)
+        assert (code, message in said) == (2, True), said
+        assert "needs another checkpoint" in said
+        assert len(said.splitlines()) == 1
+    assert stream()[0] == 0
+
+
+def test_a_note_that_was_cut_off_is_named(stream: Call, tmp_path: Path) -> None:
+    put(tmp_path, "1.csv", "00,A,1", "01,B,2", "10,D,0")
+    assert stream()[0] == 0
+    for name in ("source.json", "job.json", "spread.json"):
+        note = tmp_path / "state" / "stretto" / name
+        whole = note.read_bytes()
+        note.write_bytes(whole[:-9])
+        code, said = stream()
+        assert code == 2
+        assert said.startswith(f"the checkpoint is damaged: {note} cannot be read; ")
+        assert len(said.splitlines()) == 1
+        note.write_bytes(whole)
 
 
 def test_a_wrong_start_ends_with_two(stream: Call, tmp_path: Path) -> None:

@@ -273,6 +273,14 @@ def test_other_latenesses_and_slices_are_refused(text: str) -> None:
 TIED = "QUERY q PATTERN SEQ(A a, B b) WHERE [x] WITHIN 10 SECONDS;"
 
 
+def test_queries_about_single_events_name_no_key(tmp_path: Path) -> None:
+    single = plan_of("QUERY one PATTERN A a WHERE a.x > 0 WITHIN 1 s;")
+    assert stream_spread(single, "auto", tmp_path) == Whole()
+    assert stream_spread(plan_of(TIED), "auto", tmp_path) == Whole()
+    with pytest.raises(StrettoSparkError, match="all queries are about single events, and none names a key"):
+        stream_spread(single, "key")
+
+
 def test_the_spread_of_a_checkpoint_stays(tmp_path: Path) -> None:
     by_key = stream_spread(plan_of(TIED), "auto", tmp_path)
     assert isinstance(by_key, ByKey)

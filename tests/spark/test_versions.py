@@ -1,5 +1,6 @@
 """Versions of a workload: published, read back, refused where they do not fit, picked up from a file that changes."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -47,6 +48,11 @@ def test_a_version_of_another_release_is_planned_anew(monkeypatch: pytest.Monkey
 def test_a_damaged_version_says_so() -> None:
     with pytest.raises(StrettoSparkError, match="damaged"):
         Version.from_bytes(b"{}")
+    whole = Version(3, RISE, optimize(Workload.parse(RISE), SCHEMA)).to_bytes()
+    plan = json.loads(whole)["plan"]
+    for part in (plan[: len(plan) // 8 * 4], "", plan[4:]):
+        with pytest.raises(StrettoSparkError, match="damaged"):
+            Version.from_bytes(whole.replace(plan.encode(), part.encode()))
 
 
 def test_the_same_workload_is_not_published_again(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from stretto.cli.console import FAILED, reported, say
+from stretto.cli.console import FAILED, fail, reported, say
 from stretto.cli.options import (
     Budget,
     IdName,
@@ -151,4 +151,6 @@ def stream(
         )
         found, publisher = prepare(job, say)
         with reported(FAILED):
-            follow(launch(job, found, publisher), workload, quiet=quiet)
+            is_current = follow(launch(job, found, publisher), workload, quiet=quiet)
+        if not is_current and "availableNow" in rhythm:
+            fail(f"{workload} was refused: what there was has been read with the version before")

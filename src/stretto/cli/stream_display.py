@@ -184,8 +184,11 @@ def display(board: Board, *, quiet: bool) -> Iterator[Show]:
         yield table
 
 
-def follow(stream: Running, workload: str, *, quiet: bool) -> None:
-    """Show how a stream goes until it ends, and watch its workload file. An interrupt stops the stream."""
+def follow(stream: Running, workload: str, *, quiet: bool) -> bool:
+    """Show how a stream goes until it ends, and watch its workload file. An interrupt stops the stream.
+
+    Whether the stream ended with the workload of the file, and not with a version before it.
+    """
     board = Board()
     with display(board, quiet=quiet) as show:
         watch = Watch(workload, stream.publisher, show.tell)
@@ -202,6 +205,7 @@ def follow(stream: Running, workload: str, *, quiet: bool) -> None:
     if error is not None:
         raise error
     say(board.summary())
+    return not (stream.publisher.refused or board.refused)
 
 
 def _news(stream: Running, board: Board, show: Show) -> None:

@@ -40,8 +40,10 @@ def options_of(given: list[str] | None, option: str) -> dict[str, str]:
 def folder_of(checkpoint: str) -> Path:
     """The folder of a checkpoint."""
     if "://" in checkpoint:
+        from stretto.spark.secrets import redacted
+
         raise StrettoError(
-            f"--checkpoint: {checkpoint} is an address; name a folder that this machine and all workers see"
+            f"--checkpoint: {redacted(checkpoint)} is an address; name a folder that this machine and all workers see"
         )
     place = Path(checkpoint)
     if place.exists() and not place.is_dir():

@@ -14,7 +14,6 @@ from pyspark.sql import functions as F  # noqa: N812 - its usual name
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import DateType, StructType, TimestampNTZType, TimestampType
 
-from stretto.engine.run import attributes_of
 from stretto.errors import EventsError, near
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan
@@ -38,7 +37,7 @@ from stretto.spark.chunks import (
 from stretto.spark.errors import StrettoSparkError, at_work, clear_failures
 from stretto.spark.profile import heaviest_of, profile, summarize
 from stretto.spark.session import local_cores
-from stretto.spark.spread import Load, Spread, choose
+from stretto.spark.spread import Load, Spread, choose, read_attributes
 from stretto.spark.tasks import Work, chunks_of, rows_of
 from stretto.spark.times import Times
 from stretto.stats.profile import Stats
@@ -117,7 +116,7 @@ def detect(
             ts_type(df, special), packed=asked == "all", kind=TRENDS if asked == "trends" else MATCHES
         )
         wanted = [special.ts, special.type, *([special.id] if special.id in df.columns else [])]
-        names = [*wanted, *sorted(attributes_of(plan) - set(wanted))]
+        names = [*wanted, *sorted(read_attributes(plan, chosen) - set(wanted))]
         if asked == "all":  # rejected events are given as they came
             names = df.columns
         chunks = df.select([F.col(f"`{name}`") for name in names]).mapInArrow(

@@ -15,6 +15,8 @@ from stretto.data.files import EventFile, ending, open_events
 from stretto.data.parts import Part, need_special
 from stretto.schema import Kind, Schema, Special
 from stretto.spark.errors import StrettoSparkError
+from stretto.spark.notes import read_note, write_note
+from stretto.spark.secrets import redacted
 from stretto.spark.spec import FORMATS, Spec
 
 PACKED: Final = ("", ".gz", ".bz2")
@@ -72,7 +74,7 @@ def form_of_folder(folder: Path, *, patient: bool) -> str:
     """The format of a folder's first file; the patient wait until there is one."""
     if "://" in str(folder):
         raise StrettoSparkError(
-            f"--source: files:{folder} needs --source-format, as it is not on this machine"
+            f"--source: files:{redacted(str(folder))} needs --source-format, as it is not on this machine"
         )
     if not folder.is_dir():
         raise StrettoSparkError(f"--source: {folder} is no folder")
@@ -160,14 +162,9 @@ def guessed(guess: Callable[[], Schema] | None, special: Special, what: str) -> 
 
 def recall(memory: Path) -> T.StructType | None:
     """The columns of the last start, if there was one."""
-    if not memory.is_file():
-        return None
-    return T.StructType.fromJson(json.loads(memory.read_text(encoding="utf-8")))
+    return read_note(memory, T.StructType.fromJson, "name the columns with --schema")
 
 
 def remember(memory: Path, columns: T.StructType) -> None:
     """Keep the columns for the next start."""
-    memory.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    written = memory.with_name(f".{memory.name}.partial")
-    written.write_text(columns.json(), encoding="utf-8")
-    written.replace(memory)
+    write_note(memory, columns.jsonValue())

@@ -49,7 +49,7 @@ from stretto.spark.profile import (
     wanted_sample,
 )
 from stretto.spark.session import session
-from stretto.spark.spread import ByTime, Load, Reach, Spread, Whole, choose
+from stretto.spark.spread import ByTime, Load, Reach, Spread, Whole, choose, read_attributes
 from stretto.spark.streaming import everything
 from stretto.spark.summary import Summary, total
 from stretto.spark.tasks import Work
@@ -395,7 +395,7 @@ def find(
             "which events are late is known only where all of them arrive: do not spread them"
         )
     work = Work(plan, files.special, memory_bytes or MEMORY_BYTES, lateness_us)
-    wanted = files.selected(attributes_of(plan))
+    wanted = files.selected(read_attributes(plan, spread))
     if files.in_place and isinstance(spread, ByTime | Whole):
         return _in_place(spark, work, files, spread, shape, wanted)
     return run_targets(_packed_units(spark, files, spread, wanted), work, spread, shape)

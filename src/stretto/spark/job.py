@@ -30,11 +30,12 @@ from stretto.spark.errors import StrettoSparkError, failure_in
 from stretto.spark.kafka import SETTING, connector_settings
 from stretto.spark.metrics import StreamMetrics, read_metrics
 from stretto.spark.noise import hush, without_noise
+from stretto.spark.notes import read_note, write_note
 from stretto.spark.session import local_cores
 from stretto.spark.session import start as start_session
 from stretto.spark.sinks import start
 from stretto.spark.sources import TEXT, Source, open_source
-from stretto.spark.spec import Spec
+from stretto.spark.spec import Spec, kafka_place
 from stretto.spark.spread import Whole
 from stretto.spark.streaming import KIND, REASON, stream_spread
 from stretto.spark.versions import Publisher, difference, read_workload_text
@@ -45,6 +46,13 @@ PROFILED: Final = 200_000
 UNREADABLE: Final = "stretto_unreadable"
 PARTITIONS: Final = "spark.sql.shuffle.partitions"
 LOOK_EVERY_S: Final = 1.0
+LASTING: Final = {
+    "sink": "results went to",
+    "ts": "column of times (--ts) was",
+    "type": "column of types (--type) was",
+    "id": "column of ids (--id) was",
+}
+"""What stays the same for as long as a checkpoint is used, in words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,9 +68,9 @@ class Job:
     special: Special = field(default_factory=Special)
     schema: StructType | None = None
     source_format: str | None = None
-    source_options: Mapping[str, str] = field(default_factory=dict)
+    source_options: Mapping[str, str] = field(default_factory=dict, repr=False)
     sink_format: str = "parquet"
-    sink_options: Mapping[str, str] = field(default_factory=dict)
+    sink_options: Mapping[str, str] = field(default_factory=dict, repr=False)
     optimizer: str = "auto"
     budget: float | None = None
     stats: Stats | None = None
@@ -82,6 +90,20 @@ class Job:
     @property
     def columns(self) -> Path:
         return self.place / "source.json"
+
+    @property
+    def note(self) -> Path:
+        return self.place / "job.json"
+
+    @property
+    def lasting(self) -> dict[str, str]:
+        """What a checkpoint is bound to: where results go, and the names of the special columns."""
+        sink = str(self.sink)
+        if self.sink.kind == "kafka":  # found by other brokers it is the same topic
+            sink = f"kafka topic {kafka_place(self.sink.place, '--sink')[1]}"
+        if self.sink.kind == "files":
+            sink += f" ({self.sink_format})"
+        return {"sink": sink, "ts": self.special.ts, "type": self.special.type, "id": self.special.id}
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +142,7 @@ class Running:
 
 def prepare(job: Job, tell: Callable[[str], None]) -> tuple[DataFrame, Publisher]:
     """All outputs of a stream, and what publishes the versions of its workload."""
+    _refuse_another(job)
     spark = _spark(job)
     source = open_source(
         spark,
@@ -138,7 +161,26 @@ def prepare(job: Job, tell: Callable[[str], None]) -> tuple[DataFrame, Publisher
     begin(publisher, job.workload, tell)
     if source.columns is not None:
         remember(job.columns, source.columns)
+    write_note(job.note, job.lasting)
     return _outputs(job, source, publisher), publisher
+
+
+def _refuse_another(job: Job) -> None:
+    """StrettoSparkError where a checkpoint is one of a stream with another sink, or other special columns."""
+    before = read_note(
+        job.note, dict[str, str], "remove it if the sink and the names of columns are those of before"
+    )
+    now = job.lasting
+    wrong = [
+        f"its {what} {before[name]} so far, not {now[name]}"
+        for name, what in LASTING.items()
+        if before is not None and before.get(name, now[name]) != now[name]
+    ]
+    if wrong:
+        raise StrettoSparkError(
+            f"the call does not fit the stream of {job.checkpoint}: {'; '.join(wrong)}"
+            " (what is another one needs another checkpoint)"
+        )
 
 
 def launch(job: Job, found: DataFrame, publisher: Publisher) -> Running:

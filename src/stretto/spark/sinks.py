@@ -1,6 +1,7 @@
 """Where a stream's matches, totals, late and rejected events go: folders, Kafka, the terminal, databases."""
 
 import json
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -34,7 +35,8 @@ TIMES: Final = ("start", "end", "detected", "window_start", "window_end")
 
 def parse_sink(text: str) -> Spec:
     """The spec of a `--sink`; what is surely wrong with it is said now."""
-    spec = Spec.parse(text, SINKS, "--sink")
+    # The word that drivers of PostgreSQL know in an address.
+    spec = Spec.parse(re.sub("^postgresql:", "postgres:", text), SINKS, "--sink")
     if spec.kind == "kafka":
         kafka_place(spec.place, "--sink")
     if spec.kind in ("files", "sqlite"):

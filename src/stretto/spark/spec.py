@@ -1,11 +1,12 @@
 """How sources and sinks are written: a kind, and what it reads or writes."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from stretto.spark.errors import StrettoSparkError
+from stretto.spark.secrets import redacted
 
 FORMATS: Final[Mapping[str, tuple[str, ...]]] = {
     "parquet": (".parquet", ".pq"),
@@ -20,7 +21,10 @@ class Spec:
     """What stands in `--source` or `--sink`: a kind and what it reads or writes."""
 
     kind: str
-    place: str = ""
+    place: str = field(default="", repr=False)
+
+    def __str__(self) -> str:
+        return f"{self.kind}:{redacted(self.place)}" if self.place else self.kind
 
     def on_this_machine(self) -> "Spec":
         """With the whole path of a file or folder, as Spark may have been started elsewhere; addresses stay."""
@@ -34,9 +38,9 @@ class Spec:
         kind, _, place = text.partition(":")
         known = ", ".join(kinds.values())
         if kind not in kinds:
-            raise StrettoSparkError(f"{option}: `{text}` is none of {known}")
+            raise StrettoSparkError(f"{option}: `{redacted(text)}` is none of {known}")
         if (":" in kinds[kind]) != bool(place):
-            raise StrettoSparkError(f"{option}: `{text}` should be {kinds[kind]}")
+            raise StrettoSparkError(f"{option}: `{redacted(text)}` should be {kinds[kind]}")
         return cls(kind, place)
 
 

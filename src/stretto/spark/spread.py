@@ -14,13 +14,14 @@ from typing import Any, Final, Self
 import numpy as np
 import pyarrow as pa
 
+from stretto.engine.run import attributes_of
 from stretto.errors import StrettoError
 from stretto.pattern.piece import Place
 from stretto.plan.dag import Plan, window_of
 from stretto.plan.ops import Filter, Forbid, Next, Union
 from stretto.schema import Kind, Special
 from stretto.spark.keys import buckets_of
-from stretto.spark.ties import tying_attributes, why_untied
+from stretto.spark.ties import key_attributes, of_single_events, why_untied
 from stretto.spark.times import Times
 from stretto.values.convert import as_kind, plain
 from stretto.values.rows import F64, I64
@@ -69,7 +70,10 @@ class Whole:
 
 @dataclass(frozen=True, slots=True)
 class ByKey:
-    """Events with the same values of the attributes on the same target; nulls count as one value."""
+    """Events with the same values of the attributes on the same target; nulls count as one value.
+
+    Without attributes they go by their ids: single events need no others beside them.
+    """
 
     attributes: tuple[str, ...]
     buckets: int
@@ -78,11 +82,11 @@ class ByKey:
     def targets(self) -> int:
         return self.buckets
 
-    def parts(self, batch: pa.RecordBatch, special: Special) -> list[tuple[int, pa.RecordBatch]]:  # noqa: ARG002 - as the others
+    def parts(self, batch: pa.RecordBatch, special: Special) -> list[tuple[int, pa.RecordBatch]]:
         """The targets that need events of the batch, each with those events in their order."""
         if not batch.num_rows:
             return []
-        bucket = buckets_of(batch, self.attributes, self.buckets)
+        bucket = buckets_of(batch, self.attributes or (special.id,), self.buckets)
         order = np.argsort(bucket, kind="stable")
         ordered = batch.take(pa.array(order))
         ends = np.cumsum(np.bincount(bucket, minlength=self.buckets))
@@ -98,7 +102,7 @@ class ByKey:
 
     def check(self, plan: Plan) -> str | None:
         """Why a plan's results would be wrong; None if they are right."""
-        if not self.attributes:
+        if not self.attributes and not of_single_events(plan):
             return "no attribute ties all events of every query"
         return why_untied(plan, self.attributes)
 
@@ -190,6 +194,11 @@ class ByTime:
 
 
 Spread = Whole | ByKey | ByTime
+
+
+def read_attributes(plan: Plan, spread: object) -> frozenset[str]:
+    """The attributes that a plan reads, or what spreads its events."""
+    return attributes_of(plan) | frozenset(spread.attributes if isinstance(spread, ByKey) else ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,7 +303,7 @@ def choose(plan: Plan, load: Load, cores: int, name: str = "auto") -> Spread:
 def candidates(plan: Plan, load: Load, cores: int) -> list[Spread]:
     """Every spread that gives the right results, simple ones first."""
     found: list[Spread] = [Whole()] if load.fits(load.times.total) else []
-    attributes = tying_attributes(plan)
+    attributes = key_attributes(plan)
     if attributes:
         found.append(ByKey(attributes, _buckets(load, cores)))
     return [*found, *slicings(plan, load, cores)]
@@ -302,8 +311,8 @@ def candidates(plan: Plan, load: Load, cores: int) -> list[Spread]:
 
 def by_key(plan: Plan, load: Load, cores: int) -> ByKey:
     """The spread over all attributes that tie the events; StrettoError says what stands against it."""
-    attributes = tying_attributes(plan)
-    if not attributes:
+    attributes = key_attributes(plan)
+    if not attributes and not of_single_events(plan):
         names = sorted(plan.schema.attributes)
         reasons = dict.fromkeys(filter(None, (why_untied(plan, (name,)) for name in names)))
         why = "; ".join(list(reasons)[:3]) or "the events have no attributes"
@@ -372,7 +381,7 @@ def describe(spread: Spread, load: Load) -> str:
     if isinstance(spread, Whole):
         return f"spread: whole, {total:,} events on one target"
     what = "key" if isinstance(spread, ByKey) else "time"
-    of = f" ({', '.join(spread.attributes)})" if isinstance(spread, ByKey) else ""
+    of = f" ({', '.join(spread.attributes) or 'id'})" if isinstance(spread, ByKey) else ""
     replication = float(loads.sum()) / total if total else 1.0
     skew = float(loads.max()) / float(loads.mean()) if loads.sum() else 1.0
     unit = "buckets" if isinstance(spread, ByKey) else "slices"

@@ -7,12 +7,11 @@ what goes out follows from it, the batch and the watermark alone: a batch that i
 Spark's own protocol of checkpoints and sinks makes of that exactly once.
 """
 
-import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
 from hashlib import blake2b
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
 from uuid import uuid4
 
 import pyarrow as pa
@@ -30,7 +29,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from stretto.engine.run import MEMORY_BYTES, attributes_of
+from stretto.engine.run import MEMORY_BYTES
 from stretto.errors import QueryError
 from stretto.plan.dag import Plan
 from stretto.schema import Special
@@ -52,11 +51,12 @@ from stretto.spark.chunks import (
 )
 from stretto.spark.errors import StrettoSparkError, at_work
 from stretto.spark.metrics import observed
+from stretto.spark.notes import read_note, write_note
 from stretto.spark.processor import MatchProcessor, Settings, delay_ms
 from stretto.spark.session import STATE_STORE
 from stretto.spark.slices import Slices, StreamSpread
-from stretto.spark.spread import ByKey, Whole
-from stretto.spark.ties import tying_attributes
+from stretto.spark.spread import ByKey, Whole, read_attributes
+from stretto.spark.ties import key_attributes, of_single_events
 from stretto.spark.versions import Version, read_versions
 from stretto.text.parser import parse_duration
 from stretto.text.values import duration_text
@@ -108,7 +108,7 @@ def detect_stream(
         stream=uuid4().hex,
     )
     # Every value costs on its way to Python: those that no query can ask for and nobody wants to see stay behind.
-    wanted = None if follows or outputs == "all" else attributes_of(plan)
+    wanted = None if follows or outputs == "all" else read_attributes(plan, spread)
     needed = _columns(with_watermark(events, special, late_us), special, wanted)
     packed = needed.mapInArrow(_packing(spread, special), PACKED)
     if versions is not None:
@@ -143,7 +143,7 @@ def stream_spread(
     if width_us is not None and name != "time":
         raise StrettoSparkError(f"a slice is for a stream that is spread by `time`, not by `{name}`")
     note = None if folder is None else Path(folder) / SPREAD_FILE
-    noted = _read_spread(note) if note is not None and note.exists() else None
+    noted = None if note is None else read_note(note, _spread_of)
     spread = noted or _chosen(plan, name, width_us)
     wrong = spread.check(plan)
     if wrong is None and noted is not None:
@@ -153,10 +153,7 @@ def stream_spread(
         raise StrettoSparkError(f"the workload does not fit the stream: {wrong}{other}")
     _require_ids(plan, spread, ids=ids, follows=folder is not None)
     if note is not None and noted is None:
-        note.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        hidden = note.with_name(f".{note.name}.partial")
-        hidden.write_text(json.dumps({"spread": _name(spread), **asdict(spread)}))
-        hidden.replace(note)
+        write_note(note, {"spread": _name(spread), **asdict(spread)})
     return spread
 
 
@@ -174,9 +171,14 @@ def _chosen(plan: Plan, name: str, width_us: int | None) -> StreamSpread:
         return Whole()
     if name == "time":
         return Slices.of(plan, width_us)
-    attributes = tying_attributes(plan)
+    # A stream's key is for good, so a query must name it: later ones have to be tied by it too.
+    attributes = key_attributes(plan)
     if attributes:
         return ByKey(attributes, BUCKETS)
+    if name == "key" and of_single_events(plan):
+        raise StrettoSparkError(
+            "cannot spread by key: all queries are about single events, and none names a key (write `[attr]` in one)"
+        )
     if name == "key":
         raise StrettoSparkError("cannot spread by key: no attribute ties all events of every query")
     return Whole()
@@ -188,17 +190,13 @@ def _name(spread: StreamSpread) -> str:
     return "key" if isinstance(spread, ByKey) else "whole"
 
 
-def _read_spread(path: Path) -> StreamSpread:
-    try:
-        value = json.loads(path.read_text())
-        name = value.pop("spread")
-        if name == "whole":
-            return Whole()
-        if name == "time":
-            return Slices(**value)
-        return ByKey(tuple(value["attributes"]), int(value["buckets"]))
-    except (ValueError, KeyError, TypeError) as error:
-        raise StrettoSparkError(f"{path}: a damaged note of the spread: {error!r}") from error
+def _spread_of(noted: dict[str, Any]) -> StreamSpread:
+    name = noted.pop("spread")
+    if name == "whole":
+        return Whole()
+    if name == "time":
+        return Slices(**noted)
+    return ByKey(tuple(noted["attributes"]), int(noted["buckets"]))
 
 
 # ---- the way in ----------------------------------------------------------------------------------------------

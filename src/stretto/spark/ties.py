@@ -19,6 +19,32 @@ def tying_attributes(plan: Plan) -> tuple[str, ...]:
     )
 
 
+def key_attributes(plan: Plan) -> tuple[str, ...]:
+    """Those of the attributes that tie a plan's queries by which one of them says that its events agree.
+
+    A query about single events is tied by every attribute, as it asks for none: it names no key.
+    """
+    detections, trends = _queries(plan) if plan.workload is not None else ((), ())
+    pieces = [branch.piece for detection in detections for branch in detection.branches]
+    return tuple(
+        name
+        for name in tying_attributes(plan)
+        if trends or any(name in piece.same or not _is_single(piece) for piece in pieces)
+    )
+
+
+def of_single_events(plan: Plan) -> bool:
+    """Whether no query relates an event to another one, so that each may be anywhere."""
+    if plan.workload is None:
+        return False
+    detections, trends = _queries(plan)
+    return not trends and all(_is_single(branch.piece) for one in detections for branch in one.branches)
+
+
+def _is_single(piece: Piece) -> bool:
+    return piece.width == 1 and not piece.slots[0].repeats and not piece.negations
+
+
 def why_untied(plan: Plan, attributes: tuple[str, ...]) -> str | None:
     """Why events that differ in one of the attributes could still meet in a result; None if they cannot."""
     if plan.workload is None:

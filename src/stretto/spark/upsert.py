@@ -10,7 +10,7 @@ import re
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Final, Protocol
 
@@ -22,6 +22,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 from stretto.data.json_write import json_texts
 from stretto.spark.chunks import LATE, MATCHES, REJECTED, TRENDS
 from stretto.spark.errors import StrettoSparkError, at_work
+from stretto.spark.secrets import hiding, redacted
 
 OTHERS: Final = (LATE, REJECTED)
 NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -102,7 +103,7 @@ class Database(Protocol):
 class Upsert:
     """Writes the results of a micro-batch; what `foreachBatch` calls."""
 
-    to: str
+    to: str = field(repr=False)
     table: str | None = None
 
     def __post_init__(self) -> None:
@@ -113,7 +114,7 @@ class Upsert:
     def __call__(self, found: DataFrame, batch: int) -> None:
         write, place = _kind_of(self.to)
         rows = with_event_texts(found).toArrow()
-        with at_work(f"writing a micro-batch to {self.to.partition(':')[0]}", ()):
+        with at_work(f"writing a micro-batch to {self.to.partition(':')[0]}", ()), hiding(place):
             write(place, lambda database: self._write(database, rows, batch))
 
     def _write(self, database: Database, rows: pa.Table, batch: int) -> None:
@@ -264,4 +265,4 @@ def _kind_of(to: str) -> tuple[Callable[[str, Work], None], str]:
         return _in_sqlite, place
     if kind in ("postgres", "postgresql") and place:
         return _in_postgres, f"postgresql:{place}" if place.startswith("//") else place
-    raise StrettoSparkError(f"`{to}` is no database: write sqlite:PATH or postgres:URL")
+    raise StrettoSparkError(f"`{redacted(to)}` is no database: write sqlite:PATH or postgres:URL")

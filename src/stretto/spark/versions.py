@@ -62,7 +62,9 @@ class Version:
             value: dict[str, Any] = json.loads(data)
             plan = _plan_of(value)
             return cls(value["version"], value["workload"], plan)
-        except (ValueError, KeyError, TypeError) as error:
+        except StrettoError:
+            raise
+        except Exception as error:  # a pickle that was cut off raises anything
             raise StrettoSparkError(f"a damaged version of the workload: {error!r}") from error
 
 
@@ -117,7 +119,8 @@ def read_versions(spark: SparkSession, folder: str | Path, targets: int) -> Data
 class Publisher:
     """Turns workloads into versions of a folder, planned for what is known of the events.
 
-    `last` is the version that the stream runs, or will run from its next micro-batch on. `fits` raises a StrettoError
+    `last` is the version that the stream runs, or will run from its next micro-batch on; `refused`: the file that was
+    offered last is no version of it. `fits` raises a StrettoError
     for a plan that the stream cannot take for another reason than its attributes.
     """
 
@@ -127,6 +130,7 @@ class Publisher:
     budget: float | None = None
     fits: Callable[[Plan], object] = lambda _plan: None
     last: Version | None = field(init=False)
+    refused: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
         self.last = last_version(self.folder)
@@ -153,13 +157,16 @@ class Publisher:
 
     def offer_file(self, path: str | Path) -> Version:
         """The same for the workload of a file; every mistake is shown with its line."""
+        self.refused = True
         text = read_workload_text(path)
         try:
             workload = Workload.parse(text, str(path))
             workload.verify()
         except QueryError:
             raise QueryError(check(text, str(path), self.schema), text, str(path)) from None
-        return self.offer(workload)
+        found = self.offer(workload)
+        self.refused = False
+        return found
 
     def _planned(self, workload: Workload) -> Plan:
         if not workload.queries:
