@@ -13,6 +13,7 @@ from stretto.memo.memo import Memo
 from stretto.memo.prices import Prices
 from stretto.memo.ways import Kind, Way
 from stretto.pattern.nodes import Stream
+from stretto.pattern.order import NO_ORDER
 from stretto.pattern.piece import Slot
 
 RATES = {"A": 5.0, "B": 7.0, "C": 11.0, "D": 2.0}
@@ -172,7 +173,7 @@ def test_a_weaker_input_is_narrowed_first() -> None:
     memo = seq("SEQ(A a, B b, C c)")
     number, way = join(memo, "AB", "C")
     exact = memo.pieces[way.inputs[0].piece]
-    weaker = memo.input(replace(exact, order=()), way.inputs[0].columns)
+    weaker = memo.input(replace(exact, order=NO_ORDER), way.inputs[0].columns)
     assert weaker.piece != way.inputs[0].piece
     costs = model()
     from_weaker = costs.work(memo, number, replace(way, inputs=(weaker, way.inputs[1])))

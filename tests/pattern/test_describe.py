@@ -2,6 +2,7 @@ import pytest
 
 from stretto.pattern.describe import duration_text, piece_text, stream_text, term_text, window_text
 from stretto.pattern.nodes import Stream, Window
+from stretto.pattern.order import Order
 from stretto.pattern.piece import Piece, Slot
 from stretto.pattern.workload import Workload
 from stretto.schema import Kind, Schema
@@ -46,5 +47,5 @@ def test_windows() -> None:
 
 def test_an_order_that_is_no_nesting_is_spelled_out() -> None:
     slots = tuple(Slot(Stream(kind)) for kind in "ABCD")
-    piece = Piece(slots, ((0, 2), (1, 2), (1, 3)), (), (), (), Window(1))
+    piece = Piece(slots, Order.of(((0, 2), (1, 2), (1, 3))), (), (), (), Window(1))
     assert piece_text(piece) == "AND(A, B, C, D) ordered 0<2, 1<2, 1<3 within 1us"

@@ -16,6 +16,7 @@ from stretto.memo.rules.split_in_two import split_in_two
 from stretto.pattern import oracle
 from stretto.pattern.branches import NotPlannable
 from stretto.pattern.nodes import Stream, Window
+from stretto.pattern.order import Order
 from stretto.pattern.piece import Branch, Group, Piece, Slot
 from stretto.pattern.predicates import Apply, Ref
 from stretto.pattern.workload import Workload
@@ -146,11 +147,11 @@ def test_parts_that_wait_are_told_apart() -> None:
 
 def test_repetitions_of_two_groups_cannot_be_told_apart_at_once() -> None:
     window = Window(5)
-    pair = Piece((Slot(Stream("A")), Slot(Stream("B"))), ((0, 1),), (), (), (), window)
+    pair = Piece((Slot(Stream("A")), Slot(Stream("B"))), Order.total(2), (), (), (), window)
     group = Slot(Group(2, (Branch(pair, (0, 1)),)), 1, None)
     total = Apply("+", (Ref(0, "x", Kind.FLOAT), Ref(1, "x", Kind.FLOAT)), Kind.FLOAT)
     other = Apply("+", (Ref(2, "x", Kind.FLOAT), Ref(3, "x", Kind.FLOAT)), Kind.FLOAT)
     term = Apply("<", (total, other), Kind.BOOL)
-    piece = Piece((group, group), ((0, 1),), (term,), (), (), window)
+    piece = Piece((group, group), Order.total(2), (term,), (), (), window)
     with pytest.raises(NotPlannable, match="the repetitions of several groups"):
         refuse_unplannable(piece)

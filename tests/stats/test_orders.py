@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stretto.pattern.order import NO_ORDER, Order
 from stretto.stats.orders import gaps_between, linear_orders
 
 
@@ -21,7 +22,7 @@ from stretto.stats.orders import gaps_between, linear_orders
     ],
 )
 def test_known_numbers(count, order, expected) -> None:
-    assert linear_orders(count, order) == expected
+    assert linear_orders(count, Order.closing(order)) == expected
 
 
 @given(
@@ -32,7 +33,7 @@ def test_known_numbers(count, order, expected) -> None:
 def test_every_order_is_counted(drawn) -> None:
     count, order = drawn
     allowed = sum(all(way.index(i) < way.index(j) for i, j in order) for way in permutations(range(count)))
-    assert linear_orders(count, tuple(sorted(order))) == allowed
+    assert linear_orders(count, Order.closing(order)) == allowed
 
 
 def _pairs(count: int) -> list[tuple[int, int]]:
@@ -40,18 +41,21 @@ def _pairs(count: int) -> list[tuple[int, int]]:
 
 
 def test_many_slots_are_estimated() -> None:
-    chains = tuple(
+    chains = Order.of(
         (i, j) for start in (0, 10) for i in range(start, start + 10) for j in range(i + 1, start + 10)
     )
     assert linear_orders(20, chains) == pytest.approx(184_756, rel=1e-9)  # two chains of ten: 20 over 10
-    assert linear_orders(200, ((0, 1),)) > 1e200
+    assert linear_orders(200, Order.total(2)) > 1e200
 
 
 def test_gaps_of_a_sequence_and_of_a_conjunction() -> None:
-    sequence = ((0, 1),)
+    sequence = Order.total(2)
     # One more between the two of a sequence: one of the gaps, always.
-    one = (*sequence, (0, 2), (2, 1))
-    two = (*sequence, (0, 2), (2, 1), (0, 3), (3, 1), (2, 3))
+    one = sequence.with_between(2, [0], [1])
+    two = one.with_between(3, [0, 2], [1])
+    assert set(two) == {(0, 1), (0, 2), (2, 1), (0, 3), (3, 1), (2, 3)}
     assert gaps_between(2, sequence, one, two) == (1.0, 1.0)
     # One more before the second of an unordered pair: one gap if it comes first, two if it comes last.
-    assert gaps_between(2, (), ((2, 1),), ((2, 3), (3, 1), (2, 1))) == (1.0, 2.0)
+    one = NO_ORDER.with_between(2, [], [1])
+    two = one.with_between(3, [2], [1])
+    assert gaps_between(2, NO_ORDER, one, two) == (1.0, 2.0)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from stretto.engine.limits import Meter
+from stretto.pattern.order import NO_ORDER, Order
 from stretto.values.evaluate import Events
 from stretto.values.rows import Rows
 
@@ -13,14 +14,13 @@ from stretto.values.rows import Rows
 class Shape:
     """Per column: whether it holds sets, and whether it may be unbound. `single`: a row is one event.
 
-    `order`: pairs of single columns, bound in every row, the first strictly earlier than the second; closed under
-    what follows from them.
+    `order`: which of the single columns that are bound in every row are strictly earlier than which.
     """
 
     sets: tuple[bool, ...]
     optional: tuple[bool, ...]
     single: bool = False
-    order: frozenset[tuple[int, int]] = frozenset()
+    order: Order = NO_ORDER
 
     @property
     def width(self) -> int:

@@ -12,6 +12,7 @@ from stretto.pattern.canonical import closed_terms, piece_key
 from stretto.pattern.canonical_terms import canonical_conditions, canonical_term, key
 from stretto.pattern.columns import moved
 from stretto.pattern.nodes import Stream, Window
+from stretto.pattern.order import NO_ORDER, Order
 from stretto.pattern.piece import Negation, Piece, Slot
 from stretto.pattern.predicates import Apply, Const, Expr
 from stretto.schema import Kind
@@ -96,7 +97,7 @@ def slot_type(slot: Slot) -> str:
 
 def slot_key(slot: Slot) -> str:
     """A text that equal slots share, and only those; texts give slots an order."""
-    return piece_key(Piece((slot,), (), (), (), (), Window(0)))
+    return piece_key(Piece((slot,), NO_ORDER, (), (), (), Window(0)))
 
 
 def arrangements(piece: Piece) -> list[tuple[int, ...]]:
@@ -108,7 +109,7 @@ def arrangements(piece: Piece) -> list[tuple[int, ...]]:
     runs: dict[str, list[int]] = {}
     for slot, held in enumerate(piece.slots):
         runs.setdefault(slot_type(held), []).append(slot)
-    order = frozenset(piece.order)
+    order = piece.order
     found: list[tuple[int, ...]] = [()]
     for kind in sorted(runs):
         found = [(*before, *run) for before in found for run in _sorted_by(order, tuple(runs[kind]))]
@@ -117,14 +118,12 @@ def arrangements(piece: Piece) -> list[tuple[int, ...]]:
     return found
 
 
-def _sorted_by(order: frozenset[tuple[int, int]], slots: tuple[int, ...]) -> list[tuple[int, ...]]:
+def _sorted_by(order: Order, slots: tuple[int, ...]) -> list[tuple[int, ...]]:
     """The orders of some slots that agree with a partial order, or more than enough of them."""
     if not slots:
         return [()]
     found: list[tuple[int, ...]] = []
-    for slot in slots:
-        if any((other, slot) in order for other in slots):
-            continue
+    for slot in order.earliest(slots):
         rest = tuple(other for other in slots if other != slot)
         found.extend((slot, *others) for others in _sorted_by(order, rest))
         if len(found) > MOST_ARRANGEMENTS:

@@ -77,7 +77,7 @@ def is_early(negation: Negation, piece: Piece, growing: frozenset[int]) -> bool:
 
 def _inside(negation: Negation, piece: Piece) -> set[int]:
     """The slots that could bind an event of the forbidden type inside the interval."""
-    order = frozenset(piece.order)
+    order = piece.order
     return {
         i
         for i, slot in enumerate(piece.slots)

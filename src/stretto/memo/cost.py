@@ -9,11 +9,11 @@ from typing import Final, Protocol
 from stretto.memo.core import growing_slots
 from stretto.memo.facts import Facts
 from stretto.memo.memo import NO_WINDOW, Memo, Root
-from stretto.memo.orders import members
 from stretto.memo.paper import PaperCost
 from stretto.memo.prices import NAMES, STEP, Prices
 from stretto.memo.ways import Input, Kind, Way
 from stretto.pattern.nodes import Stream, Window
+from stretto.pattern.order import NO_ORDER, members
 from stretto.pattern.piece import Negation, Piece, Slot
 from stretto.pattern.predicates import Reduce, Ref, walk
 
@@ -199,8 +199,8 @@ class CostModel:
         for mask, _ in facts.rest:
             rest += bool(mask & one and mask & other) and not mask & ~joined
         pairs = self._unjudged(number, facts, one, other, made) if rest else made
-        for a, b in facts.alike:
-            alike += bool((a & one and b & other) or (a & other and b & one))
+        for slot in members(one) if facts.any_alike else ():
+            alike += (facts.alike[slot] & other).bit_count()
         window = self.seconds(facts.piece.window)
         looks = facts.orders.looks(one, other)
         work[A_STEP] += self._steps * len(looks)
@@ -451,7 +451,7 @@ def attributes(piece: Piece) -> set[str]:
 
 def _alone(stream: Stream, same: tuple[str, ...]) -> Piece:
     """One event of a stream."""
-    return Piece((Slot(stream),), (), (), same, (), NO_WINDOW)
+    return Piece((Slot(stream),), NO_ORDER, (), same, (), NO_WINDOW)
 
 
 def chains(slot: Slot, times: float) -> tuple[float, float]:

@@ -2,15 +2,17 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
-from stretto.memo.orders import Orders, members, orders_of
-from stretto.pattern.canonical import closed_terms
+from stretto.memo.orders import Orders, orders_of
+from stretto.pattern.canonical import parted_terms
 from stretto.pattern.canonical_terms import equality, equality_classes
 from stretto.pattern.nodes import Policy, Stream
+from stretto.pattern.order import members
 from stretto.pattern.piece import Piece
 from stretto.pattern.predicates import Apply, Expr, Ref, columns_of
-from stretto.pattern.project import project, types
+from stretto.pattern.project import Projector, types
 from stretto.schema import Kind
 
 COMPARISONS: Final = frozenset({"=", "<", "<=", ">", ">="})
@@ -35,11 +37,11 @@ class Facts:
     """Slot i is the bit 1 << i. `bits[c]` is the slot of column c.
 
     `equal` are classes of equal references, each with its slot; `rest` the terms that are no comparison of keys, with
-    their slots. `alike` are pairs of unordered slots that could bind one event. `asked` are the slots of each pair in
-    order and of each term that is no equality. `plain`: all slots are single events.
+    their slots. `alike[i]` are the slots without order to slot i that could bind the same event. `asked` are the slots
+    of each term that is no equality. `plain`: all slots are single events.
     """
 
-    piece: Piece
+    projector: Projector
     whole: int
     bits: tuple[int, ...]
     widths: tuple[int, ...]
@@ -47,7 +49,7 @@ class Facts:
     compared: tuple[Comparison, ...]
     equal: tuple[tuple[tuple[int, Ref], ...], ...]
     rest: tuple[tuple[int, Expr], ...]
-    alike: tuple[tuple[int, int], ...]
+    alike: tuple[int, ...]
     asked: tuple[int, ...]
     plain: bool
 
@@ -55,31 +57,35 @@ class Facts:
     def of(cls, piece: Piece) -> "Facts":
         count = len(piece.slots)
         bits = tuple(1 << slot for slot in range(count) for _ in piece.columns(slot))
-        after = [0] * count
-        for i, j in piece.order:
-            after[i] |= 1 << j
         compared, equal, rest = _terms(piece, bits)
         checks = (
             1 << i for i, s in enumerate(piece.slots) if isinstance(s.source, Stream) for _ in s.source.where
         )
         return cls(
-            piece,
+            Projector(piece),
             (1 << count) - 1,
             bits,
             tuple(slot.width for slot in piece.slots),
-            orders_of(tuple(after)),
+            orders_of(piece.order, count),
             compared,
             equal,
             tuple((_mask(term, bits), term) for term in rest),
-            _alike(piece, after),
+            _alike(piece),
             (
-                *((1 << i) | (1 << j) for i, j in piece.order),
                 *(term.left | term.right for term in compared),
                 *(_mask(term, bits) for term in rest),
                 *checks,
             ),
             len(bits) == count,
         )
+
+    @property
+    def piece(self) -> Piece:
+        return self.projector.piece
+
+    @property
+    def any_alike(self) -> bool:
+        return any(self.alike)
 
     def slots(self, columns: Iterable[int]) -> int:
         """The slots of some columns."""
@@ -97,12 +103,13 @@ class Facts:
         """The projection on some slots; the piece itself for all."""
         if slots == self.whole or self.piece.policy is Policy.NEXT:
             return self.piece
-        return project(self.piece, members(slots))
+        return self.projector.project(members(slots))
 
     def demands(self, slots: int) -> int:
         """How many pairs in order and terms the projection on some slots has; a piece with fewer is weaker."""
         outside = ~slots
         found = sum([not mask & outside for mask in self.asked])
+        found += sum([(self.orders.after[slot] & slots).bit_count() for slot in members(slots)])
         for members_ in self.equal:
             found += max(sum([bit & slots > 0 for bit, _ in members_]) - 1, 0)
         return found
@@ -114,9 +121,10 @@ def _terms(
     """Comparisons of keys, classes of equal references, and the other terms."""
     compared: list[Comparison] = []
     rest: list[Expr] = []
-    pairs: list[tuple[Ref, Ref]] = []
-    for term in closed_terms(piece):
-        sides = equality(term)
+    terms, classes = parted_terms(piece)
+    pairs = [pair for refs in classes for pair in pairwise(refs)]
+    for term in terms:
+        sides = equality(term)  # of what repeats, too: here a group is one row
         if sides is not None:
             pairs.append(sides)
             continue
@@ -125,10 +133,8 @@ def _terms(
             rest.append(term)
         else:
             compared.append(found)
-    classes = tuple(
-        tuple((bits[ref.column], ref) for ref in members_) for members_ in equality_classes(pairs)
-    )
-    return tuple(compared), classes, tuple(rest)
+    equal = tuple(tuple((bits[ref.column], ref) for ref in refs) for refs in equality_classes(pairs))
+    return tuple(compared), equal, tuple(rest)
 
 
 def _comparison(term: Expr, bits: Sequence[int]) -> Comparison | None:
@@ -148,12 +154,21 @@ def _mask(term: Expr, bits: Sequence[int]) -> int:
     return found
 
 
-def _alike(piece: Piece, after: Sequence[int]) -> tuple[tuple[int, int], ...]:
-    """Pairs of unordered slots that could bind one event, as bits."""
+def _alike(piece: Piece) -> tuple[int, ...]:
+    """For each slot those without order to it that could bind the same event, as bits."""
+    count, order = len(piece.slots), piece.order
     kinds = [types(slot) for slot in piece.slots]
-    return tuple(
-        (1 << i, 1 << j)
-        for j in range(len(kinds))
-        for i in range(j)
-        if kinds[i] & kinds[j] and not after[i] >> j & 1 and not after[j] >> i & 1
-    )
+    of_kind: dict[str, int] = {}
+    for slot, own in enumerate(kinds):
+        for kind in own:
+            of_kind[kind] = of_kind.get(kind, 0) | 1 << slot
+    if sum(map(int.bit_count, of_kind.values())) == len(of_kind):
+        return (0,) * count
+    before = order.before(count)
+    found = []
+    for slot, own in enumerate(kinds):
+        same = 0
+        for kind in own:
+            same |= of_kind[kind]
+        found.append(same & ~(order.behind(slot) | before[slot] | 1 << slot))
+    return tuple(found)

@@ -8,6 +8,7 @@ from stretto.memo.ways import Input, Kind, Way
 from stretto.pattern.canonical import canonical
 from stretto.pattern.duties import tighten
 from stretto.pattern.nodes import Policy, Stream, Window
+from stretto.pattern.order import NO_ORDER
 from stretto.pattern.piece import Detection, Group, Piece, Slot
 from stretto.pattern.project import Projector
 
@@ -196,7 +197,7 @@ class Memo:
         for slot in sorted(growing_slots(piece)):
             source = piece.slots[slot].source
             if isinstance(source, Group):
-                alone = Piece((Slot(source),), (), (), piece.same, (), piece.window)
+                alone = Piece((Slot(source),), NO_ORDER, (), piece.same, (), piece.window)
                 yield self.input(alone, list(piece.columns(slot)))
 
     @staticmethod

@@ -11,6 +11,7 @@ from stretto.memo.memo import Memo
 from stretto.memo.operands import Operands, levels
 from stretto.memo.ways import Input, Kind, Way
 from stretto.pattern.nodes import Stream
+from stretto.pattern.order import NO_ORDER
 from stretto.pattern.piece import Piece
 
 MOST_OPERANDS: Final = 10  # lists of so many are looked up by all of their subsequences
@@ -60,7 +61,8 @@ def single(memo: Memo, number: int, slot: int) -> Input:
     piece = memo.pieces[number]
     if not isinstance(piece.slots[slot].source, Stream):
         return memo.part(number, (slot,))
-    return memo.input(Piece((piece.slots[slot],), (), (), piece.same, (), piece.window), piece.columns(slot))
+    alone = Piece((piece.slots[slot],), NO_ORDER, (), piece.same, (), piece.window)
+    return memo.input(alone, piece.columns(slot))
 
 
 def keep_text_order(memo: Memo, source: Input, reader: int) -> None:

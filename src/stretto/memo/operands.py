@@ -17,6 +17,7 @@ from stretto.pattern.canonical import closed_terms
 from stretto.pattern.canonical_terms import canonical_term
 from stretto.pattern.columns import moved
 from stretto.pattern.nodes import Stream, Window
+from stretto.pattern.order import Order
 from stretto.pattern.piece import Piece
 from stretto.pattern.predicates import Expr, columns_of
 from stretto.pattern.project import project
@@ -59,8 +60,8 @@ class Operands:
         if not self.relaxed:
             return found
         operand = [place for place in places for _ in self.slots[place]]
-        inside = tuple((i, j) for i, j in found.order if operand[i] == operand[j])
-        return replace(found, order=inside, negations=())
+        inside = ((i, j) for i, j in found.order if operand[i] == operand[j])
+        return replace(found, order=Order.of(inside), negations=())
 
     def claims(self, piece: Piece, places: Sequence[int]) -> frozenset[Fact]:
         """What `part` claims, whatever its window."""
@@ -94,14 +95,14 @@ def _terms(piece: Piece) -> tuple[tuple[Expr, frozenset[int]], ...]:
 def divide(number: int, piece: Piece) -> tuple[Operands, ...]:
     """The levels of a piece, inner ones before those around them; the outermost is the last."""
     found: list[Operands] = []
-    _divide(number, piece, frozenset(piece.order), tuple(range(len(piece.slots))), found)
+    _divide(number, piece, piece.order, tuple(range(len(piece.slots))), found)
     return tuple(found)
 
 
 def _divide(
     number: int,
     piece: Piece,
-    order: frozenset[tuple[int, int]],
+    order: Order,
     slots: tuple[int, ...],
     found: list[Operands],
 ) -> tuple[str, tuple[int, ...]]:
@@ -109,40 +110,17 @@ def _divide(
     if len(slots) == 1:
         return slot_key(piece.slots[slots[0]]), slots
     word: Word = "AND"
-    parts = _parallel(slots, order)
+    parts = order.unrelated(slots)
     if len(parts) == 1:
-        word, parts = "SEQ", _series(slots, order)
+        word, parts = "SEQ", order.in_series(slots)
     if len(parts) == 1:
-        word, parts = "MIXED", [(slot,) for slot in slots]
-    operands = [_divide(number, piece, order, part, found) for part in parts]
+        word, parts = "MIXED", [[slot] for slot in slots]
+    operands = [_divide(number, piece, order, tuple(sorted(part)), found) for part in parts]
     if word == "AND":
         operands.sort()
     keys, held = zip(*operands, strict=True)
     found.append(Operands(number, word, keys, held))
     return f"{word}({', '.join(keys)})", tuple(slot for part in held for slot in part)
-
-
-def _parallel(slots: tuple[int, ...], order: frozenset[tuple[int, int]]) -> list[tuple[int, ...]]:
-    """The parts between which there is no order."""
-    part_of = {slot: {slot} for slot in slots}
-    for i, j in order:
-        if i in part_of and j in part_of and part_of[i] is not part_of[j]:
-            joined = part_of[i] | part_of[j]
-            part_of.update(dict.fromkeys(joined, joined))
-    return list(dict.fromkeys(tuple(sorted(part_of[slot])) for slot in slots))
-
-
-def _series(slots: tuple[int, ...], order: frozenset[tuple[int, int]]) -> list[tuple[int, ...]]:
-    """The parts that come one after another."""
-    ranked = sorted(slots, key=lambda slot: (sum((other, slot) in order for other in slots), slot))
-    parts: list[tuple[int, ...]] = []
-    start = 0
-    for end in range(1, len(ranked) + 1):
-        before, after = ranked[start:end], ranked[end:]
-        if all((i, j) in order for i in before for j in after):
-            parts.append(tuple(sorted(before)))
-            start = end
-    return parts
 
 
 _seen: WeakKeyDictionary[Memo, dict[int, tuple[Operands, ...]]] = WeakKeyDictionary()

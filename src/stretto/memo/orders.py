@@ -1,12 +1,11 @@
 """What a partial order between slots says of their events: how many total orders it allows, and how a join uses it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
 
-MOST_SLOTS: Final = 12
-"""Of larger sets the orders are not counted."""
+from stretto.pattern.order import Order, mask_of, members
+from stretto.stats.orders import linear_orders
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,25 +28,16 @@ class Look:
 
 
 class Orders:
-    """A partial order: `after[i]` are the slots that come after slot i. Sets of slots are bit masks."""
+    """What is asked of one partial order again and again. Sets of slots are bit masks."""
 
-    def __init__(self, after: Sequence[int]) -> None:
-        self.after = tuple(after)
-        self._counts: dict[int, int] = {0: 1}
+    def __init__(self, order: Order, count: int) -> None:
+        self.order = order
+        self.count = count
+        self.after = [order.behind(slot) for slot in range(count)]
+        self._before = order.before(count)
         self._looks: dict[tuple[int, int], tuple[Look, ...]] = {}
 
     # ---- counting --------------------------------------------------------------------------------------------------
-
-    def count(self, slots: int) -> int:
-        """In how many orders the slots may come."""
-        known = self._counts.get(slots)
-        if known is None:
-            known = self._counts[slots] = self.ending_in(slots, slots)
-        return known
-
-    def ending_in(self, slots: int, last: int) -> int:
-        """In how many of these orders one of the `last` slots comes last."""
-        return sum(self.count(slots & ~(1 << i)) for i in members(slots & last) if not self.after[i] & slots)
 
     def _gap(self, slots: int, after: int, before: int) -> float:
         """The mean share of a window in which an event lies that comes after some slots, before others, and not last.
@@ -55,13 +45,14 @@ class Orders:
         Events are Poisson and k slots in one window: inserting the event into one of their orders gives k + 1 gaps,
         which are alike; the last of them does not count.
         """
-        size = slots.bit_count()
-        if size >= MOST_SLOTS:
-            return 1.0 / size if before else 1.0
-        number = len(self.after)
-        new = 1 << number
-        wider = orders_of((*(a | (new if after >> i & 1 else 0) for i, a in enumerate(self.after)), before))
-        return wider.ending_in(slots | new, slots) / (size * self.count(slots))
+        found = members(slots)
+        size = len(found)
+        place = {slot: i for i, slot in enumerate(found)}
+        own = self.order.part(found)
+        ends = ([place[slot] for slot in members(some & slots)] for some in (after, before))
+        orders = linear_orders(size, own)
+        inserted = linear_orders(size + 1, own.with_between(size, *ends))
+        return (inserted - (0 if before & slots else orders)) / (size * orders)
 
     # ---- joins -----------------------------------------------------------------------------------------------------
 
@@ -89,19 +80,19 @@ class Orders:
     def _look(self, stored: int, probing: int) -> Look:
         """Stored rows are found by their last event."""
         last = self._latest(stored)
-        after = sum(1 << p for p in members(probing) if self.after[p] & stored)
+        after = mask_of(p for p in members(probing) if self.after[p] & stored)
         before = probing
         for i in last:
             before &= self.after[i]
-        pairs = [
-            pair for pair in self._covers(stored | probing) if (stored >> pair[0] ^ stored >> pair[1]) & 1
-        ]
+        pairs = [*self._covers(stored, probing), *self._covers(probing, stored)]
         left = pairs if len(last) > 1 else [pair for pair in pairs if last[0] not in pair]
-        first = self._earliest(stored)
-        inside = all(any(self.after[p] >> i & 1 for p in members(probing)) for i in first)
+        later = 0
+        for p in members(probing):
+            later |= self.after[p]
+        inside = all(later >> i & 1 for i in self.order.earliest(members(stored)))
         # The probing row has the times of its first and last event with it, where it is known which these are.
         bounds = {i for pair in pairs if pair not in left for i in pair if probing >> i & 1}
-        for ends in (self._latest(probing), self._earliest(probing)):
+        for ends in (self._latest(probing), self.order.earliest(members(probing))):
             bounds -= set(ends) if len(ends) == 1 else set()
         floor = stored.bit_count() > 1 and not inside
         share = self._gap(probing, after, before)
@@ -111,26 +102,18 @@ class Orders:
         """The slots that none of the others comes after."""
         return [i for i in members(slots) if not self.after[i] & slots]
 
-    def _earliest(self, slots: int) -> list[int]:
-        """The slots that none of the others comes before."""
-        return [i for i in members(slots) if not any(self.after[k] >> i & 1 for k in members(slots))]
-
-    def _covers(self, slots: int) -> list[tuple[int, int]]:
-        """Pairs of slots that are next to each other in the order."""
-        found = []
-        for i in members(slots):
-            for j in members(self.after[i] & slots):
-                if not any(self.after[k] >> j & 1 for k in members(self.after[i] & slots)):
-                    found.append((i, j))
-        return found
+    def _covers(self, one: int, other: int) -> list[tuple[int, int]]:
+        """Pairs of a slot of one side and one of the other that comes right after it."""
+        both = one | other
+        return [
+            (i, j)
+            for i in members(one)
+            for j in members(self.after[i] & other)
+            if not self.after[i] & self._before[j] & both
+        ]
 
 
 @lru_cache(maxsize=1 << 14)
-def orders_of(after: tuple[int, ...]) -> Orders:
-    """One object for each partial order, so that counts are shared by all pieces that have it."""
-    return Orders(after)
-
-
-def members(slots: int) -> tuple[int, ...]:
-    """The numbers of the slots in a mask."""
-    return tuple(i for i in range(slots.bit_length()) if slots >> i & 1)
+def orders_of(order: Order, count: int) -> Orders:
+    """One object for each partial order, so that what is found is shared by all pieces that have it."""
+    return Orders(order, count)

@@ -7,6 +7,7 @@ from stretto.memo.facts import Facts
 from stretto.memo.memo import Memo
 from stretto.memo.ways import Kind, Way
 from stretto.pattern.nodes import Policy, Stream, Window
+from stretto.pattern.order import NO_ORDER
 from stretto.pattern.piece import Group, Piece, Slot
 
 MICROSECONDS = 1e6
@@ -123,7 +124,7 @@ class PaperCost:
         if piece.policy is Policy.NEXT:
             return self.estimator.rows(piece) * self._seconds(piece.window)
         count = len(piece.slots)
-        free = replace(piece, order=(), negations=()) if count > 1 else piece
+        free = replace(piece, order=NO_ORDER, negations=()) if count > 1 else piece
         return self.estimator.rows(free) * self._seconds(piece.window) / count
 
     def _seconds(self, window: Window) -> float:

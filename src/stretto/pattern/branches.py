@@ -7,6 +7,7 @@ from math import prod
 from typing import Final
 
 from stretto.pattern.nodes import Atom, Combine, Not, Pattern, Repeat, Stream
+from stretto.pattern.order import NO_ORDER, Order
 from stretto.pattern.piece import Place
 
 MAX_BRANCHES: Final = 4096
@@ -63,10 +64,10 @@ class Forbidden:
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """One way to match a pattern: slots, the pairs (i, j) of slots with i before j, and what is forbidden."""
+    """One way to match a pattern: slots, which of them come before which, and what is forbidden."""
 
     slots: tuple[Leaf | Cluster, ...] = ()
-    order: tuple[tuple[int, int], ...] = ()
+    order: Order = NO_ORDER
     forbidden: tuple[Forbidden, ...] = ()
 
 
@@ -148,22 +149,26 @@ def _combined(
 
 def _joined(
     chosen: Sequence[Alternative | Not], *, in_order: bool
-) -> tuple[list[Leaf | Cluster], list[tuple[int, int]], list[Forbidden], list[range]]:
+) -> tuple[list[Leaf | Cluster], Order, list[Forbidden], list[range]]:
     """Slots, order and inner negations of the parts one after another, and the slots of each part."""
     slots: list[Leaf | Cluster] = []
-    order: list[tuple[int, int]] = []
+    after: list[int] = []
     forbidden: list[Forbidden] = []
     ranges: list[range] = []
     for part in chosen:
         start = len(slots)
         if isinstance(part, Alternative):
             slots.extend(part.slots)
-            order.extend((i + start, j + start) for i, j in part.order)
+            after.extend(part.order.behind(i) << start for i in range(len(part.slots)))
             forbidden.extend(inner.shifted(start) for inner in part.forbidden)
-            if in_order:
-                order.extend((i, j) for i in range(start) for j in range(start, len(slots)))
         ranges.append(range(start, len(slots)))
-    return slots, order, forbidden, ranges
+    if in_order:
+        everything = (1 << len(slots)) - 1
+        for own in ranges:
+            later = everything >> own.stop << own.stop
+            for i in own:
+                after[i] |= later
+    return slots, Order.of_masks(after), forbidden, ranges
 
 
 def _in_conjunction(chosen: tuple[Alternative | Not, ...]) -> Alternative:
@@ -171,23 +176,18 @@ def _in_conjunction(chosen: tuple[Alternative | Not, ...]) -> Alternative:
     for part in chosen:
         if isinstance(part, Not):
             forbidden.append(Forbidden(part.part.variable, part.part.stream, Place.ANYWHERE))
-    return Alternative(tuple(slots), tuple(sorted(order)), tuple(forbidden))
+    return Alternative(tuple(slots), order, tuple(forbidden))
 
 
 def _in_sequence(chosen: tuple[Alternative | Not, ...]) -> Alternative:
     slots, order, forbidden, ranges = _joined(chosen, in_order=True)
-    order.sort()
     for number, part in enumerate(chosen):
         if isinstance(part, Not):
             # What stands before the part before it ends earlier anyway; so do all slots but the last of a part.
-            after = next((r for r in reversed(ranges[:number]) if r), range(0))
-            before = next((r for r in ranges[number:] if r), range(0))
-            firsts = [i for i, j in order if i in after and j in after]
-            seconds = [j for i, j in order if i in before and j in before]
-            forbidden.extend(
-                _placed(part, [i for i in after if i not in firsts], [j for j in before if j not in seconds])
-            )
-    return Alternative(tuple(slots), tuple(order), tuple(forbidden))
+            after = next((ranges[i] for i in range(number - 1, -1, -1) if ranges[i]), range(0))
+            before = next((ranges[i] for i in range(number, len(ranges)) if ranges[i]), range(0))
+            forbidden.extend(_placed(part, order.latest(after), order.earliest(before)))
+    return Alternative(tuple(slots), order, tuple(forbidden))
 
 
 def _in_steps(chosen: tuple[Alternative | Not, ...]) -> Alternative:
@@ -199,7 +199,7 @@ def _in_steps(chosen: tuple[Alternative | Not, ...]) -> Alternative:
             after = _reach(slots, range(start - 1, ranges[0].start - 1, -1))
             before = _reach(slots, range(start, ranges[-1].stop))
             forbidden.extend(_placed(part, sorted(after), before))
-    return Alternative(tuple(slots), tuple(sorted(order)), tuple(forbidden))
+    return Alternative(tuple(slots), order, tuple(forbidden))
 
 
 def _reach(slots: Sequence[Leaf | Cluster], numbers: range) -> list[int]:

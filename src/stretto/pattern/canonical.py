@@ -1,6 +1,6 @@
 """One form for pieces that mean the same: equal parts of differently written queries become equal objects."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, islice, permutations, product
 from math import factorial
@@ -18,6 +18,7 @@ from stretto.pattern.canonical_terms import (
 from stretto.pattern.columns import moved
 from stretto.pattern.labelling import Labelled, orders
 from stretto.pattern.nodes import Stream
+from stretto.pattern.order import Order
 from stretto.pattern.piece import Branch, Group, Negation, Piece, Slot
 from stretto.pattern.predicates import Expr, Ref
 
@@ -42,15 +43,17 @@ def piece_key(piece: Piece) -> str:
     slots = ";".join(_slot_key(slot) for slot in piece.slots)
     terms = ";".join(key(term) for term in piece.terms)
     negations = ";".join(_negation_key(negation) for negation in piece.negations)
-    rest = f"{piece.order}|{piece.same}|{piece.window.size}{piece.window.unit}|{piece.policy}"
+    rest = f"{tuple(piece.order)}|{piece.same}|{piece.window.size}{piece.window.unit}|{piece.policy}"
     return f"<{slots}|{terms}|{negations}|{rest}>"
 
 
-def closed_terms(piece: Piece) -> frozenset[Expr]:
-    """The terms of a piece in one form, with every equality that follows from them.
+def parted_terms(piece: Piece) -> tuple[list[Expr], list[list[Ref]]]:
+    """The terms of a piece in one form: those that are no equality of single events, and the classes of what is equal.
 
     Equalities of plain references to single events are transitive; those that `[attr]` says already are dropped.
     """
+    if not piece.terms:
+        return [], []
     single = [not slot.repeats for slot in piece.slots for _ in range(slot.width)]
     kept: list[Expr] = []
     pairs: list[tuple[Ref, Ref]] = []
@@ -66,14 +69,18 @@ def closed_terms(piece: Piece) -> frozenset[Expr]:
             pairs.append(sides)
         else:
             kept.append(term)
-    if len(pairs) == 1:
-        return frozenset((*kept, equality_terms(list(pairs[0]))[0]))
-    closed = [
+    return kept, equality_classes(pairs)
+
+
+def closed_terms(piece: Piece) -> frozenset[Expr]:
+    """The terms of a piece in one form, with every equality that follows from them."""
+    kept, classes = parted_terms(piece)
+    closed = (
         equality_terms([left, right])[0]
-        for members in equality_classes(pairs)
+        for members in classes
         for left, right in combinations(members, 2)
         if left.column != right.column
-    ]
+    )
     return frozenset((*kept, *closed))
 
 
@@ -131,41 +138,39 @@ def _arrangements(pieces: Sequence[Piece]) -> Iterator[tuple[int, ...]]:
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """A piece written with its slots in one order, and the keys by which the best order is told."""
+    """A piece written with its slots in one order."""
 
-    keys: tuple[object, ...]
     columns: Columns
-    order: tuple[tuple[int, int], ...]
+    order: Order
     terms: tuple[Expr, ...]
     negations: tuple[Negation, ...]
     slots: tuple[int, ...]
+
+    def keys(self) -> tuple[object, ...]:
+        """By these the best of several forms is told."""
+        terms, negations = map(key, self.terms), map(_negation_key, self.negations)
+        return tuple(self.order), tuple(terms), tuple(negations)
 
 
 def _forms(piece: Piece, *, every: bool) -> tuple[Piece, list[Columns]]:
     """The one form of a piece, and with `every` all ways to number its columns that give it (else one)."""
     slots, ways = zip(*(_slot_form(slot) for slot in piece.slots), strict=True)
-    starts = _starts(piece.slots)
     negations = tuple(dict.fromkeys(_negation_form(negation) for negation in piece.negations))
-    source = replace(piece, negations=negations)
-    terms = closed_terms(piece)
+    terms, classes = parted_terms(piece)
     seen = Labelled(
         tuple(_slot_key(slot) for slot in slots),
-        frozenset(piece.order),
-        terms,
+        piece.order,
+        tuple(terms),
+        tuple(map(tuple, classes)),
         negations,
         tuple(place for slot, way in enumerate(ways) for place in _parts(slot, way)),
     )
-    best: list[_Form] = []
-    for order in orders(seen, every=every):
-        for chosen in islice(product(*(ways[slot] for slot in order)), MAX_FORMS):
-            columns = tuple(
-                starts[slot] + column for slot, way in zip(order, chosen, strict=True) for column in way
-            )
-            form = _written(source, terms, order, columns)
-            if not best or form.keys < best[0].keys:
-                best = [form]
-            elif every and form.keys == best[0].keys and len(best) < MAX_FORMS:
-                best.append(form)
+    forms = (
+        _written(seen, order, columns)
+        for order in orders(seen, every=every)
+        for columns in _numberings(order, ways, piece.starts)
+    )
+    best = _least(forms)
     first = best[0]
     found = Piece(
         tuple(slots[slot] for slot in first.slots),
@@ -176,15 +181,29 @@ def _forms(piece: Piece, *, every: bool) -> tuple[Piece, list[Columns]]:
         piece.window,
         piece.policy,
     )
-    return found, list(dict.fromkeys(form.columns for form in best))
+    return found, list(dict.fromkeys(form.columns for form in best)) if every else [first.columns]
 
 
-def _starts(slots: Sequence[Slot]) -> list[int]:
-    starts, column = [], 0
-    for slot in slots:
-        starts.append(column)
-        column += slot.width
-    return starts
+def _numberings(
+    order: Sequence[int], ways: Sequence[list[Columns]], starts: Sequence[int]
+) -> Iterator[Columns]:
+    """The columns of slots in this order, by the ways to number those of each."""
+    for chosen in islice(product(*(ways[slot] for slot in order)), MAX_FORMS):
+        yield tuple(starts[slot] + column for slot, way in zip(order, chosen, strict=True) for column in way)
+
+
+def _least(forms: Iterator[_Form]) -> list[_Form]:
+    """The first of some forms by their keys, and those that are written the same."""
+    best = [next(forms)]
+    least: tuple[object, ...] | None = None  # keys are told where there is more than one form
+    for form in forms:
+        least = best[0].keys() if least is None else least
+        found = form.keys()
+        if found < least:
+            best, least = [form], found
+        elif found == least and len(best) < MAX_FORMS:
+            best.append(form)
+    return best
 
 
 def _parts(slot: int, ways: Sequence[Columns]) -> list[tuple[int, int]]:
@@ -192,36 +211,23 @@ def _parts(slot: int, ways: Sequence[Columns]) -> list[tuple[int, int]]:
     return [(slot, min(way.index(column) for way in ways)) for column in range(len(ways[0]))]
 
 
-def _written(piece: Piece, terms: Iterable[Expr], slots: tuple[int, ...], columns: Columns) -> _Form:
+def _written(seen: Labelled, slots: tuple[int, ...], columns: Columns) -> _Form:
+    """The piece that is seen with its slots and columns in this order."""
     to_slot = {old: new for new, old in enumerate(slots)}
     to_column = {old: new for new, old in enumerate(columns)}
     to_column[len(columns)] = len(columns)  # the forbidden event of a negation
-    order = tuple(sorted((to_slot[i], to_slot[j]) for i, j in piece.order))
-    written = _moved_terms(piece, terms, to_column)
-    negations = tuple(
-        sorted((_moved_negation(n, to_slot, to_column) for n in piece.negations), key=_negation_key)
+    terms = {canonical_term(moved(term, to_column)) for term in seen.terms}
+    for refs in seen.equal:
+        members = (Ref(to_column[ref.column], ref.attribute, ref.kind) for ref in refs)
+        terms.update(equality_terms(sorted(members, key=key)))
+    negations = (_moved_negation(n, to_slot, to_column) for n in seen.negations)
+    return _Form(
+        columns,
+        seen.order.part(slots),
+        tuple(sorted(terms, key=key)),
+        tuple(sorted(negations, key=_negation_key)),
+        slots,
     )
-    keys = (order, tuple(key(term) for term in written), tuple(_negation_key(n) for n in negations))
-    return _Form(keys, columns, order, written, negations, slots)
-
-
-def _moved_terms(piece: Piece, terms: Iterable[Expr], to_column: dict[int, int]) -> tuple[Expr, ...]:
-    """Terms over other columns, each class of equalities written one way."""
-    single = [not slot.repeats for slot in piece.slots for _ in range(slot.width)]
-    kept: list[Expr] = []
-    pairs: list[tuple[Ref, Ref]] = []
-    for term in terms:
-        here = canonical_term(moved(term, to_column))
-        sides = equality(term)
-        if sides is None or not (single[sides[0].column] and single[sides[1].column]):
-            kept.append(here)
-        else:
-            found = equality(here)
-            assert found is not None
-            pairs.append(found)
-    for members in equality_classes(pairs):
-        kept.extend(equality_terms(members))
-    return tuple(sorted(set(kept), key=key))
 
 
 def _negation_form(negation: Negation) -> Negation:

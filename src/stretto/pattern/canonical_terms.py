@@ -173,6 +173,8 @@ def equality_classes(pairs: Iterable[tuple[Ref, Ref]]) -> list[list[Ref]]:
     for left, right in pairs:
         mine, other = classes.setdefault(left, [left]), classes.setdefault(right, [right])
         if mine is not other:
+            if len(mine) < len(other):
+                mine, other = other, mine
             mine.extend(other)
             for member in other:
                 classes[member] = mine

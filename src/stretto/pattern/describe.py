@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, TypeVar
 
 from stretto.pattern.nodes import Policy, Stream, Window
+from stretto.pattern.order import Order
 from stretto.pattern.piece import Group, Negation, Piece, Place, Slot
 from stretto.pattern.predicates import Apply, Const, Expr, Reduce, Ref, Which
 from stretto.schema import Kind
@@ -131,7 +132,7 @@ def _shape(piece: Piece) -> str:
         return texts[0]
     nested = series_parallel(
         range(len(texts)),
-        frozenset(piece.order),
+        piece.order,
         texts.__getitem__,
         lambda word, parts: f"{word}({', '.join(parts)})",
     )
@@ -143,7 +144,7 @@ def _shape(piece: Piece) -> str:
 
 def series_parallel(
     numbers: Sequence[int],
-    order: frozenset[tuple[int, int]],
+    order: Order,
     one: Callable[[int], T],
     many: Callable[[str, list[T]], T],
 ) -> T | None:
@@ -153,9 +154,9 @@ def series_parallel(
     """
     if len(numbers) == 1:
         return one(numbers[0])
-    word, parts = "SEQ", _in_sequence(numbers, order)
+    word, parts = "SEQ", order.in_series(numbers)
     if len(parts) == 1:
-        word, parts = "AND", _unrelated(numbers, order)
+        word, parts = "AND", order.unrelated(numbers)
     if len(parts) == 1:
         return None
     found: list[T] = []
@@ -165,27 +166,6 @@ def series_parallel(
             return None
         found.append(inner)
     return many(word, found)
-
-
-def _in_sequence(numbers: Sequence[int], order: frozenset[tuple[int, int]]) -> list[list[int]]:
-    """The slots in sets of which each is wholly before the next."""
-    ranked = sorted(numbers, key=lambda n: (sum((m, n) in order for m in numbers), n))
-    runs: list[list[int]] = [[]]
-    for place, number in enumerate(ranked):
-        if runs[-1] and all((a, b) in order for a in ranked[:place] for b in ranked[place:]):
-            runs.append([])
-        runs[-1].append(number)
-    return runs
-
-
-def _unrelated(numbers: Sequence[int], order: frozenset[tuple[int, int]]) -> list[list[int]]:
-    """The slots in sets between which there is no order."""
-    parts: list[list[int]] = []
-    for number in numbers:
-        linked = [part for part in parts if any((m, number) in order or (number, m) in order for m in part)]
-        parts = [part for part in parts if part not in linked]
-        parts.append(sorted([number, *(m for part in linked for m in part)]))
-    return sorted(parts)
 
 
 def _slot(slot: Slot) -> str:

@@ -9,23 +9,26 @@ from dataclasses import dataclass
 from typing import Final
 
 from stretto.pattern.canonical_terms import canonical_term, key
+from stretto.pattern.order import Order, members
 from stretto.pattern.piece import Negation
-from stretto.pattern.predicates import Expr, columns_of, move_columns
+from stretto.pattern.predicates import Expr, Ref, columns_of, move_columns
 
 MAX_TRIES: Final = 256
+MAX_LOOKS: Final = 1 << 16  # at what stands around slots; a piece of few slots has had all its tries by then
 _FORBIDDEN: Final = 99_999  # the column of a forbidden event in a signature
 
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """What a labelling sees: a key per slot, the order, terms and negations over the piece's columns.
+    """What a labelling sees: a key per slot, the order, terms, classes of what is equal, and negations over columns.
 
     `places[c]` is the slot of column c and its part inside the slot, alike for parts that can change places.
     """
 
     keys: tuple[str, ...]
-    order: frozenset[tuple[int, int]]
-    terms: frozenset[Expr]
+    order: Order
+    terms: tuple[Expr, ...]
+    equal: tuple[tuple[Ref, ...], ...]
     negations: tuple[Negation, ...]
     places: tuple[tuple[int, int], ...]
 
@@ -33,7 +36,7 @@ class Labelled:
 def orders(seen: Labelled, *, every: bool) -> Iterator[tuple[int, ...]]:
     """Orders of the slots among which the canonical one is; each is a tuple of slot numbers.
 
-    Isomorphic pieces give corresponding orders, unless more than MAX_TRIES are alike. Without `every` one of two
+    Isomorphic pieces give corresponding orders, unless more are alike than are tried. Without `every` one of two
     slots that can simply change places is tried.
     """
     precede = [0] * len(seen.keys)
@@ -41,10 +44,14 @@ def orders(seen: Labelled, *, every: bool) -> Iterator[tuple[int, ...]]:
         precede[later] += 1
     ranks = _ranked(list(zip(precede, seen.keys, strict=True)))
     if len(set(ranks)) < len(ranks):
-        budget = [MAX_TRIES]
-        yield from _split(seen, _refined(seen, ranks), budget, every=every)
+        search = _Search(seen, every=every)
+        yield from search.split(search.refined(ranks))
     else:
-        yield tuple(sorted(range(len(ranks)), key=ranks.__getitem__))
+        yield _by(ranks)
+
+
+def _by(ranks: list[int]) -> tuple[int, ...]:
+    return tuple(sorted(range(len(ranks)), key=ranks.__getitem__))
 
 
 def _ranked(colours: Sequence[object]) -> list[int]:
@@ -53,89 +60,140 @@ def _ranked(colours: Sequence[object]) -> list[int]:
     return [number[colour] for colour in colours]
 
 
-def _split(seen: Labelled, ranks: list[int], budget: list[int], *, every: bool) -> Iterator[tuple[int, ...]]:
-    """Tell apart the first slots that are still alike, each of them first in turn."""
-    counts = [ranks.count(rank) for rank in ranks]
-    tied = min((rank for rank, count in zip(ranks, counts, strict=True) if count > 1), default=None)
-    if tied is None:
-        budget[0] -= 1
-        yield tuple(sorted(range(len(ranks)), key=ranks.__getitem__))
-        return
-    alike = [slot for slot, rank in enumerate(ranks) if rank == tied]
-    tried: list[int] = []
-    for slot in alike:
-        if tried and (budget[0] <= 0 or (not every and any(_twins(seen, slot, other) for other in tried))):
-            continue
-        tried.append(slot)
-        chosen = [2 * rank + (rank == tied and other != slot) for other, rank in enumerate(ranks)]
-        yield from _split(seen, _refined(seen, _ranked(chosen)), budget, every=every)
+class _Search:
+    """The tries to tell slots apart; for each slot, what stands around it."""
 
+    def __init__(self, seen: Labelled, *, every: bool) -> None:
+        self.seen, self.every = seen, every
+        self.tries, self.looks = MAX_TRIES, MAX_LOOKS
+        count = len(seen.keys)
+        self.before = seen.order.before(count)
+        self.columns: list[list[int]] = [[] for _ in range(count)]
+        for column, (slot, _) in enumerate(seen.places):
+            self.columns[slot].append(column)
+        self.terms: list[list[Expr]] = [[] for _ in range(count)]
+        self.equal: list[list[tuple[Ref, ...]]] = [[] for _ in range(count)]
+        self.negations: list[list[Negation]] = [[] for _ in range(count)]
+        for term in seen.terms:
+            for slot in self._slots(columns_of(term)):
+                self.terms[slot].append(term)
+        for refs in seen.equal:
+            for slot in self._slots(frozenset(ref.column for ref in refs)):
+                self.equal[slot].append(refs)
+        for negation in seen.negations:
+            read = frozenset(column for term in negation.terms for column in columns_of(term))
+            for slot in {*negation.after, *negation.before, *self._slots(read)}:
+                self.negations[slot].append(negation)
 
-def _refined(seen: Labelled, ranks: list[int]) -> list[int]:
-    """Colours after looking at the neighbours until nothing new is told apart."""
-    while len(set(ranks)) < len(ranks):
-        found = _ranked([(rank, _around(seen, ranks, slot)) for slot, rank in enumerate(ranks)])
-        if len(set(found)) == len(set(ranks)):
-            return found
-        ranks = found
-    return ranks
+    def _slots(self, columns: frozenset[int]) -> set[int]:
+        return {self.seen.places[column][0] for column in columns if column < len(self.seen.places)}
 
+    def split(self, ranks: list[int]) -> Iterator[tuple[int, ...]]:
+        """Tell apart the first slots that are still alike, each of them first in turn."""
+        alike = _first_alike(ranks)
+        if not alike:
+            self.tries -= 1
+            yield _by(ranks)
+            return
+        tied = ranks[alike[0]]
+        if not self.every and all(self._twins(alike[0], other) for other in alike[1:]):
+            # Any two can change places, also when some of them are told apart: one order of them stands for all.
+            place = {slot: i for i, slot in enumerate(alike)}
+            chosen = _ranked([(rank, place.get(slot, 0)) for slot, rank in enumerate(ranks)])
+            yield from self.split(self.refined(chosen))
+            return
+        tried: list[int] = []
+        for slot in alike:
+            if tried and (self._tired() or (not self.every and any(self._twins(slot, t) for t in tried))):
+                continue
+            tried.append(slot)
+            chosen = [2 * rank + (rank == tied and other != slot) for other, rank in enumerate(ranks)]
+            yield from self.split(self.refined(_ranked(chosen)))
 
-def _around(seen: Labelled, ranks: Sequence[int], slot: int) -> tuple[object, ...]:
-    """What stands around a slot, in terms of the colours so far."""
+    def _tired(self) -> bool:
+        return self.tries <= 0 or self.looks <= 0
 
-    def code(column: int) -> int:
-        if column >= len(seen.places):
-            return _FORBIDDEN
-        other, part = seen.places[column]
-        return (2 * ranks[other] + (other == slot)) * 1000 + part
+    def refined(self, ranks: list[int]) -> list[int]:
+        """Colours after looking at the neighbours until nothing new is told apart."""
+        number = len(set(ranks))
+        while number < len(ranks):
+            self.looks -= len(ranks)
+            ranks = _ranked([(rank, self._around(ranks, slot)) for slot, rank in enumerate(ranks)])
+            found = len(set(ranks))
+            if found == number:
+                break
+            number = found
+        return ranks
 
-    before = sorted(ranks[i] for i, j in seen.order if j == slot)
-    after = sorted(ranks[j] for i, j in seen.order if i == slot)
-    mine = {column for column, (other, _) in enumerate(seen.places) if other == slot}
-    terms = sorted(_coded(term, code) for term in seen.terms if columns_of(term) & mine)
-    negations = sorted(
-        (
-            negation.stream.type,
-            tuple(key(term) for term in negation.stream.where),
-            str(negation.place),
-            tuple(sorted((ranks[i], i == slot) for i in negation.after)),
-            tuple(sorted((ranks[i], i == slot) for i in negation.before)),
-            tuple(sorted(_coded(term, code) for term in negation.terms)),
+    def _around(self, ranks: Sequence[int], slot: int) -> tuple[object, ...]:
+        """What stands around a slot, in terms of the colours so far."""
+        places = self.seen.places
+
+        def code(column: int) -> int:
+            if column >= len(places):
+                return _FORBIDDEN
+            other, part = places[column]
+            return (2 * ranks[other] + (other == slot)) * 1000 + part
+
+        before = sorted([ranks[i] for i in members(self.before[slot])])
+        after = sorted([ranks[j] for j in members(self.seen.order.behind(slot))])
+        terms = sorted(_coded(term, code) for term in self.terms[slot])
+        equal = sorted(
+            tuple(sorted((code(ref.column), ref.attribute) for ref in refs)) for refs in self.equal[slot]
         )
-        for negation in seen.negations
-    )
-    return tuple(before), tuple(after), tuple(terms), tuple(negations)
+        negations = sorted(
+            (
+                negation.stream.type,
+                tuple(key(term) for term in negation.stream.where),
+                str(negation.place),
+                tuple(sorted((ranks[i], i == slot) for i in negation.after)),
+                tuple(sorted((ranks[i], i == slot) for i in negation.before)),
+                tuple(sorted(_coded(term, code) for term in negation.terms)),
+            )
+            for negation in self.negations[slot]
+        )
+        return tuple(before), tuple(after), tuple(terms), tuple(equal), tuple(negations)
+
+    def _twins(self, one: int, other: int) -> bool:
+        """Whether two slots of one column each can change places and leave the piece as it is."""
+        if len(self.columns[one]) != 1 or len(self.columns[other]) != 1:
+            return False
+        (column,), (twin,) = self.columns[one], self.columns[other]
+        swap = {column: twin, twin: column}
+        slots = {one: other, other: one}
+
+        def moved(expr: Expr) -> Expr:
+            return canonical_term(move_columns(expr, lambda c: swap.get(c, c)))
+
+        def about(negation: Negation, to: dict[int, int]) -> tuple[object, ...]:
+            terms = frozenset(moved(term) if to else term for term in negation.terms)
+            ends = (frozenset(to.get(i, i) for i in some) for some in (negation.after, negation.before))
+            return negation.stream, negation.place, *ends, terms
+
+        both = (1 << one) | (1 << other)
+        before, behind = self.before, self.seen.order.behind
+        if before[one] & ~both != before[other] & ~both or behind(one) & ~both != behind(other) & ~both:
+            return False
+        if (before[one] | behind(one)) & both:
+            return False
+        terms = {*self.terms[one], *self.terms[other]}
+        equal = {frozenset(refs) for refs in (*self.equal[one], *self.equal[other])}
+        negations = (*self.negations[one], *self.negations[other])
+        return (
+            terms == {moved(term) for term in terms}
+            and equal == {frozenset(map(moved, refs)) for refs in equal}
+            and {about(n, {}) for n in negations} == {about(n, slots) for n in negations}
+        )
+
+
+def _first_alike(ranks: list[int]) -> list[int]:
+    """The slots of the least colour that several have; none if all are told apart."""
+    by_rank: dict[int, list[int]] = {}
+    for slot, rank in enumerate(ranks):
+        by_rank.setdefault(rank, []).append(slot)
+    several = [rank for rank, slots in by_rank.items() if len(slots) > 1]
+    return by_rank[min(several)] if several else []
 
 
 def _coded(term: Expr, code: Callable[[int], int]) -> str:
     return key(canonical_term(move_columns(term, code)))
-
-
-def _twins(seen: Labelled, one: int, other: int) -> bool:
-    """Whether two slots of one column each can change places and leave the piece as it is."""
-    columns = [column for column, (slot, _) in enumerate(seen.places) if slot in (one, other)]
-    if len(columns) != 2:
-        return False
-    swap_slot = {one: other, other: one}
-    swap_column = {columns[0]: columns[1], columns[1]: columns[0]}
-
-    def moved(expr: Expr) -> Expr:
-        return canonical_term(move_columns(expr, lambda column: swap_column.get(column, column)))
-
-    def swapped(slots: tuple[int, ...]) -> frozenset[int]:
-        return frozenset(swap_slot.get(slot, slot) for slot in slots)
-
-    def facts(negation: Negation) -> tuple[object, ...]:
-        same = frozenset(negation.after), frozenset(negation.before), frozenset(negation.terms)
-        return negation.stream, negation.place, *same
-
-    def swapped_facts(negation: Negation) -> tuple[object, ...]:
-        terms = frozenset(moved(term) for term in negation.terms)
-        return negation.stream, negation.place, swapped(negation.after), swapped(negation.before), terms
-
-    return (
-        seen.order == {(swap_slot.get(i, i), swap_slot.get(j, j)) for i, j in seen.order}
-        and seen.terms == {moved(term) for term in seen.terms}
-        and {facts(n) for n in seen.negations} == {swapped_facts(n) for n in seen.negations}
-    )

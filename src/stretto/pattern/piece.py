@@ -1,9 +1,10 @@
 """Pieces: what is left of a query when OR/ANY are split off and its nesting is flattened into a partial order."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from stretto.pattern.nodes import Policy, Return, Stream, Window
+from stretto.pattern.order import Order
 from stretto.pattern.predicates import Expr
 
 
@@ -75,29 +76,35 @@ class Negation:
 class Piece:
     """Slots, a partial order between them, terms, negations, a window and a policy.
 
-    Columns are numbered through the slots in order: a stream slot has one, a group slot `width`.
-    `order` holds every pair (i, j) of slots with i before j, transitively closed and sorted. One-variable terms
+    Columns are numbered through the slots in order: a stream slot has one, a group slot `width`; `starts` are the first
+    columns of the slots, and behind them the width. `order` says which slots come before which. One-variable terms
     of a stream slot stand in its stream. `same` are attributes on which all events agree, forbidden
     ones too; group branches repeat it. Terms wholly inside a group stand in its branches. The policy STRICT has
     been turned into terms over `@position`; a piece with the policy NEXT has its slots in sequence.
     """
 
     slots: tuple[Slot, ...]
-    order: tuple[tuple[int, int], ...]
+    order: Order
     terms: tuple[Expr, ...]
     same: tuple[str, ...]
     negations: tuple[Negation, ...]
     window: Window
     policy: Policy = Policy.ANY
+    starts: tuple[int, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        starts = [0]
+        for slot in self.slots:
+            starts.append(starts[-1] + slot.width)
+        object.__setattr__(self, "starts", tuple(starts))
 
     @property
     def width(self) -> int:
-        return sum(slot.width for slot in self.slots)
+        return self.starts[-1]
 
     def columns(self, slot: int) -> range:
         """The columns of one slot."""
-        start = sum(other.width for other in self.slots[:slot])
-        return range(start, start + self.slots[slot].width)
+        return range(self.starts[slot], self.starts[slot + 1])
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,15 @@
 """A piece seen through some of its slots: again a piece, which every match of the whole contains a match of."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
-from stretto.pattern.canonical import closed_terms
+from stretto.pattern.canonical import parted_terms
+from stretto.pattern.canonical_terms import equality_terms
 from stretto.pattern.columns import moved
 from stretto.pattern.nodes import Policy, Stream
+from stretto.pattern.order import mask_of
 from stretto.pattern.piece import Negation, Piece, Place, Slot
-from stretto.pattern.predicates import Expr, columns_of
+from stretto.pattern.predicates import Expr, Ref, columns_of
 
 
 def project(piece: Piece, slots: Sequence[int]) -> Piece:
@@ -23,36 +25,58 @@ class Projector:
     """Projections of one piece: what they all need is found once."""
 
     def __init__(self, piece: Piece) -> None:
-        assert piece.policy is Policy.ANY, "a sequence under NEXT has no parts"
         self.piece = piece
         self.columns = [piece.columns(slot) for slot in range(len(piece.slots))]
 
     @cached_property
-    def _closed(self) -> list[tuple[Expr, frozenset[int]]]:
-        return [(term, columns_of(term)) for term in closed_terms(self.piece)]
+    def _terms(self) -> tuple[list[tuple[Expr, int]], list[list[Ref]], list[list[int]]]:
+        """Terms with their columns as bits, classes of what is equal, and for each column the terms that read it."""
+        terms, classes = parted_terms(self.piece)
+        read = [columns_of(term) for term in terms]
+        of_column: list[list[int]] = [[] for _ in range(self.piece.width)]
+        for number, columns in enumerate(read):
+            for column in columns:
+                of_column[column].append(number)
+        return (
+            [(term, mask_of(columns)) for term, columns in zip(terms, read, strict=True)],
+            classes,
+            of_column,
+        )
+
+    def _kept(self, to_column: dict[int, int]) -> Iterator[Expr]:
+        """The terms over some columns; of what is equal, as many as tell it."""
+        terms, classes, of_column = self._terms
+        outside = ~mask_of(to_column)
+        for number in sorted({number for column in to_column for number in of_column[column]}):
+            term, columns = terms[number]
+            if not columns & outside:
+                yield term
+        for refs in classes:
+            inside = [ref for ref in refs if ref.column in to_column]
+            if len({ref.column for ref in inside}) > 1:
+                yield from equality_terms(inside)
 
     def project(self, slots: Sequence[int]) -> Piece:
         piece = self.piece
+        assert piece.policy is Policy.ANY, "a sequence under NEXT has no parts"
         to_column = {
             old: new for new, old in enumerate(column for slot in slots for column in self.columns[slot])
         }
         to_slot = {old: new for new, old in enumerate(slots)}
-        if len(slots) < len(piece.slots):
-            kept = [term for term, columns in self._closed if columns <= to_column.keys()]
-        else:
-            kept = list(piece.terms)
-        order = sorted((to_slot[i], to_slot[j]) for i, j in piece.order if i in to_slot and j in to_slot)
+        terms: Iterable[Expr] = piece.terms
+        if terms and len(slots) < len(piece.slots):
+            terms = self._kept(to_column)
         return Piece(
             tuple(piece.slots[slot] for slot in slots),
-            tuple(order),
-            tuple(_all_moved(kept, to_column)),
+            piece.order.part(slots),
+            tuple(_all_moved(terms, to_column)),
             piece.same,
             tuple(_negations(piece, to_slot, to_column)) if piece.negations else (),
             piece.window,
         )
 
 
-def _all_moved(terms: Sequence[Expr], to_column: dict[int, int]) -> list[Expr]:
+def _all_moved(terms: Iterable[Expr], to_column: dict[int, int]) -> list[Expr]:
     return list(dict.fromkeys(moved(term, to_column) for term in terms))
 
 

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from stretto.pattern.columns import moved
 from stretto.pattern.duties import equal, fit, joinable
 from stretto.pattern.nodes import Window
+from stretto.pattern.order import mask_of
 from stretto.pattern.piece import Piece
 from stretto.pattern.predicates import Expr, Which, columns_of, move_columns
+from stretto.pattern.project import Projector
 from stretto.plan.build import Builder, Part
 from stretto.plan.draft import Draft
 from stretto.plan.forbid import forbid, slots_inside
@@ -39,16 +41,16 @@ class Source:
 
 def join_all(piece: Piece, sources: Sequence[Source], builder: Builder, because: str) -> Made:
     """The sources, which cover the piece's slots, joined from left to right."""
-    made, row, known = sources[0].made, sources[0].row, [sources[0]]
+    row = tuple(column for source in sources for column in source.row)
+    steps = Projector(rearrange(piece, row))  # seen through its first slots it is what each join makes
+    places = _Places(piece, row)
+    made, provided = sources[0].made, Provided()
+    places.add(provided, sources[0])
     for source in sources[1:]:
-        both = (*row, *source.row)
-        so_far = rearrange(piece, both)
-        provided = provided_by([*known, source], piece, both)
-        step = _Step(so_far, made, source.made, provided, builder)
-        made = step.join(because)
-        row = both
-        left = Made(tuple(range(len(both))), made.parts, made.whole)
-        known = [Source(left, so_far, both)]
+        places.add(provided, source)
+        so_far = steps.project(range(len(made.parts) + len(source.made.parts)))
+        made = _Step(so_far, made, source.made, provided, builder).join(because)
+        provided = Provided.all_of(so_far)
     return Made(row, made.parts, made.whole)
 
 
@@ -73,17 +75,25 @@ def is_wider(theirs: Window, ours: Window, slots: int) -> bool:
 
 def provided_by(sources: Iterable[Source], piece: Piece, row: Sequence[int]) -> Provided:
     """What the sources of some rows of a piece provide, in the columns of the row."""
-    at = {column: place for place, column in enumerate(row)}
-    number = {slot: place for place, slot in enumerate(slots_of(piece, row))}
-    owner = [slot for slot in range(len(piece.slots)) for _ in piece.columns(slot)]
-    provided = Provided()
+    places, provided = _Places(piece, row), Provided()
     for source in sources:
-        slots = [
-            number[owner[source.columns[source.piece.columns(slot).start]]]
-            for slot in range(len(source.piece.slots))
-        ]
-        provided.add(source.piece, slots, [at[column] for column in source.columns])
+        places.add(provided, source)
     return provided
+
+
+class _Places:
+    """Where the columns of a piece and their slots stand in a row."""
+
+    def __init__(self, piece: Piece, row: Sequence[int]) -> None:
+        number = {slot: place for place, slot in enumerate(slots_of(piece, row))}
+        owner = [slot for slot in range(len(piece.slots)) for _ in piece.columns(slot)]
+        self._at = {column: place for place, column in enumerate(row)}
+        self._slot_of = {column: number[owner[column]] for column in row}
+
+    def add(self, provided: Provided, source: Source) -> None:
+        """Rows of a source are part of the row."""
+        slots = [self._slot_of[source.columns[start]] for start in source.piece.starts[:-1]]
+        provided.add(source.piece, slots, [self._at[column] for column in source.columns])
 
 
 def _all_terms(draft: Draft, provided: Provided) -> list[Expr]:
@@ -115,7 +125,8 @@ class _Step:
 
     def join(self, because: str) -> Made:
         draft = self.draft
-        before = all((i, j) in draft.order for i in self.left_slots for j in self.right_slots)
+        right = mask_of(self.right_slots)
+        before = all(not right & ~draft.order.behind(i) for i in self.left_slots)
         terms = fit(_all_terms(draft, self.provided), draft.sets)
         sides = [self._side(term) for term in terms]
         cross = [term for term, side in zip(terms, sides, strict=True) if side is None]

@@ -24,8 +24,8 @@ class Draft:
         self.parts = tuple(parts)
         self.growing = growing
         self.builder = builder
-        self.starts = tuple(piece.columns(slot).start for slot in range(len(parts)))
-        self.order = frozenset(piece.order)
+        self.starts = piece.starts[:-1]
+        self.order = piece.order
         self.types = tuple(types for part in parts for types in part.types)
         self.op = -1
         self.sets: tuple[bool, ...] = ()
@@ -57,10 +57,7 @@ class Draft:
 
     def cover(self, slots: Iterable[int], *, latest: bool) -> list[int]:
         """Of these slots, those that no other of them is ordered after (`latest`), or before."""
-        found = list(slots)
-        if latest:
-            return [i for i in found if not any((i, k) in self.order for k in found)]
-        return [i for i in found if not any((k, i) in self.order for k in found)]
+        return self.order.latest(slots) if latest else self.order.earliest(slots)
 
     def predecessors(self, slot: int) -> list[int]:
         """The joined slots that a slot comes right after; those before them are before it too."""

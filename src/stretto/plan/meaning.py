@@ -11,16 +11,17 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Final
 
-from stretto.pattern.canonical import canonical, closed_terms, piece_key
-from stretto.pattern.canonical_terms import canonical_terms, equality, equality_classes, key
+from stretto.pattern.canonical import canonical, parted_terms, piece_key
+from stretto.pattern.canonical_terms import canonical_terms, equality, key
 from stretto.pattern.columns import moved
 from stretto.pattern.duties import equal
 from stretto.pattern.nodes import Policy, Stream, Window
+from stretto.pattern.order import NO_ORDER, Order
 from stretto.pattern.piece import Branch, Group, Negation, Piece, Place, Slot
 from stretto.pattern.predicates import Expr, Ref, columns_of
 from stretto.plan.dag import Plan
 from stretto.plan.ops import Emit, Filter, Forbid, Join, Next, Op, Repeat, Scan, Union
-from stretto.plan.pieces import closed, in_order
+from stretto.plan.pieces import in_order
 
 ANY_WINDOW: Final = Window(0)
 """The window of what has no extent of its own: one event, or one repetition of a group."""
@@ -116,16 +117,15 @@ class _Reading:
         left, right = (self._open(self.pieces[part], op.window) for part in op.inputs)
         count, shift, width = len(left.slots), left.width, left.width + right.width
         slots = (*left.slots, *right.slots)
-        order = {*left.order, *((i + count, j + count) for i, j in right.order)}
-        if op.order == "before":
-            order |= {(i, j) for i in range(count) for j in range(count, len(slots))}
+        everything = ((1 << count) - 1, (1 << len(right.slots)) - 1) if op.order == "before" else (0, 0)
+        order = left.order.followed(count, right.order, *everything)
         to = {column: column + shift for column in range(right.width + 1)}
         negations = (
             *(_moved_negation(n, 0, {**_same(shift), shift: width}) for n in left.negations),
             *(_moved_negation(n, count, to) for n in right.negations),
         )
         terms = (*left.terms, *(moved(term, to) for term in right.terms))
-        both = Piece(slots, closed(order), terms, (), negations, op.window)
+        both = Piece(slots, order, terms, (), negations, op.window)
         return _with_terms(both, op.terms)
 
     def _without(self, op: Forbid) -> Piece:
@@ -150,8 +150,7 @@ class _Reading:
         slots = tuple(
             replace(slot, low=low, high=high) for slot, (low, high) in zip(streams, op.bounds, strict=True)
         )
-        order = tuple((i, j) for i in range(len(slots)) for j in range(i + 1, len(slots)))
-        return Piece(slots, order, op.terms, (), (), op.window, Policy.NEXT)
+        return Piece(slots, Order.total(len(slots)), op.terms, (), (), op.window, Policy.NEXT)
 
     # ---- what no piece says --------------------------------------------------------------------------------
 
@@ -192,7 +191,7 @@ class _Reading:
 
 
 def _single(slot: Slot) -> Piece:
-    return Piece((slot,), (), (), (), (), ANY_WINDOW)
+    return Piece((slot,), NO_ORDER, (), (), (), ANY_WINDOW)
 
 
 def _named(text: str, columns: Sequence[int]) -> Piece:
@@ -201,25 +200,27 @@ def _named(text: str, columns: Sequence[int]) -> Piece:
     if len(columns) == 1:
         return _single(Slot(Stream(f"{NAMED}{name}")))
     slots = tuple(Slot(Stream(f"{NAMED}{name}.{i}")) for i in range(len(columns)))
-    order = tuple((i, j) for i in range(len(slots)) for j in range(i + 1, len(slots)))
-    inner = Piece(slots, order, (), (), (), ANY_WINDOW)
+    inner = Piece(slots, Order.total(len(slots)), (), (), (), ANY_WINDOW)
     return _single(Slot(Group(len(columns), (Branch(inner, tuple(columns)),))))
 
 
 def _with_terms(piece: Piece, terms: Iterable[Expr]) -> Piece:
     """A piece with more terms: those over two times become its order, those over one event stand in its stream."""
     slot_of = {column: slot for slot, column in _single_columns(piece)}
-    order, kept, slots = set(piece.order), list(piece.terms), list(piece.slots)
+    pairs: list[tuple[int, int]] = []
+    kept, slots = list(piece.terms), list(piece.slots)
     for term in terms:
         read, pair = columns_of(term), in_order(term)
         if pair is not None and slot_of.keys() >= read:
-            order.add((slot_of[pair[0]], slot_of[pair[1]]))
+            pairs.append((slot_of[pair[0]], slot_of[pair[1]]))
         elif len(read) == 1 and slot_of.keys() >= read:
             (column,) = read
             slots[slot_of[column]] = _where(slots[slot_of[column]], moved(term, {column: 0}))
-        elif term not in kept:
+        else:
             kept.append(term)
-    return replace(piece, slots=tuple(slots), order=closed(order), terms=tuple(kept))
+    return replace(
+        piece, slots=tuple(slots), order=piece.order.with_pairs(pairs), terms=tuple(dict.fromkeys(kept))
+    )
 
 
 def _where(slot: Slot, term: Expr) -> Slot:
@@ -246,7 +247,7 @@ def _complete(piece: Piece) -> Piece:
     if not any(negation.terms for negation in piece.negations):
         return piece
     members: dict[Ref, list[Ref]] = {}
-    for found in equality_classes(sides for term in closed_terms(piece) if (sides := equality(term))):
+    for found in parted_terms(piece)[1]:
         members.update(dict.fromkeys(found, found))
     negations = tuple(
         replace(n, terms=tuple(more for term in n.terms for more in _equal_terms(term, members, piece.width)))

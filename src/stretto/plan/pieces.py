@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from stretto.pattern.describe import series_parallel
+from stretto.pattern.order import Order
 from stretto.pattern.piece import Place
 from stretto.pattern.predicates import Apply, Expr, Ref, Which
 from stretto.plan.ops import Emit, Filter, Forbid, Join, Next, Op, Repeat, Scan, Union
@@ -142,50 +143,39 @@ def _arranged(shapes: Iterable[Shape], terms: Iterable[Expr]) -> Shape | None:
     if not pairs:
         return None
     atoms: list[Shape] = []
-    order: set[tuple[int, int]] = set()
+    after: list[int] = []
     without: list[Absence] = []
     for shape in shapes:
-        _open(shape, atoms, order, without)
+        _open(shape, atoms, after, without)
     owner = {column: number for number, atom in enumerate(atoms) for column in atom.columns()}
-    order |= {(owner[one], owner[other]) for one, other in pairs if owner[one] != owner[other]}
+    more = ((owner[one], owner[other]) for one, other in pairs if owner[one] != owner[other])
     nested = series_parallel(
         range(len(atoms)),
-        frozenset(closed(order)),
+        Order.of_masks(after).with_pairs(more),
         atoms.__getitem__,
         lambda word, parts: Shape(word, tuple(parts)),
     )
     return None if nested is None else replace(nested, without=(*nested.without, *without))
 
 
-def _open(shape: Shape, atoms: list[Shape], order: set[tuple[int, int]], without: list[Absence]) -> range:
-    """Take a shape apart: what SEQ and AND hold, the order between that, and what they forbid."""
-    start = len(atoms)
+def _open(shape: Shape, atoms: list[Shape], after: list[int], without: list[Absence]) -> None:
+    """Take a shape apart: what SEQ and AND hold, for each of that what comes after it, and what they forbid."""
     if shape.word not in ("SEQ", "AND") or not shape.parts or shape.mark:
         atoms.append(shape)
-        return range(start, start + 1)
+        after.append(0)
+        return
     without.extend(shape.without)
-    before: list[int] = []
+    ranges: list[range] = []
     for part in shape.parts:
-        inner = _open(part, atoms, order, without)
-        if shape.word == "SEQ":
-            order |= {(one, other) for one in before for other in inner}
-        before.extend(inner)
-    return range(start, len(atoms))
-
-
-def closed(order: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    """All pairs that follow from these, sorted."""
-    after: dict[int, set[int]] = {}
-    for one, other in order:
-        after.setdefault(one, set()).add(other)
-    grew = True
-    while grew:
-        grew = False
-        for later in after.values():
-            more = {last for middle in later for last in after.get(middle, ())} - later
-            later.update(more)
-            grew = grew or bool(more)
-    return tuple(sorted((one, other) for one, later in after.items() for other in later))
+        start = len(atoms)
+        _open(part, atoms, after, without)
+        ranges.append(range(start, len(atoms)))
+    if shape.word == "SEQ":
+        everything = (1 << len(atoms)) - 1
+        for own in ranges:
+            later = everything >> own.stop << own.stop
+            for i in own:
+                after[i] |= later
 
 
 def _united(op: Union | Emit, known: list[Shape]) -> Shape:

@@ -1,14 +1,15 @@
 """What a way has to check itself: what its piece demands and its inputs do not provide."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from stretto.pattern.canonical import closed_terms
-from stretto.pattern.canonical_terms import canonical_conditions, canonical_term, equality, key
+from stretto.pattern.canonical import parted_terms
+from stretto.pattern.canonical_terms import canonical_conditions, canonical_term, equality_terms, key
 from stretto.pattern.columns import moved
 from stretto.pattern.nodes import Stream
+from stretto.pattern.order import Order, members
 from stretto.pattern.piece import Negation, Piece
-from stretto.pattern.predicates import Expr, Ref
+from stretto.pattern.predicates import Expr, Ref, columns_of
 
 NegationKey = tuple[object, ...]
 
@@ -17,19 +18,38 @@ NegationKey = tuple[object, ...]
 class Provided:
     """What is known to hold of rows, in the slots and columns of the piece that they are to become.
 
-    `where[slot]` are the terms over one event that hold; slots that are not bound yet are missing.
+    `orders` are those of its parts, with the numbers that the slots have there. `where[slot]` are the terms over one
+    event that hold; slots that are not bound yet are missing. `equal` are classes of what is equal. All is known of
+    the first `slots` slots and `columns` columns, as far as it concerns no others.
     """
 
-    order: set[tuple[int, int]] = field(default_factory=set)
+    slots: int = 0
+    columns: int = 0
+    orders: list[tuple[Order, dict[int, int]]] = field(default_factory=list)
     terms: set[Expr] = field(default_factory=set)
+    equal: list[list[Ref]] = field(default_factory=list)
     where: dict[int, frozenset[Expr]] = field(default_factory=dict)
     negations: set[NegationKey] = field(default_factory=set)
+
+    @classmethod
+    def all_of(cls, piece: Piece) -> "Provided":
+        """The rows begin with rows of `piece`, which is their piece seen through its first slots."""
+        to = {column: column for column in range(piece.width)} | {piece.width: -1}
+        slots = range(len(piece.slots))
+        negations = {negation_key(n, slots, to) for n in piece.negations}
+        return cls(len(piece.slots), piece.width, negations=negations)
+
+    def in_order(self, i: int, j: int) -> bool:
+        """Whether slot i is known to come before slot j."""
+        return any(i in at and j in at and (at[i], at[j]) in order for order, at in self.orders)
 
     def add(self, piece: Piece, slots: Sequence[int], columns: Sequence[int]) -> None:
         """Rows of `piece` are part of the rows: its slot i is slot `slots[i]`, its column i is `columns[i]`."""
         to = dict(enumerate(columns))
-        self.order |= {(slots[i], slots[j]) for i, j in piece.order}
-        self.terms |= {canonical_term(moved(term, to)) for term in closed_terms(piece)}
+        self.orders.append((piece.order, {slot: i for i, slot in enumerate(slots)}))
+        terms, classes = parted_terms(piece)
+        self.terms |= {canonical_term(moved(term, to)) for term in terms}
+        self.equal += [[Ref(to[ref.column], ref.attribute, ref.kind) for ref in refs] for refs in classes]
         for i, slot in enumerate(piece.slots):
             self.where[slots[i]] = (
                 frozenset(slot.source.where) if isinstance(slot.source, Stream) else frozenset()
@@ -52,30 +72,28 @@ def negation_key(negation: Negation, slots: Sequence[int], to: dict[int, int]) -
 
 def missing_order(piece: Piece, provided: Provided) -> list[tuple[int, int]]:
     """Pairs of slots, next to each other in the order, whose order is still to be checked."""
-    order = frozenset(piece.order)
+    order = piece.order
     slots = range(len(piece.slots))
-    return [
-        (i, j)
-        for i, j in piece.order
-        if (i, j) not in provided.order and not any((i, k) in order and (k, j) in order for k in slots)
-    ]
+    found: set[tuple[int, int]] = set()
+    for new in slots[provided.slots :]:
+        found |= {(i, new) for i in order.latest(i for i in slots if order.behind(i) >> new & 1)}
+        found |= {(new, j) for j in order.earliest(members(order.behind(new)))}
+    return sorted(pair for pair in found if not provided.in_order(*pair))
 
 
 def missing_terms(piece: Piece, provided: Provided) -> list[Expr]:
     """Terms still to be checked; of equalities no more than are needed to imply the others."""
-    classes = _Classes()
-    for term in provided.terms:
-        sides = equality(term)
-        if sides is not None and _single(piece, sides):
-            classes.join(*sides)
-    found: list[Expr] = []
-    for term in sorted(closed_terms(piece), key=key):
-        if term in provided.terms:
-            continue
-        sides = equality(term)
-        if sides is None or not _single(piece, sides) or classes.join(*sides):
-            found.append(term)
-    return found
+    terms, classes = parted_terms(piece)
+    found = [term for term in terms if term not in provided.terms and not _known(term, provided)]
+    equal = _Classes(provided)
+    for refs in classes:
+        found += equal.missing(refs)
+    return sorted(found, key=key)
+
+
+def _known(term: Expr, provided: Provided) -> bool:
+    """Whether a term concerns nothing but the columns of which all is known."""
+    return bool(provided.columns) and max(columns_of(term), default=-1) < provided.columns
 
 
 def missing_where(piece: Piece, provided: Provided) -> list[tuple[int, Expr]]:
@@ -83,7 +101,7 @@ def missing_where(piece: Piece, provided: Provided) -> list[tuple[int, Expr]]:
     return [
         (i, term)
         for i, slot in enumerate(piece.slots)
-        if isinstance(slot.source, Stream)
+        if i >= provided.slots and isinstance(slot.source, Stream)
         for term in canonical_conditions(slot.source.where)
         if term not in provided.where.get(i, frozenset(slot.source.where))
     ]
@@ -97,19 +115,32 @@ def missing_negations(piece: Piece, negations: Iterable[Negation], provided: Pro
     return [n for n in negations if negation_key(n, slots, to) not in provided.negations]
 
 
-def _single(piece: Piece, sides: tuple[Ref, Ref]) -> bool:
-    """Whether both sides are plain events: of repetitions equality is not transitive."""
-    single = [not slot.repeats for slot in piece.slots for _ in range(slot.width)]
-    return all(single[side.column] for side in sides)
-
-
 class _Classes:
     """Which references are known to be equal."""
 
-    def __init__(self) -> None:
+    def __init__(self, provided: Provided) -> None:
+        self._columns = provided.columns
         self._parent: dict[Ref, Ref] = {}
+        for refs in provided.equal:
+            for ref in refs[1:]:
+                self._join(refs[0], ref)
 
-    def join(self, left: Ref, right: Ref) -> bool:
+    def missing(self, refs: list[Ref]) -> Iterator[Expr]:
+        """As many equalities as make some references equal, which are so in the piece; those become known."""
+        known = [ref for ref in refs if ref.column < self._columns]
+        if len({ref.column for ref in known}) > 1:
+            for ref in known[1:]:
+                self._join(known[0], ref)
+        parts = len({self._root(ref) for ref in refs})
+        for place, left in enumerate(refs):
+            for right in refs[place + 1 :]:
+                if parts == 1:
+                    return
+                if left.column != right.column and self._join(left, right):
+                    parts -= 1
+                    yield equality_terms([left, right])[0]
+
+    def _join(self, left: Ref, right: Ref) -> bool:
         """Make two references equal; whether that was new."""
         one, other = self._root(left), self._root(right)
         self._parent[one] = other

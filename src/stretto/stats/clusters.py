@@ -14,6 +14,7 @@ from stretto.pattern.canonical_terms import canonical_conditions
 from stretto.pattern.columns import moved
 from stretto.pattern.describe import piece_text, stream_text, term_text
 from stretto.pattern.nodes import Stream, Window
+from stretto.pattern.order import NO_ORDER, Order
 from stretto.pattern.piece import Piece, Slot
 from stretto.pattern.predicates import Apply, Const, Expr, Reduce, Ref, Which, columns_of, walk
 from stretto.stats.tuples import Frame, Link
@@ -164,7 +165,7 @@ def _cluster(piece: Piece, slots: Sequence[int], terms: Iterable[Expr], equals: 
     return Cluster(
         Frame(
             tuple(stream_of(piece.slots[slot]) for slot in slots),
-            tuple((to[i], to[j]) for i, j in piece.order if i in to and j in to),
+            piece.order.part(slots),
             tuple(link for same in equals for link in _links(same, to)),
             window,
         ),
@@ -208,7 +209,7 @@ def pair(piece: Piece, left: tuple[int, str], right: tuple[int, str]) -> tuple[F
     if (j, i) in piece.order or (not ordered and (other, y) < (one, x)):
         one, x, other, y = other, y, one, x
         ordered = (j, i) in piece.order
-    order = ((0, 1),) if ordered else ()
+    order = Order.total(2) if ordered else NO_ORDER
     return Frame((Stream(one), Stream(other)), order, (), rounded(piece.window)), Link(0, x, 1, y)
 
 

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Final
 from stretto.pattern.columns import moved
 from stretto.pattern.duties import tighten
 from stretto.pattern.nodes import Policy, Stream
+from stretto.pattern.order import Order
 from stretto.pattern.piece import Negation, Piece, Place, Slot
 from stretto.pattern.predicates import columns_of
 from stretto.stats.clusters import Equals, Related, is_neighbour, pair, relate, stream_of
 from stretto.stats.growth import Law, Once, Repeated, grown, is_plain, once, spread_of, thinned, with_earlier
-from stretto.stats.orders import Order, gaps_between, linear_orders
+from stretto.stats.orders import gaps_between, linear_orders
 from stretto.stats.selectivity import assumed
 
 if TYPE_CHECKING:
@@ -155,7 +156,7 @@ class Estimator:
         left = [slot for slot in range(len(rates)) if first.get(slot, slot) == slot]
         number = {slot: i for i, slot in enumerate(left)}
         order = {(number[first.get(i, i)], number[first.get(j, j)]) for i, j in piece.order}
-        kept = tuple(sorted(pair for pair in order if pair[0] != pair[1]))
+        kept = Order.closing(pair for pair in order if pair[0] != pair[1])
         result = 1.0
         for chain in related.chains:
             for slot in chain[1:]:
@@ -247,18 +248,16 @@ class Estimator:
         """The piece with one or two forbidden events, in order, as further slots with their terms."""
         slots = len(piece.slots)
         new = range(slots, slots + number)
-        order = {
-            *piece.order,
-            *((slot, one) for slot in negation.after for one in new),
-            *((one, slot) for slot in negation.before for one in new),
-            *pairwise(new),
-        }
+        order, after = piece.order, [*negation.after]
+        for one in new:
+            order = order.with_between(one, after, negation.before)
+            after.append(one)
         same_place = {column: column for column in range(slots)}
         terms = [moved(term, {**same_place, slots: one}) for one in new for term in negation.terms]
         return replace(
             piece,
             slots=(*piece.slots, *(Slot(negation.stream) for _ in new)),
-            order=tuple(sorted(order)),
+            order=order,
             terms=(*piece.terms, *terms),
             negations=(),
         )
@@ -382,7 +381,7 @@ class Estimator:
             replace(
                 piece,
                 slots=piece.slots[:count],
-                order=tuple(pair for pair in piece.order if kept.issuperset(pair)),
+                order=piece.order.part(range(count)),
                 terms=tuple(term for term in piece.terms if columns_of(term) <= kept),
                 negations=(),
             )

@@ -16,6 +16,7 @@ import numpy as np
 from stretto.pattern.columns import moved
 from stretto.pattern.duties import ADJACENT, Use, duty
 from stretto.pattern.nodes import Stream
+from stretto.pattern.order import NO_ORDER, Order
 from stretto.pattern.piece import Group, Negation, Piece, Slot
 from stretto.pattern.predicates import Apply, Expr, Reduce, Ref, Which, columns_of, rewrite, walk
 from stretto.values.rows import F64
@@ -91,7 +92,7 @@ class _Part(NamedTuple):
     """What stands for a slot; `columns` are the slot's columns that it binds, by its own."""
 
     slots: tuple[Slot, ...]
-    order: tuple[tuple[int, int], ...]
+    order: Order
     terms: tuple[Expr, ...]
     negations: tuple[Negation, ...]
     repeated: tuple[Repeated, ...]
@@ -100,7 +101,7 @@ class _Part(NamedTuple):
 
 def _alternatives(slot: Slot) -> Iterator[_Part]:
     if isinstance(slot.source, Stream):
-        yield _Part((slot,), (), (), (), (), {0: 0})
+        yield _Part((slot,), NO_ORDER, (), (), (), {0: 0})
         return
     found = [(branch, flat) for branch in slot.source.branches for flat in _flattened(branch.piece)]
     pieces = [flat[0] for _, flat in found]
@@ -144,9 +145,7 @@ def _composed(piece: Piece, parts: Sequence[_Part]) -> _Flat:
         own = tuple(moved(term, to_column) for term in known)
         negations.append(replace(negation, after=after, before=before, terms=own))
     slots = tuple(slot for part in parts for slot in part.slots)
-    flat = replace(
-        piece, slots=slots, order=tuple(sorted(order)), terms=tuple(terms), negations=tuple(negations)
-    )
+    flat = replace(piece, slots=slots, order=Order.of(order), terms=tuple(terms), negations=tuple(negations))
     return flat, tuple(repeated), to_column
 
 
@@ -251,16 +250,12 @@ def _of_two(term: Expr, slot: int, behind: int) -> Expr:
 def with_earlier(piece: Piece, repeated: Repeated, number: int) -> Piece:
     """A piece of single events with `number` more repetitions, each before the next, behind its own columns."""
     slots = list(piece.slots)
-    order = list(piece.order)
     terms = list(piece.terms)
     next_ones = repeated.slots
     for _ in range(number):
         mine = tuple(range(len(slots), len(slots) + len(repeated.slots)))
         to = dict(zip(repeated.slots, mine, strict=True))
         slots += [piece.slots[slot] for slot in repeated.slots]
-        order += [(to[i], to[j]) for i, j in piece.order if i in to and j in to]
-        order += [(i, to[j]) for i, j in piece.order if i not in to and j in to]
-        order += [(i, j) for i in mine for j in next_ones]
         stay = {i: to.get(i, i) for i in range(len(piece.slots))}
         terms += [moved(term, stay) for term in repeated.each]
         if repeated.adjacent:
@@ -270,17 +265,32 @@ def with_earlier(piece: Piece, repeated: Repeated, number: int) -> Piece:
             terms += [moved(term, pair) for term in repeated.adjacent]
         next_ones = mine
     return replace(
-        piece, slots=tuple(slots), order=_closed(order), terms=tuple(dict.fromkeys(terms)), negations=()
+        piece,
+        slots=tuple(slots),
+        order=_order_with_earlier(piece, repeated.slots, number),
+        terms=tuple(dict.fromkeys(terms)),
+        negations=(),
     )
 
 
-def _closed(order: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    found = set(order)
-    while True:
-        more = {(i, l) for i, j in found for k, l in found if j == k} - found
-        if not more:
-            return tuple(sorted(found))
-        found |= more
+def _order_with_earlier(piece: Piece, repeated: tuple[int, ...], number: int) -> Order:
+    """Each repetition after what precedes its slots, in the order of its slots, and before the next."""
+    count, order = len(piece.slots), piece.order
+    if len(repeated) == 1:
+        before = [i for i in range(count) if order.behind(i) >> repeated[0] & 1]
+        later = repeated[0]
+        for new in range(count, count + number):
+            order, later = order.with_between(new, before, [later]), new
+        return order
+    pairs = list(order)
+    next_ones = repeated
+    for again in range(number):
+        start = count + again * len(repeated)
+        to = {slot: start + i for i, slot in enumerate(repeated)}
+        pairs += [(to.get(i, i), to[j]) for i, j in order if j in to]
+        pairs += [(i, j) for i in to.values() for j in next_ones]
+        next_ones = tuple(to.values())
+    return Order.closing(pairs)
 
 
 # ---- sums ------------------------------------------------------------------------------------------------------

@@ -3,29 +3,45 @@
 from functools import lru_cache
 from math import factorial, prod, sqrt
 
-MOST = 12  # slots up to which the orders are counted one by one
+from stretto.pattern.order import Order
 
-Order = tuple[tuple[int, int], ...]
+MOST = 12  # slots up to which the orders are counted one by one
 
 
 @lru_cache(maxsize=1 << 14)
 def linear_orders(count: int, order: Order) -> int:
-    """The linear extensions of a partial order over `count` elements; an estimate beyond `MOST` of them.
+    """The linear extensions of a partial order over `count` elements.
 
-    Beyond 170 elements there may be more than a double can tell: what is read of them are ratios and logarithms.
+    Parts one after another multiply, parts without order between them are shuffled. What can be taken apart in neither
+    way is counted, and beyond `MOST` elements estimated. The numbers may be more than a double can tell: what is read
+    of them are ratios and logarithms.
     """
-    if not order:
-        return factorial(count)
-    if len(order) == count * (count - 1) // 2:
-        return 1
-    return _counted(count, order) if count <= MOST else _by_hooks(count, order)
+    if any(order.behind(element) >> element & 1 for element in range(count)):
+        return 0  # it contradicts itself
+    return _among(list(range(count)), order)
+
+
+def _among(elements: list[int], order: Order) -> int:
+    """The same of some of its elements."""
+    if len(elements) <= 1 or not order:
+        return factorial(len(elements))
+    parts = order.in_series(elements)
+    if len(parts) > 1:
+        return prod(_among(part, order) for part in parts if len(part) > 1)
+    parts = order.unrelated(elements)
+    if len(parts) > 1:
+        found = factorial(len(elements))
+        for part in parts:
+            if len(part) > 1:
+                found = found // factorial(len(part)) * _among(part, order)
+        return found
+    own = order.part(elements)
+    return _counted(len(elements), own) if len(elements) <= MOST else _by_hooks(len(elements), own)
 
 
 def _counted(count: int, order: Order) -> int:
     """Ways to build up the set of all elements, each after those before it: one number per set of elements."""
-    needs = [0] * count
-    for earlier, later in order:
-        needs[later] |= 1 << earlier
+    needs = order.before(count)
     ways = [0] * (1 << count)
     ways[0] = 1
     for placed in range(1 << count):
@@ -39,9 +55,7 @@ def _counted(count: int, order: Order) -> int:
 
 def _by_hooks(count: int, order: Order) -> int:
     """The factorial over the product of how many elements each one precedes, itself included: exact for forests."""
-    behind = [1] * count
-    for earlier, _ in order:
-        behind[earlier] += 1
+    behind = (order.behind(element).bit_count() + 1 for element in range(count))
     return max(factorial(count) // prod(behind), 1)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from stretto.pattern.columns import moved
 from stretto.pattern.nodes import Stream
+from stretto.pattern.order import NO_ORDER
 from stretto.pattern.predicates import Apply, Const, Expr, Reduce, Ref, columns_of, walk
 from stretto.stats.clusters import Cluster, cluster_words, frame_words, link_words, standard, stream_words
 from stretto.stats.sample import Sample
@@ -157,7 +158,7 @@ class Selectivities:
         base = self._drawn(frame, FEW)
         if base.worth >= LEAST or np.count_nonzero(base.weights) >= LEAST:
             return frame, base
-        anywhere = Frame(frame.streams, (), frame.given, None)
+        anywhere = Frame(frame.streams, NO_ORDER, frame.given, None)
         base = self._drawn(anywhere, FEW)
         if base.worth >= LEAST or not frame.given:
             return anywhere, base
@@ -347,6 +348,6 @@ def _alone(term: Expr, frame: Frame) -> Cluster:
         for link in frame.given
         if link.left in to and link.right in to
     )
-    order = tuple((to[i], to[j]) for i, j in frame.order if i in to and j in to)
+    order = frame.order.part(slots)
     streams = tuple(frame.streams[slot] for slot in slots)
     return Cluster(Frame(streams, order, given, frame.window), (moved(term, to),))

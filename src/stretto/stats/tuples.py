@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from stretto.pattern.nodes import Stream, Window
+from stretto.pattern.order import Order
 from stretto.pattern.predicates import Expr, columns_of
 from stretto.stats.sample import NULL, Sample
 from stretto.values.evaluate import holds
@@ -34,7 +35,7 @@ class Frame(NamedTuple):
     """Which tuples: a stream per slot, the order between slots, what is equal, and the window (None: any)."""
 
     streams: tuple[Stream, ...]
-    order: tuple[tuple[int, int], ...]
+    order: Order
     given: tuple[Link, ...]
     window: Window | None
 
@@ -75,7 +76,7 @@ class _Walk:
         self.variance = 0.0
 
     def run(self, terms: list[Expr]) -> Tuples:
-        steps = _steps(self.frame)
+        steps = list(_steps(self.frame))
         for step, slot in enumerate(steps):
             alive = self._bind(slot)
             if alive:
@@ -186,14 +187,13 @@ def _toward(slot: int, link: Link) -> Iterator[Link]:
         yield Link(link.right, link.right_attribute, link.left, link.left_attribute)
 
 
-def _steps(frame: Frame) -> list[int]:
+def _steps(frame: Frame) -> Iterator[int]:
     """The slots in an order that agrees with theirs."""
-    left = list(range(len(frame.streams)))
-    found: list[int] = []
+    count = len(frame.streams)
+    needs = frame.order.before(count)
+    left, taken = list(range(count)), 0
     while left:
-        ready = next(
-            (s for s in left if not any((other, s) in frame.order for other in left if other != s)), left[0]
-        )
+        ready = next((slot for slot in left if not needs[slot] & ~taken), left[0])
         left.remove(ready)
-        found.append(ready)
-    return found
+        taken |= 1 << ready
+        yield ready

@@ -6,7 +6,7 @@ from typing import Literal as OneOf
 import numpy as np
 
 from stretto.engine.band import Band, beyond, coordinates, reach
-from stretto.engine.order import earliest, joined, latest, never_last, place_of
+from stretto.engine.order import joined, never_last, place_of
 from stretto.engine.sets import size_of
 from stretto.engine.shape import Clock, Shape
 from stretto.plan.ops import Join
@@ -69,9 +69,9 @@ class _Look:
         self._place = place_of(pair, of_stored, of_probing, op.terms)
         self._wide = not inputs[1 - stored].single
         # By what the probing rows are known to be, not by what the terms will leave of them.
-        own = frozenset((a + of_probing.start, b + of_probing.start) for a, b in inputs[1 - stored].order)
-        self._first = earliest(of_probing, own)
-        self._last = latest(of_probing, own)
+        own = inputs[1 - stored].order.shifted(of_probing.start)
+        self._first = own.earliest(of_probing)
+        self._last = own.latest(of_probing)
         self._probing_at = of_probing.start
         # Where both sides may end a pair that ends at once, the right row finds it.
         self._ties: OneOf["left", "right"] = "right" if stored == 0 else "left"
@@ -125,9 +125,9 @@ class _Look:
 
     def _time(self, column: int, probe: Rows, events: Events) -> I64:
         """The time of the probing row's event in a column of the pair."""
-        if self._last == (column,):
+        if self._last == [column]:
             return probe.last
-        if self._first == (column,):
+        if self._first == [column]:
             return probe.first
         positions = probe.columns[column - self._probing_at]
         assert not isinstance(positions, Sets)

@@ -9,6 +9,7 @@ from stretto.engine.kernels.chains import chain_lengths, chains, wanted_lengths
 from stretto.engine.repetitions import Graph, Reach, linked_graph, no_graph, ordered_graphs
 from stretto.engine.sets import as_sets, size_of, times
 from stretto.engine.shape import Clock, Shape
+from stretto.pattern.order import Order
 from stretto.pattern.predicates import Expr, columns_of, move_columns
 from stretto.plan.ops import Repeat
 from stretto.values.evaluate import holds
@@ -38,7 +39,7 @@ class RepeatOperator:
         self.shape = Shape(
             tuple(is_set or c in op.final for c, is_set in enumerate(base.sets)),
             base.optional,
-            order=frozenset(
+            order=Order.of(
                 pair for pair in base.order if pair[0] not in op.final and pair[1] not in op.final
             ),
         )

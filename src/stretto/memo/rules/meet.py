@@ -10,6 +10,7 @@ from stretto.memo.memo import Memo
 from stretto.memo.merging import alone
 from stretto.memo.ways import Kind, Way
 from stretto.pattern.nodes import Stream
+from stretto.pattern.order import NO_ORDER, Order
 from stretto.pattern.piece import Piece, Slot
 from stretto.pattern.project import project
 
@@ -131,12 +132,12 @@ def _piece(parent: Piece, slots: tuple[int, ...], facts: list[Fact]) -> Piece:
     """The piece over the parent's slots, in this order, that claims these facts; all of them are the parent's."""
     whole = project(parent, slots)
     kept = strongest(facts)
-    order = tuple(sorted((fact.first, fact.second) for fact in kept if isinstance(fact, Before)))
+    order = Order.of((fact.first, fact.second) for fact in kept if isinstance(fact, Before))
     absent = {fact for fact in kept if isinstance(fact, Lacks)}
     negations = tuple(
         negation
         for negation in whole.negations
-        if claims(replace(whole, order=(), terms=(), negations=(negation,)), range(len(slots))) & absent
+        if claims(replace(whole, order=NO_ORDER, terms=(), negations=(negation,)), range(len(slots))) & absent
         and all((i, j) in order for i in negation.after for j in negation.before)
     )
     return replace(
