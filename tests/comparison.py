@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from stretto.pattern.nodes import Query
+from stretto.pattern.nodes import TIMES, Query, column_of
 from stretto.pattern.oracle import Match
 
 SHOWN = 8  # matches shown per side of a diff
@@ -30,15 +30,15 @@ def assert_same_matches(found: Iterable[Match], expected: Iterable[Match], about
 
 def matches_of(table: pa.Table, query: Query) -> list[Match]:
     """The rows of an engine's table of matches, in the oracle's shape; unbound variables are left out."""
-    variables = [variable.name for variable in query.variables if not variable.negated]
-    times = [name for name in ("start", "end", "detected") if name in table.column_names]
+    variables = {v.name: column_of(v.name) for v in query.variables if not v.negated}
+    times = [name for name in TIMES if name in table.column_names]
     returned = [item.name for item in query.returns]
-    assert sorted(table.column_names) == sorted([*variables, *times, *returned]), table.schema
+    assert sorted(table.column_names) == sorted([*variables.values(), *times, *returned]), table.schema
     columns = {name: _plain(table.column(name)) for name in table.column_names}
     return [
         Match(
             *(columns[name][row] for name in times),
-            events=_bound({name: columns[name][row] for name in variables}),
+            events=_bound({name: columns[column][row] for name, column in variables.items()}),
             returned={name: columns[name][row] for name in returned},
         )
         for row in range(table.num_rows)

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import stretto
 from stretto.engine import identity
 from stretto.engine.kernels.twins import first_with_key, first_with_key_reference
 from stretto.engine.matches import NO_ID, SCHEMA, Chunk, Matches, Output, duplicates
@@ -264,3 +265,15 @@ def test_first_with_key(keys) -> None:
     array = np.array(keys, np.uint64)
     expected = [keys.index(key) for key in keys]
     assert first_with_key(array).tolist() == first_with_key_reference(array).tolist() == expected
+
+
+def test_variables_that_are_called_as_times_have_columns() -> None:
+    events = pa.table({"ts": pa.array([3, 5, 8], pa.timestamp("us")), "type": ["A", "B", "C"]})
+    workload = stretto.Workload.parse("QUERY q PATTERN SEQ(A start, B end, C detected) WITHIN 9 us;")
+    found = stretto.run(stretto.optimize(workload, stretto.Stats.of(events)), events)
+    assert len(set(found["q"].column_names)) == found["q"].num_columns
+    (row,) = found["q"].to_pylist()
+    assert [row[f"events.{name}"] for name in ("start", "end", "detected")] == [0, 1, 2]
+    assert [row[name].microsecond for name in ("start", "end", "detected")] == [3, 8, 8]
+    (row,) = found.to_arrow().to_pylist(maps_as_pydicts="strict")
+    assert row["events"] == {"start": [0], "end": [1], "detected": [2]}

@@ -11,7 +11,7 @@ from stretto.engine.counters import Counters
 from stretto.engine.identity import duplicates, match_ids
 from stretto.engine.returned import arrow_array, json_objects
 from stretto.engine.trends.totals import TOTALS, totals_beginning
-from stretto.pattern.nodes import Return
+from stretto.pattern.nodes import TIMES, Return, column_of
 from stretto.values.rows import I64, Bool, Column, Sets, concat_columns, spread, take_column
 from stretto.values.strings import Strings
 from stretto.values.vector import Vector, concat_vectors
@@ -44,12 +44,12 @@ class Output:
 
     @property
     def schema(self) -> pa.Schema:
-        """A column per variable, the three times, and the returned values."""
+        """A column per variable, the three times, and the returned values; all names differ."""
         bound = [pa.list_(pa.int64()) if is_list else pa.int64() for is_list in self.kleene]
         return pa.schema(
             [
-                *zip(self.variables, bound, strict=True),
-                *((name, pa.timestamp("us")) for name in ("start", "end", "detected")),
+                *zip(map(column_of, self.variables), bound, strict=True),
+                *((name, pa.timestamp("us")) for name in TIMES),
                 *((item.name, item.kind.arrow) for item in self.returns),
             ]
         )
@@ -141,7 +141,7 @@ class Matches:
 
     def __getitem__(self, query: str) -> pa.Table:
         """A query's matches: a column per variable (an id, or a list of ids; null where unbound), `start`, `end`,
-        `detected`, and the returned columns.
+        `detected`, and the returned columns. A variable called like one of the times has the column `events.start`.
         """
         output = self._outputs[query]
         batches = [_columns(output, chunk) for chunk in self._blocks(query, rows=1 << 20)]

@@ -10,14 +10,14 @@ from stretto.pattern.bind_terms import ExpressionBinder, Use, conjuncts
 from stretto.pattern.bind_trends import Term, bind_trend, is_trend
 from stretto.pattern.catalog import Catalog
 from stretto.pattern.kinds import kind_of
-from stretto.pattern.nodes import Policy, Query, Return, TrendQuery, Variable, Window
+from stretto.pattern.nodes import TIMES, Policy, Query, Return, TrendQuery, Variable, Window, column_of
 from stretto.pattern.predicates import Which
 from stretto.pattern.scope import Report, Scope, check_window
 from stretto.schema import Schema
 from stretto.text import syntax
 from stretto.text.printer import expression_text
 
-RESULT_COLUMNS: Final = frozenset({"query", "start", "end", "detected"})
+RESULT_COLUMNS: Final = frozenset({"query", *TIMES})
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +153,7 @@ class _QueryBinder:
     def _returns(self, scope: Scope) -> tuple[Return, ...]:
         binder = ExpressionBinder(scope, self.report, "RETURN", sets=True)
         names: set[str] = set()
+        columns = {column_of(known.name): known.name for known in scope.variables.values()}
         returns: list[Return] = []
         for item in self.query.returning:
             binder.uses = []
@@ -167,8 +168,11 @@ class _QueryBinder:
                 self.report.add(
                     f"RETURN column `{name}` has the name of a result column", at, "choose another"
                 )
-            elif name in scope.variables:
-                self.report.add(f"RETURN column `{name}` has the name of a variable", at, "choose another")
+            elif name in columns:
+                whose = (
+                    "a variable" if name == columns[name] else f"the column of the variable `{columns[name]}`"
+                )
+                self.report.add(f"RETURN column `{name}` has the name of {whose}", at, "choose another")
             names.add(name)
             if bound is not None:
                 returns.append(Return(name, bound, kind_of(bound)))

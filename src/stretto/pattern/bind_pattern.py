@@ -56,6 +56,12 @@ class PatternBinder:
 
     def bind(self, pattern: syntax.Pattern) -> BoundPattern:
         root = self._part(simplify(pattern, self.report), _Around())
+        for name in self.variables:
+            column = nodes.column_of(name)
+            if column != name and column in self.variables:
+                at = self._occurrences[column][0].atom.span
+                message = f"variable `{column}` has the name of the column of the variable `{name}`"
+                self.report.add(message, at, "choose another")
         return BoundPattern(root, list(self.variables.values()), self.derived)
 
     def _part(self, node: syntax.Pattern, around: _Around) -> nodes.Pattern:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Final
 from typing import Literal as OneOf
 
 from stretto.errors import Span
@@ -79,6 +80,15 @@ class Variable:
     negated: bool = False
     kleene: bool = False
     groups: tuple[int, ...] = ()
+
+
+TIMES: Final = ("start", "end", "detected")
+"""The times of a match: columns of every result."""
+
+
+def column_of(variable: str) -> str:
+    """The column of a variable where each has one: its name, or `events.start` for a variable `start`."""
+    return f"events.{variable}" if variable in TIMES else variable
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from stretto.engine.trends import adding
 from stretto.engine.trends.adding import Grouping, Numbers
 from stretto.engine.trends.totals import TOTALS
 from stretto.errors import EngineError
-from stretto.pattern.nodes import Aggregate, TrendQuery
+from stretto.pattern.nodes import Aggregate, TrendQuery, column_of
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan
 from stretto.schema import Kind, Schema
@@ -235,7 +235,7 @@ class _Sums:
     def _measured(self, batch: pa.RecordBatch) -> tuple[Numbers, ...]:
         """Per match and window: the window's number, the group, and what is needed."""
         n, variables = batch.num_rows, batch.num_columns - TIMES
-        names = [variable.name for variable in self._query.variables]
+        names = [column_of(variable.name) for variable in self._query.variables]
         columns = {names.index(batch.schema.names[i]): _Bound.of(batch.column(i)) for i in range(variables)}
         start, end = (batch.column(variables + i).view(pa.int64()).to_numpy() for i in range(2))
         low = (end - self._query.window_us) // self._query.slide_us + 1
