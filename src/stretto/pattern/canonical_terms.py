@@ -10,7 +10,7 @@ from functools import lru_cache
 from math import isfinite
 from typing import Any, Final
 
-from stretto.pattern.predicates import Apply, Const, Expr, Reduce, Ref, Which, rewrite
+from stretto.pattern.predicates import Apply, Const, Expr, Reduce, Ref, Which, rewrite, walk
 from stretto.schema import Kind
 
 MIRROR: Final = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
@@ -48,8 +48,9 @@ def key(expr: Expr) -> str:
 
 @lru_cache(maxsize=1 << 16)
 def canonical_term(term: Expr) -> Expr:
-    """The one form of a term."""
-    return rewrite(term, _rule)
+    """The one form of a term; it names the same variables, as a term does not apply where one of them is unbound."""
+    found = rewrite(term, _rule)
+    return found if found == TRUE or _named(found) == _named(term) else term
 
 
 def canonical_terms(terms: Iterable[Expr]) -> tuple[Expr, ...]:
@@ -66,6 +67,15 @@ def canonical_conditions(terms: Iterable[Expr]) -> tuple[Expr, ...]:
 
 def _conjuncts(term: Expr) -> Iterable[Expr]:
     return term.children if isinstance(term, Apply) and term.op == "and" else (term,)
+
+
+def _named(term: Expr) -> frozenset[tuple[int, bool]]:
+    """The columns that a term reads, and whether as neighbours, of which there may be none."""
+    return frozenset(
+        (node.column, isinstance(node, Ref) and node.which in (Which.CURRENT, Which.PREVIOUS))
+        for node in walk(term)
+        if isinstance(node, Ref | Reduce)
+    )
 
 
 def _rule(node: Expr) -> Expr | None:
