@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 
 MICROSECONDS: Final = 1e6
 TAIL: Final = 100.0  # how far the number of sets may be beyond that of the usual number of candidates
-MOST: Final = 1e300  # rows per second that stand for any more
+MOST: Final = (
+    1e60  # rows per second that stand for any more: costs, products of two of them, stay far from infinity
+)
 
 
 class Estimator:
@@ -36,7 +38,7 @@ class Estimator:
     def __init__(self, stats: "Stats") -> None:
         self.stats = stats
         self.selectivities = stats.selectivities
-        self.total_rate = stats.total_rate
+        self.total_rate = min(stats.total_rate, MOST)
         self._rows: dict[Piece, float] = {}
         self._extents: dict[Piece, float] = {}
         self._known: dict[
@@ -50,7 +52,7 @@ class Estimator:
         """Events per second of a stream; with `same` only those that have these attributes."""
         found = self._rates.get(stream)
         if found is None:
-            found = self.stats.rate(stream.type)
+            found = min(self.stats.rate(stream.type), MOST)
             if stream.where:
                 found *= self.selectivities.of_stream(stream).value
             self._rates[stream] = found
