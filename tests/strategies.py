@@ -16,14 +16,21 @@ from hypothesis import strategies as st
 from stretto.pattern.oracle import Event
 from stretto.schema import Kind, Schema
 
-ATTRIBUTES = {"x": Kind.FLOAT, "n": Kind.INT, "k": Kind.INT, "s": Kind.STRING, "f": Kind.BOOL}
+ATTRIBUTES = {
+    "x": Kind.FLOAT,
+    "n": Kind.INT,
+    "k": Kind.INT,
+    "s": Kind.STRING,
+    "f": Kind.BOOL,
+    "at": Kind.TIME,
+}
 TYPES = ("A", "B", "C", "D")
 SCHEMA = Schema(ATTRIBUTES, frozenset({*TYPES, "E"}))  # E is in the streams, but in no query
 
 NAMES = ("p", "q", "r", "t", "u", "v", "w", "y", "z", "p1", "q1", "r1", "t1", "u1", "v1", "w1", "y1", "z1")
 COMPARE = ("=", "!=", "!=", "<", "<=", "<=", ">", ">=", ">=")  # rather those that let something pass
 REPEATS = ("+", "+", "+", "*", "?", "?", "{1,2}", "{2,3}", "{2}", "{,2}", "{2,}", "{0,2}")
-GROUP_REPEATS = ("+", "+", "*", "?", "{1,2}", "{2}", "{2,3}", "{,2}")
+GROUP_REPEATS = ("+", "+", "*", "?", "{1,2}", "{2}", "{2,3}", "{,2}", "{0,2}")
 
 VALUES: dict[str, tuple[tuple[object, ...], tuple[object, ...]]] = {  # usual values, and rare ones
     "x": (
@@ -34,6 +41,7 @@ VALUES: dict[str, tuple[tuple[object, ...], tuple[object, ...]]] = {  # usual va
     "k": ((0, 1, 1, 2), (0,)),
     "s": (("a", "b", "ab", "c"), ("", "ü", "\uffff", "𝄞", "a'b")),
     "f": ((True, False), (True,)),
+    "at": ((0, 1, 2, 3, 5, 8, 13), (10**15, 2**63 - 1, -(2**63))),
 }
 
 
@@ -72,7 +80,7 @@ def random_workload(rng: Random) -> Sample:
         text, weight = _query(rng, f"q{i}", (*types, *types, *selections))
         texts.append(text)
         heaviest = max(heaviest, weight)
-    return Sample("\n".join(texts), SCHEMA, random_events(rng, types, most=max(11, 31 - 2 * heaviest)))
+    return Sample("\n".join(texts), SCHEMA, random_events(rng, types, most=max(8, 31 - 2 * heaviest)))
 
 
 # ---- events ------------------------------------------------------------------------------------------------
@@ -84,10 +92,15 @@ def random_events(rng: Random, types: Sequence[str] = TYPES, most: int = 14) -> 
     types = [*types, *types, *types, "E"] if rng.random() < 0.5 else types
     wild = rng.choice((0.0, 0.0, 0.1, 0.3))
     ts = rng.choice((0, 0, 0, -7, 10**15))
+    clock = Random(
+        1000 * size + ts
+    )  # apart, so that seeds name the events that they named before there was `at`
     rows = []
     for _ in range(size):
         ts += rng.choice((0, 1, 1, 1, 2, 3))
-        rows.append((ts, rng.choice(types), {name: _value(rng, name, wild) for name in ATTRIBUTES}))
+        kind = rng.choice(types)
+        attributes = {name: _value(clock if name == "at" else rng, name, wild) for name in ATTRIBUTES}
+        rows.append((ts, kind, attributes))
     if rng.random() < 0.2:
         rng.shuffle(rows)
     return tuple(Event(i, ts, kind, attributes) for i, (ts, kind, attributes) in enumerate(rows))
@@ -185,9 +198,9 @@ def _query(rng: Random, name: str, streams: Sequence[str]) -> tuple[str, int]:
     pattern = writer.steps() if policy != "ANY" else writer.root()
     terms = _Terms(rng, writer.variables)
     where = [terms.term() for _ in range(rng.choice((0, 0, 0, 1, 1, 1, 1, 2, 2, 3)))]
-    if rng.random() < 0.15:
+    if rng.random() < (0.4 if policy == "STRICT" else 0.15):
         where += [
-            f"[{attribute}]" for attribute in rng.sample(("k", "k", "f", "s"), rng.choice((1, 1, 1, 2)))
+            f"[{attribute}]" for attribute in rng.sample(("k", "k", "f", "s", "at"), rng.choice((1, 1, 1, 2)))
         ]
     size = rng.choice((3, 5, 6, 8, 10, 15))
     clauses = [
@@ -224,10 +237,12 @@ class _Patterns:
         count = self.rng.choice((1, 2, 2, 3, 3, 4))
         parts = [self.leaf(repeated=False) for _ in range(count)]
         parts = self.with_nots(parts, chance=0.25)
-        if len(parts) > 2 and self.rng.random() < 0.15:
-            parts[-2:] = (
-                [f"SEQ({parts[-2]}, {parts[-1]})"] if "NOT" not in parts[-2] + parts[-1] else parts[-2:]
-            )
+        if (
+            len(parts) > 2
+            and self.rng.random() < 0.15
+            and not any(p[:3] in ("NOT", "NEG") for p in parts[-2:])
+        ):
+            parts[-2:] = [f"SEQ({parts[-2]}, {parts[-1]})"]
         return f"SEQ({', '.join(parts)})" if len(parts) > 1 else parts[0]
 
     def part(self, depth: int, *, repeated: bool) -> str:
@@ -239,7 +254,13 @@ class _Patterns:
         self.weight += grouped
         sign = self.rng.choice(GROUP_REPEATS) if grouped else ""
         inside = repeated or grouped
-        word = self.rng.choice(("SEQ", "SEQ", "SEQ", "SEQ", "AND", "AND", "OR", "ANY"))
+        words = (
+            ("SEQ", "SEQ", "SEQ", "AND", "OR", "ANY")
+            if inside
+            else ("SEQ",) * 4 + ("AND", "AND", "OR", "ANY")
+        )
+        word = self.rng.choice(words)
+        self.weight += 3 * (inside and word == "ANY")  # every subset, in every repetition
         if word == "OR" and self.rng.random() < 0.4:
             return self.shared(repeated=inside) + sign
         parts = [self.part(depth - 1, repeated=inside)]
@@ -310,9 +331,33 @@ class _Terms:
         if negated and self.rng.random() < 0.5:
             self.chosen = [self.rng.choice(negated), *self.chosen[: self.rng.choice((0, 1, 1, 2))]]
         near = [variable for variable in self.chosen if variable.near]
-        if near and self.rng.random() < 0.4:
-            return self.neighbours(near[0])
-        return self.condition()
+        if near and self.rng.random() < 0.5:
+            return self.rng.choice((self.neighbours, self.neighbours, self.counted, self.whole_set))(near[0])
+        return self.condition(self.rng.choice((1, 1, 1, 2)))
+
+    def counted(self, variable: Variable) -> str:
+        """How many events a set has, against numbers that it can have and such that it cannot."""
+        number = self.rng.choice((0, 1, 1, 2, 2, 3))
+        if self.rng.random() < 0.2:
+            return f"{number} {self.rng.choice(COMPARE)} COUNT({variable.name})"
+        return f"COUNT({variable.name}) {self.rng.choice(COMPARE)} {number}"
+
+    def whole_set(self, variable: Variable) -> str:
+        """Two values of one set, of any two attributes, reckoned together or compared."""
+        name = variable.name
+        sets = (
+            "FIRST({}).{}",
+            "LAST({}).{}",
+            "SUM({}.{})",
+            "AVG({}.{})",
+            "MIN({}.{})",
+            "MAX({}.{})",
+            "{}.{}",
+        )
+        one, two = (form.format(name, self.rng.choice("xnk")) for form in self.rng.choices(sets, k=2))
+        if self.rng.random() < 0.4:
+            return f"{one} {self.rng.choice(COMPARE)} {two}"
+        return f"{one} {self.rng.choice('+-*')} {two} {self.rng.choice(COMPARE)} {self.rng.choice((0, 1, 2))}"
 
     def neighbours(self, variable: Variable) -> str:
         name, op = variable.name, self.rng.choice(COMPARE)
@@ -327,15 +372,26 @@ class _Terms:
     def condition(self, depth: int = 1) -> str:
         roll = self.rng.random()
         self.chosen = self.chosen or list(self.variables)
+        inner = depth - 1
         if depth and roll < 0.12:
-            return f"({self.condition(0)} OR {self.condition(0)})"
+            return f"({self.condition(inner)} OR {self.condition(inner)})"
         if depth and roll < 0.17:
-            return f"(({self.condition(0)} AND {self.condition(0)}) OR {self.condition(0)})"
+            return f"(({self.condition(inner)} AND {self.condition(inner)}) OR {self.condition(inner)})"
         if depth and roll < 0.22:
-            return f"NOT ({self.condition(0)})"
-        forms = [self.numbers] * 9 + [self.strings] * 2 + [self.times] * 2
+            return f"NOT ({self.condition(inner)})"
+        if depth and roll < 0.25:
+            return f"NOT (NOT ({self.condition(inner)} AND {self.condition(inner)}))"
+        forms = [self.numbers] * 9 + [self.strings] * 2 + [self.times] * 2 + [self.equal] * 2
         forms += [self.membership, self.between, self.is_null, self.booleans]
         return self.rng.choice(forms)()
+
+    def equal(self) -> str:
+        """Two events agree on an attribute, mostly on one that few of them share."""
+        if len(self.chosen) < 2:
+            return self.numbers()
+        name = self.rng.choice(("x", "n", "k", "k", "s", "f"))
+        one, two = (self.attribute(variable, name) for variable in self.chosen[:2])
+        return f"{one} = {two}"
 
     def numbers(self) -> str:
         """Two numbers compared, mostly of different variables."""
@@ -399,9 +455,10 @@ class _Terms:
         return f"{one} {self.rng.choice(('=', '!='))} {two}"
 
     def times(self) -> str:
+        names = self.rng.choice((("ts", "ts"), ("ts", "ts"), ("ts", "at"), ("at", "at")))
         if len(self.chosen) < 2:
             return self.numbers()
-        one, two = (self.attribute(variable, "ts") for variable in self.chosen[:2])
+        one, two = map(self.attribute, self.chosen[:2], names)
         gap = f"{self.rng.randint(1, 5)} us"
         forms = (f"{two} - {one}", f"ABS({one} - {two})", f"({one} - {two}) * 2", f"-({one} - {two})")
         if self.rng.random() < 0.3:
@@ -423,7 +480,9 @@ class _Terms:
 
     def is_null(self) -> str:
         variable = self.rng.choice(self.chosen)
-        one = self.rng.choice((self.attribute(variable, self.rng.choice("xnsf")), f"({self.number()})"))
+        one = self.rng.choice(
+            (self.attribute(variable, self.rng.choice(("x", "n", "s", "f", "at"))), f"({self.number()})")
+        )
         return f"{one} IS {self.rng.choice(('', 'NOT '))}NULL"
 
     def returned(self) -> list[str]:
