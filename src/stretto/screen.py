@@ -1,6 +1,7 @@
 """Texts of data and names as they may be shown: nothing that a terminal obeys, nothing longer than is read."""
 
 import re
+from collections.abc import Iterable
 from typing import Final
 
 # What moves the cursor, clears the screen, ends the line or turns the direction of writing; and halves of characters,
@@ -17,6 +18,11 @@ def visible(text: str, keep: str = "") -> str:
     to files does not.
     """
     return _OBEYED.sub(lambda found: found[0] if found[0] in keep else _escape(found[0]), text)
+
+
+def as_lines(lines: Iterable[str]) -> str:
+    """Lines of a text to be shown: each stays one line, whatever names and constants stand in it."""
+    return "\n".join(map(visible, lines))
 
 
 def _escape(character: str) -> str:

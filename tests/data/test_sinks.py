@@ -80,6 +80,7 @@ def test_no_rows(tmp_path: Path, ending: str) -> None:
     [
         (pa.array([1.0, 0.1, None, float("nan"), float("inf"), 1e300]), [1.0, 0.1, None, None, None, 1e300]),
         (pa.array(["a", '"', "\\", "\n\x01", "ä\u2028", None]), ["a", '"', "\\", "\n\x01", "ä\u2028", None]),
+        (pa.array(["\x7f\x9b2J", "\ue000", "\x9fü"]), ["\x7f\x9b2J", "\ue000", "\x9fü"]),
         (pa.array([True, None]), [True, None]),
         (pa.array([[1, None], None, []], pa.list_(pa.int64())), [[1, None], None, []]),
         (pa.array([None, None]), [None, None]),
@@ -89,7 +90,9 @@ def test_no_rows(tmp_path: Path, ending: str) -> None:
     ids=lambda v: str(getattr(v, "type", "")),
 )
 def test_json_texts(values: pa.Array, expected: list) -> None:
-    assert [json.loads(text) for text in json_texts(values).to_pylist()] == expected
+    texts = json_texts(values).to_pylist()
+    assert [json.loads(text) for text in texts] == expected
+    assert not any("\x7f" <= character <= "\x9f" for text in texts for character in text)
     if len(values) > 1:
         assert [json.loads(text) for text in json_texts(values.slice(1)).to_pylist()] == expected[1:]
 

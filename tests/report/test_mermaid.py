@@ -43,7 +43,9 @@ def test_without_an_estimate_there_are_no_figures() -> None:
     assert "|" not in text
 
 
-@pytest.mark.parametrize("name", ['say "A"', "a#b;", "<b>&amp;</b>", "`tick`", "two\nlines", "end", "]]"])
+@pytest.mark.parametrize(
+    "name", ['say "A"', "a#b;", "<b>&amp;</b>", "`tick`", "two\nlines", "end", "]]", "\x1b[2J\x0b\u2028"]
+)
 def test_names_of_all_kinds_keep_it_valid(name: str) -> None:
     lines = to_mermaid(plan((Scan(Stream(name)), emit(name, 0, (name,), (0,))), "none")).splitlines()
     assert lines[:2] == HEAD

@@ -4,8 +4,9 @@ from dataclasses import replace
 from io import StringIO
 
 from rich.console import Console
+from rich.live import Live
 
-from stretto.cli.stream_display import Board, how_long, line, size, when
+from stretto.cli.stream_display import Board, LiveTable, how_long, line, size, when
 from stretto.spark.metrics import TargetMetrics, merged
 
 REPORT = TargetMetrics(
@@ -63,3 +64,26 @@ def test_times_and_sizes() -> None:
     assert (when(None), how_long(None)) == ("-", "-")
     assert when(1 << 61) == "+75039-04-04 19:00:13.693"
     assert [size(n) for n in (7, 2048, 3 << 30)] == ["7 bytes", "2.0 KiB", "3.0 GiB"]
+
+
+ODD = "[red]\x1b[2J\x9b\x07\r\n\u202e[/x]"
+SHOWN = "[red]\\x1b[2J\\x9b\\x07\\r\\n\\u202e[/x]"
+
+
+def test_names_are_neither_markup_nor_orders_to_the_terminal() -> None:
+    odd = replace(METRICS, per_query={ODD: 5, "n" * 500: 3})
+    board = Board()
+    board.take(odd, unreadable=0)
+    assert f"{SHOWN} 5 5" in shown(board)
+    assert "n" * 100 not in shown(board)
+    assert f"{SHOWN} 5" in line(odd)
+    assert line(odd).isprintable()
+
+
+def test_messages_are_made_visible() -> None:
+    text = StringIO()
+    live = Live(console=Console(width=100, file=text), auto_refresh=False)
+    with live:
+        LiveTable(Board(), live).tell(f"version 2 is wrong:\n{ODD}")
+    assert "version 2 is wrong:\n[red]\\x1b[2J" in text.getvalue()
+    assert not set(ODD) & set(text.getvalue()) - set("[red]2J/x\n")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stretto.cli.console import FAILED, reported, say
+from stretto.cli.console import FAILED, reported, say, tell
 from stretto.errors import StrettoError
 
 if TYPE_CHECKING:
@@ -67,11 +67,9 @@ def _calibrate(place: Path, events: int, runs: int) -> None:
         :3
     ]
     named = ", ".join(f"{outcome.trial.name} {ratio:.2f}" for ratio, outcome in worst)
-    typer.echo(
-        f"{len(outcomes)} trials; predicted and measured differ by a factor of {fit.error:.2f} on average"
-    )
-    typer.echo(f"farthest off (predicted / measured): {named}")
-    typer.echo(f"{place}: written")
+    tell(f"{len(outcomes)} trials; predicted and measured differ by a factor of {fit.error:.2f} on average")
+    tell(f"farthest off (predicted / measured): {named}")
+    tell(f"{place}: written")
 
 
 def _before(place: Path) -> "Prices":

@@ -4,8 +4,9 @@ from typing import Annotated
 
 import typer
 
-from stretto.cli.console import counted, reported, say
+from stretto.cli.console import counted, reported, say, tell
 from stretto.cli.options import EVENTS_HELP, IdName, TsName, TypeName, WorkloadPath
+from stretto.screen import visible
 
 
 def check(
@@ -37,5 +38,5 @@ def check(
                     say(mistake.show(read.text, read.file))
         others = len(read.statements) - len(read.queries)
         more = f", {counted(others, 'definition')}" if others else ""
-        against = f" for {events}" if events else ""
-        typer.echo(f"{workload}: {counted(len(read.queries), 'query')}{more}, no mistake{against}")
+        against = f" for {visible(events)}" if events else ""
+        tell(f"{visible(workload)}: {counted(len(read.queries), 'query')}{more}, no mistake{against}")

@@ -10,7 +10,8 @@ from typing import NoReturn
 
 import typer
 
-from stretto.errors import PlanError, StrettoError
+from stretto.errors import PlanError, QueryError, StrettoError
+from stretto.screen import LINES, visible
 
 FAILED = 1
 WRONG = 2
@@ -31,15 +32,17 @@ def reported(code: int = WRONG) -> Iterator[None]:
         yield
     except PlanError:
         raise  # a mistake of ours, whatever the user wrote
+    except QueryError as error:
+        fail(str(error), code)
     except (StrettoError, MemoryError) as error:
-        fail(str(error) or "out of memory", code if isinstance(error, StrettoError) else FAILED)
+        fail(visible(str(error)) or "out of memory", code if isinstance(error, StrettoError) else FAILED)
     except BrokenPipeError:
         # The reader of our output has gone, as with `| head`: nothing is left to say, here or when Python ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(FAILED) from None
     except OSError as error:
         what = f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error)
-        fail(what, FAILED if error.errno in _NOT_THE_CALL else code)
+        fail(visible(what), FAILED if error.errno in _NOT_THE_CALL else code)
     except KeyboardInterrupt:
         fail("interrupted", INTERRUPTED)
 
@@ -60,8 +63,19 @@ def fail(message: str, code: int = WRONG) -> NoReturn:
 
 
 def say(message: str) -> None:
-    """A line on standard error; the text of a workload's mistakes is printed as it is."""
-    typer.echo(message, err=True)
+    """A message on standard error."""
+    typer.echo(visible(message, LINES), err=True)
+
+
+def tell(message: str) -> None:
+    """A message on standard output."""
+    typer.echo(visible(message, LINES))
+
+
+def show(document: str) -> None:
+    """A text on standard output that others may read: as it is, unless a person reads it in a terminal."""
+    sys.stdout.write(visible(document, LINES) if sys.stdout.isatty() else document)
+    sys.stdout.flush()
 
 
 def counted(number: int, word: str) -> str:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from stretto.atomic import write_text
-from stretto.cli.console import FAILED, counted, reported
+from stretto.cli.console import FAILED, counted, reported, tell
 from stretto.cli.options import Budget, Quiet
 
 
@@ -47,6 +47,6 @@ def demo(
         page = Path(out) / "report.html"
         write_text(page, demo_page(told))
         show(told)
-        typer.echo(f"the page: {page}")
-        typer.echo(f"again: stretto run {out}/demo.cep --events {out}/trades")
-        typer.echo(f"in all {counted(round(sum(step.seconds for step in told.steps)), 'second')}")
+        tell(f"the page: {page}")
+        tell(f"again: stretto run {out}/demo.cep --events {out}/trades")
+        tell(f"in all {counted(round(sum(step.seconds for step in told.steps)), 'second')}")

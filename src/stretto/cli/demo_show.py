@@ -1,8 +1,6 @@
 """What `stretto demo` prints: what was shared and saved, the top matches, and the speed against one by one."""
 
-import typer
-
-from stretto.cli.console import counted
+from stretto.cli.console import counted, tell
 from stretto.cli.tables import show_table
 from stretto.memo.figures import factor_text
 from stretto.plan.explain import saving_text, shared
@@ -14,14 +12,14 @@ SHOWN_QUERIES = 5
 def show(told: Demo) -> None:
     """All of it, on standard output."""
     plan = told.plan
-    typer.echo(
+    tell(
         f"\n{counted(told.events, 'trade')}, {counted(len(told.found), 'pattern')},"
         f" {counted(told.matches, 'match')}\n"
     )
-    typer.echo(f"shared  {len(shared(plan))} of {len(plan.ops)} operators serve more than one pattern")
+    tell(f"shared  {len(shared(plan))} of {len(plan.ops)} operators serve more than one pattern")
     if plan.estimate is not None:
-        typer.echo(f"saved   {saving_text(plan.estimate)}")
-    typer.echo("")
+        tell(f"saved   {saving_text(plan.estimate)}")
+    tell("")
     _show_most(told)
     trades = "a=.. are the positions of the trades in the day"
     columns = [("pattern", False), ("from", False), ("to", False), ("trades", False), ("money", True)]
@@ -47,4 +45,4 @@ def _show_speed(told: Demo) -> None:
         rows.append(["one by one", f"{alone.all_seconds:.1f}", f"{speed:,.0f}", how])
     show_table("", [("run", False), ("seconds", True), ("trades/s", True), ("", False)], rows)
     if alone.seconds:
-        typer.echo(f"together {factor_text(told.speedup)} as fast as one by one\n")
+        tell(f"together {factor_text(told.speedup)} as fast as one by one\n")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stretto.atomic import write_text
-from stretto.cli.console import FAILED, fail, reported, say
+from stretto.cli.console import FAILED, fail, reported, say, show
 from stretto.cli.options import (
     EVENTS_HELP,
     Budget,
@@ -181,6 +181,7 @@ def _stats(known: "Schema | Stats") -> "Stats | None":
 def _patterns(workload: "Workload", known: "Schema | Stats", form: Format) -> str:
     """Every query's pieces: what is left when OR and ANY are split off and the nesting is flattened."""
     from stretto.pattern.describe import piece_text
+    from stretto.screen import as_lines
     from stretto.text.printer import pattern_text
 
     bound = workload.bind(_schema(known))
@@ -199,9 +200,8 @@ def _patterns(workload: "Workload", known: "Schema | Stats", form: Format) -> st
     }
     if form is Format.JSON:
         return json.dumps(pieces, indent=2)
-    return "\n".join(
-        f"{name}:\n" + "".join(f"  {text}\n" for text in texts) for name, texts in pieces.items()
-    )
+    blocks = ([f"{name}:", *(f"  {text}" for text in texts)] for name, texts in pieces.items())
+    return "\n\n".join(map(as_lines, blocks)) + "\n"
 
 
 def _memo(workload: "Workload", known: "Schema | Stats", optimizer: str, form: Format) -> str:
@@ -303,6 +303,6 @@ def _planned(workload: "Workload", known: "Schema | Stats", optimizer: str, budg
 def _write(text: str, out: str | None) -> None:
     text = text if text.endswith("\n") else text + "\n"
     if out is None:
-        typer.echo(text, nl=False)
+        show(text)
     else:
         write_text(out, text)

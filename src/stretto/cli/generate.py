@@ -4,8 +4,9 @@ from typing import Annotated
 
 import typer
 
-from stretto.cli.console import FAILED, counted, reported
+from stretto.cli.console import FAILED, counted, reported, say, tell
 from stretto.errors import StrettoError
+from stretto.screen import visible
 
 
 def generate(
@@ -97,7 +98,7 @@ def generate(
         with open_sink(out, schema_of(stream, options)) as sink, reported(FAILED):
             for batch in batches:
                 sink.write(batch)
-        typer.echo(f"{out}: {counted(sink.rows, 'event')}", err=out == STDOUT)
+        (say if out == STDOUT else tell)(f"{visible(out)}: {counted(sink.rows, 'event')}")
 
 
 def _rates(text: str) -> dict[str, float]:

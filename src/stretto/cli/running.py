@@ -24,6 +24,7 @@ from stretto.engine.state import Counts
 from stretto.engine.trends.totals import TOTALS
 from stretto.errors import StrettoError
 from stretto.plan.dag import Plan
+from stretto.screen import visible
 from stretto.values.texts import value_texts
 
 SHOWN_MATCHES = 20
@@ -170,7 +171,7 @@ class Outputs:
         if self.reasons and self.rejected is None:
             more = self.counts.rejected - len(self.reasons)
             for reason in self.reasons:
-                say(f"rejected: {reason}")
+                say(f"rejected: {visible(reason)}")
             if more > 0:
                 say(f"rejected: and {more:,} more (--rejected PATH keeps them)")
         if self.adaptations is not None:

@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from stretto.cli.console import counted, say
+from stretto.screen import LINES, shortened, visible
 from stretto.spark.job import Running
 from stretto.spark.metrics import StreamMetrics
 from stretto.spark.versions import Watch
@@ -21,6 +22,8 @@ from stretto.values.times import time_text
 LOOK_EVERY_S = 0.5
 SHOWN_QUERIES = 20
 SHOWN_MESSAGES = 3
+LONGEST = 80
+"""So much is shown of a query's name."""
 
 
 @dataclass(slots=True)
@@ -79,7 +82,7 @@ class Board:
         most = sorted(self.found.items(), key=lambda item: -item[1])
         fresh = {} if self.last is None else self.last.per_query
         for query, count in most[:SHOWN_QUERIES]:
-            table.add_row(query, f"{count:,}", f"{fresh.get(query, 0):,}")
+            table.add_row(Text(_name(query)), f"{count:,}", f"{fresh.get(query, 0):,}")
         if len(most) > SHOWN_QUERIES:
             table.add_row(f"and {len(most) - SHOWN_QUERIES} more", "", "")
         return table
@@ -87,7 +90,7 @@ class Board:
 
 def line(metrics: StreamMetrics) -> str:
     """A micro-batch in one line."""
-    found = ", ".join(f"{query} {count:,}" for query, count in sorted(metrics.per_query.items()))
+    found = ", ".join(f"{_name(query)} {count:,}" for query, count in sorted(metrics.per_query.items()))
     parts = [
         f"batch {metrics.batch}: {counted(metrics.events, 'event')}, {results(metrics.matches, metrics.totals)}"
         + (f" ({found})" if found else ""),
@@ -98,6 +101,10 @@ def line(metrics: StreamMetrics) -> str:
         f"{metrics.seconds:.1f} s",
     ]
     return "; ".join(parts)
+
+
+def _name(query: str) -> str:
+    return shortened(visible(query), LONGEST)
 
 
 def results(matches: int, totals: int) -> str:
@@ -167,7 +174,12 @@ class LiveTable:
 
     def _draw(self) -> None:
         self.live.update(
-            Group(self.board.table(), self.board.queries(), *map(Text, self.messages)), refresh=True
+            Group(
+                self.board.table(),
+                self.board.queries(),
+                *(Text(visible(message, LINES)) for message in self.messages),
+            ),
+            refresh=True,
         )
 
 

@@ -9,7 +9,11 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from stretto.screen import shortened, visible
 from stretto.values.texts import time_texts
+
+LONGEST = 300
+"""So much is shown of a value; files have all of it."""
 
 Columns = Sequence[tuple[str, bool]]
 Rows = Sequence[Sequence[str]]
@@ -17,11 +21,18 @@ Rows = Sequence[Sequence[str]]
 
 def show_table(title: str, columns: Columns, rows: Rows) -> None:
     """Print a table; the flag of a column says that it holds numbers."""
+    columns = [(_cell(name), is_number) for name, is_number in columns]
+    rows = [list(map(_cell, row)) for row in rows]
     console = Console(highlight=False, markup=False)
     if console.is_terminal:
         console.print(_framed(title, columns, rows))
     else:
         print("\n".join([*([title] if title else []), *_plain(columns, rows)]), end="\n\n")
+
+
+def _cell(text: str) -> str:
+    """A value of data in one line, or its beginning and end."""
+    return shortened(visible(text), LONGEST)
 
 
 def _framed(title: str, columns: Columns, rows: Rows) -> Table:

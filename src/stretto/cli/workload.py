@@ -5,7 +5,8 @@ from typing import Annotated
 import typer
 
 from stretto.atomic import write_text
-from stretto.cli.console import counted, reported
+from stretto.cli.console import counted, reported, say, show, tell
+from stretto.screen import visible
 
 STDOUT = "-"
 MCEP = "mcep"
@@ -223,7 +224,7 @@ def workload(
             kind, queries, seed, **{name: value for name, value in given.items() if value is not None}
         )
         if out == STDOUT:
-            typer.echo(text, nl=False)
+            show(text)
         else:
             write_text(out, text)
-        typer.echo(f"{out}: {counted(queries, 'query')}", err=out == STDOUT)
+        (say if out == STDOUT else tell)(f"{visible(out)}: {counted(queries, 'query')}")

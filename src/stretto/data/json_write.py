@@ -9,7 +9,8 @@ import pyarrow.compute as pc
 
 from stretto.values.texts import time_texts, value_texts
 
-_UNSAFE = r"[\x00-\x1f]"
+# Those that JSON does not allow as they are, and others that a terminal obeys: lines also go to standard output.
+_UNSAFE = r"[\x00-\x1f\x{7f}-\x{9f}]"
 
 
 def json_lines(batch: pa.RecordBatch) -> Any:
@@ -60,7 +61,7 @@ def escaped(texts: Any) -> Any:
     if not pc.any(odd).as_py():
         return safe
     rows = pc.indices_nonzero(pc.fill_null(odd, False))
-    written = [json.dumps(text, ensure_ascii=False)[1:-1] for text in texts.take(rows).to_pylist()]
+    written = [json.dumps(text)[1:-1] for text in texts.take(rows).to_pylist()]
     return pc.replace_with_mask(safe, pc.fill_null(odd, False), pa.array(written, pa.string()))
 
 

@@ -11,6 +11,7 @@ from stretto.memo.figures import columns, rate_text, time_text
 from stretto.memo.memo import Memo
 from stretto.memo.pricing import Pricing
 from stretto.pattern.describe import piece_text
+from stretto.screen import as_lines
 
 SHOWN: Final = 20
 """Pieces that are described one by one."""
@@ -175,7 +176,7 @@ def memo_text(memo: Memo, pricing: Pricing | None = None) -> str:
         list(columns([["rule", "ways"], *([rule, f"{count:,}"] for rule, count in found.ways.items())])),
         list(_most_shared(found, shared)),
     ]
-    return "\n\n".join("\n".join(block) for block in blocks if block) + "\n"
+    return "\n\n".join(as_lines(block) for block in blocks if block) + "\n"
 
 
 def _by_slots(found: Description) -> Iterator[str]:

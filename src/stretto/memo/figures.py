@@ -4,6 +4,8 @@ from collections.abc import Iterator, Sequence
 from math import isfinite
 from typing import Final
 
+from stretto.screen import visible
+
 _STEPS: Final = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 _TIMES: Final = ((1e9, "s"), (1e6, "ms"), (1e3, "us"))
 SMALLEST: Final = 0.001
@@ -53,8 +55,9 @@ def _digits(number: float) -> str:
 
 def columns(rows: Sequence[Sequence[str]], left: int = 1) -> Iterator[str]:
     """Rows of cells as lines: the first `left` columns flush left, the others flush right."""
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    for row in rows:
+    shown = [[visible(cell) for cell in row] for row in rows]
+    widths = [max(len(row[i]) for row in shown) for i in range(len(shown[0]))]
+    for row in shown:
         cells = (
             cell.ljust(width) if i < left else cell.rjust(width)
             for i, (cell, width) in enumerate(zip(row, widths, strict=True))

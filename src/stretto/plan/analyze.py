@@ -17,6 +17,7 @@ from stretto.plan.dag import Plan
 from stretto.plan.explain import FORMATS, counted, kind_of
 from stretto.plan.ops import Emit
 from stretto.plan.q_error import errors_json, errors_text, q_error, q_error_text
+from stretto.screen import as_lines
 from stretto.stats.profile import Stats
 from stretto.trends.estimate import estimated
 
@@ -167,7 +168,7 @@ def analysis_text(found: Analysis) -> str:
         blocks.append(list(_table(found)))
     if found.trends is not None:
         blocks += trend_analysis_text(found.trends)
-    return "\n\n".join("\n".join(block) for block in blocks) + "\n"
+    return "\n\n".join(map(as_lines, blocks)) + "\n"
 
 
 def _errors(found: Analysis) -> Iterator[str]:

@@ -10,6 +10,7 @@ from stretto.plan.dag import Plan
 from stretto.plan.diff import Compared, Diff, Share, Use, diff_json, kinds
 from stretto.plan.diff_trends import trend_diff_text
 from stretto.plan.explain import FORMATS, counted, shared, some
+from stretto.screen import as_lines
 
 SHOWN: Final = 20
 """Lines of one list; the JSON has all."""
@@ -42,7 +43,7 @@ def diff_text(found: Diff) -> str:
 
 
 def _joined(blocks: Sequence[Sequence[str]]) -> str:
-    return "\n\n".join("\n".join(block) for block in blocks if block) + "\n"
+    return "\n\n".join(as_lines(block) for block in blocks if block) + "\n"
 
 
 def titles(found: Diff) -> tuple[str, str]:

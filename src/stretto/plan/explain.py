@@ -11,6 +11,7 @@ from stretto.pattern.describe import stream_text, term_text, window_text
 from stretto.pattern.predicates import Apply, Expr
 from stretto.plan.ops import Emit, Filter, Forbid, Join, Next, Op, Repeat, Scan, Union
 from stretto.plan.pieces import Absence, column_name, repetition
+from stretto.screen import as_lines
 from stretto.trends.explain import trends_json, trends_text
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def explain_text(plan: "Plan", *, limit: int | None = None) -> str:
     lines += (f"n{number} = {'  '.join(_parts_of_line(plan, number))}" for number in range(len(shown)))
     if len(shown) < len(plan.ops):
         lines.append(f".. and {counted(len(plan.ops) - len(shown), 'more operator')}")
-    return "\n".join(lines) + "\n"
+    return as_lines(lines) + "\n"
 
 
 def explain_json(plan: "Plan") -> dict[str, Any]:

@@ -6,6 +6,7 @@ from stretto.memo.figures import rate_text
 from stretto.plan.dag import Plan
 from stretto.plan.explain import counted, figures_text, kind_of
 from stretto.plan.ops import Emit, Scan
+from stretto.screen import visible
 from stretto.trends.explain import trends_mermaid
 
 FRAMES: Final = {Scan: ("([", "])"), Emit: ("[[", "]]")}
@@ -79,5 +80,5 @@ def _short(text: str) -> str:
 
 def _escaped(text: str) -> str:
     """Text that Mermaid shows as it is: its entities begin with # and end with a semicolon."""
-    named = {"#": "#35;", '"': "#quot;", "<": "#lt;", ">": "#gt;", "&": "#amp;", "`": "#96;", "\n": " "}
-    return "".join(named.get(char, char) for char in text)
+    named = {"#": "#35;", '"': "#quot;", "<": "#lt;", ">": "#gt;", "&": "#amp;", "`": "#96;"}
+    return "".join(named.get(char, char) for char in visible(text.replace("\n", " ")))

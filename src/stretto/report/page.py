@@ -9,11 +9,17 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from stretto.screen import LINES, visible
+
 
 @cache
 def _environment() -> Environment:
     return Environment(
-        loader=PackageLoader("stretto.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
+        loader=PackageLoader("stretto.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        finalize=lambda value: visible(value, LINES) if type(value) is str else value,
     )
 
 

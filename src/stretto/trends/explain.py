@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from stretto.pattern.describe import stream_text, term_text
+from stretto.screen import as_lines, visible
 from stretto.trends.plan import Condition, Decision, TrendPlan, Unit
 
 SHOWN: Final = 4
@@ -29,7 +30,7 @@ def trends_text(plan: TrendPlan) -> str:
     lines += (_node_line(plan, number) for number in range(len(plan.nodes)))
     lines += (_edge_line(plan, number) for number in range(len(plan.edges)))
     lines += (f"u{number}: {unit_text(plan, number)}" for number in range(len(plan.units)))
-    return "\n".join(lines) + "\n"
+    return as_lines(lines) + "\n"
 
 
 def trends_json(plan: TrendPlan) -> dict[str, Any]:
@@ -222,5 +223,5 @@ def _figure(number: float) -> str:
 def _escaped(text: str) -> str:
     """Text that Mermaid shows as it is: its entities begin with # and end with a semicolon."""
     short = text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
-    named = {"#": "#35;", '"': "#quot;", "<": "#lt;", ">": "#gt;", "&": "#amp;", "`": "#96;", "\n": " "}
-    return "".join(named.get(char, char) for char in short)
+    named = {"#": "#35;", '"': "#quot;", "<": "#lt;", ">": "#gt;", "&": "#amp;", "`": "#96;"}
+    return "".join(named.get(char, char) for char in visible(short.replace("\n", " ")))
