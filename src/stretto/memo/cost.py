@@ -9,13 +9,14 @@ from typing import Final, Protocol
 from stretto.memo.core import growing_slots
 from stretto.memo.facts import Facts
 from stretto.memo.memo import NO_WINDOW, Memo, Root
-from stretto.memo.paper import PaperCost
+from stretto.memo.paper import DEAREST, PaperCost
 from stretto.memo.prices import NAMES, STEP, Prices
 from stretto.memo.ways import Input, Kind, Way
 from stretto.pattern.nodes import Stream, Window
 from stretto.pattern.order import NO_ORDER, members
 from stretto.pattern.piece import Negation, Piece, Slot
 from stretto.pattern.predicates import Reduce, Ref, walk
+from stretto.stats.otherwise import otherwise
 
 (
     EVENT, ATTRIBUTE, SCAN, A_STEP, STORE, STORE_LANE, SORT, PROBE, KEY, CANDIDATE, TERM, CHAIN, ROW, COLUMN,
@@ -87,6 +88,7 @@ class CostModel:
             found = self._rows[number] = self.estimator.rows(memo.pieces[number])
         return found
 
+    @otherwise(lambda *_: DEAREST)
     def cost(self, memo: Memo, number: int, way: Way) -> float:
         """The cost of computing a piece this way, its inputs given."""
         return self.price(self.work(memo, number, way))
@@ -116,6 +118,7 @@ class CostModel:
                 self._next(memo, number, work)
         return work
 
+    @otherwise(lambda *_: 0.0)
     def emit_cost(self, memo: Memo, root: Root) -> float:
         """The cost of handing over the matches of one branch of a query, the same in every plan."""
         return self.price(self.emit_work(memo, root))
@@ -128,6 +131,7 @@ class CostModel:
         work[EMIT_COLUMN] += rows * piece.width
         return work
 
+    @otherwise(lambda *_: 0.0)
     def fixed_cost(self, memo: Memo | None = None) -> float:
         """The cost of taking the events in, the same in every plan of the memo (None: the one priced last)."""
         return self.price(self.fixed_work(memo))

@@ -9,9 +9,12 @@ from stretto.memo.ways import Kind, Way
 from stretto.pattern.nodes import Policy, Stream, Window
 from stretto.pattern.order import NO_ORDER
 from stretto.pattern.piece import Group, Piece, Slot
+from stretto.stats.otherwise import otherwise
 
 MICROSECONDS = 1e6
 
+DEAREST = 1e120
+"""What a way costs whose cost cannot be told: it is the last to be taken."""
 FILTERED = 0.05
 """What it costs to look at a partial match and let it pass or not, as a part of making it."""
 
@@ -62,6 +65,7 @@ class PaperCost:
             self._rows[number] = self.estimator.rows(memo.pieces[number])
         return self._rows[number]
 
+    @otherwise(lambda *_: DEAREST)
     def cost(self, memo: Memo, number: int, way: Way) -> float:
         """Partial matches alive in the nodes that a way adds."""
         if memo is not self._memo:

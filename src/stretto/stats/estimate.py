@@ -20,6 +20,7 @@ from stretto.pattern.predicates import columns_of
 from stretto.stats.clusters import Equals, Related, is_neighbour, pair, relate, stream_of
 from stretto.stats.growth import Law, Once, Repeated, grown, is_plain, once, spread_of, thinned, with_earlier
 from stretto.stats.orders import gaps_between, linear_orders
+from stretto.stats.otherwise import otherwise
 from stretto.stats.selectivity import assumed
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ class Estimator:
             return known[1]
         found = self._rows.get(piece)
         if found is None:
-            found = self._rows[piece] = min(self._estimate(piece), MOST)
+            found = self._rows[piece] = self._estimate(piece)
         self._known[id(piece)] = piece, found
         return found
 
@@ -82,6 +83,7 @@ class Estimator:
         """The share of a piece's tuples in window and order that satisfy its terms and `same`; no repetitions."""
         return self._selectivity(piece, relate(piece))
 
+    @otherwise(lambda *_: 1.0)
     def selectivity_of_equalities(self, piece: Piece, left: Sequence[int], right: Sequence[int]) -> float:
         """The share of pairs of a row over the `left` slots and one over the `right` slots that agree.
 
@@ -107,7 +109,12 @@ class Estimator:
 
     # ---- pieces ------------------------------------------------------------------------------------------------
 
+    @otherwise(lambda self, _: self.total_rate)
     def _estimate(self, piece: Piece) -> float:
+        """Rows per second; where nothing can be told, as many as there are events."""
+        return min(self._counted(piece), MOST)
+
+    def _counted(self, piece: Piece) -> float:
         if piece.policy is Policy.NEXT:
             return self._runs(piece)
         if is_plain(piece):

@@ -13,6 +13,7 @@ from stretto.pattern.nodes import Stream
 from stretto.pattern.order import NO_ORDER
 from stretto.pattern.predicates import Apply, Const, Expr, Reduce, Ref, columns_of, walk
 from stretto.stats.clusters import Cluster, cluster_words, frame_words, link_words, standard, stream_words
+from stretto.stats.otherwise import otherwise
 from stretto.stats.sample import Sample
 from stretto.stats.skew import UNKNOWN, Skew, agreement, skew_of
 from stretto.stats.tuples import Frame, Link, Tuples, draw
@@ -81,6 +82,7 @@ class Selectivities:
             found = self._streams[stream] = self._stream(stream)
         return found
 
+    @otherwise(lambda _, stream: Selectivity(assumed(stream.where)))
     def _stream(self, stream: Stream) -> Selectivity:
         if not stream.where:
             return Selectivity(1.0)
@@ -108,6 +110,7 @@ class Selectivities:
             found = self._clusters[cluster] = self._cluster(cluster)
         return found
 
+    @otherwise(lambda _, cluster: Selectivity(assumed(cluster.terms)))
     def _cluster(self, cluster: Cluster) -> Selectivity:
         cluster = standard(cluster)
         words = cluster_words(cluster)
@@ -205,6 +208,7 @@ class Selectivities:
             found = self._skews[stream, attribute] = self._skew(stream, attribute)
         return found
 
+    @otherwise(lambda *_: UNKNOWN)
     def _skew(self, stream: Stream, attribute: str) -> Skew:
         if not any(_reads(term, attribute) for term in stream.where):
             stream = Stream(stream.type)
@@ -234,6 +238,7 @@ class Selectivities:
             found = self._equalities[frame, link] = self._nearness(frame, link)
         return found
 
+    @otherwise(lambda *_: 1.0)
     def _nearness(self, frame: Frame, link: Link) -> float:
         anywhere = self.agreement(
             (

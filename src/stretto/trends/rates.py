@@ -8,6 +8,7 @@ import numpy as np
 from stretto.pattern.nodes import Stream
 from stretto.pattern.predicates import Ref, walk
 from stretto.stats.estimate import MICROSECONDS, Estimator
+from stretto.stats.otherwise import otherwise
 from stretto.stats.profile import Stats
 from stretto.stats.sample import Sample
 from stretto.trends.plan import Node
@@ -41,6 +42,7 @@ class Rates:
         self._orders: dict[Partition, tuple[I64, I64]] = {}
         self._shares: dict[tuple[Nodes, Nodes, Partition], float] = {}
 
+    @otherwise(lambda *_: ASSUMED_SINGLE)
     def events(self, node: int, window_us: int, partition: Partition) -> float:
         """Events of a node in a window that agree with a typical one on the attributes of the partition."""
         if self._estimator is None:
@@ -60,6 +62,7 @@ class Rates:
             self._shares[known] = self._share(*known)
         return self._shares[known] * sum(self.events(node, window_us, partition) for node in entered)
 
+    @otherwise(lambda *_: 1.0)
     def _share(self, entering: Nodes, entered: Nodes, partition: Partition) -> float:
         """The share of the entered events: counted on the sample, or else as if all came independently."""
         counted = None if self._sample is None else self._counted(self._sample, entering, entered, partition)
