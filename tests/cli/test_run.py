@@ -230,6 +230,8 @@ def test_memory_limit(call) -> None:
         (["--spread", "time"], "--spread is for runs with --on spark"),
         (["--optimizer", "magic"], "unknown optimizer `magic`"),
         (["--lateness", "soon"], "--lateness: `soon` is not a duration"),
+        (["--lateness", "1 s", "--ahead", "soon"], "--ahead: `soon` is not a duration"),
+        (["--ahead", "1 day"], "--ahead is for runs with --lateness"),
         (["--memory", "plenty"], "--memory: `plenty` is not a size"),
         (["--out", "m.xls"], "unknown ending '.xls'"),
         (["--out", "no/m.csv"], "there is no folder"),

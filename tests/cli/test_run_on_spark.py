@@ -76,6 +76,18 @@ def test_late_events(call) -> None:
     assert found["spark"] == found["local"]
 
 
+def test_events_that_are_too_far_ahead(call) -> None:
+    lines = ["ts,type,x", "2024-01-01,A,1", "2999-01-01,C,1", "2024-01-01T00:00:01,B,2"]
+    Path("far.csv").write_text("\n".join(lines) + "\n")
+    for on in ("local", "spark"):
+        options = ["--lateness", "2 seconds", "--out", "m.jsonl", "--on", on]
+        result = call("run", "rules.cep", "--events", "far.csv", *options)
+        assert result.out == "3 events, 0 matches, 1 late, 0 rejected\n", result
+        result = call("run", "rules.cep", "--events", "far.csv", *options, "--ahead", "1 day")
+        assert result.out == "3 events, 1 match, 0 late, 1 rejected\n", result
+        assert "rejected: ts is too far ahead" in result.err
+
+
 def test_standard_input(call) -> None:
     lines = [json.dumps({"ts": i * 1_000_000, "type": "AB"[i % 2], "x": i}) for i in range(6)]
     result = call("run", "rules.cep", "--events", "-", "--optimizer", "none", stdin="\n".join(lines))

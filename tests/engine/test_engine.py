@@ -42,6 +42,19 @@ def test_run_takes_any_order_of_rows():
     assert found(run(plan, EVENTS.to_batches(2))) == [(0, 1), (0, 3)]
 
 
+def test_an_event_that_is_too_far_ahead_makes_no_other_late():
+    events = table((1, "A", "x"), (2, "A", "x"), (10**9, "B", "x"), (3, "B", "x"))
+    for latest, pairs, late, reasons in (
+        (None, [], 1, []),
+        (10**6, [(0, 3), (1, 3)], 0, ["ts is too far ahead"]),
+    ):
+        engine = Engine(plan_of(PAIRS, events))
+        pushed = engine.push(events) if latest is None else engine.push(events, latest_us=latest)
+        assert found(pushed, engine.flush()) == pairs
+        assert (engine.counts.late, engine.counts.rejected) == (late, len(reasons))
+        assert [batch["reason"][0].as_py() for batch in engine.take_rejected()] == reasons
+
+
 def test_late_events_are_counted_and_kept():
     engine = Engine(plan_of(PAIRS, EVENTS), lateness_us=2)
     parts = [engine.push(EVENTS.take([0, 3, 1])), engine.push(EVENTS.take([0])), engine.flush()]

@@ -12,6 +12,7 @@ from stretto.schema import Special
 from stretto.spark import chunks
 from stretto.spark.chunks import (
     ARROW,
+    FAR,
     MARK,
     MATCHES,
     TRENDS,
@@ -66,6 +67,18 @@ def test_a_column_for_the_watermark_goes_no_further():
     marked = EVENTS.append_column(MARK, EVENTS.column("ts"))
     (rows,) = pack([marked], Whole(), Special())
     assert from_payload(rows["payload"][0].as_py()).schema.names == EVENTS.schema.names
+
+
+def test_events_too_far_ahead_are_packed_apart_for_the_first_target():
+    far = pa.array([False, True, None, False])
+    marked = EVENTS.append_column(FAR, far)
+    rows = [row for packed in pack([marked], ByKey(("k",), 5), Special()) for row in packed.to_pylist()]
+    found = {kind: [] for kind in ("events", FAR)}
+    for row in rows:
+        found[row["kind"]] += from_payload(row["payload"]).to_pylist()
+        assert row["kind"] != FAR or row["target"] == 0
+    assert found[FAR] == EVENTS.slice(1, 1).to_pylist()
+    assert len(found["events"]) == 3
 
 
 def test_packing_an_unfit_column_names_it():

@@ -19,10 +19,12 @@ from stretto.errors import EventsError
 from stretto.schema import Kind, Schema, Special
 from stretto.spark import columns
 from stretto.spark.batch import schema_of
+from stretto.spark.chunks import MARK
 from stretto.spark.columns import parse_schema, recall, remember
 from stretto.spark.errors import StrettoSparkError
 from stretto.spark.sources import Source, open_source
 from stretto.spark.spec import Spec, kafka_place, parse_source
+from stretto.spark.watermark import with_watermark
 
 SPECIAL = Special()
 NINE = datetime.fromisoformat("2024-01-01T09:00:00")
@@ -75,6 +77,40 @@ def test_parquet_of_every_kind_of_time(spark: SparkSession, tmp_path: Path) -> N
     found = arrived(events.select("ts", "type", "seen", "n"), "parquet_times", tmp_path)
     assert [tuple(row) for row in found] == [(NINE, "A", NINE, 1), (None, "B", None, 2)]
     spark.conf.unset("spark.sql.legacy.parquet.nanosAsLong")
+
+
+MOST = 2**63 - 1
+DAY = 86_400 * 10**6
+
+
+@pytest.mark.parametrize(
+    ("ts", "us"),
+    [
+        (pa.array([1, 2**31 - 1, -(2**31), None], pa.int32()).view(pa.date32()), [DAY, MOST, -MOST, None]),
+        (
+            pa.array([1999, MOST, -MOST - 1, None], pa.timestamp("ns")),
+            [1, MOST // 1000, (-MOST - 1) // 1000, None],
+        ),
+    ],
+    ids=["days", "nanoseconds"],
+)
+def test_times_at_the_limits_of_their_columns_stop_no_stream(
+    spark: SparkSession, tmp_path: Path, ts: pa.Array, us: list[int | None]
+) -> None:
+    (tmp_path / "in").mkdir()
+    pq.write_table(pa.table({"ts": ts, "type": ["A"] * 4}), tmp_path / "in" / "1.parquet", version="2.6")
+    events = opened(spark, tmp_path / "in").events.selectExpr("unix_micros(ts) AS us")
+    assert [row.us for row in arrived(events, f"source_{len(str(us))}", tmp_path)] == us
+    spark.conf.unset("spark.sql.legacy.parquet.nanosAsLong")
+
+
+def test_days_that_no_time_reaches_move_no_watermark(spark: SparkSession, tmp_path: Path) -> None:
+    days = pa.array([1, 2**31 - 1, -(2**31), None], pa.int32()).view(pa.date32())
+    (tmp_path / "in").mkdir()
+    pq.write_table(pa.table({"ts": days, "type": ["A"] * 4}), tmp_path / "in" / "1.parquet")
+    events = spark.readStream.schema("ts date, type string").parquet(str(tmp_path / "in"))
+    marked = with_watermark(events, SPECIAL, 0, None).selectExpr(f"unix_micros({MARK}) AS us")
+    assert [row.us for row in arrived(marked, "days_alone", tmp_path)] == [DAY, None, None, None]
 
 
 def test_csv_rows_that_are_none_are_set_apart(spark: SparkSession, tmp_path: Path) -> None:

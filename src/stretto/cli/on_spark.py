@@ -85,13 +85,14 @@ def find_on_spark(
     outputs: Outputs,
     memory: int | None,
     lateness_us: int | None,
+    latest_us: int,
 ) -> None:
     """Run a plan over files, and hand what comes out to where it goes."""
     events = files.event_file.select(attributes_of(plan))
     outputs.begin(events)
     outputs.found.update(dict.fromkeys(plan.queries, 0))
     keep = SHOWN_PER_QUERY if outputs.matches is None and outputs.totals is None else None
-    packed = find(spark, plan, files, spread, Shape(packed=True, keep=keep), memory, lateness_us)
+    packed = find(spark, plan, files, spread, Shape(packed=True, keep=keep), memory, lateness_us, latest_us)
     shown: list[pa.RecordBatch] = []
     shown_totals: list[pa.RecordBatch] = []
     totals = 0

@@ -1,5 +1,6 @@
 """The options that several commands take, and how their values are read."""
 
+import time
 from enum import StrEnum
 from typing import Annotated
 
@@ -89,7 +90,24 @@ def bytes_of(size: str) -> int:
     return int(value)
 
 
-def lateness_us(text: str | None) -> int | None:
+ANY = "any"
+
+
+def latest_us(ahead: str | None) -> int:
+    """The latest time that an event may have by `--ahead` and the clock; without it, any."""
+    from stretto.values.times import END_OF_TIME
+
+    allowed = ahead_us(ahead)
+    last = END_OF_TIME - 1
+    return last if allowed is None else min(time.time_ns() // 1000 + allowed, last)
+
+
+def ahead_us(text: str | None) -> int | None:
+    """The microseconds of `--ahead`; None if it was not given, or is `any`."""
+    return None if text is None or text.strip().lower() == ANY else lateness_us(text, "--ahead")
+
+
+def lateness_us(text: str | None, option: str = "--lateness") -> int | None:
     """The microseconds of `--lateness`, if it was given."""
     from stretto.errors import QueryError
     from stretto.text.parser import parse_duration
@@ -100,8 +118,8 @@ def lateness_us(text: str | None) -> int | None:
         value = 0 if text.strip() == "0" else parse_duration(text)
     except QueryError:
         raise StrettoError(
-            f"--lateness: `{text}` is not a duration (write one like `10 seconds` or 500ms)"
+            f"{option}: `{text}` is not a duration (write one like `10 seconds` or 500ms)"
         ) from None
     if value < 0:
-        raise StrettoError(f"--lateness: `{text}` is negative")
+        raise StrettoError(f"{option}: `{text}` is negative")
     return value

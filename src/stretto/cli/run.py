@@ -21,6 +21,7 @@ from stretto.cli.options import (
     WorkloadPath,
     bytes_of,
     lateness_us,
+    latest_us,
 )
 
 PROFILED = 1 << 20
@@ -44,6 +45,14 @@ def run(
             "--lateness",
             metavar="DURATION",
             help="How far behind the greatest time an event may come; if not given, as far as the file needs.",
+        ),
+    ] = None,
+    ahead: Annotated[
+        str | None,
+        typer.Option(
+            "--ahead",
+            metavar="DURATION",
+            help="How far ahead of the clock a time may be, past which the event is rejected; if not given, any.",
         ),
     ] = None,
     late: Annotated[
@@ -78,6 +87,10 @@ def run(
 
     Example: stretto run rules.cep --events trades.parquet --out matches.parquet
     """
+    if ahead is not None and lateness is None:
+        fail(
+            "--ahead is for runs with --lateness: without it no event is late, however far another one is ahead"
+        )
     if on is On.SPARK:
         _refuse(spread, adapt=adapt, is_late=lateness is not None)
         _run_on_spark(
@@ -87,7 +100,7 @@ def run(
             (optimizer, budget),
             (spread or (SpreadName.AUTO if lateness is None else SpreadName.WHOLE), master),
             (ts, type_name, id_name),
-            (memory, lateness),
+            (memory, lateness, ahead),
             quiet=quiet,
         )
         return
@@ -98,7 +111,7 @@ def run(
         from stretto.data.files import open_events
         from stretto.schema import Special
 
-        allowed = lateness_us(lateness)
+        allowed, last = lateness_us(lateness), latest_us(ahead)
         limit = None if memory is None else bytes_of(memory)
         source = open_events(events, Special(ts, type_name, id_name))
         read = read_workload(workload, source.schema)
@@ -121,6 +134,7 @@ def run(
                 outputs,
                 batch=batch,
                 lateness_us=waits,
+                latest_us=last,
                 memory_bytes=limit,
                 quiet=quiet,
                 adapt=follow if adapt else False,
@@ -150,7 +164,7 @@ def _run_on_spark(
     planning: tuple[str, float | None],
     running: tuple[SpreadName, str | None],
     names: tuple[str, str, str],
-    limits: tuple[str | None, str | None],
+    limits: tuple[str | None, str | None, str | None],
     *,
     quiet: bool,
 ) -> None:
@@ -160,7 +174,7 @@ def _run_on_spark(
         from stretto.plan.optimize import recipe_of
 
         memory = None if limits[0] is None else bytes_of(limits[0])
-        allowed = lateness_us(limits[1])
+        allowed, last = lateness_us(limits[1]), latest_us(limits[2])
         read_workload(workload)
         recipe_of(planning[0])
 
@@ -172,6 +186,6 @@ def _run_on_spark(
             spark = started(running[1], quiet=quiet)
             plan, known, spread = prepare(workload, files, spark, *planning, running[0].value)
             with Outputs(*paths, trends_of(plan)) as outputs, reported(FAILED):
-                find_on_spark(spark, plan, known, spread, outputs, memory, allowed)
+                find_on_spark(spark, plan, known, spread, outputs, memory, allowed, last)
                 outputs.close()
                 outputs.show()

@@ -233,6 +233,7 @@ def find(
     *,
     batch: int,
     lateness_us: int,
+    latest_us: int,
     memory_bytes: int | None,
     quiet: bool,
     adapt: AdaptOptions | bool = False,
@@ -259,7 +260,7 @@ def find(
 
     with progress(source.rows, quiet=quiet) as advance:
         for piece in events.batches(batch):
-            finish(engine.push(piece))
+            finish(engine.push(piece, latest_us=latest_us))
             advance(outputs.counts)
         finish(engine.flush())
         advance(outputs.counts)

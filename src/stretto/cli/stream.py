@@ -12,6 +12,7 @@ from stretto.cli.options import (
     TsName,
     TypeName,
     WorkloadPath,
+    ahead_us,
     lateness_us,
 )
 
@@ -51,6 +52,14 @@ def stream(
             "--lateness", metavar="DURATION", help="How far behind the greatest time an event may come."
         ),
     ] = None,
+    ahead: Annotated[
+        str,
+        typer.Option(
+            "--ahead",
+            metavar="DURATION|any",
+            help="How far ahead of the clock an event's time may be; past that it is rejected.",
+        ),
+    ] = "1 day",
     trigger: Annotated[
         str | None,
         typer.Option(
@@ -117,6 +126,7 @@ def stream(
 
         read_workload(workload)  # what is wrong without a schema is said before Spark starts
         allowed, rhythm, place = lateness_us(lateness) or 0, trigger_of(trigger), folder_of(checkpoint)
+        far = ahead_us(ahead)
         read_options = options_of(source_option, "--source-option")
         write_options = options_of(sink_option, "--sink-option")
         known = None if stats is None else read_stats(stats)
@@ -135,6 +145,7 @@ def stream(
             sink=parse_sink(sink),
             checkpoint=place,
             lateness_us=allowed,
+            ahead_us=far,
             trigger=rhythm,
             special=Special(ts, type_name, id_name),
             schema=None if schema is None else parse_schema(schema),

@@ -12,7 +12,7 @@ from stretto.schema import Kind, Special, kind_of
 from stretto.values.convert import as_kind, beyond, plain
 from stretto.values.rows import I64, Bool
 from stretto.values.strings import Strings, decoded, not_utf8, valid_texts
-from stretto.values.times import in_time
+from stretto.values.times import END_OF_TIME, in_time
 from stretto.values.vector import DTYPES, Vector
 
 Bad = list[tuple[Bool, str]]
@@ -35,10 +35,13 @@ class Intake:
     spare: frozenset[str] = frozenset()
     learning: bool = False
 
-    def convert(self, batch: pa.RecordBatch, arrived: int) -> tuple[Block, I64 | None, list[tuple[I64, str]]]:
+    def convert(
+        self, batch: pa.RecordBatch, arrived: int, latest_us: int = END_OF_TIME - 1
+    ) -> tuple[Block, I64 | None, list[tuple[I64, str]]]:
         """The good events, their rows in the batch (None: all), and rows of bad ones with a reason.
 
-        `arrived` counts the events before this batch; ids follow it where the data has none.
+        `arrived` counts the events before this batch; ids follow it where the data has none. Events after `latest_us`
+        are bad.
         """
         ts = self._times(batch)
         bad: Bad = []
@@ -47,6 +50,7 @@ class Intake:
             (~_valid(ts), f"{self.special.ts} is null"),
             (~_valid(codes), f"{self.special.type} is null"),
             (~in_time(ts.data), f"{self.special.ts} is out of range"),
+            (ts.data > latest_us, f"{self.special.ts} is too far ahead"),
             *bad,
         ]
         ids: I64 | range = range(arrived, arrived + batch.num_rows)

@@ -148,11 +148,15 @@ class Engine:
         """A result without matches and totals."""
         return Matches(self._outputs)
 
-    def push(self, events: pa.RecordBatch | pa.Table) -> Matches:
-        """Take more events; give the matches that they made certain."""
+    def push(self, events: pa.RecordBatch | pa.Table, *, latest_us: int = END_OF_TIME - 1) -> Matches:
+        """Take more events; give the matches that they made certain.
+
+        `latest_us`: events after this time are rejected, such as those that lie far ahead of a clock: one that is years
+        ahead would make all that follow late.
+        """
         matches = self.nothing()
         for batch in events.to_batches() if isinstance(events, pa.Table) else [events]:
-            self._take(batch, matches)
+            self._take(batch, matches, latest_us)
         if self._watch is not None:
             self._adapt(self._watch)
         return matches
@@ -214,8 +218,8 @@ class Engine:
         rejected, self._rejected = self._rejected, []
         return rejected
 
-    def _take(self, batch: pa.RecordBatch, matches: Matches) -> None:
-        block, rows, bad = self._intake.convert(batch, self.counts.events)
+    def _take(self, batch: pa.RecordBatch, matches: Matches, latest_us: int) -> None:
+        block, rows, bad = self._intake.convert(batch, self.counts.events, latest_us)
         self._rejected += set_apart(batch, bad)
         late, greatest = self._behind(block.ts)
         if late is not None:

@@ -18,6 +18,7 @@ from stretto.spark.slices import Slices, StreamSpread
 from stretto.spark.spread import ByTime, Spread
 from stretto.spark.streaming import Outputs, detect_stream, everything, slice_us, stream_spread
 from stretto.spark.versions import Publisher, last_version, publish
+from stretto.spark.watermark import AHEAD
 from stretto.stats.profile import Stats
 
 NO_LATENESS: Final = "0 seconds"
@@ -34,6 +35,7 @@ def detect(
     slice: str | None = None,  # noqa: A002 - public
     special: Special | None = None,
     lateness: str = NO_LATENESS,
+    ahead: str | None = AHEAD,
     outputs: Outputs = "matches",
     versions: str | Path | None = None,
 ) -> DataFrame:
@@ -48,12 +50,13 @@ def detect(
     `rejected_of` take apart. Of a batch each of them runs the job again, unless the whole is cached.
 
     Of a stream only: `slice`, how wide the slices of a spread by `time` are. `lateness`, how far behind the greatest
-    time an event may come. `versions`: a folder of its own, for a workload that changes while the stream runs or
-    between two runs; `stretto.spark.versions.Publisher` adds to it.
+    time an event may come. `ahead`, how far ahead of the clock its time may be, past which it is rejected; None:
+    any, and one that is years ahead makes all that follow late. `versions`: a folder of its own, for a workload that
+    changes while the stream runs or between two runs; `stretto.spark.versions.Publisher` adds to it.
     """
     if df.isStreaming:
         planning = (optimizer, budget, stats, spread, slice)
-        return _of_stream(workload, df, special, outputs, planning, lateness, versions)
+        return _of_stream(workload, df, special, outputs, planning, (lateness, ahead), versions)
     special = special or _special(workload)
     found = batch.detect(
         workload,
@@ -61,7 +64,7 @@ def detect(
         optimizer=optimizer,
         budget=budget,
         stats=stats,
-        spread=_batch_spread(spread, slice, lateness, versions),
+        spread=_batch_spread(spread, slice, lateness, ahead, versions),
         special=special,
         asked=outputs,
     )
@@ -79,6 +82,7 @@ def aggregate(
     slice: str | None = None,  # noqa: A002 - public
     special: Special | None = None,
     lateness: str = NO_LATENESS,
+    ahead: str | None = AHEAD,
     versions: str | Path | None = None,
 ) -> DataFrame:
     """The totals of a workload's trend queries, one row per query, window, group and aggregate; lazily, as `detect`.
@@ -86,18 +90,18 @@ def aggregate(
     Columns: query, window_start, window_end, group (a JSON object of the GROUP BY values), name, value, exact (the
     digits of an integer below 2^63), log2_count (of counts). A row is the only one of its query, window_start, group
     and name. `spread`: by key only where every trend query has the attribute in its GROUP BY. A stream gives the totals
-    of a window once the watermark has passed its end; `slice`, `lateness` and `versions` as for `detect`.
+    of a window once the watermark has passed its end; `slice`, `lateness`, `ahead` and `versions` as for `detect`.
     """
     if df.isStreaming:
         planning = (optimizer, budget, stats, spread, slice)
-        return _of_stream(workload, df, special, "trends", planning, lateness, versions)
+        return _of_stream(workload, df, special, "trends", planning, (lateness, ahead), versions)
     return batch.detect(
         workload,
         df,
         optimizer=optimizer,
         budget=budget,
         stats=stats,
-        spread=_batch_spread(spread, slice, lateness, versions),
+        spread=_batch_spread(spread, slice, lateness, ahead, versions),
         special=special,
         asked="trends",
     )
@@ -108,12 +112,17 @@ def _special(workload: Workload | Plan | str) -> Special:
 
 
 def _batch_spread(
-    spread: str | Spread | Slices, slice_text: str | None, lateness: str, versions: str | Path | None
+    spread: str | Spread | Slices,
+    slice_text: str | None,
+    lateness: str,
+    ahead: str | None,
+    versions: str | Path | None,
 ) -> str | Spread:
     """The spread of a batch; what only a stream can do is an error where it would be passed over."""
     given = {
         "slice": slice_text is not None,
         "lateness": lateness != NO_LATENESS,
+        "ahead": ahead != AHEAD,
         "versions": versions is not None,
     }
     meant = [f"`{name}`" for name, is_given in given.items() if is_given]
@@ -152,7 +161,7 @@ def _of_stream(
     special: Special | None,
     asked: Asked,
     planning: Planning,
-    lateness: str,
+    bounds: tuple[str, str | None],
     versions: str | Path | None,
 ) -> DataFrame:
     special = special or _special(workload)
@@ -165,7 +174,8 @@ def _of_stream(
             df,
             spread=spreading(plan),
             special=special,
-            lateness=lateness,
+            lateness=bounds[0],
+            ahead=bounds[1],
             outputs=asked,
             versions=versions,
         )

@@ -4,7 +4,7 @@ A row costs Spark and Python about the same whatever it holds, so a shuffle of c
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 import pyarrow as pa
@@ -44,7 +44,9 @@ RESULTS: Final[Mapping[str, pa.Schema]] = {MATCHES: SCHEMA, TRENDS: TOTALS}
 CHUNK_ROWS: Final = 1 << 18
 """Events that are gathered before they are sent on; the last chunk of a task may be smaller."""
 MARK: Final = "__stretto_watermark"
-"""The column that carries the watermark where the time column cannot; it goes no further than this stage."""
+"""The column that carries the watermark; it goes no further than this stage."""
+FAR: Final = "__stretto_far"
+"""The column that says which events are too far ahead of the clock, and the kind of the rows that hold these."""
 
 _OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4")
 
@@ -108,12 +110,26 @@ def span_of(batch: pa.RecordBatch, special: Special) -> tuple[int, int]:
 
 
 def pack(batches: Iterable[pa.RecordBatch], spread: Parts, special: Special) -> Iterator[pa.RecordBatch]:
-    """Events as packed rows: as few and as large ones per target as the rows of a task allow."""
+    """Events as packed rows: as few and as large ones per target as the rows of a task allow.
+
+    Those that are too far ahead go to the first target, which rejects them.
+    """
     for batch in gathered(batches, CHUNK_ROWS):
-        kept = batch.drop_columns([MARK]) if MARK in batch.schema.names else batch
+        kept, far = _without_far(batch)
+        if far is not None:
+            yield packed_rows([replace(events_row(0, far, special), kind=FAR)])
         parts = spread.parts(kept, special)
         if parts:
             yield packed_rows(events_row(target, part, special) for target, part in parts)
+
+
+def _without_far(batch: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.RecordBatch | None]:
+    """The events, and those that are marked as too far ahead, if there are any, without the marks."""
+    kept = batch.drop_columns([name for name in (MARK, FAR) if name in batch.schema.names])
+    far = batch.column(FAR).fill_null(False) if FAR in batch.schema.names else None
+    if far is None or not far.true_count:
+        return kept, None
+    return kept.filter(pc.invert(far)), kept.filter(far)
 
 
 def gathered(batches: Iterable[pa.RecordBatch], rows: int) -> Iterator[pa.RecordBatch]:

@@ -55,7 +55,7 @@ from stretto.spark.summary import Summary, total
 from stretto.spark.tasks import Work
 from stretto.spark.times import Stretch, Times
 from stretto.stats.profile import Stats
-from stretto.values.times import START_OF_TIME
+from stretto.values.times import END_OF_TIME, START_OF_TIME
 
 TASKS: Final = 4
 """Tasks per core of a job over all files, so that a large file does not keep the others waiting."""
@@ -385,16 +385,18 @@ def find(
     shape: Shape,
     memory_bytes: int | None = None,
     lateness_us: int | None = None,
+    latest_us: int = END_OF_TIME - 1,
 ) -> DataFrame:
     """The matches of a plan in the events of files, spread in a way that is right for it.
 
-    With a lateness events that come later are left out, which needs all of them in one place.
+    With a lateness events that come later are left out, which needs all of them in one place; those after `latest_us`
+    are rejected.
     """
     if lateness_us is not None and not isinstance(spread, Whole):
         raise StrettoSparkError(
             "which events are late is known only where all of them arrive: do not spread them"
         )
-    work = Work(plan, files.special, memory_bytes or MEMORY_BYTES, lateness_us)
+    work = Work(plan, files.special, memory_bytes or MEMORY_BYTES, lateness_us, latest_us)
     wanted = files.selected(read_attributes(plan, spread))
     if files.in_place and isinstance(spread, ByTime | Whole):
         return _in_place(spark, work, files, spread, shape, wanted)

@@ -64,6 +64,7 @@ class Job:
     sink: Spec
     checkpoint: Path
     lateness_us: int = 0
+    ahead_us: int | None = None
     trigger: Mapping[str, Any] = field(default_factory=dict)
     special: Special = field(default_factory=Special)
     schema: StructType | None = None
@@ -276,6 +277,7 @@ def _outputs(job: Job, source: Source, publisher: Publisher) -> DataFrame:
         special=job.special,
         spread=spread,
         lateness=f"{job.lateness_us} microseconds",
+        ahead=None if job.ahead_us is None else f"{job.ahead_us} microseconds",
         outputs="all",
         versions=str(job.versions),
     )

@@ -6,10 +6,12 @@ from functools import partial
 from time import perf_counter
 from typing import Any, Final, Protocol
 
+import numpy as np
 import pyarrow as pa
 from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
+from stretto.engine.intake import set_apart
 from stretto.engine.matches import Matches
 from stretto.engine.run import MEMORY_BYTES, Engine, attributes_of
 from stretto.errors import StrettoError
@@ -21,6 +23,7 @@ from stretto.spark.cache import EngineCache
 from stretto.spark.chunks import (
     ARROW,
     EVENTS,
+    FAR,
     LATE,
     MATCHES,
     METRICS,
@@ -28,6 +31,7 @@ from stretto.spark.chunks import (
     TRENDS,
     WORKLOAD,
     Packed,
+    from_payload,
     to_payload,
 )
 from stretto.spark.errors import StrettoSparkError, at_work
@@ -36,6 +40,7 @@ from stretto.spark.slices import Slices, StreamSpread
 from stretto.spark.spread import times_of
 from stretto.spark.versions import Version
 from stretto.spark.window import Head, Window, from_floor
+from stretto.text.values import duration_text
 from stretto.values.rows import Bool
 from stretto.values.times import END_OF_TIME, START_OF_TIME
 
@@ -61,6 +66,7 @@ class Settings:
     spread: StreamSpread
     special: Special
     lateness_us: int = 0
+    ahead_us: int | None = None
     follows: bool = False
     kinds: frozenset[str] = frozenset()
     memory_bytes: int = MEMORY_BYTES
@@ -137,7 +143,16 @@ class Turn:
             Numbering(head.given, self._target, self._settings.spread.targets),
             None if self._slices is None else self._counted,
         )
-        return self._run(engine, came)
+        return self._run(engine, self._with_far(came, rows))
+
+    def _with_far(self, came: Arrivals, rows: Sequence[Row]) -> Arrivals:
+        """The arrivals with the events that are too far ahead of the clock as rejected ones."""
+        reason = why_far(self._settings.special, self._settings.ahead_us)
+        far = [from_payload(bytes(row["payload"])) for row in rows if row["kind"] == FAR]
+        apart = [b for batch in far for b in set_apart(batch, [(np.arange(batch.num_rows), reason)])]
+        return replace(
+            came, rejected=(*came.rejected, *apart), rows=came.rows + sum(batch.num_rows for batch in far)
+        )
 
     def wake(self) -> list[Row]:
         """Time has passed without events: run what waited for it, and drop what no window reaches any more."""
@@ -326,6 +341,12 @@ def as_read(events: pa.RecordBatch, plan: Plan) -> pa.RecordBatch:
 def us_of(watermark_ms: int) -> int:
     """Spark's watermark in microseconds; it begins with 0, which says nothing about events before 1970."""
     return min(watermark_ms * 1000, END_OF_TIME) if watermark_ms > 0 else START_OF_TIME
+
+
+def why_far(special: Special, ahead_us: int | None) -> str:
+    """The reason for which an event that is too far ahead is rejected."""
+    far = "" if ahead_us is None else f"more than {duration_text(ahead_us).lower()} "
+    return f"{special.ts} is {far}ahead of the clock"
 
 
 def delay_ms(lateness_us: int) -> int:

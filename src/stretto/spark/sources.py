@@ -6,6 +6,7 @@ with a reason. Times without a zone are UTC; integers as times are microseconds 
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from functools import partial
 from io import BytesIO
 from pathlib import Path
@@ -30,6 +31,7 @@ from stretto.spark.columns import (
     nanosecond_columns,
 )
 from stretto.spark.spec import Spec, kafka_place, socket_place
+from stretto.values.convert import MOST
 
 UNREADABLE: Final = "_stretto_unreadable"
 TEXT: Final = "text"
@@ -234,14 +236,19 @@ def _conformed(events: DataFrame, special: Special, nanoseconds: Sequence[str]) 
     """Typed columns with the times as TIMESTAMP and the types as STRING."""
     _check_columns(events, special)
     for name in nanoseconds:
-        down = F.expr(f"timestamp_micros((`{name}` - pmod(`{name}`, 1000)) div 1000)")
+        # Down, before 1970 too; `div` goes towards it.
+        down = F.expr(
+            f"timestamp_micros(`{name}` div 1000 - CASE WHEN `{name}` % 1000 < 0 THEN 1 ELSE 0 END)"
+        )
         events = events.withColumn(name, down)
     ts, kind = named(special.ts), events.schema[special.ts].dataType
     if isinstance(kind, T.StringType):
         ts = _time_of_text(ts)
     elif isinstance(kind, T.IntegralType):
         ts = F.timestamp_micros(ts)
-    elif isinstance(kind, T.TimestampType | T.TimestampNTZType | T.DateType):
+    elif isinstance(kind, T.DateType):
+        ts = _time_of_day(ts)
+    elif isinstance(kind, T.TimestampType | T.TimestampNTZType):
         ts = ts.cast("timestamp")
     else:
         raise EventsError(
@@ -258,6 +265,12 @@ def named(name: str) -> Column:
 def _time_of_text(text: Column) -> Column:
     micros = F.timestamp_micros(text.try_cast("bigint"))
     return F.when(text.rlike(r"^\s*-?\d+\s*$"), micros).otherwise(text.try_cast("timestamp"))
+
+
+def _time_of_day(day: Column) -> Column:
+    """The beginning of a day; days that no time reaches become times out of range, which are rejected as such."""
+    beyond = F.when(day < F.lit(date(1970, 1, 1)), -MOST).otherwise(MOST)
+    return F.coalesce(day.try_cast("timestamp"), F.when(day.isNotNull(), F.timestamp_micros(beyond)))
 
 
 def _check_columns(events: DataFrame, special: Special) -> None:

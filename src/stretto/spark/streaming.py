@@ -36,6 +36,7 @@ from stretto.schema import Special
 from stretto.spark.asked import Asked
 from stretto.spark.batch import result_schema
 from stretto.spark.chunks import (
+    FAR,
     LATE,
     MARK,
     MATCHES,
@@ -52,12 +53,13 @@ from stretto.spark.chunks import (
 from stretto.spark.errors import StrettoSparkError, at_work
 from stretto.spark.metrics import observed
 from stretto.spark.notes import read_note, write_note
-from stretto.spark.processor import MatchProcessor, Settings, delay_ms
+from stretto.spark.processor import MatchProcessor, Settings
 from stretto.spark.session import STATE_STORE
 from stretto.spark.slices import Slices, StreamSpread
 from stretto.spark.spread import ByKey, Whole, read_attributes
 from stretto.spark.ties import key_attributes, of_single_events
 from stretto.spark.versions import Version, read_versions
+from stretto.spark.watermark import AHEAD, with_watermark
 from stretto.text.parser import parse_duration
 from stretto.text.values import duration_text
 
@@ -79,12 +81,14 @@ def detect_stream(
     spread: StreamSpread | None = None,
     special: Special | None = None,
     lateness: str = "0 seconds",
+    ahead: str | None = AHEAD,
     outputs: Asked = "matches",
     versions: str | Path | None = None,
     memory_bytes: int = MEMORY_BYTES,
 ) -> DataFrame:
     """The matches, or the totals of trends, of a streaming DataFrame, as a streaming DataFrame.
 
+    `ahead`: how far ahead of the clock an event may be, past which it is rejected and moves no watermark; None: any.
     `versions`: a folder of workload versions, which the stream follows; the plan should be that of the last one. With
     `outputs="all"` both come, and late and rejected events too: see `matches_of`, `trends_of`, `late_of` and
     `rejected_of`.
@@ -95,13 +99,14 @@ def detect_stream(
     _require(plan, events, spread, special)
     _require_ids(plan, spread, ids=special.id in events.columns, follows=versions is not None)
     _use_state_store(spark)
-    late_us = lateness_us(lateness)
+    late_us, far_us = lateness_us(lateness), ahead_us(ahead)
     follows = versions is not None
     settings = Settings(
         version=Version(0 if follows else number_of(plan), _text(plan), plan),
         spread=spread,
         special=special,
         lateness_us=late_us,
+        ahead_us=far_us,
         follows=follows,
         kinds=frozenset({LATE, REJECTED}) if outputs == "all" else frozenset(),
         memory_bytes=memory_bytes,
@@ -109,7 +114,7 @@ def detect_stream(
     )
     # Every value costs on its way to Python: those that no query can ask for and nobody wants to see stay behind.
     wanted = None if follows or outputs == "all" else read_attributes(plan, spread)
-    needed = _columns(with_watermark(events, special, late_us), special, wanted)
+    needed = _columns(with_watermark(events, special, late_us, far_us), special, wanted)
     packed = needed.mapInArrow(_packing(spread, special), PACKED)
     if versions is not None:
         packed = packed.unionByName(read_versions(spark, versions, spread.targets))
@@ -202,12 +207,17 @@ def _spread_of(noted: dict[str, Any]) -> StreamSpread:
 # ---- the way in ----------------------------------------------------------------------------------------------
 
 
-def lateness_us(text: str) -> int:
+def lateness_us(text: str, what: str = "lateness") -> int:
     """The microseconds of a lateness such as `10 seconds`."""
-    value = _duration_us("lateness", text)
+    value = _duration_us(what, text)
     if value < 0:
-        raise StrettoSparkError(f"lateness `{text}` is negative")
+        raise StrettoSparkError(f"{what} `{text}` is negative")
     return value
+
+
+def ahead_us(text: str | None) -> int | None:
+    """The microseconds of how far ahead an event may be; None: any."""
+    return None if text is None else lateness_us(text, "ahead")
 
 
 def slice_us(text: str | None) -> int | None:
@@ -229,24 +239,9 @@ def _duration_us(what: str, text: str) -> int:
         ) from None
 
 
-def with_watermark(events: DataFrame, special: Special, late_us: int) -> DataFrame:
-    """The events with Spark's watermark on their time; a column of its own carries it where that is no timestamp."""
-    delay = f"{delay_ms(late_us)} milliseconds"
-    kind = events.schema[special.ts].dataType
-    if isinstance(kind, TimestampType):
-        return events.withWatermark(special.ts, delay)
-    column = F.col(f"`{special.ts}`")
-    if isinstance(kind, IntegralType):
-        mark = F.timestamp_micros(column)
-    else:  # as if in UTC, whatever the zone of the session: the engine counts so too
-        since = column.cast("timestamp_ntz") - F.expr("TIMESTAMP_NTZ'1970-01-01 00:00:00'")
-        mark = F.expr("TIMESTAMP'1970-01-01 00:00:00Z'") + since
-    return events.withColumn(MARK, mark).withWatermark(MARK, delay)
-
-
 def _columns(events: DataFrame, special: Special, wanted: frozenset[str] | None) -> DataFrame:
     """The columns of events that are looked at: all but the watermark's own, or those of the attributes wanted."""
-    own = (special.ts, special.type, special.id)
+    own = (special.ts, special.type, special.id, FAR)
     names = [
         name for name in events.columns if name != MARK and (wanted is None or name in wanted or name in own)
     ]

@@ -44,13 +44,15 @@ FAR: Final = 1 << 40
 class Work:
     """A plan, and how events are read for it.
 
-    `lateness_us`: how far behind the greatest time an event may come; None: any, events are put in order first.
+    `lateness_us`: how far behind the greatest time an event may come; None: any, events are put in order first. Events
+    after `latest_us` are rejected.
     """
 
     plan: Plan
     special: Special
     memory_bytes: int = MEMORY_BYTES
     lateness_us: int | None = None
+    latest_us: int = END_OF_TIME - 1
 
 
 @dataclass(slots=True)
@@ -81,7 +83,7 @@ def matches_of(work: Work, runs: Iterable[pa.Table], owned: Owned, aside: Aside)
             start += piece.num_rows
             for batch in piece.to_batches():
                 before = engine.until_us
-                found = engine.push(batch)
+                found = engine.push(batch, latest_us=work.latest_us)
                 yield found if _inside(engine, before, owned) else found.started(*owned)
         aside.events += _count(ordered, work.special, owned)
     if engine is None:
