@@ -1,6 +1,8 @@
 """Statistics of events: schema, span and rates, from any table, and as a file."""
 
 import datetime as dt
+import json
+import re
 
 import polars as pl
 import pyarrow as pa
@@ -8,9 +10,10 @@ import pytest
 from worlds import piece_of, poisson, workload
 
 from stretto.errors import EventsError, StrettoError
-from stretto.schema import Kind, Special
+from stretto.pattern.piece import Piece
+from stretto.schema import Kind, Schema, Special
 from stretto.stats.estimate import Estimator
-from stretto.stats.profile import Stats
+from stretto.stats.profile import PARTS, Stats
 
 TABLE = pa.table(
     {
@@ -106,6 +109,38 @@ def test_old_files_without_skew_are_read() -> None:
         ' "special": {"ts": "ts", "type": "type", "id": "id"}}'
     )
     assert Stats.from_json(text).rates == {"A": 2.0}
+
+
+def test_a_file_is_json_whatever_the_values_are() -> None:
+    x = [float("inf")] * 4 + [float("-inf")] * 4 + [float("nan")] * 4
+    table = poisson(12).set_column(2, "x", pa.array(x))
+    stats = Stats.of(table, workload=workload("SEQ(A a, B b) WHERE a.x = b.x WITHIN 1h"))
+    text = stats.to_json()
+    json.loads(text, parse_constant=pytest.fail)  # what JSON has no word for
+    read = Stats.from_json(text)
+    piece = piece_of("SEQ(A a, B b) WHERE a.x = b.x WITHIN 1h", stats.schema)
+    assert Estimator(read).rows(piece) == Estimator(stats).rows(piece)
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-1", "1e999", "9" * 400])
+@pytest.mark.parametrize("place", ["seconds", "A", "value", "events"])
+def test_a_file_with_numbers_that_nobody_measured_is_refused(place: str, number: str) -> None:
+    text = (
+        '{"seconds": 1, "rates": {"A": 2}, "selectivity": [{"term": "A.x > 1", "value": 0.25, "error": 0.1}],'
+        ' "events": 2, "schema": {"attributes": {"x": "double"}, "types": ["A"]},'
+        ' "special": {"ts": "ts", "type": "type", "id": "id"}}'
+    )
+    with pytest.raises(StrettoError, match="not a file of statistics"):
+        Stats.from_json(re.sub(f'"{place}": [0-9.]+', f'"{place}": {number}', text))
+
+
+def test_of_a_piece_with_many_slots_some_parts_are_measured(monkeypatch) -> None:
+    schema = Schema({}, frozenset(f"T{i}" for i in range(60)))
+    asked: list[Piece] = []
+    monkeypatch.setattr(Estimator, "rows", lambda _, piece: asked.append(piece))
+    slots = ", ".join(f"T{i}" for i in range(60))
+    Stats.assumed(schema).measured(workload(f"AND({slots}) WITHIN 1s"))
+    assert len(asked) == 1 + PARTS
 
 
 def test_a_small_sample_still_tells() -> None:

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import combinations
+from itertools import combinations, islice
 from typing import Any, Final, Self
 
 import pyarrow as pa
@@ -18,11 +18,13 @@ from stretto.stats.estimate import Estimator
 from stretto.stats.growth import once
 from stretto.stats.sample import Sample
 from stretto.stats.selectivity import Selectivities
+from stretto.stats.skew import figure
 from stretto.stats.stretches import SIZE, STEP, Stretches, check_columns, in_order
 
 WHOLE: Final = (
     6  # slots up to which every part of a piece is measured; of larger ones pairs, triples and the whole
 )
+PARTS: Final = 10_000  # parts of one piece that are measured at most
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +120,7 @@ class Stats:
         for one in what:
             for piece in [branch.piece for branch in one.branches] if isinstance(one, Detection) else [one]:
                 estimator.rows(piece)
-                for part in _parts(piece):
+                for part in islice(_parts(piece), PARTS):
                     estimator.rows(part)
         return self
 
@@ -152,13 +154,13 @@ class Stats:
             )
             return cls(
                 schema,
-                float(read["seconds"]),
-                {name: float(rate) for name, rate in read["rates"].items()},
-                int(read["events"]),
-                float(read.get("otherwise", 0.0)),
+                figure(read["seconds"]),
+                {name: figure(rate) for name, rate in read["rates"].items()},
+                int(figure(read["events"])),
+                figure(read.get("otherwise", 0.0)),
                 Selectivities.from_json(read),
             )
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
+        except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
             raise StrettoError(f"not a file of statistics: {error}") from error
 
 

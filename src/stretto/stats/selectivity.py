@@ -15,7 +15,7 @@ from stretto.pattern.predicates import Apply, Const, Expr, Reduce, Ref, columns_
 from stretto.stats.clusters import Cluster, cluster_words, frame_words, link_words, standard, stream_words
 from stretto.stats.otherwise import otherwise
 from stretto.stats.sample import Sample
-from stretto.stats.skew import UNKNOWN, Skew, agreement, skew_of
+from stretto.stats.skew import UNKNOWN, Skew, agreement, figure, skew_of
 from stretto.stats.tuples import Frame, Link, Tuples, draw
 from stretto.values.evaluate import holds
 
@@ -288,7 +288,7 @@ class Selectivities:
     @classmethod
     def from_json(cls, read: Mapping[str, Any]) -> "Selectivities":
         known = {
-            (entry["term"], entry.get("of", "")): Selectivity(float(entry["value"]), float(entry["error"]))
+            (entry["term"], entry.get("of", "")): Selectivity(figure(entry["value"]), figure(entry["error"]))
             for entry in read["selectivity"]
         }
         skews = {

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf, isinf
 from typing import Any, Final, Self
 
 import numpy as np
@@ -38,7 +39,7 @@ class Skew:
             "distinct": self.distinct,
             "sum_of_squares": self.sum_of_squares,
             "heaviest": self.heaviest,
-            "heavy": [list(pair) for pair in self.heavy],
+            "heavy": [[_in_json(value), share] for value, share in self.heavy],
             "rest": self.rest,
             "effective": self.effective,
         }
@@ -47,12 +48,25 @@ class Skew:
     def from_json(cls, read: dict[str, Any]) -> Self:
         return cls(
             int(read["distinct"]),
-            float(read["sum_of_squares"]),
-            float(read["heaviest"]),
-            tuple((value, float(share)) for value, share in read["heavy"]),
-            float(read["rest"]),
-            float(read["effective"]),
+            figure(read["sum_of_squares"]),
+            figure(read["heaviest"]),
+            tuple((value, figure(share)) for value, share in read["heavy"]),
+            figure(read["rest"]),
+            figure(read["effective"]),
         )
+
+
+def figure(read: Any) -> float:
+    """A number of a file of statistics; ValueError where it is none that was ever measured."""
+    number = float(read)
+    if not 0.0 <= number < inf:
+        raise ValueError(f"{read} stands where a number of at least 0 is due")
+    return number
+
+
+def _in_json(value: Any) -> Any:
+    """JSON has no infinities; as texts they are still themselves."""
+    return str(value) if isinstance(value, float) and isinf(value) else value
 
 
 UNKNOWN: Final = Skew(10, 0.1, 0.1, (), 1.0, 10.0)
