@@ -1,5 +1,7 @@
 """Reports of targets, and what becomes of them in a progress report."""
 
+from dataclasses import replace
+
 from stretto import Schema, Workload, optimize
 from stretto.spark.metrics import StreamMetrics, TargetMetrics, merged, read_metrics
 from stretto.values.times import START_OF_TIME
@@ -21,6 +23,7 @@ def test_reports_add_up():
     assert (whole.state_rows, whole.state_bytes) == (12, 1200)
     assert (whole.watermark_us, whole.greatest_us, whole.lag_us) == (500, 1000, 500)
     assert (whole.versions, whole.rebuilt, whole.refused) == ((2,), 1, "")
+    assert merged([replace(ONE, repeated=2), replace(TWO, repeated=3)]).repeated == 5
 
 
 def test_nothing_reported_is_no_failure():

@@ -31,6 +31,7 @@ from stretto.errors import StrettoError
 from stretto.pattern import oracle
 from stretto.plan.dag import Plan
 from stretto.plan.ops import Next
+from stretto.spark.slices import Slices
 from stretto.spark.spread import ByKey, Whole
 from stretto.spark.versions import Version
 from variations import sharing_workload
@@ -265,3 +266,13 @@ def test_a_batch_of_many_events_is_kept_in_pieces(stream, monkeypatch: pytest.Mo
     whole.batch(batch_of((5000, "C", 1, -1)))
     assert len(whole.matches) == n
     assert len(whole.store.maps[0, "chunks"]) <= 2
+
+
+@pytest.mark.parametrize("spread", [Whole(), Slices(20_000, 10_000, 10_000, 2)])
+def test_ids_that_come_again_are_reported(spread, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = plan_of("QUERY q PATTERN SEQ(A a, B b) WITHIN 10 ms;")
+    stream = use_folder(Stream(settings_of(plan, spread), tmp_path, Random(1)), monkeypatch)
+    for start in range(0, 90, 3):
+        stream.batch(batch_of(*((1000 + 3 * t, "AB"[t % 2], 1, t // 2) for t in range(start, start + 3))))
+    stream.batch(batch_of((9000, "C", 1, 999)))
+    assert sum(report.repeated for report in stream.metrics) == 45

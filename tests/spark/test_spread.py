@@ -15,6 +15,7 @@ from comparison import assert_same_matches, matches_of
 from strategies import SCHEMA, Sample, in_batches, random_events, random_workload, to_table, with_ties
 from stretto.errors import QueryError, StrettoError
 from stretto.pattern import oracle
+from stretto.pattern.oracle import Event
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan
 from stretto.plan.optimize import optimize
@@ -385,3 +386,18 @@ def test_kinds_of_keys_have_a_place() -> None:
         Workload.parse("QUERY q PATTERN SEQ(A a, B b) WHERE [a] AND [b] WITHIN 5 us;"), schema, "none"
     )
     assert tying_attributes(plan) == ("a", "b")
+
+
+def test_ids_that_come_again_are_counted_by_one_target() -> None:
+    """Slices overlap, so that several targets see the same events."""
+    plan = optimize(Workload.parse("QUERY q PATTERN SEQ(A a, B b) WITHIN 9 us;"), SCHEMA, "none")
+    events = [Event(i // 2, i, "AB"[i % 2], {}) for i in range(40)]
+    sample = Sample("", SCHEMA, tuple(events))
+    for spread in (Whole(), ByTime.of(plan, times_of_events(sample, 2), 5)):
+        asides: dict[int, Aside] = {}
+        for target, part in spread.parts(to_table(events).to_batches()[0], SPECIAL):
+            aside = asides.setdefault(target, Aside())
+            work = Work(plan, SPECIAL)
+            list(found_by_target(work, [pa.Table.from_batches([part])], spread.owned(target), aside))
+        assert sum(aside.repeated for aside in asides.values()) == 20
+    assert len(asides) > 1

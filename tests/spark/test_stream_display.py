@@ -38,6 +38,15 @@ def test_a_batch_in_one_line() -> None:
     )
 
 
+def test_repeated_ids_are_shown_where_there_are_any() -> None:
+    again = replace(METRICS, repeated=4)
+    assert "1 rejected, 4 with a repeated id;" in line(again)
+    board = Board()
+    board.take(again, unreadable=0)
+    board.take(again, unreadable=0)
+    assert "repeated ids 8" in shown(board)
+
+
 def test_the_board_adds_up() -> None:
     board = Board()
     board.take(METRICS, unreadable=3)

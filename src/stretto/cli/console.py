@@ -82,3 +82,11 @@ def counted(number: int, word: str) -> str:
     """`1 query`, `2 queries`, `1,000 events`."""
     plural = f"{word[:-1]}ies" if word.endswith("y") else f"{word}es" if word.endswith("ch") else f"{word}s"
     return f"{number:,} {word if number == 1 else plural}"
+
+
+def repeated_ids(number: int) -> str:
+    """A warning that ids are not of one event each."""
+    have = "has" if number == 1 else "have"
+    return (
+        f"warning: {counted(number, 'event')} {have} the id of an event before: matches may share a match_id"
+    )

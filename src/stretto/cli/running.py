@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn
 from rich.text import Text
 
-from stretto.cli.console import counted, say
+from stretto.cli.console import counted, repeated_ids, say
 from stretto.cli.tables import show_counts, show_matches, show_totals
 from stretto.data.files import EventFile
 from stretto.data.sinks import STDOUT, Sink, open_sink
@@ -65,6 +65,7 @@ class Outputs:
         self._shown: dict[str, int] = {}
         self._shown_totals: dict[str, int] = {}
         self.counts = Counts()
+        self.repeated = 0
         self.reasons: list[str] = []
         self.adaptations: list[Adaptation] | None = None
 
@@ -136,7 +137,12 @@ class Outputs:
         return bool(part.num_rows == missing)
 
     def add_counts(
-        self, events: int, rejected: int, late: int = 0, matches: Mapping[str, int] | None = None
+        self,
+        events: int,
+        rejected: int,
+        late: int = 0,
+        matches: Mapping[str, int] | None = None,
+        repeated: int = 0,
     ) -> None:
         """Take numbers of what was found elsewhere."""
         found = matches or {}
@@ -145,6 +151,7 @@ class Outputs:
         self.counts = self.counts.plus(
             events=events, late=late, rejected=rejected, matches=sum(found.values())
         )
+        self.repeated += repeated
 
     def add_late(self, batches: list[pa.RecordBatch]) -> None:
         for batch in batches:
@@ -174,6 +181,8 @@ class Outputs:
                 say(f"rejected: {visible(reason)}")
             if more > 0:
                 say(f"rejected: and {more:,} more (--rejected PATH keeps them)")
+        if self.repeated:
+            say(repeated_ids(self.repeated))
         if self.adaptations is not None:
             others = sum(adaptation.switched for adaptation in self.adaptations)
             say(
@@ -264,6 +273,7 @@ def find(
             advance(outputs.counts)
         finish(engine.flush())
         advance(outputs.counts)
+    outputs.repeated = engine.repeats.found
     outputs.adaptations = engine.adaptations if adapt else None
 
 

@@ -12,7 +12,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from stretto.cli.console import counted, say
+from stretto.cli.console import counted, repeated_ids, say
 from stretto.screen import LINES, shortened, visible
 from stretto.spark.job import Running
 from stretto.spark.metrics import StreamMetrics
@@ -35,6 +35,7 @@ class Board:
     totals: int = 0
     late: int = 0
     rejected: int = 0
+    repeated: int = 0
     batches: int = 0
     found: dict[str, int] = field(default_factory=dict)
     last: StreamMetrics | None = None
@@ -47,6 +48,7 @@ class Board:
         self.totals += metrics.totals
         self.late += metrics.late
         self.rejected += metrics.rejected + unreadable
+        self.repeated += metrics.repeated
         self.batches += 1
         for query, count in metrics.per_query.items():
             self.found[query] = self.found.get(query, 0) + count
@@ -66,6 +68,8 @@ class Board:
         if self.totals:
             table.add_row("", "", "totals", f"{self.totals:,}")
         table.add_row("late", f"{self.late:,}", "rejected", f"{self.rejected:,}")
+        if self.repeated:
+            table.add_row("", "", "repeated ids", f"{self.repeated:,}")
         last = self.last
         if last is not None:
             table.add_row("batch", f"{last.batch:,}", "took", f"{last.seconds:.1f} s")
@@ -94,7 +98,8 @@ def line(metrics: StreamMetrics) -> str:
     parts = [
         f"batch {metrics.batch}: {counted(metrics.events, 'event')}, {results(metrics.matches, metrics.totals)}"
         + (f" ({found})" if found else ""),
-        f"{metrics.late:,} late, {metrics.rejected:,} rejected",
+        f"{metrics.late:,} late, {metrics.rejected:,} rejected"
+        + (f", {metrics.repeated:,} with a repeated id" if metrics.repeated else ""),
         f"watermark {when(metrics.watermark_us)}",
         f"state {counted(metrics.state_rows, 'row')}, {size(metrics.state_bytes)}",
         f"workload {_versions(metrics)}",
@@ -216,6 +221,8 @@ def follow(stream: Running, workload: str, *, quiet: bool) -> bool:
     error = stream.failure()
     if error is not None:
         raise error
+    if board.repeated:
+        say(repeated_ids(board.repeated))
     say(board.summary())
     return not (stream.publisher.refused or board.refused)
 

@@ -79,10 +79,14 @@ class Chunk:
 
 
 class Matches:
-    """The matches of some queries, and the totals of trends. `counters`: what the operators did, after a whole run."""
+    """The matches of some queries, and the totals of trends.
+
+    After a whole run: `counters`, what the operators did, and `repeated_ids`, events with the id of one before them.
+    """
 
     def __init__(self, outputs: Iterable[Output]) -> None:
         self.counters: Counters | None = None
+        self.repeated_ids = 0
         self._outputs: dict[str, Output] = {}
         self._chunks: dict[str, list[Chunk]] = {}
         self._totals: list[pa.RecordBatch] = []

@@ -22,6 +22,7 @@ from stretto.engine.operators.emit import EmitOperator
 from stretto.engine.operators.forbid import ForbidOperator
 from stretto.engine.ranks import Ranks, partition_of
 from stretto.engine.reorder import Reorder, late_mask
+from stretto.engine.repeats import RepeatedIds
 from stretto.engine.shape import Clock
 from stretto.engine.state import Counts, Snapshot, Step
 from stretto.engine.trends.run import Trends
@@ -85,6 +86,7 @@ class Engine:
         self._memory, self._fixed_step, self.step_size = memory_bytes, step is not None, step or STEP
         self._reorder = Reorder(lateness_us)
         self._until = START_OF_TIME
+        self.repeats = RepeatedIds()
         self._late: list[pa.RecordBatch] = []
         self._rejected: list[pa.RecordBatch] = []
         self._outputs = _outputs(plan)
@@ -220,6 +222,7 @@ class Engine:
 
     def _take(self, batch: pa.RecordBatch, matches: Matches, latest_us: int) -> None:
         block, rows, bad = self._intake.convert(batch, self.counts.events, latest_us)
+        self.repeats.given |= self._special.id in batch.schema.names
         self._rejected += set_apart(batch, bad)
         late, greatest = self._behind(block.ts)
         if late is not None:
@@ -285,6 +288,7 @@ class Engine:
         arena, start = self._arena, self._arena.end
         for block in blocks:
             arena.append(self._ranked(block))
+            self.repeats.take(block.ids, block.ts)
         since = int(blocks[0].ts[0]) if blocks else self._until
         step = Step(start, arena.end, since, until)
         if blocks:
@@ -498,6 +502,8 @@ class Engine:
         engine = cls(plan, **({"lateness_us": snapshot.lateness_us} | options))
         engine._rebuild(snapshot)
         engine.counts = snapshot.counts
+        arena = engine._arena
+        engine.repeats.remember(arena.ids(np.arange(arena.base, arena.end)))
         return engine
 
     def _rebuild(self, snapshot: Snapshot) -> None:

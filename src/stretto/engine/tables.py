@@ -37,6 +37,7 @@ def run(plan: Plan, events: Any, **options: Any) -> Matches:
         start += piece.num_rows
     matches.extend(engine.flush())
     matches.counters = engine.counters
+    matches.repeated_ids = engine.repeats.found
     return matches
 
 

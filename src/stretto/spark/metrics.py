@@ -28,7 +28,7 @@ class TargetMetrics:
 
     `matches` by query and `operators` (rows by the number of the operator in the plan) hold only what is not zero.
     `engine`: where it came from, `new`, `cache` or `rebuilt`. `refused`: why a version of the workload was not taken.
-    `totals`: rows of totals of trends.
+    `totals`: rows of totals of trends. `repeated`: events with the id of one before them.
     """
 
     target: int
@@ -46,6 +46,7 @@ class TargetMetrics:
     engine: str = ""
     refused: str = ""
     totals: int = 0
+    repeated: int = 0
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
@@ -82,6 +83,7 @@ class StreamMetrics:
     refused: str
     targets: tuple[TargetMetrics, ...]
     totals: int = 0
+    repeated: int = 0
 
     @property
     def lag_us(self) -> int | None:
@@ -164,6 +166,7 @@ def merged(reports: Iterable[TargetMetrics], batch: int = 0, seconds: float = 0.
         next((report.refused for report in kept if report.refused), ""),
         kept,
         sum(report.totals for report in kept),
+        sum(report.repeated for report in kept),
     )
 
 

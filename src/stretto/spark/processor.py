@@ -167,7 +167,9 @@ class Turn:
 
     def _run(self, engine: Engine, came: Arrivals) -> list[Row]:
         head = self._head
-        before, begun = engine.counters.rows, perf_counter()
+        if self._slices is not None:
+            engine.repeats.counts = partial(self._slices.begin_at, self._target)
+        before, repeated, begun = engine.counters.rows, engine.repeats.found, perf_counter()
         if came.events is not None:
             engine.push(as_read(came.events, engine.plan))
             head = replace(head, greatest_us=max(head.greatest_us, int(came.ts[-1])))
@@ -194,7 +196,8 @@ class Turn:
         self._head = self._window.set_timer(head, self._watermark_ms)
         self._window.write(self._head)
         done = [now - then for now, then in zip(engine.counters.rows, before, strict=True)]
-        return [*self._results(found), *self._set_apart(came), self._report(came, found, done)]
+        repeated = engine.repeats.found - repeated
+        return [*self._results(found), *self._set_apart(came), self._report(came, found, done, repeated)]
 
     def _decided_us(self, greatest_us: int) -> int:
         """What lies before this is decided by the greatest time seen here.
@@ -292,7 +295,7 @@ class Turn:
                 payload = to_payload(batch) if kind in self._settings.kinds else b""
                 yield self._row(kind, payload, batch.num_rows)
 
-    def _report(self, came: Arrivals, found: Matches, done: Sequence[int]) -> Row:
+    def _report(self, came: Arrivals, found: Matches, done: Sequence[int], repeated: int) -> Row:
         head = self._head
         report = TargetMetrics(
             self._target,
@@ -310,6 +313,7 @@ class Turn:
             self._source,
             self._refused,
             found.totals().num_rows,
+            repeated,
         )
         return self._row(METRICS, report.to_json().encode(), 1)
 

@@ -57,9 +57,10 @@ class Work:
 
 @dataclass(slots=True)
 class Aside:
-    """Events that a target sets apart, and the number of all that are counted there."""
+    """Events that a target sets apart, and the numbers of all that are counted there and of ids that come again."""
 
     events: int = 0
+    repeated: int = 0
     rejected: list[pa.RecordBatch] = field(default_factory=list)
     late: list[pa.RecordBatch] = field(default_factory=list)
 
@@ -76,7 +77,7 @@ def matches_of(work: Work, runs: Iterable[pa.Table], owned: Owned, aside: Aside)
         ordered = run.unify_dictionaries()
         if work.lateness_us is None:
             ordered = in_order(ordered, work.special.ts)
-        engine = engine or _engine(work, ordered)
+        engine = engine or _engine(work, ordered, owned)
         start = 0
         while start < ordered.num_rows:
             piece = ordered.slice(start, STEP)
@@ -89,19 +90,22 @@ def matches_of(work: Work, runs: Iterable[pa.Table], owned: Owned, aside: Aside)
     if engine is None:
         return
     yield engine.flush().started(*owned)
+    aside.repeated = engine.repeats.found
     for apart, kept in ((engine.take_rejected(), aside.rejected), (engine.take_late(), aside.late)):
         mine = (batch.filter(pa.array(reported(batch, work.special, owned))) for batch in apart)
         kept.extend(batch for batch in mine if batch.num_rows)
 
 
-def _engine(work: Work, first: pa.Table) -> Engine:
-    return Engine(
+def _engine(work: Work, first: pa.Table, owned: Owned) -> Engine:
+    engine = Engine(
         work.plan,
         lateness_us=work.lateness_us or 0,
         special=work.special,
         memory_bytes=work.memory_bytes,
         base=_first_id(first, work.special),
     )
+    engine.repeats.counts = lambda ts: (ts >= owned[0]) & (ts < owned[1])
+    return engine
 
 
 def _count(events: pa.Table, special: Special, owned: Owned) -> int:
@@ -172,6 +176,7 @@ def chunks_of(
         "events": aside.events,
         "rejected": sum(batch.num_rows for batch in aside.rejected),
         "late": sum(batch.num_rows for batch in aside.late),
+        "repeated": aside.repeated,
         "matches": dict(found),
         "totals": totals,
     }

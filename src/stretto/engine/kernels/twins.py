@@ -30,3 +30,36 @@ def first_with_key_reference(keys: npt.NDArray[np.uint64]) -> I64:
     _, first, number = np.unique(keys, return_index=True, return_inverse=True)
     rows: I64 = first[number]
     return rows
+
+
+EMPTY = np.iinfo(np.int64).min
+
+
+@njit(cache=True, nogil=True)
+def seen_again(ids: I64, before: I64, now: I64, shift: np.uint64) -> npt.NDArray[np.bool_]:
+    """Which ids are in one of two hash tables, or come again among them; all are put into `now`. None is EMPTY.
+
+    The tables have one size, a power of two; `shift` leaves as many bits of a hash.
+    """
+    mask = np.uint64(len(now) - 1)
+    again = np.empty(len(ids), np.bool_)
+    for i in range(len(ids)):
+        start = (np.uint64(ids[i]) * np.uint64(0x9E3779B97F4A7C15)) >> shift
+        at = start
+        while before[at] != EMPTY and before[at] != ids[i]:
+            at = (at + np.uint64(1)) & mask
+        again[i] = before[at] == ids[i]
+        at = start
+        while now[at] != EMPTY and now[at] != ids[i]:
+            at = (at + np.uint64(1)) & mask
+        again[i] |= now[at] == ids[i]
+        now[at] = ids[i]
+    return again
+
+
+def seen_again_reference(ids: I64, known: I64) -> npt.NDArray[np.bool_]:
+    """Which ids are among the known ones, or come again."""
+    _, first = np.unique(ids, return_index=True)
+    again = np.ones(len(ids), np.bool_)
+    again[first] = False
+    return again | np.isin(ids, known)
