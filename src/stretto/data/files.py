@@ -236,19 +236,21 @@ def _rebatched(pieces: Iterator[pa.RecordBatch], size: int) -> Iterator[pa.Recor
         while count + rest.num_rows >= size:
             held.append(rest.slice(0, size - count))
             rest = rest.slice(size - count)
-            yield _together(held)
+            yield from _together(held)
             held, count = [], 0
         if rest.num_rows:
             held.append(rest)
             count += rest.num_rows
     if held:
-        yield _together(held)
+        yield from _together(held)
 
 
-def _together(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+def _together(batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
+    """The rows as one batch; as several, where they have more text than one can hold."""
     if len(batches) == 1:
-        return batches[0]
-    return pa.Table.from_batches(batches).combine_chunks().to_batches()[0]
+        return batches
+    found: list[pa.RecordBatch] = pa.Table.from_batches(batches).combine_chunks().to_batches()
+    return found
 
 
 def open_events(

@@ -18,6 +18,8 @@ from stretto.values.texts import time_texts
 
 STDOUT = "-"
 STEP = 1 << 14
+STEP_BYTES = 1 << 25
+"""Rows that are written at a time, and about how much of them: an array of texts has an end."""
 
 
 class _Writer(Protocol):
@@ -145,8 +147,9 @@ class _JsonWriter:
         self._stream = stream
 
     def write(self, batch: pa.RecordBatch) -> None:
-        for start in range(0, batch.num_rows, STEP):
-            lines = json_lines(batch.slice(start, STEP)).to_pylist()
+        step = min(STEP, max(STEP_BYTES * batch.num_rows // max(batch.nbytes, 1), 1))
+        for start in range(0, batch.num_rows, step):
+            lines = json_lines(batch.slice(start, step)).to_pylist()
             self._stream.write(("\n".join(lines) + "\n").encode())
 
     def close(self) -> None:

@@ -12,8 +12,9 @@ from stretto.engine.identity import duplicates, match_ids
 from stretto.engine.returned import arrow_array, json_objects
 from stretto.engine.trends.totals import TOTALS, totals_beginning
 from stretto.pattern.nodes import TIMES, Return, column_of
+from stretto.schema import Kind
 from stretto.values.rows import I64, Bool, Column, Sets, concat_columns, spread, take_column
-from stretto.values.strings import Strings
+from stretto.values.strings import Strings, stretches
 from stretto.values.vector import Vector, concat_vectors
 
 __all__ = ["NO_ID", "SCHEMA", "Chunk", "Matches", "Output", "duplicates"]
@@ -181,11 +182,11 @@ class Matches:
         for chunk in self._chunks[query]:
             full = sum(map(len, pending)) >= rows
             if pending and (full or chunk.strings is not pending[0].strings):
-                yield from _cut(_joined(pending), rows)
+                yield from _cut(self._outputs[query], _joined(pending), rows)
                 pending = []
             pending.append(chunk.wide())
         if pending:
-            yield from _cut(_joined(pending), rows)
+            yield from _cut(self._outputs[query], _joined(pending), rows)
 
 
 def _beginning(chunk: Chunk, kept: Callable[[I64], Bool]) -> Chunk:
@@ -216,9 +217,10 @@ def _joined(chunks: Sequence[Chunk]) -> Chunk:
     )
 
 
-def _cut(chunk: Chunk, rows: int) -> Iterator[Chunk]:
-    for start in range(0, len(chunk), rows):
-        at = slice(start, start + rows)
+def _cut(output: Output, chunk: Chunk, rows: int) -> Iterator[Chunk]:
+    returned = zip(output.returns, chunk.returned, strict=True)
+    texts = [vector for item, vector in returned if item.kind is Kind.STRING]
+    for at in stretches(texts, chunk.strings, len(chunk), rows):
         yield Chunk(
             tuple(_sliced(column, at) for column in chunk.ids),
             chunk.start[at],

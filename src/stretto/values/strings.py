@@ -1,6 +1,7 @@
 """Strings as numbers: one code space for all string attributes of an engine."""
 
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -8,6 +9,11 @@ import pyarrow.compute as pc
 
 from stretto.values.rows import I64, Bool
 from stretto.values.vector import Vector
+
+BLOCK_BYTES: Final = 1 << 25
+"""So much text goes into one block of results."""
+QUOTED: Final = 6
+"""Bytes that a character may become in JSON."""
 
 
 def not_utf8(column: pa.Array) -> Bool:
@@ -51,6 +57,25 @@ def decoded(texts: pa.Array) -> list[Any]:
     return list(valid_texts(texts).to_pylist())
 
 
+def stretches(texts: Sequence[Vector], strings: "Strings", n: int, most: int) -> Iterator[slice]:
+    """So many rows as stretches of at most `most`, and of as few as it takes for their texts to stay small.
+
+    Arrow addresses 2 GiB of text in an array, and a text is as long as whoever writes the events wants it to be.
+    """
+    bound = BLOCK_BYTES // QUOTED
+    if min(n, most) * len(texts) * strings.longest <= bound:
+        yield from (slice(start, min(start + most, n)) for start in range(0, n, most))
+        return
+    ends = np.cumsum(sum(strings.lengths(vector) for vector in texts))
+    start = 0
+    while start < n:
+        before = int(ends[start - 1]) if start else 0
+        reached = int(np.searchsorted(ends, before + bound, side="right"))
+        stop = min(start + most, max(reached, start + 1), n)
+        yield slice(start, stop)
+        start = stop
+
+
 class Strings:
     """Texts and their codes 0, 1, .. in the order of first sight; a text keeps its code for good.
 
@@ -59,6 +84,7 @@ class Strings:
     """
 
     def __init__(self) -> None:
+        self.longest = 0
         self._codes: dict[str, int] = {}
         self._texts: list[str] = []
         self._array: pa.Array = pa.array([], pa.large_string())
@@ -73,6 +99,7 @@ class Strings:
         code = self._codes.setdefault(text, len(self._texts))
         if code == len(self._texts):
             self._texts.append(text)
+            self.longest = max(self.longest, len(text))
         return code
 
     def encode(self, array: pa.Array | pa.ChunkedArray) -> Vector:
@@ -111,6 +138,14 @@ class Strings:
             return few.take(pa.array(index, mask=~valid))
         index = pa.array(codes) if valid is None else pa.array(codes, mask=~valid)
         return self._all_texts().take(index).cast(pa.string())
+
+    def lengths(self, vector: Vector) -> I64:
+        """How many characters each text has; none where there is no text."""
+        codes = vector.data if vector.valid is None else np.where(vector.valid, vector.data, -1)
+        distinct, inverse = np.unique(codes, return_inverse=True)
+        sizes = [len(self._texts[code]) if code >= 0 else 0 for code in distinct.tolist()]
+        found: I64 = np.array(sizes, np.int64)[inverse.reshape(-1)]
+        return found
 
     def rank(self, codes: I64) -> I64:
         """Numbers that order as the texts of these codes do, by code point; good until a new text comes in.

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Final
 
 import numpy as np
@@ -17,7 +17,7 @@ from stretto.pattern.nodes import Aggregate, TrendQuery
 from stretto.schema import Kind
 from stretto.trends.plan import Measure, TrendPlan, Unit, What
 from stretto.values.rows import F64, I64, Bool
-from stretto.values.strings import Strings
+from stretto.values.strings import Strings, stretches
 
 TOTALS: Final = pa.schema(
     [
@@ -53,7 +53,7 @@ class Found:
 def total_rows(
     plan: TrendPlan, unit: Unit, results: Results, partitions: Partitions, strings: Strings
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of closed windows, a batch per query and aggregate."""
+    """The rows of closed windows, in batches that each are of one query and one aggregate."""
     for number, member in enumerate(unit.members):
         mine = np.flatnonzero(results.member == number)
         if not len(mine):
@@ -63,21 +63,31 @@ def total_rows(
         found = Found(own.window_start, own.key, *own.values)
         if set(query.groups) != set(unit.partition):
             found = _merged(found, _labels(query, found.key, partitions))
-        times = [pa.array(found.start).view(pa.timestamp("us"))]
-        times.append(pa.array(found.start + query.window_us).view(pa.timestamp("us")))
-        label = _objects(query, found.key, partitions, strings)
-        lanes = _Lanes(found, member.measures, [unit.nodes.index(node) for node in places])
-        for aggregate in query.aggregates:
-            yield pa.RecordBatch.from_arrays(
-                [
-                    _repeated(query.name, len(found.start)),
-                    *times,
-                    label,
-                    _repeated(aggregate.name, len(found.start)),
-                    *lanes.columns(aggregate),
-                ],
-                schema=TOTALS,
-            )
+        nodes = [unit.nodes.index(node) for node in places]
+        labels = {name: partitions.values(name, found.key) for name in query.groups}
+        texts = [values for name, values in labels.items() if partitions.kind(name) is Kind.STRING]
+        for at in stretches(texts, strings, len(found.start), len(found.start)):
+            part = Found(*(getattr(found, field.name)[at] for field in fields(found)))
+            yield from _rows(query, part, _Lanes(part, member.measures, nodes), partitions, strings)
+
+
+def _rows(
+    query: TrendQuery, found: Found, lanes: "_Lanes", partitions: Partitions, strings: Strings
+) -> Iterator[pa.RecordBatch]:
+    times = [pa.array(found.start).view(pa.timestamp("us"))]
+    times.append(pa.array(found.start + query.window_us).view(pa.timestamp("us")))
+    label = _objects(query, found.key, partitions, strings)
+    for aggregate in query.aggregates:
+        yield pa.RecordBatch.from_arrays(
+            [
+                _repeated(query.name, len(found.start)),
+                *times,
+                label,
+                _repeated(aggregate.name, len(found.start)),
+                *lanes.columns(aggregate),
+            ],
+            schema=TOTALS,
+        )
 
 
 def totals_beginning(
