@@ -5,7 +5,7 @@ such that brute force stays quick: few slots, few events, small windows.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from random import Random
@@ -27,6 +27,7 @@ ATTRIBUTES = {
 TYPES = ("A", "B", "C", "D")
 SCHEMA = Schema(ATTRIBUTES, frozenset({*TYPES, "E"}))  # E is in the streams, but in no query
 
+SIZES = (3, 5, 6, 8, 10, 15)  # of windows
 NAMES = ("p", "q", "r", "t", "u", "v", "w", "y", "z", "p1", "q1", "r1", "t1", "u1", "v1", "w1", "y1", "z1")
 COMPARE = ("=", "!=", "!=", "<", "<=", "<=", ">", ">=", ">=")  # rather those that let something pass
 REPEATS = ("+", "+", "+", "*", "?", "?", "{1,2}", "{2,3}", "{2}", "{,2}", "{2,}", "{0,2}")
@@ -77,7 +78,7 @@ def random_workload(rng: Random) -> Sample:
         texts.append(f"CREATE EVENT {name} AS SELECT * FROM {source} WHERE {condition};")
     heaviest = 0
     for i in range(rng.choice((1, 1, 1, 2, 3))):
-        text, weight = _query(rng, f"q{i}", (*types, *types, *selections))
+        text, weight = random_query(rng, f"q{i}", (*types, *types, *selections))
         texts.append(text)
         heaviest = max(heaviest, weight)
     return Sample("\n".join(texts), SCHEMA, random_events(rng, types, most=max(8, 31 - 2 * heaviest)))
@@ -191,8 +192,10 @@ class Variable:
     negated: bool = False
 
 
-def _query(rng: Random, name: str, streams: Sequence[str]) -> tuple[str, int]:
-    """A query, and how heavy brute force will find it."""
+def random_query(
+    rng: Random, name: str, streams: Sequence[str], sizes: Callable[[int], Sequence[int]] = lambda _: SIZES
+) -> tuple[str, int]:
+    """A query, and how heavy brute force will find it; `sizes`: the windows to choose from, by that weight."""
     policy = rng.choice(("ANY", "ANY", "ANY", "ANY", "ANY", "NEXT", "NEXT", "STRICT"))
     writer = _Patterns(rng, streams)
     pattern = writer.steps() if policy != "ANY" else writer.root()
@@ -202,7 +205,7 @@ def _query(rng: Random, name: str, streams: Sequence[str]) -> tuple[str, int]:
         where += [
             f"[{attribute}]" for attribute in rng.sample(("k", "k", "f", "s", "at"), rng.choice((1, 1, 1, 2)))
         ]
-    size = rng.choice((3, 5, 6, 8, 10, 15))
+    size = rng.choice(sizes(writer.weight))
     clauses = [
         f"WITHIN {size} {'EVENTS' if rng.random() < 0.2 else rng.choice(('us', 'MICROSECONDS'))}",
         f"WHERE {' AND '.join(where)}" if where else "",

@@ -18,11 +18,16 @@ ALONE = ("{a}.n >= 0", "{a}.x < 2", "{a}.f = TRUE")
 
 def sharing_workload(rng: Random) -> Sample:
     """Three to six queries: parts of one list of types with other operators, windows, terms and signs."""
+    base, texts = sharing_queries(rng)
+    return Sample("\n".join(texts), SCHEMA, random_events(rng, sorted(set(base)), most=13))
+
+
+def sharing_queries(rng: Random) -> tuple[list[str], list[str]]:
+    """The list of types, and the queries q0, q1, .. made of it."""
     base = [rng.choice(TYPES) for _ in range(rng.choice((3, 4, 4)))]
     terms = _terms(rng, len(base))
     same = "[k]" if rng.random() < 0.15 else ""
-    texts = [_query(rng, f"q{i}", base, terms, same) for i in range(rng.randint(3, 6))]
-    return Sample("\n".join(texts), SCHEMA, random_events(rng, sorted(set(base)), most=13))
+    return base, [_query(rng, f"q{i}", base, terms, same) for i in range(rng.randint(3, 6))]
 
 
 def _terms(rng: Random, count: int) -> list[tuple[tuple[int, ...], str]]:

@@ -33,17 +33,20 @@ def test_mutated_texts(block: int) -> None:
     random = Random(f"{SEED}/{block}")
     right = 0
     for number in range(PER_BLOCK):
-        text = mutated(random, TEXTS)
-        schema = SCHEMA if number % 2 else None
-        mistakes = check(text, "a.cep", schema)
-        if mistakes:
-            assert_can_be_shown(QueryError(mistakes, text, "a.cep"), text)
-        else:
-            right += 1
-            workload = Workload.parse(text, "a.cep")
-            assert_lasts(workload)
-            assert_binds(workload, schema or guess_schema(workload), text)
+        right += check_text(mutated(random, TEXTS), SCHEMA if number % 2 else None)
     assert right > PER_BLOCK / 50
+
+
+def check_text(text: str, schema: Schema | None) -> bool:
+    """Whether the text is right; AssertionError if what is said of it is not."""
+    mistakes = check(text, "a.cep", schema)
+    if mistakes:
+        assert_can_be_shown(QueryError(mistakes, text, "a.cep"), text)
+        return False
+    workload = Workload.parse(text, "a.cep")
+    assert_lasts(workload)
+    assert_binds(workload, schema or guess_schema(workload), text)
+    return True
 
 
 def assert_can_be_shown(error: QueryError, text: str) -> None:

@@ -1,0 +1,182 @@
+"""What can be fuzzed. A case is plain data, so that a failing one can be kept as a file and run again."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass
+from random import Random
+from time import monotonic
+from typing import Any
+from unittest import mock
+
+from mutations import mutated
+from sized_streams import Sized, sized_workload
+from test_mutated import TEXTS, check_text
+from tiled_trials import compare_tiled
+from trials import Differs, Tally, compare
+from ways import Way, some_way
+
+import test_engine_oracle
+import test_optimizers_oracle
+import test_switching_oracle
+from strategies import ATTRIBUTES, SCHEMA, Event, Sample, random_workload
+from stretto.engine.kernels import patience
+from stretto.plan.recipes import RECIPES
+from variations import sharing_workload
+
+Case = dict[str, Any]
+
+EVENTS_RUN = 36_000  # by all runs of a sized workload: thirty-six ways for a thousand events
+MUTATIONS = 200  # texts of a case
+SHRINK_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """`draw` makes the case of a seed, `check` raises where something is wrong with it.
+
+    `shrink` makes a failing one smaller. `every`: one in so many cases is of this kind, where all kinds are run.
+    """
+
+    about: str
+    draw: Callable[[int], Case]
+    check: Callable[[Case], Tally]
+    shrink: Callable[[Case, Exception], Case] = lambda case, _: case
+    every: int = 1
+
+
+# ---- sized: streams that are longer than the buffers -----------------------------------------------------------
+
+
+def draw_sized(seed: int) -> Case:
+    rng = Random(seed)
+    sized = sized_workload(rng)
+    ways = [some_way(rng) for _ in range(max(6, EVENTS_RUN // len(sized.events)))]
+    return sized_case(sized, ways)
+
+
+def sized_case(sized: Sized, ways: Iterable[Way]) -> Case:
+    return {
+        "selections": list(sized.selections),
+        "queries": dict(sized.queries),
+        "ways": [asdict(way) for way in ways],
+        "events": _listed(sized.events),
+    }
+
+
+def check_sized(case: Case) -> Tally:
+    return compare(_sized(case), [Way(**way) for way in case["ways"]])
+
+
+def _sized(case: Case) -> Sized:
+    return Sized(tuple(case["selections"]), case["queries"], _events(case["events"]))
+
+
+def shrink_sized(case: Case, error: Exception) -> Case:
+    """The queries and the way that failed, and fewer events, as far as that is found in a minute."""
+    if not isinstance(error, Differs):
+        return case
+    ways = [] if error.way is None else [asdict(error.way)]
+    begun = monotonic()
+
+    def fails(smaller: Case) -> bool:
+        try:
+            check_sized(smaller)
+        except Differs:
+            return True
+        return False
+
+    tries = [case | {"ways": ways, "queries": {name: case["queries"][name]}} for name in error.names]
+    tries.append(case | {"ways": ways})
+    case = next(filter(fails, tries), case)
+    for name in ATTRIBUTES:
+        smaller = case | {"events": [[*event[:3], _without(event[3], name)] for event in case["events"]]}
+        case = smaller if fails(smaller) else case
+    size = len(case["events"]) // 2
+    while size >= 1:
+        at = 0
+        while at < len(case["events"]) and monotonic() - begun < SHRINK_S:
+            events = case["events"]
+            smaller = case | {"events": events[:at] + events[at + size :]}
+            if smaller["events"] and fails(smaller):
+                case = smaller
+            else:
+                at += size
+        size //= 2
+    return case
+
+
+def _without(attributes: Mapping[str, Any], left_out: str) -> dict[str, Any]:
+    return {name: value for name, value in attributes.items() if name != left_out}
+
+
+# ---- small: short streams, by every optimizer and runner ---------------------------------------------------------
+
+
+def draw_small(seed: int) -> Case:
+    rng = Random(seed)
+    sample = random_workload(rng) if seed % 2 else sharing_workload(rng)
+    return {"seed": seed, "text": sample.text, "events": _listed(sample.events)}
+
+
+def check_small(case: Case) -> Tally:
+    seed, sample = case["seed"], Sample(case["text"], SCHEMA, _events(case["events"]))
+    with mock.patch.object(patience, "always", seed % 3 != 0):
+        found = test_engine_oracle.check(sample, seed)
+        if found < 0:
+            return Tally(workloads=1, refused=1)
+        test_optimizers_oracle.check(sample, seed)
+        lives = test_switching_oracle.switch_plans(sample, seed)
+        lives += test_switching_oracle.update_queries(sample, seed)
+    runs = (
+        len(test_engine_oracle.RUNNERS) + len(RECIPES) + 1
+    )  # changing plans; lives of queries are not counted
+    return Tally(1, runs * sample.text.count("QUERY "), runs * found + lives)
+
+
+# ---- large and text ----------------------------------------------------------------------------------------------
+
+
+def check_large(case: Case) -> Tally:
+    return compare_tiled(case["seed"])
+
+
+def draw_text(seed: int) -> Case:
+    rng = Random(seed)
+    return {"texts": [mutated(rng, TEXTS) for _ in range(MUTATIONS)]}
+
+
+def check_text_case(case: Case) -> Tally:
+    for text in case["texts"]:
+        for schema in (None, SCHEMA):
+            try:
+                check_text(text, schema)
+            except Exception as error:
+                error.add_note(text)
+                raise
+    return Tally(workloads=len(case["texts"]))
+
+
+def shrink_text(case: Case, error: Exception) -> Case:
+    return {"texts": error.__notes__[-1:]}
+
+
+# ---- events as lists -----------------------------------------------------------------------------------------------
+
+
+def _listed(events: Iterable[Event]) -> list[list[Any]]:
+    """Without what is null."""
+    return [
+        [event.id, event.ts, event.type, {k: v for k, v in event.attributes.items() if v is not None}]
+        for event in events
+    ]
+
+
+def _events(listed: Iterable[list[Any]]) -> tuple[Event, ...]:
+    return tuple(Event(*fields) for fields in listed)
+
+
+KINDS: dict[str, Kind] = {
+    "sized": Kind("streams longer than the buffers, in many ways", draw_sized, check_sized, shrink_sized),
+    "small": Kind("short streams, every optimizer and runner", draw_small, check_small),
+    "text": Kind("texts damaged in their structure", draw_text, check_text_case, shrink_text),
+    "large": Kind("a million events", lambda seed: {"seed": seed}, check_large, every=20),
+}

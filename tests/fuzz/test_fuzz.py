@@ -1,0 +1,54 @@
+"""What `./dev fuzz` found before stays found, and what it finds is kept so that it can be run again."""
+
+import json
+from pathlib import Path
+from unittest import mock
+
+import pytest
+from kinds import KINDS
+from trials import Differs, Tally
+
+import fuzz
+from stretto.engine.operators.emit import EmitOperator
+
+
+@pytest.mark.parametrize("path", sorted(fuzz.FOUND.glob("*.json")), ids=lambda path: path.stem)
+def test_found_before(path: Path) -> None:
+    found = json.loads(path.read_text("utf-8"))
+    KINDS[found["kind"]].check(found["case"])
+
+
+@pytest.mark.parametrize("kind", ["small", "text"])
+def test_kinds_that_are_quick(kind: str) -> None:
+    assert KINDS[kind].check(KINDS[kind].draw(5)).workloads
+
+
+def test_a_failing_case_is_made_small_and_kept(tmp_path: Path, monkeypatch, capsys) -> None:
+    """One query of many gets wrong times."""
+    case = KINDS["sized"].draw(11)
+    case |= {"ways": [way | {"filled": False} for way in case["ways"][:2]], "events": case["events"][:200]}
+    case["queries"] |= {"wrong": "QUERY wrong PATTERN SEQ(A a, B b) WITHIN 3 us;"}
+    kind = KINDS["sized"]
+    monkeypatch.setattr(fuzz, "FOUND", tmp_path)
+    monkeypatch.setitem(KINDS, "sized", mock.Mock(wraps=kind, draw=lambda _: case))
+    detected = EmitOperator._detected
+
+    def wrong(self, *arguments):
+        return detected(self, *arguments) + (self.query == "wrong")
+
+    with mock.patch.object(EmitOperator, "_detected", wrong):
+        assert fuzz.main(["--kind", "sized", "--seed", "11", "--minutes", "0.001"]) == 1
+        kept = json.loads((tmp_path / "sized-11.json").read_text("utf-8"))
+        assert list(kept["case"]["queries"]) == ["wrong"]
+        assert len(kept["case"]["events"]) == 2
+        assert len(kept["case"]["ways"]) == 1
+        with pytest.raises(Differs):
+            kind.check(kept["case"])
+    assert "sized-11.json" in capsys.readouterr().out
+    kind.check(kept["case"])
+
+
+def test_enough_comparisons_end_it(capsys, monkeypatch) -> None:
+    monkeypatch.setitem(KINDS, "small", mock.Mock(check=lambda _: Tally(1, 40, 3), about="", every=1))
+    assert fuzz.main(["--kind", "small", "--seed", "7", "--comparisons", "100"]) == 0
+    assert "seeds 7..9: 3 workloads, 120 comparisons of 9 matches" in capsys.readouterr().out

@@ -1,0 +1,52 @@
+"""The ways to run a workload, none of which may show in what it finds.
+
+A way is a value: its plan, who does the work, how events come in, what changes meanwhile, when results are read. Its
+seed decides the rest, so it can be stored and run again.
+"""
+
+from dataclasses import dataclass
+from random import Random
+
+from stretto.plan.recipes import RECIPES
+
+FEEDS = ("batches", "batches", "disordered", "given", "steps", "single")
+CHANGES = ("",) * 8 + ("restore",) * 4 + ("switch",) * 3 + ("update",) * 4 + ("strings",) * 2 + ("adapt",)
+READS = ("late", "late", "late", "early", "copied")
+PLANS = ("none", "none", "auto", "some", "some", "recipe")
+LATENESS = (1, 3, 10, 60)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """`plan`: an optimizer's name, or `some`, any plan that the memo allows. `kernels`: loops or their twins. `feed`:
+
+    - `batches` of 1 to 50 events in time order, or `disordered` ones;
+    - `given`: disordered, with a watermark that is set from outside;
+    - `steps`: the table at once, run in steps of 1 to 50 events;
+    - `single`: as `batches`, and somewhere one event at a time.
+
+    `change`: `restore` from snapshots, `switch` to other plans, `update` of the queries, `strings` that are forgotten,
+    `adapt`. `read`: results are read `late`, at the end; `early`, as they come, and kept as tables; or late, and some
+    `copied` as they come. `filled`: memory that is used again moves at every change and is filled with a pattern.
+    """
+
+    plan: str
+    kernels: bool
+    feed: str
+    change: str = ""
+    read: str = "late"
+    filled: bool = False
+    seed: int = 0
+
+
+def some_way(rng: Random) -> Way:
+    plan = rng.choice(PLANS)
+    return Way(
+        plan=rng.choice(sorted(RECIPES)) if plan == "recipe" else plan,
+        kernels=rng.random() < 0.6,
+        feed=rng.choice(FEEDS),
+        change=rng.choice(CHANGES),
+        read=rng.choice(READS),
+        filled=rng.random() < 0.2,
+        seed=rng.getrandbits(32),
+    )
