@@ -1,11 +1,14 @@
 """Names and kinds of attributes, and the event types that exist, as queries are checked against them."""
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Self
 
 import pyarrow as pa
+
+from stretto.errors import EventsError
 
 
 class Kind(StrEnum):
@@ -51,6 +54,13 @@ def kind_of(arrow_type: pa.DataType) -> Kind | None:
     if types.is_duration(arrow_type):
         return Kind.DURATION
     return None
+
+
+def need_once(names: Collection[str], where: str = "the events") -> None:
+    """Refuse columns that share a name."""
+    if len(set(names)) < len(names):
+        twice = next(name for name, count in Counter(names).items() if count > 1)
+        raise EventsError(f"{where}: column `{twice}` occurs twice")
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+import stretto
 from stretto.engine.intake import Intake, set_apart
 from stretto.errors import EventsError
 from stretto.schema import Kind, Special
@@ -154,6 +155,22 @@ def test_attributes_are_converted_and_nulls_kept():
 def test_columns_of_a_wrong_type_are_refused(columns, message):
     with pytest.raises(EventsError, match=message):
         intake(**({"n": Kind.INT} if "n" in columns else {})).convert(batch(**columns), 0)
+
+
+@pytest.mark.parametrize("name", ["ts", "type", "x", "id"])
+def test_a_column_that_comes_twice_is_refused(name):
+    given = batch(x=pa.array([1.0, 2.0, 3.0]), id=pa.array([1, 2, 3]))
+    twice = given.append_column(name, given.column(name))
+    with pytest.raises(EventsError, match=f"^the events: column `{name}` occurs twice$"):
+        intake(x=Kind.FLOAT).convert(twice, 0)
+    table = pa.Table.from_batches([twice])
+    with pytest.raises(EventsError, match=f"^the events: column `{name}` occurs twice$"):
+        stretto.Stats.of(table)
+    plan = stretto.optimize(
+        stretto.Workload.parse("QUERY q PATTERN A a WITHIN 1 us;"), stretto.Stats.of(pa.table(given))
+    )
+    with pytest.raises(EventsError, match=f"^the events: column `{name}` occurs twice$"):
+        stretto.run(plan, table)
 
 
 def test_a_missing_column_names_a_near_one():

@@ -157,6 +157,30 @@ def test_times_may_be_numbers_and_nothing_may_be_found(spark) -> None:
     assert detect(plan, empty, special=special).collect() == []
 
 
+@pytest.mark.parametrize("streams", [False, True])
+def test_columns_that_do_not_serve_are_refused(spark, tmp_path, streams: bool) -> None:
+    table = to_table(random_events(Random(1)))
+    good = spark.createDataFrame(table)
+    if streams:
+        good = spark.readStream.schema(good.schema).parquet(str(tmp_path))
+    text = "QUERY q PATTERN SEQ(A a, B b) WHERE a.x < b.x WITHIN 9 us;"
+    for df, message in (
+        (good.select("*", good.n.alias("X")), "the DataFrame: Spark takes the columns `x` and `X` for one"),
+        (good.select("*", good.x), "the DataFrame: column `x` occurs twice"),
+        (good.select("*", good.ts), "the DataFrame: column `ts` occurs twice"),
+        (
+            good.withColumn("id", good.id.cast("decimal(20,0)")),
+            r"column `id` holds decimal.20,0., not integers",
+        ),
+        (good.withColumn("id", good.s), "column `id` holds string, not integers of 64 bits"),
+    ):
+        with pytest.raises(EventsError, match=message):
+            stretto.spark.detect(text, df)
+        if not streams and "`id`" not in message:
+            with pytest.raises(EventsError, match=message):
+                stretto.spark.profile(text, df)
+
+
 def test_what_is_wrong_is_said(spark) -> None:
     plan = plan_of("QUERY q PATTERN SEQ(A a, B b) WITHIN 9 us;")
     df = spark.createDataFrame(to_table(random_events(Random(1))))

@@ -6,7 +6,15 @@ import pytest
 from pyspark.errors import PySparkException
 
 from stretto.errors import EngineError, StrettoError
-from stretto.spark.errors import StrettoSparkError, WorkerError, at_work, clear_failures, failure_in
+from stretto.spark.errors import (
+    StrettoSparkError,
+    WorkerError,
+    at_work,
+    clear_failures,
+    failure_in,
+    plain_failures,
+    said_by_spark,
+)
 
 QUERIES = [f"q{number}" for number in range(1, 9)]
 
@@ -103,3 +111,39 @@ def test_a_worker_fails_in_a_stream(spark, tmp_path) -> None:
     with pytest.raises(StrettoSparkError) as caught, clear_failures():
         query.awaitTermination(60)
     assert str(caught.value) == "packing events: ValueError: 2 columns (queries: q1, q2)"
+
+
+UNREAD = "[FAILED_READ_FILE.NO_HINT] Encountered error while reading file file:///in/a%20b.parquet.  SQLSTATE: KD001"
+TYPES = (
+    "[FAILED_READ_FILE.PARQUET_COLUMN_DATA_TYPE_MISMATCH] Encountered error while reading file file:///in/2.parquet. "
+    "Data type mismatches when reading Parquet column [x]. SQLSTATE: KD001"
+)
+TRACE = """[FOREACH_BATCH_USER_FUNCTION_ERROR] An error occurred. Reason: An exception was raised by the Python Proxy. \
+Return Message: Traceback (most recent call last):
+  File "clientserver.py", line 644, in _call_proxy
+    return_value = getattr(self.pool[obj_id], method)(*params)
+                   ^^^^^^^^^^^
+{}
+
+\tat py4j.Protocol.getReturnValue(Protocol.java:476)
+=== Streaming Query ===
+Identifier: stretto"""
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (UNREAD, "/in/a b.parquet: not a readable file of events, or damaged (--source-option "),
+        (TYPES, "/in/2.parquet: Data type mismatches when reading Parquet column [x]."),
+        (TRACE.format(f"pyspark.errors.SparkException: {UNREAD}"), "/in/a b.parquet: not a readable file"),
+        (TRACE.format("sqlite3.OperationalError: disk I/O error"), "OperationalError: disk I/O error"),
+        ("Job aborted.\nTwice. SQLSTATE: XXKST\n\nJVM stacktrace:\n\tat x", "Job aborted. Twice."),
+    ],
+)
+def test_what_spark_says_is_one_line(text: str, said: str) -> None:
+    found = said_by_spark(PySparkException(message=text))
+    assert said in found
+    assert not any(word in found for word in ("\n", "SQLSTATE", "Traceback", "Streaming Query"))
+    with pytest.raises(StrettoSparkError) as caught, plain_failures():
+        raise PySparkException(message=text)
+    assert str(caught.value) == found

@@ -1,12 +1,13 @@
 """Which Java is taken, and the script that starts it."""
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from stretto.spark import java
+from stretto.spark import java, private
 from stretto.spark.errors import StrettoSparkError
 from stretto.spark.java import DROPPED, java_home
 
@@ -115,3 +116,29 @@ def test_the_packaged_java_runs() -> None:
     packaged = java._packaged()
     assert packaged is not None
     assert java.version_of(packaged) == 21
+
+
+@pytest.mark.parametrize("trouble", ["open to others", "a link", "of another user", "a file"])
+def test_a_cache_that_others_can_write_to_is_passed_over(
+    machine, tmp_path, monkeypatch, trouble: str
+) -> None:
+    machine("path", "17.0.15")
+    monkeypatch.setattr(java, "_home_cache", lambda: None)
+    folder = tmp_path / "cache" / "stretto"
+    assert java_home().is_relative_to(folder)
+    shutil.rmtree(folder)
+    if trouble == "a file":
+        folder.write_text("")
+    elif trouble == "a link":
+        (tmp_path / "theirs").mkdir(mode=0o700)
+        folder.symlink_to(tmp_path / "theirs")
+    else:
+        folder.mkdir(mode=0o700)
+    if trouble == "open to others":
+        folder.chmod(0o777)
+    if trouble == "of another user":
+        monkeypatch.setattr(private.os, "getuid", lambda: folder.stat().st_uid + 1)
+    home = java_home()
+    assert not home.is_relative_to(folder.parent)
+    assert not home.is_relative_to(tmp_path)
+    assert arguments_of(home, "-x") == ["17.0.15", "-x"]

@@ -185,6 +185,30 @@ def test_columns_that_do_not_serve_are_refused(spark: SparkSession, tmp_path: Pa
         )
 
 
+def test_parquet_files_that_do_not_serve_are_refused(spark: SparkSession, tmp_path: Path) -> None:
+    columns = [
+        pa.array([1], pa.timestamp("us")),
+        pa.array(["A"]),
+        pa.array([1.0]),
+        pa.array([2**63], pa.uint64()),
+    ]
+    file = tmp_path / "1.parquet"
+
+    def refused(names: list[str], message: str) -> None:
+        pq.write_table(pa.table(columns, names=names), file)
+        with pytest.raises(EventsError, match=message):
+            open_source(spark, Spec("files", str(tmp_path)), Special())
+
+    refused(["ts", "type", "x", "id"], r"column `id` holds decimal.20,0., not integers of 64 bits")
+    refused(["ts", "type", "x", "x"], r"1\.parquet: column `x` occurs twice")
+    refused(["ts", "type", "ts", "x"], r"1\.parquet: column `ts` occurs twice")
+    refused(["ts", "type", "x", "X"], r"1\.parquet: Spark takes the columns `x` and `X` for one")
+    for damaged in (file.read_bytes()[:-100], b"no Parquet at all", b""):
+        file.write_bytes(damaged)
+        with pytest.raises(EventsError, match=r"1\.parquet: not a readable Parquet file, or damaged"):
+            open_source(spark, Spec("files", str(tmp_path)), Special())
+
+
 def test_rate(spark: SparkSession) -> None:
     events = open_source(spark, parse_source("rate:5"), Special(ts="at")).events
     assert events.schema.simpleString() == "struct<at:timestamp,type:string,id:bigint,key:bigint,x:double>"

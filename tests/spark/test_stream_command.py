@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -11,6 +12,8 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 from typer.testing import CliRunner
@@ -148,6 +151,20 @@ def test_a_failure_is_one_message_and_ends_with_one(stream: Call, tmp_path: Path
     assert code == 1
     assert "file is not a database" in said
     assert "Traceback" not in said
+
+
+def test_a_damaged_file_is_named_and_ends_with_one(stream: Call, tmp_path: Path) -> None:
+    table = pa.table({"ts": pa.array([0, 1], pa.timestamp("us")), "type": ["A", "B"], "x": [1.0, 2.0]})
+    pq.write_table(table, tmp_path / "in" / "1.parquet")
+    (tmp_path / "in" / "2 b.parquet").write_bytes((tmp_path / "in" / "1.parquet").read_bytes()[:-100])
+    for sink in ("sqlite:found.db", "files:out"):
+        code, said = stream(sink=sink)
+        assert code == 1
+        assert said.startswith(
+            f"the stream stopped: {tmp_path}/in/2 b.parquet: not a readable file of events, or damaged"
+        )
+        assert len(said.splitlines()) == 1
+        shutil.rmtree(tmp_path / "state")
 
 
 def test_matches_on_the_console(stream: Call, tmp_path: Path) -> None:

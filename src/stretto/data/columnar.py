@@ -21,7 +21,7 @@ STEP = 1 << 16
 
 
 @contextmanager
-def _blamed(name: str, what: str) -> Iterator[None]:
+def blamed(name: str, what: str) -> Iterator[None]:
     """Arrow's own errors as ours, with the file's name."""
     try:
         yield
@@ -55,7 +55,7 @@ class ColumnarPart:
     def batches(self, names: Collection[str], rejected: Rejected, *, threads: bool) -> Iterator[Chunk]:
         wanted = [name for name in self.schema.names if name in names]
         before = 0
-        with _blamed(self.name, self.what), self.raw(wanted, threads) as batches:
+        with blamed(self.name, self.what), self.raw(wanted, threads) as batches:
             for batch in batches:
                 for start in range(0, batch.num_rows, STEP):
                     piece = batch.slice(start, STEP)
@@ -89,7 +89,7 @@ def _replaced(batch: pa.RecordBatch, columns: Mapping[str, Any]) -> pa.RecordBat
 
 def open_parquet(path: Path, special: Special) -> ColumnarPart:
     need_content(path)
-    with _blamed(str(path), "Parquet"), pq.ParquetFile(path) as file:
+    with blamed(str(path), "Parquet"), pq.ParquetFile(path) as file:
         schema, rows = file.schema_arrow, file.metadata.num_rows
 
     @contextmanager
@@ -104,7 +104,7 @@ def open_parquet(path: Path, special: Special) -> ColumnarPart:
 def open_arrow(path: Path, special: Special) -> ColumnarPart:
     """An Arrow IPC file, in the file or in the stream format."""
     need_content(path)
-    with _blamed(str(path), "Arrow"), pa.memory_map(str(path)) as source:
+    with blamed(str(path), "Arrow"), pa.memory_map(str(path)) as source:
         is_file = source.read(6) == b"ARROW1"
         source.seek(0)
         schema = (pa.ipc.open_file(source) if is_file else pa.ipc.open_stream(source)).schema
@@ -148,7 +148,7 @@ def _checked(part: ColumnarPart) -> ColumnarPart:
 
 
 def _check_text_times(part: ColumnarPart) -> None:
-    with _blamed(part.name, part.what), part.raw([part.special.ts], False) as batches:
+    with blamed(part.name, part.what), part.raw([part.special.ts], False) as batches:
         first = next((batch for batch in batches if batch.num_rows), None)
     if first is None:
         return

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from stretto.errors import EventsError, near
-from stretto.schema import Kind, Special
+from stretto.schema import Kind, Special, need_once
 
 Numbers = npt.NDArray[np.int64]
 
@@ -66,13 +66,9 @@ class Part(Protocol):
 
 def need_special(file: str, columns: Collection[str], special: Special) -> None:
     """Refuse a file that has no column of times or types, or a column twice."""
-    seen: set[str] = set()
-    for name in columns:
-        if name in seen:
-            raise EventsError(f"{file}: column `{name}` occurs twice")
-        seen.add(name)
+    need_once(columns, file)
     for name, meaning, option in ((special.ts, "times", "--ts"), (special.type, "types", "--type")):
-        if name not in seen:
+        if name not in columns:
             hint = near(name, columns)
             raise EventsError(
                 f"{file}: no column `{name}` for the {meaning} of the events"

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from stretto.engine.arena import Block
 from stretto.errors import EventsError, near
-from stretto.schema import Kind, Special, kind_of
+from stretto.schema import Kind, Special, kind_of, need_once
 from stretto.values.convert import as_kind, beyond, plain
 from stretto.values.rows import I64, Bool
 from stretto.values.strings import Strings, decoded, not_utf8, valid_texts
@@ -43,6 +43,7 @@ class Intake:
         `arrived` counts the events before this batch; ids follow it where the data has none. Events after `latest_us`
         are bad.
         """
+        need_once(batch.schema.names)
         ts = self._times(batch)
         bad: Bad = []
         codes = self._types(batch, bad)

@@ -9,7 +9,7 @@ import pyarrow as pa
 from stretto.engine.matches import Matches
 from stretto.engine.run import Engine
 from stretto.plan.dag import Plan
-from stretto.schema import Kind, Special, kind_of
+from stretto.schema import Kind, Special, kind_of, need_once
 from stretto.values.convert import as_kind, plain
 from stretto.values.rows import I64
 from stretto.values.times import in_time
@@ -25,6 +25,7 @@ def run(plan: Plan, events: Any, **options: Any) -> Matches:
         table = pa.Table.from_batches(list(events))
     else:
         table = events if isinstance(events, pa.Table) else pa.table(events)
+    need_once(table.column_names)
     special = options.get("special") or plan.schema.special
     options.setdefault("lateness_us", _disorder(table, special))
     engine = Engine(plan, **options)

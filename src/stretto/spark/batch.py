@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from pyspark import TaskContext
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
-from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import DateType, StructType, TimestampNTZType, TimestampType
 
 from stretto.errors import EventsError, near
@@ -34,6 +34,7 @@ from stretto.spark.chunks import (
     span_of,
     to_payload,
 )
+from stretto.spark.columns import arrow_columns, refuse_ids
 from stretto.spark.errors import StrettoSparkError, at_work, clear_failures
 from stretto.spark.profile import heaviest_of, profile, summarize
 from stretto.spark.session import local_cores
@@ -126,8 +127,8 @@ def detect(
 
 
 def schema_of(df: DataFrame, special: Special) -> Schema:
-    """What queries can read of a DataFrame; EventsError where it has no times or types."""
-    arrow = to_arrow_schema(df.schema, timezone="UTC")
+    """What queries can read of a DataFrame; EventsError where it has no times or types, or ids that do not serve."""
+    arrow = arrow_columns(df)
     for name, meaning in ((special.ts, "times"), (special.type, "types")):
         if name not in arrow.names:
             hint = near(name, arrow.names)
@@ -136,6 +137,7 @@ def schema_of(df: DataFrame, special: Special) -> Schema:
                 + (f", {hint}" if hint else "")
                 + f" (columns: {', '.join(arrow.names)})"
             )
+    refuse_ids(df.schema, special)
     return Schema.of(arrow, None, special)
 
 

@@ -18,6 +18,7 @@ from typing import Any, Final
 from pyspark import TaskContext
 
 from stretto.engine.run import Engine
+from stretto.spark.private import OWNER_ONLY, is_private
 
 MAGIC: Final = b"stretto1"
 ALIGNMENT: Final = 64
@@ -25,7 +26,6 @@ KEPT: Final = 4
 """Files per target: a batch writes at most two, and one that is run again needs the last of the batch before."""
 QUERY_ID: Final = "sql.streaming.queryId"
 RUN_ID: Final = "spark.jobGroup.id"
-OWNER_ONLY: Final = 0o700
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +47,8 @@ class EngineCache:
         """That of a run of a query below a folder; what earlier runs left behind is removed."""
         try:
             home = base / f"stretto-{os.getuid()}"
-            home.mkdir(mode=OWNER_ONLY, exist_ok=True)
-            found = home.lstat()
-            if found.st_uid != os.getuid() or found.st_mode & 0o077 or home.is_symlink():
-                return cls(None)  # whoever may write here could have us load anything
+            if not is_private(home):
+                return cls(None)
             folder = home / query / run
             if not folder.is_dir():
                 folder.mkdir(mode=OWNER_ONLY, parents=True, exist_ok=True)

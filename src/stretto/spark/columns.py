@@ -2,18 +2,22 @@
 
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T  # noqa: N812 - as everybody calls it
+from pyspark.sql.pandas.types import to_arrow_schema
 
+from stretto.data.columnar import blamed
 from stretto.data.files import EventFile, ending, open_events
 from stretto.data.parts import Part, need_special
-from stretto.schema import Kind, Schema, Special
+from stretto.errors import EventsError
+from stretto.schema import Kind, Schema, Special, need_once
 from stretto.spark.errors import StrettoSparkError
 from stretto.spark.notes import read_note, write_note
 from stretto.spark.secrets import redacted
@@ -23,6 +27,7 @@ PACKED: Final = ("", ".gz", ".bz2")
 SAMPLED_FILES: Final = 8
 LOOK_EVERY_S: Final = 0.5
 NANOS_AS_LONG: Final = "spark.sql.legacy.parquet.nanosAsLong"
+CASE_SENSITIVE: Final = "spark.sql.caseSensitive"
 NANOSECONDS: Final = {"unit": "nanoseconds"}
 
 SPARK_TYPES: Final[Mapping[Kind, T.DataType]] = {
@@ -51,6 +56,37 @@ def parse_schema(text: str) -> T.StructType:
     return found
 
 
+def arrow_columns(df: DataFrame) -> pa.Schema:
+    """The columns of a DataFrame as its events are read; EventsError for those that Spark cannot tell apart."""
+    refuse_twins("the DataFrame", df.columns, df.sparkSession)
+    return to_arrow_schema(df.schema, timezone="UTC")
+
+
+def refuse_twins(what: str, names: Collection[str], spark: SparkSession) -> None:
+    """EventsError for columns of one name, which capitals do not make another one unless Spark is told so."""
+    need_once(names, what)
+    if spark.conf.get(CASE_SENSITIVE, "false") == "true":
+        return
+    seen: dict[str, str] = {}
+    for name in names:
+        other = seen.setdefault(name.lower(), name)
+        if other != name:
+            raise EventsError(
+                f"{what}: Spark takes the columns `{other}` and `{name}` for one"
+                f" (rename one of them, or set {CASE_SENSITIVE} to true)"
+            )
+
+
+def refuse_ids(columns: T.StructType, special: Special) -> None:
+    """EventsError for ids that are no integers of 64 bits; unsigned ones of Parquet files Spark reads as decimals."""
+    kind = columns[special.id].dataType if special.id in columns.names else None
+    if kind is not None and not isinstance(kind, T.IntegralType):
+        raise EventsError(
+            f"column `{special.id}` holds {kind.simpleString()}, not integers of 64 bits"
+            " (name another column with --id; with a name that does not exist, events are numbered)"
+        )
+
+
 def file_pattern(form: str) -> str:
     return f"*{{{','.join(end + packed for end in FORMATS[form] for packed in PACKED)}}}"
 
@@ -63,11 +99,11 @@ def event_files(folder: Path) -> Iterator[tuple[Path, str]]:
             yield file, forms[ending(file)]
 
 
-def first_file(spec: Spec) -> Path | None:
-    """The first event file of a folder on this machine, if there is one."""
+def first_file(spec: Spec, form: str | None = None) -> Path | None:
+    """The first event file of a folder on this machine, or of those of a format, if there is one."""
     folder = Path(spec.place)
-    first = next(event_files(folder), None) if folder.is_dir() else None
-    return None if first is None else first[0]
+    files = event_files(folder) if folder.is_dir() else iter(())
+    return next((file for file, found in files if form in (None, found)), None)
 
 
 def form_of_folder(folder: Path, *, patient: bool) -> str:
@@ -104,7 +140,14 @@ def columns_of_files(spark: SparkSession, folder: str, form: str, special: Speci
 
 
 def _columns_of_parquet(spark: SparkSession, folder: str, special: Special) -> T.StructType:
-    fine = _in_nanoseconds(Path(folder))
+    fine = frozenset[str]()
+    first = first_file(Spec("files", folder), "parquet")
+    if first is not None:
+        with blamed(str(first), "Parquet"):
+            columns = pq.read_schema(first)
+        refuse_twins(str(first), columns.names, spark)
+        # Times in nanoseconds, as pandas writes them, Spark can read only as integers.
+        fine = frozenset(f.name for f in columns if str(f.type).startswith("timestamp[ns"))
     if fine:
         spark.conf.set(NANOS_AS_LONG, "true")
     found = spark.read.option("pathGlobFilter", file_pattern("parquet")).parquet(folder).schema
@@ -115,15 +158,6 @@ def _columns_of_parquet(spark: SparkSession, folder: str, special: Special) -> T
             for f in found.fields
         ]
     )
-
-
-def _in_nanoseconds(folder: Path) -> frozenset[str]:
-    """Columns of times that Spark can read only as integers: those in nanoseconds, as pandas writes them."""
-    files = event_files(folder) if folder.is_dir() else iter(())
-    first = next((file for file, form in files if form == "parquet"), None)
-    if first is None:
-        return frozenset()
-    return frozenset(f.name for f in pq.read_schema(first) if str(f.type).startswith("timestamp[ns"))
 
 
 def nanosecond_columns(columns: T.StructType) -> list[str]:

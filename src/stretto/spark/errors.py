@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final
+from urllib.parse import unquote, urlsplit
 
 from pyspark.errors import PySparkException
 
@@ -16,6 +17,15 @@ from stretto.errors import StrettoError
 SHOWN_QUERIES: Final = 5
 LONGEST: Final = 2_000
 """Characters of a message; the rest of a longer one is left out."""
+TRACE: Final = "Traceback (most recent call last)"
+RAISED: Final = re.compile(r"^(?:\w+\.)*(\w+(?:Error|Exception)\b.*)$", re.MULTILINE)
+"""The last line of a Python trace."""
+UNREAD: Final = re.compile(
+    r"\[FAILED_READ_FILE\.\w+\] Encountered error while reading file (\S+?)\.\s([^\n]*)"
+)
+DAMAGED: Final = (
+    "not a readable file of events, or damaged (--source-option ignoreCorruptFiles=true leaves those out)"
+)
 MARKED: Final = re.compile(r"\[stretto\] (.*?) \[/stretto\]", re.DOTALL)
 
 
@@ -80,6 +90,33 @@ def failure_in(error: BaseException) -> StrettoSparkError | None:
     """What a worker said about an error that Spark raised; None where none of our workers is behind it."""
     found = MARKED.search("\n".join(map(str, _behind(error))))
     return None if found is None else StrettoSparkError(found[1])
+
+
+@contextmanager
+def plain_failures() -> Iterator[None]:
+    """The same, and what Spark itself says against a call comes out as one sentence too."""
+    try:
+        with clear_failures():
+            yield
+    except StrettoError:
+        raise
+    except PySparkException as error:
+        raise StrettoSparkError(said_by_spark(error)) from error
+
+
+def said_by_spark(error: PySparkException) -> str:
+    """What an error of Spark's says in one line, without where in the plan, and without the traces of two languages."""
+    text = str(error.getMessage() or error).partition("=== Streaming Query ===")[0]
+    unread = UNREAD.search(text)
+    if unread is not None:
+        name, reason = unquote(urlsplit(unread[1]).path), _sentence(unread[2])
+        return f"{name}: {reason or DAMAGED}"
+    raised = RAISED.search(text) if TRACE in text else None
+    return _sentence(raised[1] if raised is not None else text.strip().split("\n\n", maxsplit=1)[0])
+
+
+def _sentence(text: str) -> str:
+    return re.sub(r"\s*SQLSTATE: \w+\s*$", "", " ".join(text.split()))
 
 
 def worker_text(step: str, queries: Sequence[str], message: str) -> str:

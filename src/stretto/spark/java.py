@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from importlib import import_module
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import Final
 
 from stretto.spark.errors import StrettoSparkError
+from stretto.spark.private import OWNER_ONLY, is_private
 
 VERSIONS: Final = (17, 21)
 DROPPED: Final = "--add-modules=jdk.incubator.vector"
@@ -123,12 +125,10 @@ def cache_folder() -> Path:
     """A folder of this user's for what can be made again: in XDG_CACHE_HOME or `~/.cache`, else a temporary one."""
     for place in (os.environ.get("XDG_CACHE_HOME"), _home_cache()):
         if place:
+            with suppress(OSError):
+                Path(place).mkdir(mode=OWNER_ONLY, parents=True, exist_ok=True)
             folder = Path(place) / "stretto"
-            try:
-                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            except OSError:
-                continue
-            if os.access(folder, os.W_OK | os.X_OK):
+            if is_private(folder):  # programs are started from it
                 return folder
     return _temporary()
 

@@ -26,7 +26,7 @@ from stretto.spark import archive, detect
 from stretto.spark.batch import schema_of
 from stretto.spark.chunks import REJECTED
 from stretto.spark.columns import first_file, recall, remember
-from stretto.spark.errors import StrettoSparkError, failure_in
+from stretto.spark.errors import StrettoSparkError, failure_in, plain_failures, said_by_spark
 from stretto.spark.kafka import SETTING, connector_settings
 from stretto.spark.metrics import StreamMetrics, read_metrics
 from stretto.spark.noise import hush, without_noise
@@ -138,13 +138,17 @@ class Running:
         error = self.query.exception()
         if error is None:
             return None
-        return failure_in(error) or StrettoSparkError(_plainly(error))
+        return failure_in(error) or StrettoSparkError(f"the stream stopped: {said_by_spark(error)}")
 
 
 def prepare(job: Job, tell: Callable[[str], None]) -> tuple[DataFrame, Publisher]:
     """All outputs of a stream, and what publishes the versions of its workload."""
     _refuse_another(job)
-    spark = _spark(job)
+    with plain_failures():
+        return _prepared(job, _spark(job), tell)
+
+
+def _prepared(job: Job, spark: SparkSession, tell: Callable[[str], None]) -> tuple[DataFrame, Publisher]:
     source = open_source(
         spark,
         job.source,
@@ -291,10 +295,3 @@ def _outputs(job: Job, source: Source, publisher: Publisher) -> DataFrame:
 def _unreadable(progress: Any) -> int:
     row = (progress.observedMetrics or {}).get(UNREADABLE)
     return 0 if row is None else int(row["rows"])
-
-
-def _plainly(error: PySparkException) -> str:
-    """What an error of Spark's says, without where in the plan, and without the traces of two languages."""
-    text = str(error.getMessage() or error).partition("=== Streaming Query ===")[0]
-    first = text.strip().split("\n\n", maxsplit=1)[0]
-    return f"the stream stopped: {first.removesuffix('SQLSTATE: XXKST').strip()}"

@@ -15,13 +15,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import DataType, DateType, TimestampNTZType, TimestampType
 
 from stretto.errors import EventsError
 from stretto.pattern.workload import Workload
 from stretto.schema import Schema, Special
 from stretto.spark.chunks import EVENTS, PACKED, Packed, from_payload, gathered, packed_rows, to_payload
+from stretto.spark.columns import arrow_columns
 from stretto.spark.errors import at_work, clear_failures
 from stretto.spark.spread import times_of
 from stretto.spark.summary import Summary, total
@@ -56,7 +56,7 @@ def profile(
     `summary`: what counting them told, if that was done before.
     """
     special = special or Special()
-    arrow = to_arrow_schema(df.schema, timezone="UTC")
+    arrow = arrow_columns(df)
     check_columns(arrow, special)
     schema = Schema.of(arrow, None, special)
     with clear_failures():
@@ -74,7 +74,7 @@ def profile(
 
 def summarize(df: DataFrame, special: Special) -> Summary:
     """The numbers, types and times of a DataFrame's events, by a job over all of them."""
-    check_columns(to_arrow_schema(df.schema, timezone="UTC"), special)
+    check_columns(arrow_columns(df), special)
 
     def summary_of(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with at_work("counting events", ()):

@@ -29,6 +29,7 @@ from stretto.spark.columns import (
     form_of_folder,
     guessed,
     nanosecond_columns,
+    refuse_ids,
 )
 from stretto.spark.spec import Spec, kafka_place, socket_place
 from stretto.values.convert import MOST
@@ -275,9 +276,4 @@ def _time_of_day(day: Column) -> Column:
 
 def _check_columns(events: DataFrame, special: Special) -> None:
     need_special("the source", [name for name in events.columns if name != UNREADABLE], special)
-    kind = events.schema[special.id].dataType if special.id in events.columns else None
-    if kind is not None and not isinstance(kind, T.IntegralType):
-        raise EventsError(
-            f"column `{special.id}` holds {kind.simpleString()}, not integers"
-            " (name another column with --id; with a name that does not exist, events are numbered)"
-        )
+    refuse_ids(events.schema, special)

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from stretto.errors import EventsError
-from stretto.schema import Schema, Special
+from stretto.schema import Schema, Special, need_once
 from stretto.stats.sample import Sample, micros_of
 from stretto.values.rows import I64
 from stretto.values.strings import decoded
@@ -146,7 +146,8 @@ def names_of(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def check_columns(schema: pa.Schema, special: Special) -> None:
-    """Refuse events without times or types."""
+    """Refuse events without times or types, or with a column twice."""
+    need_once(schema.names)
     for name in (special.ts, special.type):
         if name not in schema.names:
             raise EventsError(f"no column `{name}`; there are: {', '.join(schema.names)}")
