@@ -147,6 +147,14 @@ def test_nothing_divides_by_a_rate_of_zero(pattern) -> None:
             assert 0.0 <= estimator.extent(piece) < inf
 
 
+def test_a_window_of_events_that_hardly_ever_come_does_not_last_forever() -> None:
+    for rate in (5e-324, 1e-300, 1e-31, 1e-29):
+        estimator = Estimator(stats_with({"A": rate, "B": rate}))
+        piece = piece_of("SEQ(A a, B b) WITHIN 1000000000 EVENTS")
+        assert estimator.window(piece) < inf
+        assert 0.0 <= estimator.rows(piece) < inf
+
+
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_huge_windows_and_rates_stay_finite(pattern) -> None:
     for window in ("1000 DAYS", "1000000000 EVENTS"):

@@ -28,9 +28,8 @@ if TYPE_CHECKING:
 
 MICROSECONDS: Final = 1e6
 TAIL: Final = 100.0  # how far the number of sets may be beyond that of the usual number of candidates
-MOST: Final = (
-    1e60  # rows per second that stand for any more: costs, products of two of them, stay far from infinity
-)
+MOST: Final = 1e60  # rows per second that stand for any more: costs, products of two, stay far from infinity
+LEAST: Final = 1e-30  # events per second that are as good as none: no window of so many lasts forever
 
 
 class Estimator:
@@ -39,7 +38,7 @@ class Estimator:
     def __init__(self, stats: "Stats") -> None:
         self.stats = stats
         self.selectivities = stats.selectivities
-        self.total_rate = min(stats.total_rate, MOST)
+        self.total_rate = min(stats.total_rate, MOST) if stats.total_rate >= LEAST else 0.0
         self._rows: dict[Piece, float] = {}
         self._extents: dict[Piece, float] = {}
         self._known: dict[
