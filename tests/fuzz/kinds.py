@@ -17,10 +17,12 @@ from ways import Way, some_way
 import test_engine_oracle
 import test_optimizers_oracle
 import test_switching_oracle
+import test_wild_statistics
 from strategies import ATTRIBUTES, SCHEMA, Event, Sample, random_workload
 from stretto.engine.kernels import patience
 from stretto.plan.recipes import RECIPES
 from variations import sharing_workload
+from wild import CHARACTERS, wild
 
 Case = dict[str, Any]
 
@@ -132,6 +134,27 @@ def check_small(case: Case) -> Tally:
     return Tally(1, runs * sample.text.count("QUERY "), runs * found + lives)
 
 
+# ---- optimize: statistics of events that nobody plans for ----------------------------------------------------------
+
+
+def draw_optimize(seed: int) -> Case:
+    rng = Random(seed)
+    character = rng.choice([*CHARACTERS])
+    sample = wild(rng, random_workload(rng) if seed % 3 else sharing_workload(rng), character)
+    names = rng.sample(test_wild_statistics.NAMES, test_wild_statistics.EACH)
+    return {"seed": seed, "text": sample.text, "optimizers": names, "events": _listed(sample.events)}
+
+
+def check_optimize(case: Case) -> Tally:
+    seed, sample = case["seed"], Sample(case["text"], SCHEMA, _events(case["events"]))
+    with mock.patch.object(patience, "always", seed % 3 != 0):
+        found = test_wild_statistics.check(sample, Random(seed), case["optimizers"], f"seed {seed}")
+    if found < 0:
+        return Tally(workloads=1, refused=1)
+    runs = len(case["optimizers"])
+    return Tally(1, runs * sample.text.count("QUERY "), runs * found)
+
+
 # ---- large and text ----------------------------------------------------------------------------------------------
 
 
@@ -177,6 +200,7 @@ def _events(listed: Iterable[list[Any]]) -> tuple[Event, ...]:
 KINDS: dict[str, Kind] = {
     "sized": Kind("streams longer than the buffers, in many ways", draw_sized, check_sized, shrink_sized),
     "small": Kind("short streams, every optimizer and runner", draw_small, check_small),
+    "optimize": Kind("plans by statistics of wild events", draw_optimize, check_optimize),
     "text": Kind("texts damaged in their structure", draw_text, check_text_case, shrink_text),
     "large": Kind("a million events", lambda seed: {"seed": seed}, check_large, every=20),
 }

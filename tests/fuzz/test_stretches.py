@@ -39,19 +39,25 @@ def light_queries(seed: int, count: int) -> Iterator[Query]:
             count -= 1
 
 
-@pytest.mark.parametrize("seed", range(12))
-def test_stretches_find_what_the_oracle_finds(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("start", range(0, 12, 4))
+def test_stretches_find_what_the_oracle_finds(start: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stretches, "OWN", 7)
-    events, found = sized_events(Random(seed), TYPES[:2], SHORT), 0
-    for query in light_queries(seed, 8):
-        judge = Judge(query, events)
+    streams = {seed: sized_events(Random(seed), TYPES[:2], SHORT) for seed in range(start, start + 4)}
+    found = 0
+    for query, events in [
+        (query, events) for seed, events in streams.items() for query in light_queries(seed, 8)
+    ]:
+        try:
+            judge = Judge(query, events)
+        except TooHeavy:
+            continue
         assert_same_matches(judge.whole, oracle.matches(query, events), about=f"{query}")
         for base in (1, 10, 35, SHORT):
             assert_same_matches(
                 judge.since(base), oracle.matches(query, events[base:]), about=f"{query} {base}"
             )
         found += len(judge.whole)
-    assert found
+    assert found > SHORT
 
 
 @pytest.mark.parametrize(
