@@ -221,6 +221,21 @@ def test_without_return_the_text_is_null() -> None:
     assert Matches([BARE]).to_arrow().schema == SCHEMA
 
 
+def test_many_small_results_are_read_in_as_many_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One event at a time makes a result of its own for every match."""
+    counted, length = [0], Chunk.__len__
+
+    def counting(chunk: Chunk) -> int:
+        counted[0] += 1
+        return length(chunk)
+
+    matches, one = Matches([BARE]), np.zeros(1, np.int64)
+    matches.add("r", [Chunk((one,), one, one, one, (), Strings())] * 1000)
+    monkeypatch.setattr(Chunk, "__len__", counting)
+    assert matches["r"].num_rows == 1000
+    assert counted[0] < 5 * 1000
+
+
 def test_matches_survive_pickling() -> None:
     matches = matches_of(ONE)
     assert pickle.loads(pickle.dumps(matches)).to_arrow().equals(matches.to_arrow())

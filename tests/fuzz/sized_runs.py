@@ -26,7 +26,7 @@ from stretto.plan.recipes import RECIPES
 BUDGET_S = 0.05
 CHANGES = 3  # of the plan, the queries or the engine in one run, about
 LONGEST = 50  # events of a batch or a step
-FEW = 20  # events of a stream that come in small batches, or one by one
+FEW = 12  # events of a stream that come in small batches, or one by one
 OTHER_PLANS = ("none", "auto", "some", "some")
 COPIED = 0.1  # the part of results that are copied as they come
 
@@ -105,7 +105,7 @@ class Run:
         if way.feed == "given":
             options["watermark"] = "given"
         if way.feed == "steps":
-            options["step"] = rng.choice((3, 15, 30, 40, LONGEST))
+            options["step"] = rng.choice((9, 20, 30, 40, LONGEST))
         if way.change == "update":
             options |= {"updatable": True, "history_us": rng.choice((0, 5, 100))}
         if way.change == "adapt":

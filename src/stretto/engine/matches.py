@@ -179,12 +179,13 @@ class Matches:
     def _blocks(self, query: str, rows: int) -> Iterator[Chunk]:
         """The query's matches in chunks of at most `rows`: small ones are joined, large ones are cut."""
         pending: list[Chunk] = []
+        count = 0
         for chunk in self._chunks[query]:
-            full = sum(map(len, pending)) >= rows
-            if pending and (full or chunk.strings is not pending[0].strings):
+            if pending and (count >= rows or chunk.strings is not pending[0].strings):
                 yield from _cut(self._outputs[query], _joined(pending), rows)
-                pending = []
+                pending, count = [], 0
             pending.append(chunk.wide())
+            count += len(chunk)
         if pending:
             yield from _cut(self._outputs[query], _joined(pending), rows)
 
