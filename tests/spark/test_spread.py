@@ -101,7 +101,7 @@ def test_slices_of_time_find_what_the_oracle_finds(start: int) -> None:
     assert total > 0
 
 
-@pytest.mark.parametrize("start", range(SEED, SEED + WORKLOADS // 3, CHUNK))
+@pytest.mark.parametrize("start", range(SEED, SEED + WORKLOADS // 6, CHUNK))
 def test_events_of_one_time_stand_in_the_order_of_their_ids(start: int) -> None:
     total = 0
     for seed in range(start, start + CHUNK):
