@@ -108,7 +108,7 @@ class Fuzz:
 def store(name: str, seed: int, case: dict[str, Any], what: str) -> Path:
     """Keep a case as JSON, a line for each event."""
     FOUND.mkdir(exist_ok=True)
-    found = {"kind": name, "seed": seed, "what": what.splitlines()[:20], "case": {**case, "events": None}}
+    found = {"kind": name, "seed": seed, "what": what.splitlines()[:20], "case": case | {"events": None}}
     lines = ",\n".join(json.dumps(event) for event in case.get("events", ()))
     text = json.dumps(found, indent=1).replace('"events": null', f'"events": [\n{lines}\n]')
     path = FOUND / f"{name}-{seed}.json"

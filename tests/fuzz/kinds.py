@@ -9,6 +9,7 @@ from unittest import mock
 
 from mutations import mutated
 from sized_streams import Sized, sized_workload
+from sized_trends import TiledTrends, compare_trends, tiled_trends, trend_way
 from test_mutated import TEXTS, check_text
 from tiled_trials import compare_tiled
 from trials import Differs, Tally, compare
@@ -27,6 +28,7 @@ from wild import CHARACTERS, wild
 Case = dict[str, Any]
 
 EVENTS_RUN = 36_000  # by all runs of a sized workload: thirty-six ways for a thousand events
+TREND_WAYS = 10
 MUTATIONS = 200  # texts of a case
 SHRINK_S = 60.0
 
@@ -77,28 +79,35 @@ def shrink_sized(case: Case, error: Exception) -> Case:
     if not isinstance(error, Differs):
         return case
     ways = [] if error.way is None else [asdict(error.way)]
-    begun = monotonic()
-
-    def fails(smaller: Case) -> bool:
-        try:
-            check_sized(smaller)
-        except Differs:
-            return True
-        return False
-
+    fails = _failing(check_sized)
     tries = [case | {"ways": ways, "queries": {name: case["queries"][name]}} for name in error.names]
     tries.append(case | {"ways": ways})
     case = next(filter(fails, tries), case)
     for name in ATTRIBUTES:
         smaller = case | {"events": [[*event[:3], _without(event[3], name)] for event in case["events"]]}
         case = smaller if fails(smaller) else case
-    size = len(case["events"]) // 2
+    return _with_fewer(case, "events", fails)
+
+
+def _failing(check: Callable[[Case], Tally]) -> Callable[[Case], bool]:
+    def fails(case: Case) -> bool:
+        try:
+            check(case)
+        except Differs:
+            return True
+        return False
+
+    return fails
+
+
+def _with_fewer(case: Case, name: str, fails: Callable[[Case], bool]) -> Case:
+    """The case with as few elements of a list as are found to fail in a minute."""
+    size, begun = len(case[name]) // 2, monotonic()
     while size >= 1:
         at = 0
-        while at < len(case["events"]) and monotonic() - begun < SHRINK_S:
-            events = case["events"]
-            smaller = case | {"events": events[:at] + events[at + size :]}
-            if smaller["events"] and fails(smaller):
+        while at < len(case[name]) and monotonic() - begun < SHRINK_S:
+            smaller = case | {name: case[name][:at] + case[name][at + size :]}
+            if smaller[name] and fails(smaller):
                 case = smaller
             else:
                 at += size
@@ -108,6 +117,29 @@ def shrink_sized(case: Case, error: Exception) -> Case:
 
 def _without(attributes: Mapping[str, Any], left_out: str) -> dict[str, Any]:
     return {name: value for name, value in attributes.items() if name != left_out}
+
+
+# ---- trends: the same for totals -----------------------------------------------------------------------------------
+
+
+def draw_trends(seed: int) -> Case:
+    rng = Random(seed)
+    tiled = tiled_trends(rng)
+    ways = [asdict(trend_way(rng)) for _ in range(TREND_WAYS)]
+    tiles = [_listed(tile) for tile in tiled.tiles]
+    return {"text": tiled.text, "tiles": tiles, "order": list(tiled.order), "ways": ways}
+
+
+def check_trends(case: Case) -> Tally:
+    tiles = tuple(_events(tile) for tile in case["tiles"])
+    tiled = TiledTrends(case["text"], tiles, tuple(case["order"]))
+    return compare_trends(tiled, [Way(**way) for way in case["ways"]])
+
+
+def shrink_trends(case: Case, error: Exception) -> Case:
+    if not isinstance(error, Differs) or error.way is None:
+        return case
+    return _with_fewer(case | {"ways": [asdict(error.way)]}, "order", _failing(check_trends))
 
 
 # ---- small: short streams, by every optimizer and runner ---------------------------------------------------------
@@ -199,6 +231,7 @@ def _events(listed: Iterable[list[Any]]) -> tuple[Event, ...]:
 
 KINDS: dict[str, Kind] = {
     "sized": Kind("streams longer than the buffers, in many ways", draw_sized, check_sized, shrink_sized),
+    "trends": Kind("the same for totals of trends", draw_trends, check_trends, shrink_trends),
     "small": Kind("short streams, every optimizer and runner", draw_small, check_small),
     "optimize": Kind("plans by statistics of wild events", draw_optimize, check_optimize),
     "text": Kind("texts damaged in their structure", draw_text, check_text_case, shrink_text),

@@ -13,13 +13,13 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from kinds import check_sized, draw_sized
+from kinds import check_sized, check_trends, draw_sized, draw_trends
 from sized_streams import FEWEST, Sized, sized_events, sized_workload
 from tiled_trials import compare_tiled
 from trials import Differs, Tally, Trial, compare
 from ways import CHANGES, FEEDS, READS, Way
 
-from stretto.engine.matches import Chunk
+from stretto.engine.matches import Chunk, Matches
 from stretto.engine.operators.emit import EmitOperator
 from stretto.engine.run import Engine
 
@@ -41,6 +41,22 @@ def test_every_way_finds_what_the_oracle_finds(start: int) -> None:
         tally.add(check_sized(case | {"ways": case["ways"][:WAYS]}))
     assert tally.comparisons > 10 * CHUNK
     assert tally.matches > 100 * CHUNK, "too few workloads find anything"
+
+
+@pytest.mark.parametrize("seed", range(SEED, SEED + 6))
+def test_so_do_totals_of_trends(seed: int) -> None:
+    case = draw_trends(seed)
+    assert check_trends(case | {"ways": case["ways"][:3]}).matches
+
+
+def test_a_wrong_total_is_found() -> None:
+    case = draw_trends(SEED)
+    windowed = Matches.add_totals
+    with (
+        mock.patch.object(Matches, "add_totals", lambda self, batches: windowed(self, list(batches)[:-1])),
+        pytest.raises(Differs, match="missing"),
+    ):
+        check_trends(case)
 
 
 @pytest.mark.parametrize("seed", [1, 5])
