@@ -148,7 +148,7 @@ class Run:
             if begin <= done < begin + FEW and feed != "steps":
                 count = rng.randint(1, few)
             else:
-                count = max(rng.randint(least, most), rng.randint(least, most))
+                count = max(rng.randint(least, most) for _ in range(3))
             yield count
             done += count
 

@@ -37,14 +37,14 @@ class Sized:
 
 
 def sized_workload(rng: Random) -> Sized:
-    """Ten to sixteen queries, in most workloads some of them with much to share, and a stream."""
+    """Twelve to eighteen queries, in most workloads some of them with much to share, and a stream."""
     types, queries = rng.sample(TYPES, rng.choice((2, 2, 3, 4))), {}
     if rng.random() < 0.7:
         base, texts = sharing_queries(rng)
         types = sorted({*types, *base})
         queries = {f"q{number}": text for number, text in enumerate(texts)}
     selections = {f"Sel{i}": rng.choice(types) for i in range(rng.choice((0, 0, 1, 2)))}
-    for number in range(len(queries), rng.randint(10, 16)):
+    for number in range(len(queries), rng.randint(12, 18)):
         text, _ = random_query(rng, f"q{number}", (*types, *types, *selections), window_sizes)
         queries[f"q{number}"] = text
     texts = [

@@ -28,6 +28,8 @@ from stretto.stats.profile import Stats
 from test_engine_oracle import REFUSALS
 from test_switching_oracle import some_plan
 
+IDLE = 5  # queries of a workload that find nothing
+
 
 @dataclass(slots=True)
 class Tally:
@@ -69,13 +71,18 @@ def compare(sized: Sized, ways: Iterable[Way]) -> Tally:
 
 
 class Trial:
-    """A workload without the queries that are refused or that the oracle takes too long for, and its judges."""
+    """A workload and its judges, without the queries that are refused, or that the oracle takes too long for, and with
+    only a few of those that find nothing.
+    """
 
     def __init__(self, sized: Sized) -> None:
         self.refused = self.heavy = 0
         self._judges: dict[str, Judge] = {}
         for name in sized.queries:
             self._admit(sized, name)
+        idle = [name for name, judge in self._judges.items() if not judge.whole]
+        for name in idle[IDLE:]:
+            del self._judges[name]
         self.queries: dict[str, Query] = {name: judge.query for name, judge in self._judges.items()}
         self.sized = sized.only(self.queries)
         self._plans: dict[tuple[str, tuple[str, ...]], list[Plan]] = {}
