@@ -5,10 +5,13 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
-from kinds import KINDS
+from kinds import KINDS, sized_case
+from sized_streams import Sized
 from trials import Differs, Tally
+from ways import Way
 
 import fuzz
+from strategies import Event
 from stretto.engine.operators.emit import EmitOperator
 
 
@@ -25,9 +28,10 @@ def test_kinds_that_are_quick(kind: str) -> None:
 
 def test_a_failing_case_is_made_small_and_kept(tmp_path: Path, monkeypatch, capsys) -> None:
     """One query of many gets wrong times."""
-    case = KINDS["sized"].draw(11)
-    case |= {"ways": [way | {"filled": False} for way in case["ways"][:2]], "events": case["events"][:200]}
-    case["queries"] |= {"wrong": "QUERY wrong PATTERN SEQ(A a, B b) WITHIN 3 us;"}
+    texts = {name: f"QUERY {name} PATTERN SEQ(A a, B b) WITHIN 3 us;" for name in ("right", "wrong")}
+    events = [Event(number, number, "AB"[number % 2], {"x": 1.0}) for number in range(200)]
+    ways = [Way(plan="none", kernels=kernels, feed="batches") for kernels in (False, True)]
+    case = sized_case(Sized((), texts, tuple(events)), ways)
     kind = KINDS["sized"]
     monkeypatch.setattr(fuzz, "FOUND", tmp_path)
     monkeypatch.setitem(KINDS, "sized", mock.Mock(wraps=kind, draw=lambda _: case))
