@@ -3,9 +3,11 @@
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
+from uuid import uuid4
 
 import pytest
 from operator_cases import plan_of, settings_of
+from postgres_server import new_database, server
 from pyspark.sql import SparkSession
 from stream_state import Stream, use_folder
 
@@ -21,6 +23,19 @@ def spark() -> Iterator[SparkSession]:
     )
     yield started
     started.stop()
+
+
+@pytest.fixture(scope="session")
+def postgres_place() -> Iterator[Path]:
+    """A PostgreSQL server for all tests; skips those that need it where it is not installed."""
+    with server() as place:
+        yield place
+
+
+@pytest.fixture
+def postgres(postgres_place: Path) -> str:
+    """A database of its own."""
+    return new_database(postgres_place, f"d{uuid4().hex}")
 
 
 @pytest.fixture

@@ -49,7 +49,8 @@ def test_the_connector_is_that_of_the_release(monkeypatch: pytest.MonkeyPatch) -
 def test_matches_of_matches(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     lines = [f"2024-01-01T09:00:{second:02d},{'AB'[second % 2]},{second}" for second in range(40)]
-    (tmp_path / "in" / "1.csv").write_text("\n".join(["ts,type,x", *lines, "never,A,1"]) + "\n")
+    never = "never" * 400_000  # more than a record may hold
+    (tmp_path / "in" / "1.csv").write_text("\n".join(["ts,type,x", *lines, f"{never},A,1"]) + "\n")
     (tmp_path / "rise.cep").write_text(RISE)
     (tmp_path / "twice.cep").write_text(TWICE)
     with broker(tmp_path) as address:
@@ -63,7 +64,7 @@ def test_matches_of_matches(tmp_path: Path) -> None:
             "--checkpoint",
             "one",
         )
-        assert "41 events, 19 matches, 0 late, 1 rejected" in said
+        assert "41 events, 19 matches, 0 late, 1 rejected, 1 replaced" in said
         columns = ["--ts", "detected", "--type", "query"]
         source = f"kafka:{address}/found"
         said = stream(

@@ -42,15 +42,25 @@ def test_repeated_ids_are_shown_where_there_are_any() -> None:
     again = replace(METRICS, repeated=4)
     assert "1 rejected, 4 with a repeated id;" in line(again)
     board = Board()
-    board.take(again, unreadable=0)
-    board.take(again, unreadable=0)
+    board.take(again)
+    board.take(again)
     assert "repeated ids 8" in shown(board)
+
+
+def test_what_was_replaced_is_shown_where_there_is_any() -> None:
+    some = replace(METRICS, replaced=4)
+    assert "1 rejected, 4 replaced;" in line(some)
+    board = Board()
+    board.take(some)
+    board.take(some)
+    assert "replaced 8" in shown(board)
+    assert board.summary() == "2,000 events, 24 matches, 4 late, 2 rejected, 8 replaced in 2 batches"
 
 
 def test_the_board_adds_up() -> None:
     board = Board()
-    board.take(METRICS, unreadable=3)
-    board.take(replace(METRICS, batch=4), unreadable=0)
+    board.take(replace(METRICS, events=1003, rejected=4))
+    board.take(replace(METRICS, batch=4))
     assert board.summary() == "2,003 events, 24 matches, 4 late, 5 rejected in 2 batches"
     text = shown(board)
     assert "events 2,003 matches 24" in text
@@ -82,7 +92,7 @@ SHOWN = "[red]\\x1b[2J\\x9b\\x07\\r\\n\\u202e[/x]"
 def test_names_are_neither_markup_nor_orders_to_the_terminal() -> None:
     odd = replace(METRICS, per_query={ODD: 5, "n" * 500: 3})
     board = Board()
-    board.take(odd, unreadable=0)
+    board.take(odd)
     assert f"{SHOWN} 5 5" in shown(board)
     assert "n" * 100 not in shown(board)
     assert f"{SHOWN} 5" in line(odd)

@@ -1,16 +1,13 @@
 """Matches in a database: once, however often a micro-batch is written."""
 
-import os
-import shutil
 import sqlite3
-import subprocess
-from collections.abc import Iterator
 from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from postgres_server import address
 from pyspark.sql import DataFrame, SparkSession
 
 from stretto.errors import StrettoError
@@ -136,49 +133,11 @@ def test_names_of_tables_are_plain() -> None:
         upsert("sqlite:x.db", "matches; DROP")
 
 
-def as_server(*command: str | Path) -> None:
-    """Run a program of PostgreSQL's, which does not run as root."""
-    user = {"user": "postgres"} if os.geteuid() == 0 else {}
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd="/", **user)
-
-
-@pytest.fixture
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a PostgreSQL server of our own, on a socket in a folder."""
-    pytest.importorskip("psycopg", reason="psycopg, the driver for PostgreSQL, is not installed")
-    programs = _postgres_programs()
-    if programs is None:
-        pytest.skip("PostgreSQL's initdb and pg_ctl are not installed")
-    place = Path("/tmp") / f"stretto-pg-{os.getpid()}"
-    place.mkdir(mode=0o777)
-    place.chmod(0o777)
-    data = place / "data"
-    try:
-        as_server(programs / "initdb", "-D", data, "-U", "postgres", "-A", "trust")
-        options = f"-k {place} -c listen_addresses='' -c fsync=off"
-        as_server(programs / "pg_ctl", "-D", data, "-l", place / "log", "-o", options, "-w", "start")
-        try:
-            yield f"postgres://postgres@/postgres?host={place}"
-        finally:
-            as_server(programs / "pg_ctl", "-D", data, "-m", "immediate", "stop")
-    except (KeyError, PermissionError):
-        pytest.skip("there is no user `postgres` to run PostgreSQL as")
-    finally:
-        shutil.rmtree(place, ignore_errors=True)
-
-
-def _postgres_programs() -> Path | None:
-    places = [*sorted(Path("/usr/lib/postgresql").glob("*/bin"))]
-    if found := shutil.which("initdb"):
-        places.append(Path(found).resolve().parent)
-    return next((place for place in reversed(places) if (place / "pg_ctl").exists()), None)
-
-
 def test_postgres_has_every_row_once(spark: SparkSession, postgres: str) -> None:
     import psycopg
 
     write_twice(spark, postgres)
-    with psycopg.connect(postgres.replace("postgres:", "postgresql:", 1)) as database:
+    with psycopg.connect(address(postgres)) as database:
         found = database.execute("SELECT * FROM matches ORDER BY match_id").fetchall()
         late = database.execute("SELECT batch, event FROM late ORDER BY batch").fetchall()
         rejected = database.execute("SELECT batch, reason FROM rejected").fetchall()

@@ -36,19 +36,21 @@ class Board:
     late: int = 0
     rejected: int = 0
     repeated: int = 0
+    replaced: int = 0
     batches: int = 0
     found: dict[str, int] = field(default_factory=dict)
     last: StreamMetrics | None = None
     refused: str = ""
 
-    def take(self, metrics: StreamMetrics, unreadable: int) -> None:
-        """Add a micro-batch; rows that could not be read are events that were rejected."""
-        self.events += metrics.events + unreadable
+    def take(self, metrics: StreamMetrics) -> None:
+        """Add a micro-batch."""
+        self.events += metrics.events
         self.matches += metrics.matches
         self.totals += metrics.totals
         self.late += metrics.late
-        self.rejected += metrics.rejected + unreadable
+        self.rejected += metrics.rejected
         self.repeated += metrics.repeated
+        self.replaced += metrics.replaced
         self.batches += 1
         for query, count in metrics.per_query.items():
             self.found[query] = self.found.get(query, 0) + count
@@ -58,7 +60,7 @@ class Board:
         """One line on all of it."""
         return (
             f"{counted(self.events, 'event')}, {results(self.matches, self.totals)}, {self.late:,} late,"
-            f" {self.rejected:,} rejected in {counted(self.batches, 'batch')}"
+            f" {self.rejected:,} rejected{_replaced(self.replaced)} in {counted(self.batches, 'batch')}"
         )
 
     def table(self) -> Table:
@@ -70,6 +72,8 @@ class Board:
         table.add_row("late", f"{self.late:,}", "rejected", f"{self.rejected:,}")
         if self.repeated:
             table.add_row("", "", "repeated ids", f"{self.repeated:,}")
+        if self.replaced:
+            table.add_row("", "", "replaced", f"{self.replaced:,}")
         last = self.last
         if last is not None:
             table.add_row("batch", f"{last.batch:,}", "took", f"{last.seconds:.1f} s")
@@ -99,13 +103,19 @@ def line(metrics: StreamMetrics) -> str:
         f"batch {metrics.batch}: {counted(metrics.events, 'event')}, {results(metrics.matches, metrics.totals)}"
         + (f" ({found})" if found else ""),
         f"{metrics.late:,} late, {metrics.rejected:,} rejected"
-        + (f", {metrics.repeated:,} with a repeated id" if metrics.repeated else ""),
+        + (f", {metrics.repeated:,} with a repeated id" if metrics.repeated else "")
+        + _replaced(metrics.replaced),
         f"watermark {when(metrics.watermark_us)}",
         f"state {counted(metrics.state_rows, 'row')}, {size(metrics.state_bytes)}",
         f"workload {_versions(metrics)}",
         f"{metrics.seconds:.1f} s",
     ]
     return "; ".join(parts)
+
+
+def _replaced(rows: int) -> str:
+    """Rows in which there was something that the sink cannot hold, if there are any."""
+    return f", {rows:,} replaced" if rows else ""
 
 
 def _name(query: str) -> str:
@@ -229,8 +239,8 @@ def follow(stream: Running, workload: str, *, quiet: bool) -> bool:
 
 def _news(stream: Running, board: Board, show: Show) -> None:
     """Show the micro-batches since the last look."""
-    for metrics, unreadable in stream.reports(-1 if board.last is None else board.last.batch):
-        board.take(metrics, unreadable)
+    for metrics in stream.reports(-1 if board.last is None else board.last.batch):
+        board.take(metrics)
         show.batch(metrics)
         if metrics.refused and metrics.refused != board.refused:
             board.refused = metrics.refused

@@ -23,7 +23,7 @@ def late_mask(ts: I64, greatest: int, lateness_us: int) -> tuple[Bool | None, in
     before = np.empty_like(ts)
     before[0] = greatest
     np.maximum(seen[:-1], greatest, out=before[1:])
-    late = ts < before - lateness_us
+    late = before - ts > lateness_us  # in this form it fits into 64 bits, from one end of time to the other
     return (late if late.any() else None), top
 
 

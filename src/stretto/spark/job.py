@@ -33,7 +33,7 @@ from stretto.spark.noise import hush, without_noise
 from stretto.spark.notes import read_note, write_note
 from stretto.spark.session import local_cores
 from stretto.spark.session import start as start_session
-from stretto.spark.sinks import start
+from stretto.spark.sinks import replaced_in, start
 from stretto.spark.sources import TEXT, Source, open_source
 from stretto.spark.spec import Spec, kafka_place
 from stretto.spark.spread import Whole
@@ -109,10 +109,11 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A stream that was started."""
+    """A stream that was started. `replaced`: what a database counts of it, by micro-batch."""
 
     query: StreamingQuery
     publisher: Publisher
+    replaced: Mapping[int, int] = field(default_factory=dict)
 
     @property
     def active(self) -> bool:
@@ -124,13 +125,19 @@ class Running:
             hush()
             self.query.stop()
 
-    def reports(self, after: int) -> list[tuple[StreamMetrics, int]]:
-        """The micro-batches after one, each with the number of rows that could not be read."""
-        found: dict[int, tuple[StreamMetrics, int]] = {}
+    def reports(self, after: int) -> list[StreamMetrics]:
+        """The micro-batches after one; rows that could not be read are events that were rejected."""
+        found: dict[int, StreamMetrics] = {}
         for progress in self.query.recentProgress:
             metrics = read_metrics(progress) if progress.batchId > after else None
             if metrics is not None:
-                found[metrics.batch] = metrics, _unreadable(progress)
+                unreadable = _unreadable(progress)
+                found[metrics.batch] = replace(
+                    metrics,
+                    events=metrics.events + unreadable,
+                    rejected=metrics.rejected + unreadable,
+                    replaced=self.replaced.get(metrics.batch, 0) + replaced_in(progress),
+                )
         return [found[batch] for batch in sorted(found)]
 
     def failure(self) -> StrettoError | None:
@@ -190,11 +197,18 @@ def _refuse_another(job: Job) -> None:
 
 def launch(job: Job, found: DataFrame, publisher: Publisher) -> Running:
     """Start a stream that was prepared."""
+    replaced: dict[int, int] = {}
     query = start(
-        found, job.sink, job.checkpoint, form=job.sink_format, options=job.sink_options, **job.trigger
+        found,
+        job.sink,
+        job.checkpoint,
+        form=job.sink_format,
+        options=job.sink_options,
+        replaced=replaced,
+        **job.trigger,
     )
     Thread(target=_keep_classes, args=(query,), name="stretto-classes", daemon=True).start()
-    return Running(query, publisher)
+    return Running(query, publisher, replaced)
 
 
 def _keep_classes(query: StreamingQuery) -> None:

@@ -64,6 +64,7 @@ class StreamMetrics:
 
     `watermark_us`: everything before it is decided at all targets that took part; `lag_us`: how far the greatest time
     seen is ahead of it.
+    `replaced`: rows in which there was something that the sink cannot hold, where a sink is known.
     """
 
     batch: int
@@ -84,6 +85,7 @@ class StreamMetrics:
     targets: tuple[TargetMetrics, ...]
     totals: int = 0
     repeated: int = 0
+    replaced: int = 0
 
     @property
     def lag_us(self) -> int | None:

@@ -23,6 +23,8 @@ LEAST_MEMORY, MOST_MEMORY = GIB, 8 * GIB
 STATE_STORE: Final = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
 RUNTIME: Final[Mapping[str, str]] = {
+    # Not as INT96, which others than Spark read as nanoseconds: those have no year 1 and no year 9999.
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.execution.arrow.maxRecordsPerBatch": str(1 << 16),

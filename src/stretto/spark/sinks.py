@@ -3,7 +3,7 @@
 import json
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
@@ -15,10 +15,10 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from stretto.data.json_write import json_lines
-from stretto.spark.chunks import MATCHES, RESULTS, TRENDS
+from stretto.spark.chunks import MATCHES, REJECTED, RESULTS, TRENDS
 from stretto.spark.errors import StrettoSparkError
 from stretto.spark.spec import Spec, kafka_place
-from stretto.spark.upsert import KEPT, upsert
+from stretto.spark.upsert import EVENT_TIMES, KEPT, Upsert
 
 SINKS: Final[Mapping[str, str]] = {
     "files": "files:DIR",
@@ -28,7 +28,21 @@ SINKS: Final[Mapping[str, str]] = {
     "postgres": "postgres:URL",
 }
 FORMATS: Final = ("parquet", "json", "csv")
-TIME_FORMAT: Final = "yyyy-MM-dd'T'HH:mm:ss.SSSSSS"
+REPLACED: Final = "stretto_replaced"
+"""What counts the rows in which something had to be replaced, in Spark's reports."""
+MOST_BYTES: Final = 1 << 20
+"""A record that is larger is refused by Kafka, if it is not told otherwise."""
+REQUEST_SIZE: Final = "kafka.max.request.size"
+MARGIN_BYTES: Final = 512
+SHOWN: Final = 1_000
+"""Characters of what is too large."""
+CSV: Final = {
+    "header": "true",
+    "escape": '"',
+    "ignoreLeadingWhiteSpace": "false",
+    "ignoreTrailingWhiteSpace": "false",
+}
+"""CSV as every reader reads it, with texts as they are."""
 LOG: Final = "_spark_metadata"
 TIMES: Final = ("start", "end", "detected", "window_start", "window_end")
 
@@ -60,31 +74,44 @@ def start(
     *,
     form: str = "parquet",
     options: Mapping[str, str] | None = None,
+    replaced: dict[int, int] | None = None,
     **trigger: Any,
 ) -> StreamingQuery:
     """Start a stream of all outputs into a sink. `trigger` is Spark's; without one a micro-batch follows the other.
 
+    What a sink cannot hold is replaced. Databases count the rows in `replaced`, by micro-batch; `replaced_in` reads
+    what the others count.
+
     Folders and databases hold every row exactly once. Kafka takes rows at least once, with what names the match or the
     total as the key.
     """
-    writer = _writer(found, spec, form, dict(options or {}))
+    writer = _writer(found, spec, form, dict(options or {}), {} if replaced is None else replaced)
     writer = writer.outputMode("append").option("checkpointLocation", str(checkpoint)).queryName("stretto")
     return (writer.trigger(**trigger) if trigger else writer).start()
 
 
-def _writer(found: DataFrame, spec: Spec, form: str, options: Mapping[str, str]) -> DataStreamWriter:
+def replaced_in(progress: Any) -> int:
+    """In how many rows of a micro-batch something had to be replaced, by Spark's report on it."""
+    row = (progress.observedMetrics or {}).get(REPLACED)
+    return 0 if row is None else int(row["rows"])
+
+
+def _writer(
+    found: DataFrame, spec: Spec, form: str, options: Mapping[str, str], replaced: dict[int, int]
+) -> DataStreamWriter:
     match spec.kind:
         case "files":
             writer = file_rows(found, form).writeStream.format(form).partitionBy("kind")
-            options = {"path": spec.place, "header": "true", "timestampNTZFormat": TIME_FORMAT, **options}
+            options = {"path": spec.place, **(CSV if form == "csv" else {}), **EVENT_TIMES, **options}
         case "kafka":
             hosts, topic = kafka_place(spec.place, "--sink")
-            writer = kafka_rows(found, topic).writeStream.format("kafka")
+            most = int(options.get(REQUEST_SIZE, MOST_BYTES))
+            writer = kafka_rows(found, topic, most).writeStream.format("kafka")
             options = {"kafka.bootstrap.servers": hosts, **options}
         case "console":
             return found.writeStream.foreachBatch(print_results)
         case _:
-            return found.writeStream.foreachBatch(upsert(f"{spec.kind}:{spec.place}"))
+            return found.writeStream.foreachBatch(Upsert(f"{spec.kind}:{spec.place}", replaced=replaced))
     for name, value in options.items():
         writer = writer.option(name, value)
     return writer
@@ -95,27 +122,61 @@ def file_rows(found: DataFrame, form: str) -> DataFrame:
     rows = found.withColumns({name: F.col(name).cast("timestamp_ntz") for name in TIMES})
     if form != "csv":
         return rows
-    return rows.withColumns({name: F.to_json(name) for name in ("events", "event")})
+    return rows.withColumns({name: F.to_json(name, EVENT_TIMES) for name in ("events", "event")})
 
 
-def kafka_rows(found: DataFrame, topic: str) -> DataFrame:
+def kafka_rows(found: DataFrame, topic: str, most: int = MOST_BYTES) -> DataFrame:
     """A record for each row as JSON: matches to the topic, the rest to `topic.trends`, `.late` and `.rejected`.
 
-    The key of a match is its id, that of a total what no other total has in common with it.
+    The key of a match is its id, that of a total what no other total has in common with it. Records of more than `most`
+    bytes leave out what makes them large, and say so.
     """
     rows = file_rows(found, "json")
-    is_match, is_total = (F.col("kind") == kind for kind in (MATCHES, TRENDS))
-
-    def as_json(*columns: str) -> Column:
-        return F.to_json(F.struct(*columns), {"timestampNTZFormat": TIME_FORMAT})
-
-    other = F.to_json(F.struct("event", "text", "reason"))
-    value = F.when(is_match, as_json(*KEPT[MATCHES].columns)).when(is_total, as_json(*KEPT[TRENDS].columns))
-    return rows.select(
-        F.when(is_match, F.lit(topic)).otherwise(F.concat(F.lit(f"{topic}."), F.col("kind"))).alias("topic"),
-        F.when(is_total, as_json(*KEPT[TRENDS].key)).otherwise(F.col("match_id")).alias("key"),
-        value.otherwise(other).alias("value"),
+    key, value = _record(EVERYTHING, F.col("group"))
+    whole = rows.withColumns({_KEY: key, _VALUE: value})
+    size = F.octet_length(_VALUE).cast("bigint") + F.coalesce(F.octet_length(_KEY), F.lit(0))
+    is_large = size > most - MARGIN_BYTES
+    why = F.concat(F.lit("too large for a record: "), size, F.lit(" bytes"))
+    small_key, small = _record(SMALL, F.to_json(F.struct(F.sha2("group", 256).alias("sha256"))), why)
+    place = F.concat(F.lit(f"{topic}."), F.col("kind"))
+    return whole.observe(REPLACED, F.count_if(is_large).alias("rows")).select(
+        F.when(F.col("kind") == MATCHES, F.lit(topic)).otherwise(place).alias("topic"),
+        F.when(is_large, small_key).otherwise(F.col(_KEY)).alias("key"),
+        F.when(is_large, small).otherwise(F.col(_VALUE)).alias("value"),
     )
+
+
+_KEY, _VALUE = "_stretto_key", "_stretto_value"
+EVERYTHING: Final[Mapping[str, Sequence[str]]] = {
+    MATCHES: KEPT[MATCHES].columns,
+    TRENDS: KEPT[TRENDS].columns,
+    REJECTED: ("event", "text", "reason"),
+}
+SMALL: Final[Mapping[str, Sequence[str]]] = {
+    **EVERYTHING,
+    MATCHES: [name for name in KEPT[MATCHES].columns if name not in ("events", "returned")],
+    REJECTED: ("text", "reason"),
+}
+
+
+def _record(
+    columns: Mapping[str, Sequence[str]], group: Column, left_out: Column | None = None
+) -> tuple[Column, Column]:
+    """The key and the value of a record with these columns, and the name of a total's group."""
+    is_match, is_total = (F.col("kind") == kind for kind in (MATCHES, TRENDS))
+    named = {"group": group.alias("group")}
+    if left_out is not None:
+        text = F.coalesce(F.col("text"), F.to_json("event", EVENT_TIMES))
+        named |= {"text": F.substring(text, 1, SHOWN).alias("text")}
+        named |= {"reason": F.substring("reason", 1, SHOWN).alias("reason")}
+    more = [] if left_out is None else [left_out.alias("left_out")]
+
+    def as_json(names: Sequence[str], more: Sequence[Column] = ()) -> Column:
+        return F.to_json(F.struct(*(named.get(name, F.col(name)) for name in names), *more), EVENT_TIMES)
+
+    value = F.when(is_match, as_json(columns[MATCHES], more)).when(is_total, as_json(columns[TRENDS], more))
+    key = F.when(is_total, as_json(KEPT[TRENDS].key)).otherwise(F.col("match_id"))
+    return key, value.otherwise(as_json(columns[REJECTED], more))
 
 
 def print_results(found: DataFrame, batch: int) -> None:  # noqa: ARG001 - as Spark calls it
@@ -125,8 +186,19 @@ def print_results(found: DataFrame, batch: int) -> None:  # noqa: ARG001 - as Sp
     for kind in RESULTS:
         mine = rows.filter(pc.equal(rows.column("kind"), kind)).select(KEPT[kind].columns)
         for piece in mine.to_batches():
-            sys.stdout.write("".join(f"{line}\n" for line in json_lines(piece).to_pylist()))
+            _print_lines(json_lines(piece).to_pylist())
     sys.stdout.flush()
+
+
+def _print_lines(lines: Sequence[str]) -> None:
+    """Lines on standard output in UTF-8, as JSON is, whatever else is written there."""
+    text = "".join(f"{line}\n" for line in lines)
+    raw = getattr(sys.stdout, "buffer", None)
+    if raw is None:  # a console that takes texts alone
+        sys.stdout.write(text)
+        return
+    sys.stdout.flush()
+    raw.write(text.encode())
 
 
 def committed_files(folder: str | Path) -> list[Path]:

@@ -115,10 +115,24 @@ def file_events(
     return _readable(reader.json(folder) if form == "json" else reader.csv(folder), special)
 
 
-_TEXT_OPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
+_CSV: Final[Mapping[str, str]] = {
     # A header that does not have the columns in their order is an error, not a source of wrong values.
-    "csv": {"header": "true", "enforceSchema": "false", "mode": "PERMISSIVE"},
-    "tsv": {"header": "true", "enforceSchema": "false", "mode": "PERMISSIVE", "sep": "\t"},
+    "enforceSchema": "false",
+    "header": "true",
+    "mode": "PERMISSIVE",
+    # As `stretto run` reads them: quotes are doubled, and a line may end inside of them; it is no row of its own.
+    "escape": '"',
+    "multiLine": "true",
+    # Nothing is null, and an empty text between quotes is one: it is told apart by a sign that stands in no text.
+    "nullValue": "\ufffe",
+    # Java's own NaN and Infinity are read too.
+    "nanValue": "nan",
+    "positiveInf": "inf",
+    "negativeInf": "-inf",
+}
+_TEXT_OPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
+    "csv": _CSV,
+    "tsv": {**_CSV, "sep": "\t"},
     "json": {"mode": "PERMISSIVE"},
 }
 
@@ -230,7 +244,9 @@ def _readable(raw: DataFrame, special: Special) -> Source:
     reason = F.when(F.col(UNREADABLE).isNotNull(), F.lit("no row of these columns")).otherwise(
         F.concat(F.lit(f"{special.ts} is no time: "), named(special.ts))
     )
-    return Source(good, raw.where(bad).select(shown.alias(TEXT), reason.alias("reason")))
+    # Bytes that are no UTF-8 pass through Spark, and stop whoever reads them as text.
+    valid = (F.make_valid_utf8(shown).alias(TEXT), F.make_valid_utf8(reason).alias("reason"))
+    return Source(good, raw.where(bad).select(*valid))
 
 
 def _conformed(events: DataFrame, special: Special, nanoseconds: Sequence[str]) -> DataFrame:

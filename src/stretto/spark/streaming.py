@@ -62,6 +62,7 @@ from stretto.spark.versions import Version, read_versions
 from stretto.spark.watermark import AHEAD, with_watermark
 from stretto.text.parser import parse_duration
 from stretto.text.values import duration_text
+from stretto.values.strings import valid_texts
 
 Outputs = Literal["matches", "all"]
 Batches = Iterable[pa.RecordBatch]
@@ -345,7 +346,7 @@ def _set_apart(kind: str, batch: pa.RecordBatch, shape: pa.Schema) -> pa.RecordB
     """Late or rejected events as a column; of rejected ones the last column is the reason."""
     count = batch.num_columns - (kind == REJECTED)
     came = as_schema(batch.select(list(range(count))), shape)
-    event = pa.StructArray.from_arrays(came.columns, fields=list(shape))
+    event = pa.StructArray.from_arrays([valid_texts(column) for column in came.columns], fields=list(shape))
     reason = batch.column(count) if kind == REJECTED else pa.nulls(batch.num_rows, pa.string())
     return pa.RecordBatch.from_arrays([event, reason], names=[EVENT, REASON])
 

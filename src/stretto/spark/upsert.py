@@ -22,11 +22,16 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 from stretto.data.json_write import json_texts
 from stretto.spark.chunks import LATE, MATCHES, REJECTED, TRENDS
 from stretto.spark.errors import StrettoSparkError, at_work
+from stretto.spark.held import held_by_postgres
 from stretto.spark.secrets import hiding, redacted
+from stretto.values.texts import time_texts
 
 OTHERS: Final = (LATE, REJECTED)
 NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 WAIT_S: Final = 60
+TIME_FORMAT: Final = "yyyy-MM-dd'T'HH:mm:ss.SSSSSS"
+EVENT_TIMES: Final = {"timestampFormat": f"{TIME_FORMAT}XXX", "timestampNTZFormat": TIME_FORMAT}
+"""As Spark is to write the times of events and results: with all of their microseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,19 +97,23 @@ KEPT: Final[Mapping[str, Kept]] = {
 class Database(Protocol):
     """One transaction with a database: all of a micro-batch, or nothing."""
 
-    def upsert(self, table: str, kept: Kept, rows: pa.Table) -> None:
-        """Results by their key; those that are there already are written over."""
+    def upsert(self, table: str, kept: Kept, rows: pa.Table) -> int:
+        """Results by their key; those that are there already are written over. In how many something was replaced."""
 
-    def replace(self, table: str, batch: int, rows: pa.Table) -> None:
-        """Other rows by the number of their micro-batch."""
+    def replace(self, table: str, batch: int, rows: pa.Table) -> int:
+        """Other rows by the number of their micro-batch; the same number of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Upsert:
-    """Writes the results of a micro-batch; what `foreachBatch` calls."""
+    """Writes the results of a micro-batch; what `foreachBatch` calls.
+
+    `replaced`: in how many rows there was something that the database cannot hold, by micro-batch, where there was any.
+    """
 
     to: str = field(repr=False)
     table: str | None = None
+    replaced: dict[int, int] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
         if self.table is not None and not NAME.fullmatch(self.table):
@@ -115,17 +124,18 @@ class Upsert:
         write, place = _kind_of(self.to)
         rows = with_event_texts(found).toArrow()
         with at_work(f"writing a micro-batch to {self.to.partition(':')[0]}", ()), hiding(place):
-            write(place, lambda database: self._write(database, rows, batch))
+            replaced = write(place, lambda database: self._write(database, rows, batch))
+        if replaced:
+            self.replaced[batch] = replaced
 
-    def _write(self, database: Database, rows: pa.Table, batch: int) -> None:
+    def _write(self, database: Database, rows: pa.Table, batch: int) -> int:
         if "kind" not in rows.column_names:
             kind = MATCHES if "match_id" in rows.column_names else TRENDS
-            _upsert(database, self.table or kind, kind, rows)
-            return
-        _upsert(database, self.table or MATCHES, MATCHES, _of_kind(rows, MATCHES))
-        _upsert(database, TRENDS, TRENDS, _of_kind(rows, TRENDS))
-        for kind in OTHERS:
-            database.replace(kind, batch, _of_kind(rows, kind).select(["event", "reason"]))
+            return _upsert(database, self.table or kind, kind, rows)
+        count = _upsert(database, self.table or MATCHES, MATCHES, _of_kind(rows, MATCHES))
+        count += _upsert(database, TRENDS, TRENDS, _of_kind(rows, TRENDS))
+        apart = ((kind, _of_kind(rows, kind).select(["event", "reason"])) for kind in OTHERS)
+        return count + sum(database.replace(kind, batch, others) for kind, others in apart)
 
 
 def upsert(to: str, table: str | None = None) -> Upsert:
@@ -143,12 +153,12 @@ def with_event_texts(found: DataFrame) -> DataFrame:
     """All outputs with late and rejected events as texts: JSON, or what stood where an event should."""
     if "event" not in found.columns:
         return found
-    event = F.to_json("event")
+    event = F.to_json("event", EVENT_TIMES)
     return found.withColumn("event", F.coalesce(event, F.col("text")) if "text" in found.columns else event)
 
 
-def _upsert(database: Database, table: str, kind: str, rows: pa.Table) -> None:
-    database.upsert(table, KEPT[kind], _as_texts(rows.select(KEPT[kind].columns)))
+def _upsert(database: Database, table: str, kind: str, rows: pa.Table) -> int:
+    return database.upsert(table, KEPT[kind], _as_texts(rows.select(KEPT[kind].columns)))
 
 
 def _of_kind(rows: pa.Table, kind: str) -> pa.Table:
@@ -162,7 +172,8 @@ def _as_texts(rows: pa.Table) -> pa.Table:
 
 def _text(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if pa.types.is_timestamp(column.type):
-        return column.cast(pa.timestamp("us")).cast(pa.string())
+        plain = column.cast(pa.timestamp("us"))
+        return pa.chunked_array([time_texts(chunk) for chunk in plain.chunks], pa.string())
     if pa.types.is_map(column.type):
         return pa.chunked_array([json_texts(chunk) for chunk in column.chunks], pa.string())
     return column if pa.types.is_floating(column.type) else column.cast(pa.string())
@@ -170,9 +181,10 @@ def _text(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 # ---- databases -------------------------------------------------------------------------------------------------------
 
-Work = Callable[[Database], None]
+Work = Callable[[Database], int]
 
 SQLITE_OTHERS: Final = "batch INTEGER, event TEXT, reason TEXT"
+ENCODINGS: Final = ("UTF8", "SQL_ASCII")
 POSTGRES_OTHERS: Final = "batch bigint, event text, reason text"
 
 
@@ -184,18 +196,20 @@ def _quoted(names: Iterable[str]) -> str:
 class _Sqlite:
     connection: sqlite3.Connection
 
-    def upsert(self, table: str, kept: Kept, rows: pa.Table) -> None:
+    def upsert(self, table: str, kept: Kept, rows: pa.Table) -> int:
         self.connection.execute(f"CREATE TABLE IF NOT EXISTS {table} ({kept.table(kept.sqlite)})")
         values = f"{_quoted(kept.columns)}) VALUES ({', '.join('?' * len(kept.columns))}"
         self.connection.executemany(f"INSERT INTO {table} ({values}) {kept.on_conflict}", _tuples(rows))
+        return 0
 
-    def replace(self, table: str, batch: int, rows: pa.Table) -> None:
+    def replace(self, table: str, batch: int, rows: pa.Table) -> int:
         self.connection.execute(f"CREATE TABLE IF NOT EXISTS {table} ({SQLITE_OTHERS})")
         self.connection.execute(f"DELETE FROM {table} WHERE batch = ?", (batch,))  # noqa: S608 - ours
         self.connection.executemany(
             f"INSERT INTO {table} (batch, event, reason) VALUES ({int(batch)}, ?, ?)",  # noqa: S608 - ours
             _tuples(rows),
         )
+        return 0
 
 
 def _tuples(rows: pa.Table) -> Iterable[Sequence[Any]]:
@@ -208,36 +222,40 @@ def _values(column: pa.ChunkedArray) -> Sequence[Any]:
     return ["NaN" if value != value else value for value in values]  # noqa: PLR0124 - a NaN is no equal of its own
 
 
-def _in_sqlite(path: str, work: Work) -> None:
+def _in_sqlite(path: str, work: Work) -> int:
     with closing(sqlite3.connect(path, timeout=WAIT_S, isolation_level=None)) as connection, connection:
         connection.execute(
             "BEGIN IMMEDIATE"
         )  # by hand, as otherwise a new table would be there before its rows
-        work(_Sqlite(connection))
+        return work(_Sqlite(connection))
 
 
 @dataclass(frozen=True, slots=True)
 class _Postgres:
     cursor: Any
 
-    def upsert(self, table: str, kept: Kept, rows: pa.Table) -> None:
+    def upsert(self, table: str, kept: Kept, rows: pa.Table) -> int:
         self.cursor.execute(f"CREATE TABLE IF NOT EXISTS {table} ({kept.table(kept.postgres)})")
         if not rows.num_rows:
-            return
+            return 0
+        held, count = held_by_postgres(rows, kept.postgres, kept.key)
         columns = _quoted(kept.columns)
         self.cursor.execute(f"CREATE TEMP TABLE incoming_{table} (LIKE {table}) ON COMMIT DROP")
-        self._copy(f"incoming_{table} ({columns})", rows)
+        self._copy(f"incoming_{table} ({columns})", held)
         self.cursor.execute(
             f"INSERT INTO {table} ({columns}) SELECT DISTINCT ON ({_quoted(kept.key)}) {columns}"  # noqa: S608 - checked
             f" FROM incoming_{table} {kept.on_conflict}"
         )
+        return count
 
-    def replace(self, table: str, batch: int, rows: pa.Table) -> None:
+    def replace(self, table: str, batch: int, rows: pa.Table) -> int:
         self.cursor.execute(f"CREATE TABLE IF NOT EXISTS {table} ({POSTGRES_OTHERS})")
         self.cursor.execute(f"DELETE FROM {table} WHERE batch = %s", (batch,))  # noqa: S608 - ours
+        held, count = held_by_postgres(rows, dict.fromkeys(rows.column_names, "text"))
         if rows.num_rows:
-            numbered = rows.append_column("batch", pa.repeat(pa.scalar(batch), rows.num_rows))
+            numbered = held.append_column("batch", pa.repeat(pa.scalar(batch), rows.num_rows))
             self._copy(f"{table} (event, reason, batch)", numbered)
+        return count
 
     def _copy(self, where: str, rows: pa.Table) -> None:
         """All rows in one go; a null is an empty field, an empty text has quotes."""
@@ -247,7 +265,7 @@ class _Postgres:
             copy.write(memoryview(written.getvalue()))
 
 
-def _in_postgres(url: str, work: Work) -> None:
+def _in_postgres(url: str, work: Work) -> int:
     try:
         psycopg = import_module("psycopg")
     except ImportError:
@@ -255,10 +273,15 @@ def _in_postgres(url: str, work: Work) -> None:
             "writing to PostgreSQL needs a driver: pip install 'psycopg[binary]'"
         ) from None
     with psycopg.connect(url) as connection, connection.cursor() as cursor:
-        work(_Postgres(cursor))
+        encoding = connection.info.parameter_status("server_encoding")
+        if encoding not in ENCODINGS:
+            raise StrettoSparkError(
+                f"the database keeps texts as {encoding}, which does not have all signs: make one with ENCODING 'UTF8'"
+            )
+        return int(work(_Postgres(cursor)))
 
 
-def _kind_of(to: str) -> tuple[Callable[[str, Work], None], str]:
+def _kind_of(to: str) -> tuple[Callable[[str, Work], int], str]:
     """What writes to the database of a spec, and the place in its own words."""
     kind, _, place = to.partition(":")
     if kind == "sqlite" and place:

@@ -41,12 +41,14 @@ def _bytes_of(texts: pa.Array) -> list[bytes | None]:
 
 
 def valid_texts(column: pa.Array) -> pa.Array:
-    """The same column with U+FFFD for what is not UTF-8 in strings; a dictionary stays one."""
+    """The same column with U+FFFD for what is not UTF-8; a dictionary stays one, nested columns become null."""
     try:
         column.validate(full=True)
     except pa.ArrowInvalid:
         if pa.types.is_dictionary(column.type):
             return pa.DictionaryArray.from_arrays(column.indices, valid_texts(column.dictionary))
+        if pa.types.is_nested(column.type):
+            return pa.nulls(len(column), column.type)
         texts = [None if raw is None else raw.decode(errors="replace") for raw in _bytes_of(column)]
         return pa.array(texts, column.type)
     return column
