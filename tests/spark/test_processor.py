@@ -9,6 +9,7 @@ from pathlib import Path
 from random import Random
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from operator_cases import batch_of, plan_of, settings_of, some_spread, workload_rows
 from stream_cases import (
@@ -149,6 +150,25 @@ def test_late_and_rejected_events_are_set_apart_and_counted(stream) -> None:
     assert totals == [(2, 0, 0), (5, 1, 3)]
     counts = whole.store.head(0).counts
     assert (counts.events, counts.late, counts.rejected) == (7, 1, 3)
+
+
+@pytest.mark.parametrize("spread", [None, Slices(10_000, 0, 10_000, 3)])
+def test_events_with_an_attribute_out_of_range_are_rejected_once(stream, spread: Slices | None) -> None:
+    found = stream("QUERY q PATTERN SEQ(A a, B b) WHERE a.k = b.k WITHIN 10 ms;", spread)
+    for start in (0, 20):
+        batch = batch_of(*((start + i, "AB"[i % 2], 1, start + i) for i in range(12)))
+        keys = pa.array([2**63 if i == 5 else 1 for i in range(12)], pa.uint64())
+        found.batch(batch.set_column(2, "k", keys))
+    found.batch(batch_of((1000, "C", 1, 1000)))
+    assert sorted((event["id"], event["reason"]) for event in found.rejected) == [
+        (5, "k is out of range"),
+        (25, "k is out of range"),
+    ]
+    assert sum(metrics.rejected for metrics in found.metrics) == 2
+    assert sum(metrics.events for metrics in found.metrics) == 25
+    pairs = {tuple(ids[0] for ids in dict(match["events"]).values()) for match in found.matches}
+    assert (4, 7) in pairs
+    assert not {5, 25} & {number for pair in pairs for number in pair}
 
 
 def test_the_state_grows_with_the_window_and_not_with_the_run(stream) -> None:

@@ -21,6 +21,7 @@ from wild_rows import rows
 
 from stretto.data.sinks import open_sink
 from stretto.schema import Special
+from stretto.spark import detect
 from stretto.spark.sinks import committed_files, kafka_rows, parse_sink, print_results, replaced_in, start
 from stretto.spark.sources import open_source
 from stretto.spark.spec import Spec
@@ -349,3 +350,43 @@ def test_a_stream_reads_what_a_run_reads(spark: SparkSession, tmp_path: Path, en
     again = pa.concat_tables(found).select(table.column_names).cast(table.schema)
     finite = ending == ".jsonl"
     assert plain_rows(again, finite=finite) == plain_rows(table, finite=finite)
+
+
+@pytest.mark.parametrize("streams", [False, True])
+def test_bytes_that_are_no_text_and_times_that_are_none(
+    spark: SparkSession, tmp_path: Path, streams: bool
+) -> None:
+    """An attribute that a query reads must be a text; one that none reads may hold anything."""
+    raw = pa.array([b"ok", b"\xff", b"ok", b"ok", b"ok", b"end"])
+    table = pa.table(
+        {
+            "ts": pa.array([0, 1, 2, 2**63 - 1, -(2**63), 9]).view(pa.timestamp("us", "UTC")),
+            "type": ["A", "A", "B", "B", "A", "C"],
+            "id": range(6),
+            "s": raw.view(pa.string()),
+            "unread": pa.array([b"\xed\xa0\x80"] * 6).view(pa.string()),
+        }
+    )
+    (tmp_path / "in").mkdir()
+    pq.write_table(table, tmp_path / "in" / "1.parquet")
+    events = spark.read.parquet(str(tmp_path / "in"))
+    text = "QUERY q PATTERN SEQ(A a, B b) WHERE a.s = b.s WITHIN 1 MINUTE RETURN a.s AS s;"
+    found: list[pa.Table] = []
+    if streams:
+        arriving = spark.readStream.schema(events.schema).parquet(str(tmp_path / "in"))
+        everything = detect(text, arriving, outputs="all", spread="whole")
+        writer = everything.writeStream.option("checkpointLocation", str(tmp_path / "state"))
+        query = writer.foreachBatch(lambda batch, _: found.append(batch.toArrow())).trigger(availableNow=True)
+        query.start().awaitTermination()
+    else:
+        found.append(detect(text, events, outputs="all", optimizer="none").toArrow())
+    whole = pa.concat_tables(found)
+    whole.validate(full=True)
+    kinds = [(row["kind"], row["reason"]) for row in whole.select(["kind", "reason"]).to_pylist()]
+    assert sorted(kinds, key=str) == [
+        ("matches", None),
+        ("rejected", "s is not UTF-8 text"),
+        ("rejected", "ts is out of range"),
+        ("rejected", "ts is out of range"),
+    ]
+    assert whole["event"].combine_chunks().field("unread").drop_null().to_pylist() == ["\ufffd" * 3] * 3

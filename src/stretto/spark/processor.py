@@ -1,6 +1,6 @@
 """The stateful operator: one engine per target, its window in Spark's state store, timers for what waits."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from time import perf_counter
@@ -154,6 +154,13 @@ class Turn:
             came, rejected=(*came.rejected, *apart), rows=came.rows + sum(batch.num_rows for batch in far)
         )
 
+    def _with_misfits(self, came: Arrivals, rejected: Iterable[pa.RecordBatch]) -> Arrivals:
+        """The arrivals with the events that the engine rejected, for an attribute that it reads, where they count."""
+        mine = rejected
+        if self._slices is not None:
+            mine = (batch.filter(pa.array(self._counted(batch))) for batch in rejected)
+        return replace(came, rejected=(*came.rejected, *(batch for batch in mine if batch.num_rows)))
+
     def wake(self) -> list[Row]:
         """Time has passed without events: run what waited for it, and drop what no window reaches any more."""
         head = self._head
@@ -171,7 +178,9 @@ class Turn:
             engine.repeats.counts = partial(self._slices.begin_at, self._target)
         before, repeated, begun = engine.counters.rows, engine.repeats.found, perf_counter()
         if came.events is not None:
+            engine.take_rejected()  # of a window that was run again
             engine.push(as_read(came.events, engine.plan))
+            came = self._with_misfits(came, engine.take_rejected())
             head = replace(head, greatest_us=max(head.greatest_us, int(came.ts[-1])))
         found = engine.advance(max(head.until_us, self._watermark_us, self._decided_us(head.greatest_us)))
         event_s = (perf_counter() - begun) / max(len(came.ts), 1)
