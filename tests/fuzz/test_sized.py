@@ -23,7 +23,7 @@ from stretto.engine.matches import Chunk, Matches
 from stretto.engine.operators.emit import EmitOperator
 from stretto.engine.run import Engine
 
-WORKLOADS = int(os.environ.get("STRETTO_SIZED", "20"))
+WORKLOADS = int(os.environ.get("STRETTO_SIZED", "16"))
 SEED = int(os.environ.get("STRETTO_SEED", "20261101"))
 CHUNK = 2
 WAYS = 5
