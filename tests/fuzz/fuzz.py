@@ -35,7 +35,7 @@ def main(arguments: list[str] | None = None) -> int:
             fuzz.run(name, seed)
     except KeyboardInterrupt:
         print("stopped")
-    fuzz.show()
+    fuzz.show(last=True)
     return 1 if fuzz.failed else 0
 
 
@@ -92,11 +92,13 @@ class Fuzz:
             )
             self.failed.append(store(name, seed, kind.shrink(case, error), str(error)))
             print(f"kept as {self.failed[-1]}", flush=True)
-        if monotonic() - self._shown > SHOWN_EVERY_S:
+        if monotonic() - self._shown > SHOWN_EVERY_S and not self.is_over:
             self.show()
 
-    def show(self) -> None:
+    def show(self, *, last: bool = False) -> None:
+        """How far it is."""
         self._shown = monotonic()
+        print("done" if last else "", flush=True)
         minutes, seconds = divmod(int(self._shown - self._begun), 60)
         for name, tally in self._tallies.items():
             first, last = self._seeds[name]
