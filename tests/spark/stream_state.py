@@ -222,11 +222,11 @@ class Stream:
 
     @property
     def late(self) -> list[dict]:
-        return [event for batch in self.tables(LATE) for event in batch.to_pylist()]
+        return [event for batch in self.tables(LATE) for event in _events(batch)]
 
     @property
     def rejected(self) -> list[dict]:
-        return [event for batch in self.tables(REJECTED) for event in batch.to_pylist()]
+        return [event for batch in self.tables(REJECTED) for event in _events(batch)]
 
     @property
     def metrics(self) -> list[TargetMetrics]:
@@ -235,6 +235,12 @@ class Stream:
             for row in self.out
             if row["kind"] == METRICS
         ]
+
+
+def _events(batch: pa.RecordBatch) -> list[dict]:
+    """Events with times in microseconds: Python has none for all of them."""
+    columns = [c.view(pa.int64()) if pa.types.is_timestamp(c.type) else c for c in batch.columns]
+    return pa.RecordBatch.from_arrays(columns, names=batch.schema.names).to_pylist()
 
 
 def use_folder(stream: Stream, monkeypatch) -> Stream:
@@ -251,7 +257,7 @@ def use_folder(stream: Stream, monkeypatch) -> Stream:
 def _plain(row: Row) -> tuple:
     if row["kind"] == METRICS:
         return (METRICS, row["target"])
-    content = from_payload(row["payload"]).to_pylist() if row["payload"] else row["rows"]
+    content = _events(from_payload(row["payload"])) if row["payload"] else row["rows"]
     if row["kind"] == TRENDS:  # in any order of groups; doubles may be rounded in another order of addition
         content = sorted(
             (str(total["window_start"]), total["group"], total["exact"] or "") for total in content

@@ -11,6 +11,7 @@ from pathlib import Path
 from random import Random
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from operator_cases import batch_of, plan_of, settings_of, some_slices, workload_rows
 from stream_cases import END_TYPE, ended, in_milliseconds, matches_by_query, planned, without_values
@@ -46,14 +47,19 @@ def timed_sample(seed: int) -> Sample:
 
 def with_bad_ones(rng: Random, events: Sequence[Event]) -> tuple[pa.Table, Counter[str]]:
     """The events as a table with some more that lack what every event has, and how many of each there are."""
-    good = to_table(events).to_pylist()
-    rows = list(good)
+    good = to_table(events)
+    rows = [(row, "") for row in range(good.num_rows)]
     wrong: Counter[str] = Counter()
     for _ in range(rng.choice((0, 3))):
         name, reason = rng.choice(BAD)
         wrong[reason] += 1
-        rows.insert(rng.randint(0, len(rows)), rng.choice(good) | {name: None})
-    return pa.Table.from_pylist(rows, to_table(events).schema), wrong
+        rows.insert(rng.randint(0, len(rows)), (rng.choice(range(good.num_rows)), name))
+    table = good.take([row for row, _ in rows])
+    for name, _ in BAD:
+        lacking = pa.array([lacks == name for _, lacks in rows])
+        place = table.column_names.index(name)
+        table = table.set_column(place, table.field(name), pc.if_else(lacking, None, table[name]))
+    return table, wrong
 
 
 @pytest.mark.parametrize("start", range(SEED, SEED + STREAMS, CHUNK))
