@@ -23,10 +23,10 @@ if str(ROOT) not in sys.path:
 
 from benchmarks.contestants.report import machine  # noqa: E402  (after the path is set)
 
-from stretto.data.streams import generate  # noqa: E402
 from stretto.engine.kernels import patience  # noqa: E402
 from stretto.engine.run import STEP, Engine  # noqa: E402
 from stretto.engine.tables import run as run_plan  # noqa: E402
+from stretto.generate.streams import generate  # noqa: E402
 from stretto.memo.cost import CostModel  # noqa: E402
 from stretto.memo.explore import Rules, explore  # noqa: E402
 from stretto.memo.memo import Memo, build_memo  # noqa: E402
@@ -40,7 +40,7 @@ from stretto.plan.build import Builder  # noqa: E402
 from stretto.plan.check import check  # noqa: E402
 from stretto.plan.dag import Plan  # noqa: E402
 from stretto.plan.optimize import plannable  # noqa: E402
-from stretto.solve.solution import Node, Solution, each_alone  # noqa: E402
+from stretto.solve.common.solution import Node, Solution, each_alone  # noqa: E402
 from stretto.stats.estimate import Estimator  # noqa: E402
 from stretto.stats.profile import Stats  # noqa: E402
 

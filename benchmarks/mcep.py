@@ -18,9 +18,9 @@ if str(ROOT) not in sys.path:
 from benchmarks.optimizers import Bench, Case, Contestant, Scale, Source  # noqa: E402  (after the path is set)
 from benchmarks.optimizers_report import Figure, Outcome, Point, measured, named, say  # noqa: E402
 
-from stretto.data.reshuffle import Reshuffle  # noqa: E402
-from stretto.data.workloads import workload  # noqa: E402
 from stretto.engine.adapt import AdaptOptions  # noqa: E402
+from stretto.generate.reshuffle import Reshuffle  # noqa: E402
+from stretto.generate.workloads import workload  # noqa: E402
 
 PARTIAL = 1e4
 """Partial matches per second of a pattern whose types change places, before they do."""

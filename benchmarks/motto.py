@@ -17,7 +17,7 @@ if str(ROOT) not in sys.path:
 from benchmarks.optimizers import Bench, Case, Contestant, Scale, Source  # noqa: E402  (after the path is set)
 from benchmarks.optimizers_report import Figure, Outcome, Point, measured, named, say  # noqa: E402
 
-from stretto.data.workloads import workload  # noqa: E402
+from stretto.generate.workloads import workload  # noqa: E402
 
 LABELS = ("motto-mst", "lcse", "motto", "auto")
 STREAMS = {"motto-stocks": Source("stocks", rate=2.0), "motto-datacenter": Source("datacenter", rate=5.0)}

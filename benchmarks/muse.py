@@ -28,11 +28,11 @@ from benchmarks.muse_contestants import Prepared, Task, Timed, check_totals, pre
 from benchmarks.muse_report import FLAT, GRETA, MUSE, TWO_STEP, Cell, Figure, Outcome, Point, table, write  # noqa: E402
 from benchmarks.optimizers_report import named, say  # noqa: E402
 
-from stretto.data.muse_workload import RIDES, STOCKS, MuseOptions, Subject, stream_rates  # noqa: E402
-from stretto.data.streams import StreamOptions, generate, generate_batches  # noqa: E402
-from stretto.data.workloads import workload  # noqa: E402
 from stretto.engine.run import Engine  # noqa: E402
 from stretto.errors import StrettoError  # noqa: E402
+from stretto.generate.muse_workload import RIDES, STOCKS, MuseOptions, Subject, stream_rates  # noqa: E402
+from stretto.generate.streams import StreamOptions, generate, generate_batches  # noqa: E402
+from stretto.generate.workloads import workload  # noqa: E402
 from stretto.pattern.workload import Workload  # noqa: E402
 from stretto.plan.optimize import optimize  # noqa: E402
 

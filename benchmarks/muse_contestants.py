@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from benchmarks.baselines.trends import aggregate_matches, detections, flatten
 from benchmarks.contestants.answers import WrongAnswerError
 from benchmarks.muse_report import FLAT, GRETA, MUSE, TWO_STEP
 
 from stretto.engine.kernels import patience
 from stretto.engine.run import Engine
-from stretto.engine.trends.baselines import aggregate_matches, detections, flatten
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan
 from stretto.plan.optimize import optimize

@@ -29,19 +29,19 @@ from benchmarks.contestants.answers import (
 )
 from benchmarks.optimizers_report import Cell, Point, say
 
-from stretto.data.reshuffle import Reshuffle
-from stretto.data.streams import generate
 from stretto.engine import run as engine_run
 from stretto.engine.adapt import AdaptOptions
 from stretto.engine.kernels import patience
 from stretto.engine.matches import Matches
 from stretto.engine.run import Engine
 from stretto.errors import EngineError
+from stretto.generate.reshuffle import Reshuffle
+from stretto.generate.streams import generate
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan
 from stretto.plan.ops import Emit
 from stretto.plan.optimize import optimize
-from stretto.plan.recipes import RECIPES
+from stretto.plan.optimizers import RECIPES
 from stretto.stats.profile import Stats
 
 LONG = 20.0

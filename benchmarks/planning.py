@@ -26,17 +26,17 @@ if str(ROOT) not in sys.path:
 from benchmarks.contestants.report import machine  # noqa: E402  (after the path is set)
 from benchmarks.optimizers_report import named, say  # noqa: E402
 
-from stretto.data.streams import generate  # noqa: E402
-from stretto.data.workloads import workload  # noqa: E402
+from stretto.generate.streams import generate  # noqa: E402
+from stretto.generate.workloads import workload  # noqa: E402
 from stretto.memo.memo import Memo  # noqa: E402
 from stretto.memo.pricing import Pricing  # noqa: E402
 from stretto.pattern.workload import Workload  # noqa: E402
 from stretto.plan.optimize import planned, uncollected  # noqa: E402
-from stretto.plan.recipes import RECIPES, Recipe, all_that_fit, model_of  # noqa: E402
+from stretto.plan.optimizers import RECIPES, Recipe, all_that_fit, model_of  # noqa: E402
 from stretto.solve import budget as clock_of_budgets  # noqa: E402
-from stretto.solve.budget import Budget  # noqa: E402
-from stretto.solve.exact import exact  # noqa: E402
-from stretto.solve.solution import Solution  # noqa: E402
+from stretto.solve.common.budget import Budget  # noqa: E402
+from stretto.solve.common.solution import Solution  # noqa: E402
+from stretto.solve.exact.solver import exact  # noqa: E402
 from stretto.stats.profile import Stats  # noqa: E402
 
 EVENTS = 200_000

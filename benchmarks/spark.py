@@ -40,6 +40,7 @@ from stretto.engine.run import Engine, attributes_of  # noqa: E402
 from stretto.pattern.workload import Workload  # noqa: E402
 from stretto.plan.dag import Plan  # noqa: E402
 from stretto.plan.optimize import optimize  # noqa: E402
+from stretto.plan.spread.targets import ByTime, choose, describe  # noqa: E402
 from stretto.schema import Special  # noqa: E402
 from stretto.spark import archive, detect, session  # noqa: E402
 from stretto.spark.batch import Shape  # noqa: E402
@@ -48,7 +49,6 @@ from stretto.spark.files import EventFiles, find, open_files  # noqa: E402
 from stretto.spark.java import java_home, version_of  # noqa: E402
 from stretto.spark.metrics import StreamMetrics, read_metrics  # noqa: E402
 from stretto.spark.sinks import committed_files  # noqa: E402
-from stretto.spark.spread import ByTime, choose, describe  # noqa: E402
 from stretto.stats.profile import Stats  # noqa: E402
 
 FILE = 1_000_000

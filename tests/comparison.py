@@ -7,8 +7,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from stretto.oracle.detections import Match
 from stretto.pattern.nodes import TIMES, Query, column_of
-from stretto.pattern.oracle import Match
 
 SHOWN = 8  # matches shown per side of a diff
 

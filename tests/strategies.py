@@ -13,7 +13,7 @@ from random import Random
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from stretto.pattern.oracle import Event
+from stretto.oracle.detections import Event
 from stretto.schema import Kind, Schema
 
 ATTRIBUTES = {

@@ -6,17 +6,17 @@ from dataclasses import replace
 from random import Random
 
 import pytest
+from tests.comparison import assert_same_matches, matches_of
+from tests.strategies import SCHEMA, Sample, random_events, random_workload, to_table
+from tests.trend_comparison import assert_right_totals, rows_of
 
-from comparison import assert_same_matches, matches_of
-from strategies import SCHEMA, Sample, random_events, random_workload, to_table
+from stretto import oracle
 from stretto.engine.tables import run
 from stretto.errors import QueryError
-from stretto.pattern import oracle
 from stretto.pattern.workload import Workload
 from stretto.plan.optimize import optimize
 from stretto.text import syntax
 from stretto.text.walk import fold_syntax
-from trend_comparison import assert_right_totals, rows_of
 
 SEED = int(os.environ.get("STRETTO_SEED", "20240601"))
 WORKLOADS = int(os.environ.get("STRETTO_WORKLOADS", "60"))

@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from tests.comparison import assert_same_matches, matches_of
+from tests.strategies import ATTRIBUTES, drop_late, to_table
 
-from comparison import assert_same_matches, matches_of
-from strategies import ATTRIBUTES, drop_late, to_table
+from stretto import oracle
 from stretto.engine.run import Engine
 from stretto.engine.tables import run
-from stretto.pattern import oracle
+from stretto.oracle.detections import Event, Match
 from stretto.pattern.nodes import Query
-from stretto.pattern.oracle import Event, Match
 from stretto.pattern.workload import Workload
 from stretto.plan.optimize import optimize
 from stretto.schema import Kind, Schema

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pyarrow as pa
 import pytest
+from tests.comparison import assert_same_matches, matches_of
 
-from comparison import assert_same_matches, matches_of
+from stretto.oracle.detections import Match
 from stretto.pattern.nodes import Atom, Combine, Query, Return, Stream, Variable, Window
-from stretto.pattern.oracle import Match
 from stretto.pattern.predicates import Const
 from stretto.schema import Kind
 

@@ -12,16 +12,16 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings
+from tests.comparison import assert_same_matches, matches_of
+from tests.strategies import Sample, in_batches, out_of_order, random_workload, to_table, with_ties, workloads
 
-from comparison import assert_same_matches, matches_of
-from strategies import Sample, in_batches, out_of_order, random_workload, to_table, with_ties, workloads
+from stretto import oracle
 from stretto.engine.kernels import patience
 from stretto.engine.run import Engine
 from stretto.engine.tables import run
 from stretto.errors import QueryError
-from stretto.pattern import oracle
+from stretto.oracle.detections import Match
 from stretto.pattern.nodes import Query
-from stretto.pattern.oracle import Match
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan
 from stretto.plan.optimize import optimize

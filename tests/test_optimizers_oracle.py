@@ -8,18 +8,18 @@ from dataclasses import replace
 from random import Random
 
 import pytest
+from tests.comparison import assert_same_matches
+from tests.strategies import Sample, random_workload, to_table
+from tests.test_engine_oracle import RUNNERS
+from tests.variations import sharing_workload
 
-from comparison import assert_same_matches
-from strategies import Sample, random_workload, to_table
+from stretto import oracle
 from stretto.engine.kernels import patience
 from stretto.errors import QueryError
-from stretto.pattern import oracle
 from stretto.pattern.workload import Workload
 from stretto.plan.optimize import optimize
-from stretto.plan.recipes import RECIPES
+from stretto.plan.optimizers import RECIPES
 from stretto.stats.profile import Stats
-from test_engine_oracle import RUNNERS
-from variations import sharing_workload
 
 WORKLOADS = int(os.environ.get("STRETTO_OPTIMIZED", "200"))
 SEED = int(os.environ.get("STRETTO_SEED", "20250301"))

@@ -10,9 +10,11 @@ from dataclasses import dataclass, field
 from random import Random
 
 import pytest
+from tests.comparison import assert_same_matches, matches_of
+from tests.strategies import Sample, in_batches, out_of_order, random_workload, to_table
+from tests.variations import sharing_workload
 
-from comparison import assert_same_matches, matches_of
-from strategies import Sample, in_batches, out_of_order, random_workload, to_table
+from stretto import oracle
 from stretto.engine.kernels import patience
 from stretto.engine.run import Engine
 from stretto.errors import QueryError
@@ -20,20 +22,18 @@ from stretto.memo.explore import Rules, explore
 from stretto.memo.memo import build_memo
 from stretto.memo.rules.join_left_to_right import join_left_to_right
 from stretto.memo.rules.split_in_two import split_in_two
-from stretto.pattern import oracle
+from stretto.oracle.detections import Event, Match
 from stretto.pattern.nodes import Query
-from stretto.pattern.oracle import Event, Match
 from stretto.pattern.workload import Workload
 from stretto.plan.assemble import assemble
 from stretto.plan.build import Builder
 from stretto.plan.check import check
 from stretto.plan.dag import Plan
 from stretto.plan.optimize import optimize, plannable
-from stretto.plan.recipes import RECIPES
+from stretto.plan.optimizers import RECIPES
 from stretto.schema import Schema
-from stretto.solve.solution import Solution, each_alone, one_way_each
+from stretto.solve.common.solution import Solution, each_alone, one_way_each
 from stretto.values.times import END_OF_TIME, START_OF_TIME
-from variations import sharing_workload
 
 WORKLOADS = int(os.environ.get("STRETTO_SWITCHED", "100"))
 SEED = int(os.environ.get("STRETTO_SEED", "20250601"))

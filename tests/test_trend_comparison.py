@@ -7,9 +7,9 @@ from fractions import Fraction
 
 import pyarrow as pa
 import pytest
+from tests.trend_comparison import SCHEMA, Row, assert_same_totals, difference, rows_of
 
-from stretto.pattern.oracle_trends import Number, Total
-from trend_comparison import SCHEMA, Row, assert_same_totals, difference, rows_of
+from stretto.oracle.trends import Number, Total
 
 GROUPS = {"q": ("k", "s"), "r": ()}
 BIG = 3**800  # beyond all doubles

@@ -12,17 +12,17 @@ from random import Random
 
 import pyarrow as pa
 import pytest
+from tests.strategies import Sample, in_batches, out_of_order, to_table
+from tests.trend_comparison import assert_same_totals, rows_of
+from tests.trend_strategies import random_trends
 
-from strategies import Sample, in_batches, out_of_order, to_table
 from stretto.engine.run import Engine
 from stretto.engine.tables import run
-from stretto.pattern.oracle_trends import totals
+from stretto.oracle.trends import totals
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan
 from stretto.plan.optimize import optimize
 from stretto.stats.profile import Stats
-from trend_comparison import assert_same_totals, rows_of
-from trend_strategies import random_trends
 
 WORKLOADS = int(os.environ.get("STRETTO_TRENDS", "300"))
 SEED = int(os.environ.get("STRETTO_SEED", "20260601"))

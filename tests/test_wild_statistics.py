@@ -10,24 +10,24 @@ from math import isfinite
 from random import Random
 
 import pytest
+from tests.comparison import assert_same_matches
+from tests.strategies import SCHEMA, Sample, random_events, random_workload
+from tests.test_engine_oracle import whole
+from tests.test_trends_oracle import whole as all_totals
+from tests.trend_comparison import assert_same_totals, rows_of
+from tests.trend_strategies import random_trends
+from tests.variations import sharing_workload
+from tests.wild import CHARACTERS, statistics, wild
 
-from comparison import assert_same_matches
-from strategies import SCHEMA, Sample, random_events, random_workload
+from stretto import oracle
 from stretto.engine.kernels import patience
 from stretto.errors import QueryError
-from stretto.pattern import oracle
-from stretto.pattern.oracle_trends import totals
+from stretto.oracle.trends import totals
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan
 from stretto.plan.optimize import FOR_TRENDS, optimize
-from stretto.plan.recipes import RECIPES
+from stretto.plan.optimizers import RECIPES
 from stretto.trends.estimate import estimated
-from test_engine_oracle import whole
-from test_trends_oracle import whole as all_totals
-from trend_comparison import assert_same_totals, rows_of
-from trend_strategies import random_trends
-from variations import sharing_workload
-from wild import CHARACTERS, statistics, wild
 
 WORKLOADS = int(os.environ.get("STRETTO_WILD", "48"))
 SEED = int(os.environ.get("STRETTO_SEED", "20270101"))

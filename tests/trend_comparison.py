@@ -10,9 +10,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from stretto.oracle.trends import Number, Total, totals
+from stretto.oracle.values import Event
 from stretto.pattern.nodes import TrendQuery
-from stretto.pattern.oracle_trends import Number, Total, totals
-from stretto.pattern.oracle_values import Event
 
 ERROR = Fraction(1, 10**9)  # the relative error that doubles may have
 EXACT_BELOW = 2**63

@@ -11,11 +11,11 @@ from itertools import pairwise
 from random import Random
 
 from hypothesis import strategies as st
+from tests.strategies import COMPARE, SCHEMA, Sample, random_events
 
-from strategies import COMPARE, SCHEMA, Sample, random_events
+from stretto.oracle.bindings import Binding, Search
+from stretto.oracle.values import Event
 from stretto.pattern.nodes import Query, TrendQuery, Window
-from stretto.pattern.oracle_bindings import Binding, Search
-from stretto.pattern.oracle_values import Event
 from stretto.pattern.workload import Workload, check
 
 TYPES = ("A", "B", "C", "D")

@@ -4,8 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from random import Random
 
-from strategies import Sample, to_table
-from stretto.pattern.oracle import Event
+from tests.strategies import Sample, to_table
+
+from stretto.oracle.detections import Event
 from stretto.pattern.workload import Workload
 from stretto.stats.profile import Stats
 

@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.html_page import read
 
-from html_page import read
 from stretto.cli.inputs import measure
 from stretto.data.files import open_events
 from stretto.pattern.workload import Workload

@@ -3,8 +3,7 @@
 from pathlib import Path
 
 import pytest
-
-from full_disk import fill_disk
+from tests.full_disk import fill_disk
 
 ODD = """\
 ts,type,x

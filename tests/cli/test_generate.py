@@ -5,7 +5,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from stretto.data.streams import generate
+from stretto.generate.streams import generate
 
 
 def test_a_file(call) -> None:

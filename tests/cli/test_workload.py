@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from stretto.data.workloads import workload
+from stretto.generate.workloads import workload
 
 
 def test_a_file_that_check_accepts(call) -> None:

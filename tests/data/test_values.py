@@ -8,11 +8,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.wild_values import TEXTS, TIMES, events, iso, plain
 
 from stretto import Schema, Workload, optimize, run
 from stretto.data.files import open_events
 from stretto.data.sinks import open_sink
-from wild_values import TEXTS, TIMES, events, iso, plain
 
 FORMATS = (".parquet", ".arrow", ".csv", ".jsonl")
 QUERY = "QUERY q PATTERN A a WITHIN 1 s RETURN a.s AS s, a.x AS x, a.n AS n, a.t AS t, a.ok AS ok;"

@@ -1,8 +1,8 @@
 """Running one operator over steps of a small stream, and rows as plain tuples."""
 
 import numpy as np
-from events import arena_of
 from hypothesis import strategies as st
+from tests.engine.events import arena_of
 
 from stretto.engine.limits import Meter
 from stretto.engine.shape import Clock, Shape

@@ -4,9 +4,9 @@ import math
 import operator
 
 import numpy as np
-from events import arena_of, compare, k, x
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.engine.events import arena_of, compare, k, x
 
 from stretto.engine.band import Band, coordinates, differs, reach
 from stretto.engine.shape import Shape

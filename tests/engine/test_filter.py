@@ -1,8 +1,8 @@
 """Filter: the rows that pass, as they came."""
 
 import pytest
-from events import arena_of, compare, x
-from stepping import stepped
+from tests.engine.events import arena_of, compare, x
+from tests.engine.stepping import stepped
 
 from stretto.engine.operators.filter import FilterOperator
 from stretto.engine.shape import Shape

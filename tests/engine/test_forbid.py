@@ -4,10 +4,10 @@ import itertools
 
 import numpy as np
 import pytest
-from events import arena_of, compare, k, x
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from stepping import EVENT, events_of, of_type, rows_of, stepped, streams, windows
+from tests.engine.events import arena_of, compare, k, x
+from tests.engine.stepping import EVENT, events_of, of_type, rows_of, stepped, streams, windows
 
 from stretto.engine.limits import Meter
 from stretto.engine.operators.forbid import ForbidOperator

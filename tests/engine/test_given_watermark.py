@@ -5,12 +5,11 @@ from random import Random
 
 import pyarrow as pa
 import pytest
+from tests.comparison import assert_same_matches, matches_of
+from tests.strategies import in_batches, out_of_order, random_workload, to_table
 
-from comparison import assert_same_matches, matches_of
-from strategies import in_batches, out_of_order, random_workload, to_table
-from stretto import Engine, EngineError, Schema, Workload, optimize
+from stretto import Engine, EngineError, Schema, Workload, optimize, oracle
 from stretto.errors import QueryError
-from stretto.pattern import oracle
 from stretto.values.times import END_OF_TIME, START_OF_TIME
 
 SEEDS = range(20260101, 20260101 + 120)

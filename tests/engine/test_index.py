@@ -1,9 +1,9 @@
 """The predicate index finds what evaluating every scan's terms finds."""
 
 import numpy as np
-from events import arena_of, compare, number, x
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.engine.events import arena_of, compare, number, x
 
 from stretto.engine.arena import Block
 from stretto.engine.index import INDEX_FROM, ScanIndex

@@ -3,10 +3,10 @@
 from itertools import product
 
 import numpy as np
-from events import arena_of, compare, k, x
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from stepping import EVENT, events_of, of_type, stepped, streams, windows
+from tests.engine.events import arena_of, compare, k, x
+from tests.engine.stepping import EVENT, events_of, of_type, stepped, streams, windows
 
 from stretto.engine.kernels import patience
 from stretto.engine.operators.join import JoinOperator

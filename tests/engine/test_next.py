@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from events import arena_of, compare, k, number, x
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from stepping import EVENT, events_of, of_type, rows_of, stepped, streams, windows
+from tests.engine.events import arena_of, compare, k, number, x
+from tests.engine.stepping import EVENT, events_of, of_type, rows_of, stepped, streams, windows
 
 from stretto.engine import moves
 from stretto.engine.operators.next import NextOperator

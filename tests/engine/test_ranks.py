@@ -4,7 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stretto.engine.ranks import Ranks, partition_of
+from stretto.engine.ranks import Ranks
+from stretto.pattern.predicates import partition_of
 from stretto.schema import Kind
 from stretto.values.vector import Vector
 

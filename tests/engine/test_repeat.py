@@ -4,10 +4,10 @@ from itertools import pairwise, product
 
 import numpy as np
 import pytest
-from events import arena_of, compare, k, x
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from stepping import EVENT, events_of, of_type, rows_of, stepped, streams, tuples_of, windows
+from tests.engine.events import arena_of, compare, k, x
+from tests.engine.stepping import EVENT, events_of, of_type, rows_of, stepped, streams, tuples_of, windows
 
 from stretto.engine.limits import Meter, TooMuch
 from stretto.engine.operators import repeat

@@ -5,11 +5,10 @@ from random import Random
 
 import numpy as np
 import pytest
+from tests import test_engine_oracle, test_optimizers_oracle, test_trends_oracle
+from tests.strategies import random_events, random_workload, to_table
+from tests.variations import sharing_workload
 
-import test_engine_oracle
-import test_optimizers_oracle
-import test_trends_oracle
-from strategies import random_events, random_workload, to_table
 from stretto.engine import reuse
 from stretto.engine.arena import Growing
 from stretto.engine.kernels import patience
@@ -22,7 +21,6 @@ from stretto.plan.ops import Filter
 from stretto.plan.optimize import optimize
 from stretto.stats.profile import Stats
 from stretto.values.rows import Rows, Sets
-from variations import sharing_workload
 
 SEED = 20261101
 

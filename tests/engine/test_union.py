@@ -1,7 +1,7 @@
 """Union: columns moved, widened and left unbound; equal rows once."""
 
-from events import arena_of
-from stepping import EVENT, stepped
+from tests.engine.events import arena_of
+from tests.engine.stepping import EVENT, stepped
 
 from stretto.engine.operators.union import UnionOperator
 from stretto.engine.shape import Shape

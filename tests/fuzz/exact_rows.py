@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from stretto.engine.identity import LANES, Lane
 from stretto.engine.matches import Matches
+from stretto.oracle.detections import Match
 from stretto.pattern.nodes import Atom, Combine, Pattern, Query, Repeat
-from stretto.pattern.oracle import Match
 
 Row = tuple[Any, ...]  # ids of each variable, start, end, detected, returned values, match id
 

@@ -21,7 +21,7 @@ SHOWN_EVERY_S = 15.0
 
 
 def main(arguments: list[str] | None = None) -> int:
-    from kinds import KINDS
+    from tests.fuzz.kinds import KINDS
 
     options = _parser(list(KINDS)).parse_args(arguments)
     first = randbits(32) if options.seed is None else options.seed
@@ -50,7 +50,7 @@ def _parser(kinds: list[str]) -> argparse.ArgumentParser:
 
 def _cases(first: int, names: list[str]) -> Iterator[tuple[int, str]]:
     """Seeds one after another, each for every kind whose turn it is."""
-    from kinds import KINDS
+    from tests.fuzz.kinds import KINDS
 
     seed = first
     while True:
@@ -77,8 +77,8 @@ class Fuzz:
         return compared or monotonic() >= self._until or len(self.failed) >= ENOUGH
 
     def run(self, name: str, seed: int) -> None:
-        from kinds import KINDS
-        from trials import Tally
+        from tests.fuzz.kinds import KINDS
+        from tests.fuzz.trials import Tally
 
         kind = KINDS[name]
         tally = self._tallies.setdefault(name, Tally())

@@ -7,23 +7,20 @@ from time import monotonic
 from typing import Any
 from unittest import mock
 
-from mutations import mutated
-from sized_streams import Sized, sized_workload
-from sized_trends import TiledTrends, compare_trends, tiled_trends, trend_way
-from test_mutated import TEXTS, check_text
-from tiled_trials import compare_tiled
-from trials import Differs, Tally, compare
-from ways import Way, some_way
+from tests import test_engine_oracle, test_optimizers_oracle, test_switching_oracle, test_wild_statistics
+from tests.fuzz.sized_streams import Sized, sized_workload
+from tests.fuzz.sized_trends import TiledTrends, compare_trends, tiled_trends, trend_way
+from tests.fuzz.tiled_trials import compare_tiled
+from tests.fuzz.trials import Differs, Tally, compare
+from tests.fuzz.ways import Way, some_way
+from tests.strategies import ATTRIBUTES, SCHEMA, Event, Sample, random_workload
+from tests.text.mutations import mutated
+from tests.text.test_mutated import TEXTS, check_text
+from tests.variations import sharing_workload
+from tests.wild import CHARACTERS, wild
 
-import test_engine_oracle
-import test_optimizers_oracle
-import test_switching_oracle
-import test_wild_statistics
-from strategies import ATTRIBUTES, SCHEMA, Event, Sample, random_workload
 from stretto.engine.kernels import patience
-from stretto.plan.recipes import RECIPES
-from variations import sharing_workload
-from wild import CHARACTERS, wild
+from stretto.plan.optimizers import RECIPES
 
 Case = dict[str, Any]
 

@@ -9,11 +9,11 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from exact_rows import Row, difference, rows_of, table_of
-from sized_streams import Sized
-from ways import LATENESS, Way
+from tests.fuzz.exact_rows import Row, difference, rows_of, table_of
+from tests.fuzz.sized_streams import Sized
+from tests.fuzz.ways import LATENESS, Way
+from tests.strategies import Event, to_table
 
-from strategies import Event, to_table
 from stretto.engine.adapt import AdaptOptions
 from stretto.engine.matches import Matches
 from stretto.engine.reorder import END_OF_TIME, START_OF_TIME
@@ -21,7 +21,7 @@ from stretto.engine.run import Engine
 from stretto.engine.state import Snapshot
 from stretto.pattern.nodes import Query
 from stretto.plan.dag import Plan
-from stretto.plan.recipes import RECIPES
+from stretto.plan.optimizers import RECIPES
 
 BUDGET_S = 0.05
 CHANGES = 3  # of the plan, the queries or the engine in one run, about

@@ -8,9 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
-from strategies import TYPES, VALUES, Event, random_query
+from tests.strategies import TYPES, VALUES, Event, random_query
+from tests.variations import sharing_queries
+
 from stretto.pattern.workload import Workload
-from variations import sharing_queries
 
 FEWEST, MOST = 1_000, 5_000
 

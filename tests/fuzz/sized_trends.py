@@ -12,17 +12,17 @@ from random import Random
 from unittest import mock
 
 import pyarrow as pa
-from trials import Differs, Tally
-from ways import LATENESS, Way
+from tests.fuzz.trials import Differs, Tally
+from tests.fuzz.ways import LATENESS, Way
+from tests.strategies import SCHEMA, Event, Sample, out_of_order, to_table
+from tests.test_trends_oracle import plan_of
+from tests.trend_comparison import assert_same_totals, rows_of
+from tests.trend_strategies import random_trends
 
-from strategies import SCHEMA, Event, Sample, out_of_order, to_table
 from stretto.engine import reuse
 from stretto.engine.run import Engine
-from stretto.pattern.oracle_trends import Total, totals
+from stretto.oracle.trends import Total, totals
 from stretto.pattern.workload import Workload
-from test_trends_oracle import plan_of
-from trend_comparison import assert_same_totals, rows_of
-from trend_strategies import random_trends
 
 FEWEST, MOST = 1_000, 1_600
 LONGEST = 50  # events of a batch

@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 from unittest import mock
 
-from stretto.pattern import oracle
+from stretto import oracle
+from stretto.oracle.bindings import Search
+from stretto.oracle.detections import Event, Match
 from stretto.pattern.nodes import Query
-from stretto.pattern.oracle import Event, Match
-from stretto.pattern.oracle_bindings import Search
 
 OWN = 16
 """Events that a stretch judges."""

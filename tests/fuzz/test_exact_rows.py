@@ -4,11 +4,11 @@ from collections import Counter
 
 import pyarrow as pa
 import pytest
-from exact_rows import difference, expected_rows, lists_of, plain_match_id, rows_of, table_of
+from tests.fuzz.exact_rows import difference, expected_rows, lists_of, plain_match_id, rows_of, table_of
+from tests.strategies import SCHEMA, Event, to_table
 
-from strategies import SCHEMA, Event, to_table
+from stretto import oracle
 from stretto.engine.tables import run
-from stretto.pattern import oracle
 from stretto.pattern.workload import Workload
 from stretto.plan.optimize import optimize
 

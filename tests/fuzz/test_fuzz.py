@@ -5,13 +5,13 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
-from kinds import KINDS, sized_case
-from sized_streams import Sized
-from trials import Differs, Tally
-from ways import Way
+from tests.fuzz import fuzz
+from tests.fuzz.kinds import KINDS, sized_case
+from tests.fuzz.sized_streams import Sized
+from tests.fuzz.trials import Differs, Tally
+from tests.fuzz.ways import Way
+from tests.strategies import Event
 
-import fuzz
-from strategies import Event
 from stretto.engine.operators.emit import EmitOperator
 
 

@@ -13,11 +13,11 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from kinds import check_sized, check_trends, draw_sized, draw_trends
-from sized_streams import FEWEST, Sized, sized_events, sized_workload
-from tiled_trials import compare_tiled
-from trials import Differs, Tally, Trial, compare
-from ways import CHANGES, FEEDS, READS, Way
+from tests.fuzz.kinds import check_sized, check_trends, draw_sized, draw_trends
+from tests.fuzz.sized_streams import FEWEST, Sized, sized_events, sized_workload
+from tests.fuzz.tiled_trials import compare_tiled
+from tests.fuzz.trials import Differs, Tally, Trial, compare
+from tests.fuzz.ways import CHANGES, FEEDS, READS, Way
 
 from stretto.engine.matches import Chunk, Matches
 from stretto.engine.operators.emit import EmitOperator

@@ -7,19 +7,18 @@ from unittest import mock
 
 import pyarrow as pa
 import pytest
-import stretches
-import tiled_rows
-from exact_rows import expected_rows, table_of
-from sized_streams import sized_events, window_sizes
-from stretches import Judge, TooHeavy
-from tiled_rows import TiledJudge
-from tiles import Tiling, tiled_workload
+from tests.comparison import assert_same_matches
+from tests.fuzz import stretches, tiled_rows
+from tests.fuzz.exact_rows import expected_rows, table_of
+from tests.fuzz.sized_streams import sized_events, window_sizes
+from tests.fuzz.stretches import Judge, TooHeavy
+from tests.fuzz.tiled_rows import TiledJudge
+from tests.fuzz.tiles import Tiling, tiled_workload
+from tests.strategies import SCHEMA, TYPES, Event, random_query
 
-from comparison import assert_same_matches
-from strategies import SCHEMA, TYPES, Event, random_query
+from stretto import oracle
 from stretto.engine.tables import run
 from stretto.errors import QueryError
-from stretto.pattern import oracle
 from stretto.pattern.nodes import Query
 from stretto.pattern.workload import Workload
 from stretto.plan.optimize import optimize

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from exact_rows import TIMES, lists_of, plain_match_id, rows_of, variables_of
-from tiles import Array, Tiling
+from tests.fuzz.exact_rows import TIMES, lists_of, plain_match_id, rows_of, variables_of
+from tests.fuzz.tiles import Array, Tiling
 
+from stretto.oracle.detections import Match
 from stretto.pattern.nodes import Query
-from stretto.pattern.oracle import Match
 from stretto.schema import Kind
 
 NOTHING = np.iinfo(np.int64).min

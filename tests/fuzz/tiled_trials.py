@@ -8,14 +8,15 @@ from unittest import mock
 
 import numpy as np
 import pyarrow as pa
-from exact_rows import table_of
-from stretches import Judge, TooHeavy
-from tiled_rows import TiledJudge
-from tiles import tiled_workload
-from trials import Differs, Tally
-from ways import Way
+from tests.fuzz.exact_rows import table_of
+from tests.fuzz.stretches import Judge, TooHeavy
+from tests.fuzz.tiled_rows import TiledJudge
+from tests.fuzz.tiles import tiled_workload
+from tests.fuzz.trials import Differs, Tally
+from tests.fuzz.ways import Way
+from tests.strategies import SCHEMA
+from tests.test_engine_oracle import REFUSALS
 
-from strategies import SCHEMA
 from stretto.engine.kernels import patience
 from stretto.engine.matches import Matches
 from stretto.engine.run import Engine
@@ -24,7 +25,6 @@ from stretto.pattern.nodes import Query
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan
 from stretto.plan.optimize import optimize
-from test_engine_oracle import REFUSALS
 
 LONGEST = 200_000  # events of a batch
 LATENESS = 40

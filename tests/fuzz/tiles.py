@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from sized_streams import sized_events, window_sizes
+from tests.fuzz.sized_streams import sized_events, window_sizes
+from tests.strategies import ATTRIBUTES, TYPES, Event, random_query, to_table
 
-from strategies import ATTRIBUTES, TYPES, Event, random_query, to_table
 from stretto.schema import Kind
 
 TILES, TILE = 5, 300  # how many short streams, of about how many events

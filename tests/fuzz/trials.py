@@ -9,13 +9,15 @@ from random import Random
 from unittest import mock
 
 import pyarrow as pa
-from exact_rows import Row, difference, expected_rows
-from sized_runs import BUDGET_S, Life, Run
-from sized_streams import Sized
-from stretches import Judge, TooHeavy
-from ways import Way
+from tests.fuzz.exact_rows import Row, difference, expected_rows
+from tests.fuzz.sized_runs import BUDGET_S, Life, Run
+from tests.fuzz.sized_streams import Sized
+from tests.fuzz.stretches import Judge, TooHeavy
+from tests.fuzz.ways import Way
+from tests.strategies import SCHEMA, to_table
+from tests.test_engine_oracle import REFUSALS
+from tests.test_switching_oracle import some_plan
 
-from strategies import SCHEMA, to_table
 from stretto.engine import reuse
 from stretto.engine import run as engine_run
 from stretto.engine.kernels import patience
@@ -25,8 +27,6 @@ from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan
 from stretto.plan.optimize import optimize
 from stretto.stats.profile import Stats
-from test_engine_oracle import REFUSALS
-from test_switching_oracle import some_plan
 
 IDLE = 5  # queries of a workload that find nothing
 

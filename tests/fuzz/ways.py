@@ -7,7 +7,7 @@ seed decides the rest, so it can be stored and run again.
 from dataclasses import dataclass
 from random import Random
 
-from stretto.plan.recipes import RECIPES
+from stretto.plan.optimizers import RECIPES
 
 FEEDS = ("batches", "batches", "disordered", "given", "steps", "single")
 CHANGES = ("",) * 8 + ("restore",) * 4 + ("switch",) * 3 + ("update",) * 4 + ("strings",) * 2 + ("adapt",)

@@ -14,6 +14,7 @@ from stretto.memo.explore import Rules, explore
 from stretto.memo.memo import Memo, build_memo
 from stretto.memo.rules.join_left_to_right import join_left_to_right
 from stretto.memo.ways import Way
+from stretto.papers.motto import rules as motto
 from stretto.pattern.describe import piece_text
 from stretto.pattern.workload import Workload
 from stretto.schema import Kind, Schema
@@ -21,7 +22,8 @@ from stretto.schema import Kind, Schema
 CASES = Path(__file__).parent / "cases"
 TYPES = (*(f"E{i}" for i in range(1, 10)), *"ABCDE")
 SCHEMA = Schema({"x": Kind.FLOAT, "n": Kind.INT, "k": Kind.INT}, frozenset(TYPES))
-PIECE_RULES = frozenset((*rules.AUTO.pieces, *rules.PREFIXES.pieces))
+PIECE_RULES = frozenset(rules.AUTO.pieces)
+ALL_RULES = (*rules.ALL, *motto.ALL)
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ def memo_of(text: str) -> Memo:
 
 def rule_named(name: str) -> Rules:
     """One rule alone, beside each query's own order."""
-    rule = next(rule for rule in rules.ALL if rule.__name__ == name)
+    rule = next(rule for rule in ALL_RULES if rule.__name__ == name)
     if rule is join_left_to_right:
         return Rules((join_left_to_right,))
     if rule in PIECE_RULES:

@@ -4,14 +4,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from plain_estimates import PlainEstimates, memo_of
+from tests.memo.plain_estimates import PlainEstimates, memo_of
 
 from stretto.errors import StrettoError
 from stretto.memo import prices as files
-from stretto.memo.cost import CANDIDATE, CHAIN, FORBID, NAMES, ROW, STORE, CostModel, PaperCost, chains
+from stretto.memo.cost import CANDIDATE, CHAIN, FORBID, NAMES, ROW, STORE, CostModel, chains
 from stretto.memo.memo import Memo
 from stretto.memo.prices import Prices
 from stretto.memo.ways import Kind, Way
+from stretto.papers.partial_matches import PaperCost
 from stretto.pattern.nodes import Stream
 from stretto.pattern.order import NO_ORDER
 from stretto.pattern.piece import Slot

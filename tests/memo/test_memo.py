@@ -3,8 +3,8 @@
 from itertools import combinations, permutations
 
 import pytest
+from tests.strategies import SCHEMA
 
-from strategies import SCHEMA
 from stretto.memo.explore import Rules, explore
 from stretto.memo.memo import Memo, build_memo
 from stretto.memo.rules.join_left_to_right import join_left_to_right

@@ -5,14 +5,15 @@ import re
 from pathlib import Path
 
 import pytest
-from rule_cases import CASES, Case, load, load_all, memo_of, rule_named, ways_of, write
+from tests.memo.rule_cases import ALL_RULES, CASES, Case, load, load_all, memo_of, rule_named, ways_of, write
 
 from stretto.memo import rules
 from stretto.memo.explore import Rules, explore
 from stretto.memo.ways import Kind
+from stretto.papers.motto import rules as motto
 
 LAWS = (Path(__file__).parents[2] / "docs" / "laws.md").read_text()
-NAMES = sorted(rule.__name__ for rule in rules.ALL)
+NAMES = sorted(rule.__name__ for rule in ALL_RULES)
 
 
 @pytest.mark.parametrize("case", load_all(), ids=lambda case: f"{case.rule}: {case.title}")
@@ -35,7 +36,7 @@ def test_rules_and_cases_are_in_step() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_rule_names_its_law(name: str) -> None:
-    rule = next(rule for rule in rules.ALL if rule.__name__ == name)
+    rule = next(rule for rule in ALL_RULES if rule.__name__ == name)
     text = rule.__doc__ or ""
     law = re.search(r"Law: (L\d+)\.", text)
     assert law
@@ -60,7 +61,7 @@ def test_laws_name_rules_that_exist() -> None:
 @pytest.mark.parametrize("case", load_all(), ids=lambda case: f"{case.rule}: {case.title}")
 def test_memo_is_whole_and_without_cycles(case: Case) -> None:
     """Every piece that is read can be computed, and none needs itself; with the rule alone and with all of ours."""
-    for used in (rule_named(case.rule), rules.MOTTO, rules.AUTO):
+    for used in (rule_named(case.rule), motto.MOTTO, rules.AUTO):
         memo = memo_of(case.text)
         explore(memo, used)
         order: dict[int, int] = {}
@@ -77,7 +78,7 @@ def test_memo_is_whole_and_without_cycles(case: Case) -> None:
 
 def test_rules_applied_twice_add_nothing() -> None:
     for case in load_all():
-        for used in (rules.MOTTO, rules.LCSE, rules.AUTO):
+        for used in (motto.MOTTO, motto.LCSE, rules.AUTO):
             memo = memo_of(case.text)
             explore(memo, used)
             size = len(memo), sum(map(len, memo.ways))
@@ -88,7 +89,7 @@ def test_rules_applied_twice_add_nothing() -> None:
 def test_motto_reads_one_source() -> None:
     """The ways of MOTTO's rules are arcs of a tree: one query or sub-query, the rest are single slots."""
     for case in load_all():
-        for used in (rules.MOTTO, rules.MOTTO_MST, rules.LCSE):
+        for used in (motto.MOTTO, motto.MOTTO_MST, motto.LCSE):
             memo = memo_of(case.text)
             explore(memo, used)
             for number in range(len(memo)):
@@ -99,5 +100,5 @@ def test_motto_reads_one_source() -> None:
 
 def test_an_ablation_is_a_shorter_tuple() -> None:
     memo = memo_of("QUERY q PATTERN SEQ(A, B, C) WITHIN 9 s; QUERY r PATTERN SEQ(A, B, D) WITHIN 9 s;")
-    explore(memo, Rules(rules.MOTTO.pieces, rules.MOTTO.workload[:2]))
+    explore(memo, Rules(motto.MOTTO.pieces, motto.MOTTO.workload[:2]))
     assert all(way.rule == "join_left_to_right" for n in memo.cores() for way in memo.ways[n])

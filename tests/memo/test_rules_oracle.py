@@ -5,16 +5,17 @@ from collections.abc import Sequence
 from random import Random
 
 import pytest
-from related import related_workload
+from tests.comparison import assert_same_matches, matches_of
+from tests.memo.related import related_workload
+from tests.strategies import Sample, random_workload, to_table
 
-from comparison import assert_same_matches, matches_of
-from strategies import Sample, random_workload, to_table
+from stretto import oracle
 from stretto.engine.tables import run
 from stretto.errors import QueryError
 from stretto.memo import rules
 from stretto.memo.explore import Rules, explore
 from stretto.memo.memo import Memo, build_memo
-from stretto.pattern import oracle
+from stretto.papers.motto import rules as motto
 from stretto.pattern.piece import Detection
 from stretto.pattern.workload import Workload
 from stretto.plan.assemble import assemble
@@ -23,13 +24,13 @@ from stretto.plan.check import check
 from stretto.plan.dag import Plan
 from stretto.plan.optimize import plannable
 from stretto.schema import Schema
-from stretto.solve.solution import Solution, one_way_each
+from stretto.solve.common.solution import Solution, one_way_each
 
 WORKLOADS = int(os.environ.get("STRETTO_RULE_WORKLOADS", "40"))
 SEED = int(os.environ.get("STRETTO_SEED", "7000"))
 MOST_PLANS = 25  # per workload and set of rules
 
-SETS = {"MOTTO": rules.MOTTO, "LCSE": rules.LCSE, "AUTO": rules.AUTO}
+SETS = {"MOTTO": motto.MOTTO, "LCSE": motto.LCSE, "AUTO": rules.AUTO}
 
 
 def readers(memo: Memo) -> dict[int, tuple[int, int]]:

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
 
+from stretto.oracle.detections import _choices
+from stretto.oracle.values import Event, evaluate
 from stretto.pattern.nodes import Policy, Stream, Window
-from stretto.pattern.oracle import _choices
-from stretto.pattern.oracle_values import Event, evaluate
 from stretto.pattern.piece import Branch, Detection, Negation, Piece, Place, Slot
 from stretto.pattern.predicates import Expr, Which, columns_of
 

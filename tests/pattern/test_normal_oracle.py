@@ -4,11 +4,11 @@ from collections import Counter
 from random import Random
 
 import pytest
-from piece_matches import Matcher, detected
+from tests.pattern.piece_matches import Matcher, detected
+from tests.strategies import random_workload
 
-from strategies import random_workload
+from stretto import oracle
 from stretto.errors import QueryError
-from stretto.pattern import oracle
 from stretto.pattern.canonical import canonical
 from stretto.pattern.nodes import Policy
 from stretto.pattern.normal import normalize

@@ -7,9 +7,9 @@ column the tuple of its events' positions in time order, empty where unbound.
 from collections.abc import Iterator, Sequence
 from itertools import product
 
+from stretto.oracle.detections import Match, _choices
+from stretto.oracle.values import Event, evaluate
 from stretto.pattern.nodes import Stream, Window
-from stretto.pattern.oracle import Match, _choices
-from stretto.pattern.oracle_values import Event, evaluate
 from stretto.pattern.piece import Place
 from stretto.pattern.predicates import Expr, Reduce, Ref, Which, columns_of, walk
 from stretto.plan.ops import Emit, Filter, Forbid, Join, Next, Op, Repeat, Scan, Union

@@ -5,7 +5,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from estimated import SHARED
+from tests.plan.estimated import SHARED
 
 from stretto.errors import StrettoError
 from stretto.plan.analyze import Measured, analysis_as, analysis_json, analysis_text, analyze, q_error

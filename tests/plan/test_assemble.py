@@ -4,16 +4,16 @@ from random import Random
 from typing import TypeVar
 
 import pytest
-from reference import Reference
+from tests.comparison import assert_same_matches
+from tests.plan.reference import Reference
+from tests.strategies import SCHEMA, Sample, random_workload
 
-from comparison import assert_same_matches
-from strategies import SCHEMA, Sample, random_workload
+from stretto import oracle
 from stretto.errors import QueryError
 from stretto.memo.explore import Rules, explore
 from stretto.memo.memo import build_memo
 from stretto.memo.rules.join_left_to_right import join_left_to_right
 from stretto.memo.rules.split_in_two import split_in_two
-from stretto.pattern import oracle
 from stretto.pattern.branches import NotPlannable
 from stretto.pattern.nodes import Stream, Window
 from stretto.pattern.order import Order
@@ -27,7 +27,7 @@ from stretto.plan.dag import Plan
 from stretto.plan.ops import Emit, Forbid, Join, Next, Op, Repeat, Scan
 from stretto.plan.optimize import optimize, plannable, refuse_unplannable
 from stretto.schema import Kind
-from stretto.solve.solution import Solution, each_alone, one_way_each
+from stretto.solve.common.solution import Solution, each_alone, one_way_each
 
 T = TypeVar("T", bound=Op)
 EVENTS = 9  # brute force on both sides

@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from estimated import ALONE, SHARED, emit, plan
+from tests.plan.estimated import ALONE, SHARED, emit, plan
 
 from stretto.errors import StrettoError
 from stretto.pattern.nodes import Stream

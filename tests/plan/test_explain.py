@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from estimated import ALONE, SHARED
+from tests.plan.estimated import ALONE, SHARED
 
 from stretto.errors import StrettoError
 from stretto.pattern.workload import Workload

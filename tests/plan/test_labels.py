@@ -1,6 +1,6 @@
 """Labels: piece, conditions and window of every operator."""
 
-from estimated import SHARED, WINDOW, emit, less, plan, ts, x
+from tests.plan.estimated import SHARED, WINDOW, emit, less, plan, ts, x
 
 from stretto.pattern.nodes import Stream, Window
 from stretto.pattern.piece import Place

@@ -6,7 +6,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from estimated import ALONE, NARROW, SHARED, WINDOW, less, plan, ts, x
+from tests.plan.estimated import ALONE, NARROW, SHARED, WINDOW, less, plan, ts, x
 
 from stretto.memo.explore import Rules, explore
 from stretto.memo.memo import build_memo
@@ -22,7 +22,7 @@ from stretto.plan.dag import Estimate
 from stretto.plan.meaning import computed, with_all_rows
 from stretto.plan.ops import Emit, Filter, Forbid, Join, Op, Repeat, Scan, Union
 from stretto.schema import Kind, Schema
-from stretto.solve.solution import Solution, one_way_each
+from stretto.solve.common.solution import Solution, one_way_each
 
 A, B, C, N = (Scan(Stream(name)) for name in "ABCN")
 

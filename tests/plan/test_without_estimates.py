@@ -6,16 +6,17 @@ from random import Random
 
 import numpy as np
 import pytest
+from tests.comparison import assert_same_matches, matches_of
+from tests.strategies import SCHEMA, random_events, to_table
 
-from comparison import assert_same_matches, matches_of
-from strategies import SCHEMA, random_events, to_table
+from stretto import oracle
 from stretto.engine.tables import run
 from stretto.errors import EngineError
 from stretto.memo.cost import CostModel
-from stretto.memo.paper import PaperCost
-from stretto.pattern import functions, oracle
+from stretto.oracle.detections import Event
+from stretto.papers.partial_matches import PaperCost
+from stretto.pattern import functions
 from stretto.pattern.functions import register_function
-from stretto.pattern.oracle import Event
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan
 from stretto.plan.optimize import optimize

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pyarrow as pa
 import pytest
+from tests.html_page import LOADS, read
 
-from html_page import LOADS, read
 from stretto.pattern.workload import Workload
 from stretto.plan.optimize import optimize
 from stretto.report.demo_page import Alone, Demo, Step, demo_page

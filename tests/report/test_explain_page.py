@@ -5,10 +5,10 @@ from dataclasses import replace
 from hashlib import sha256
 
 import pytest
-from estimated import SHARED, emit, plan
-from test_analyze import MEASURED
+from tests.html_page import LOADS, Page, read
+from tests.plan.estimated import SHARED, emit, plan
+from tests.plan.test_analyze import MEASURED
 
-from html_page import LOADS, Page, read
 from stretto.pattern.nodes import Stream
 from stretto.pattern.workload import Workload
 from stretto.plan.analyze import Measured, analyze

@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from estimated import SHARED, emit, plan
+from tests.plan.estimated import SHARED, emit, plan
 
 from stretto.pattern.nodes import Stream
 from stretto.plan.dag import Plan

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import product
 from random import Random
 
-from stretto.solve.problem import Problem
+from stretto.solve.common.problem import Problem
 
 
 def random_problem(random: Random, pieces: int = 9, ways: int = 3, reads: int = 3, roots: int = 3) -> Problem:

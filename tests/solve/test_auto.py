@@ -5,16 +5,17 @@ from math import inf
 
 import pytest
 
-from stretto.data.workloads import workload
+from stretto.generate.workloads import workload
 from stretto.memo.explore import explore
 from stretto.memo.memo import Memo, build_memo
+from stretto.papers.mcep.baselines import reorder, share
 from stretto.pattern.workload import Workload
 from stretto.plan.optimize import plannable
-from stretto.plan.recipes import RECIPES, all_that_fit, model_of
+from stretto.plan.optimizers import OF_ORDERS, QUICK, RECIPES, all_that_fit, model_of
 from stretto.schema import Kind, Schema
 from stretto.solve.auto import auto, worth_trying
-from stretto.solve.baselines import none, reorder, share
-from stretto.solve.budget import Budget
+from stretto.solve.common.budget import Budget
+from stretto.solve.quick.as_written import none
 from stretto.stats.profile import Stats
 
 SCHEMA = Schema({"price": Kind.FLOAT, "diff": Kind.FLOAT})
@@ -27,7 +28,7 @@ def test_no_worse_than_the_quick_plans(seconds: float) -> None:
     memo = build_memo(plannable(Workload.parse(text).bind(SCHEMA)))
     model = model_of(stats)
     explore(memo, all_that_fit(memo, model))
-    found = auto(memo, model, Budget(seconds))
+    found = auto(memo, model, Budget(seconds), quick=QUICK, of_orders=OF_ORDERS)
     cost = found.cost(memo, model)
     for other in (none, reorder, share):
         assert cost <= other(memo, model, Budget(1.0)).cost(memo, model) * (1 + 1e-9)
@@ -56,17 +57,17 @@ def test_no_worse_than_the_quick_plans_in_a_hurry(after: int) -> None:
     text = workload("mcep-stocks", 12, seed=3, length=4)
     model = model_of(Stats.assumed(SCHEMA))
     memo = hurried(text, after)
-    cost = auto(memo, model, Budget(0.0)).cost(memo, model)
+    cost = auto(memo, model, Budget(0.0), quick=QUICK, of_orders=OF_ORDERS).cost(memo, model)
     for other in (none, reorder, share):
         assert cost <= other(memo, model, Budget(inf)).cost(memo, model) * (1 + 1e-9)
 
 
 def test_orders_are_tried_only_where_trees_are_missing() -> None:
     text = workload("mcep-stocks", 12, seed=3, length=4)
-    assert worth_trying(hurried(text, after=5)) == (share, reorder)
+    assert worth_trying(hurried(text, after=5), QUICK, OF_ORDERS) == (share, reorder)
     whole = build_memo(plannable(Workload.parse(text).bind(SCHEMA)))
     explore(whole, all_that_fit(whole, model_of(Stats.assumed(SCHEMA))))
-    assert worth_trying(whole) == (share,)
+    assert worth_trying(whole, QUICK, OF_ORDERS) == (share,)
 
 
 def test_every_name_of_the_papers_is_there() -> None:

@@ -6,13 +6,13 @@ from random import Random
 from uuid import uuid4
 
 import pytest
-from operator_cases import plan_of, settings_of
-from postgres_server import new_database, server
 from pyspark.sql import SparkSession
-from stream_state import Stream, use_folder
+from tests.spark.operator_cases import plan_of, settings_of
+from tests.spark.postgres_server import new_database, server
+from tests.spark.stream_state import Stream, use_folder
 
+from stretto.plan.spread.stream_slices import StreamSpread
 from stretto.spark.session import session
-from stretto.spark.slices import StreamSpread
 
 
 @pytest.fixture(scope="session")

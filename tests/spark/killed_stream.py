@@ -9,8 +9,8 @@ from pathlib import Path
 from pyspark.sql.types import DoubleType, LongType, StringType, StructField, StructType, TimestampType
 
 from stretto.pattern.workload import Workload
+from stretto.plan.spread.targets import ByKey
 from stretto.spark import detect, session
-from stretto.spark.spread import ByKey
 
 COLUMNS = StructType(
     [

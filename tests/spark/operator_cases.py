@@ -6,12 +6,12 @@ import pyarrow as pa
 
 from stretto import Schema, Workload, optimize
 from stretto.plan.dag import Plan
+from stretto.plan.spread.partition_keys import tying_attributes
+from stretto.plan.spread.stream_slices import Slices, StreamSpread
+from stretto.plan.spread.targets import ByKey, Reach, Whole
 from stretto.schema import Special
 from stretto.spark.chunks import LATE, REJECTED, WORKLOAD, Packed
 from stretto.spark.processor import Settings
-from stretto.spark.slices import Slices, StreamSpread
-from stretto.spark.spread import ByKey, Reach, Whole
-from stretto.spark.ties import tying_attributes
 from stretto.spark.versions import Version
 
 SCHEMA = Schema.of(pa.schema([("k", pa.int64()), ("x", pa.float64()), ("id", pa.int64())]), {"A", "B", "C"})

@@ -6,15 +6,16 @@ from dataclasses import replace
 from datetime import datetime
 from random import Random
 
-from strategies import Sample, random_workload
+from tests.strategies import Sample, random_workload
+from tests.variations import sharing_workload
+
 from stretto.errors import QueryError
+from stretto.oracle.detections import Event, Match
 from stretto.pattern.nodes import Query
-from stretto.pattern.oracle import Event, Match
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan
 from stretto.plan.optimize import optimize
 from stretto.schema import Schema
-from variations import sharing_workload
 
 MS = 1000
 END_TYPE = "Z"

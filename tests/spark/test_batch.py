@@ -4,22 +4,22 @@ from random import Random
 
 import pyarrow as pa
 import pytest
+from tests.comparison import assert_same_matches
+from tests.strategies import SCHEMA, TYPES, Sample, random_events, to_table, with_ties
+from tests.variations import _query, _terms
 
 import stretto.spark
-from comparison import assert_same_matches
-from strategies import SCHEMA, TYPES, Sample, random_events, to_table, with_ties
+from stretto import oracle
 from stretto.engine.tables import run
 from stretto.errors import EventsError, StrettoError
-from stretto.pattern import oracle
-from stretto.pattern.oracle import Match
+from stretto.oracle.detections import Match
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan
 from stretto.plan.optimize import optimize
+from stretto.plan.spread.targets import ByKey, ByTime
+from stretto.plan.spread.time_slices import Times
 from stretto.schema import Kind, Schema
 from stretto.spark.batch import cores_of, detect
-from stretto.spark.spread import ByKey, ByTime
-from stretto.spark.times import Times
-from variations import _query, _terms
 
 COLUMNS = ["query", "match_id", "start", "end", "detected", "events", "returned"]
 POLICIES = (

@@ -8,6 +8,7 @@ import pytest
 from stretto.engine.matches import SCHEMA
 from stretto.engine.trends.totals import TOTALS
 from stretto.errors import EventsError
+from stretto.plan.spread.targets import ByKey, Whole
 from stretto.schema import Special
 from stretto.spark import chunks
 from stretto.spark.chunks import (
@@ -26,7 +27,6 @@ from stretto.spark.chunks import (
     to_payload,
     unpack,
 )
-from stretto.spark.spread import ByKey, Whole
 
 EVENTS = pa.RecordBatch.from_pydict(
     {

@@ -8,9 +8,9 @@ from pyspark.sql import SparkSession
 
 import stretto.spark.calls
 from stretto import QueryError, Special, Workload, optimize
+from stretto.plan.spread.targets import ByKey, Whole
 from stretto.schema import Kind, Schema
 from stretto.spark.errors import StrettoSparkError
-from stretto.spark.spread import ByKey, Whole
 from stretto.spark.versions import last_version
 
 KEYED = "QUERY same PATTERN SEQ(A a, B b) WHERE [k] WITHIN 5 SECONDS;"

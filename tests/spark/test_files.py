@@ -8,24 +8,23 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.strategies import SCHEMA, TYPES, Sample, random_events, to_table, with_ties
 
 import stretto.spark
-from strategies import SCHEMA, TYPES, Sample, random_events, to_table, with_ties
+from stretto import oracle
 from stretto.data.files import open_events
 from stretto.data.sinks import open_sink
-from stretto.engine.run import attributes_of
 from stretto.engine.tables import run
 from stretto.errors import StrettoError
-from stretto.pattern import oracle
 from stretto.pattern.workload import Workload
-from stretto.plan.dag import Plan
+from stretto.plan.dag import Plan, attributes_of
 from stretto.plan.optimize import optimize
+from stretto.plan.spread.targets import ByKey, ByTime, Whole
 from stretto.schema import Special
 from stretto.spark.batch import Shape
 from stretto.spark.chunks import METRICS, REJECTED, from_payload
 from stretto.spark.files import Unit, _Piece, _runs, detect_files, find, open_files, survey, unit_batches
 from stretto.spark.parquet import Window, read_group, row_groups
-from stretto.spark.spread import ByKey, ByTime, Whole
 
 SPECIAL = Special()
 TEXT = """

@@ -13,11 +13,11 @@ from time import monotonic, sleep
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from stream_cases import END_TYPE, matches_by_query, without_values
+from tests.comparison import assert_same_matches
+from tests.spark.stream_cases import END_TYPE, matches_by_query, without_values
 
-from comparison import assert_same_matches
-from stretto.pattern import oracle
-from stretto.pattern.oracle import Event
+from stretto import oracle
+from stretto.oracle.detections import Event
 from stretto.pattern.workload import Workload
 from stretto.schema import Kind, Schema
 

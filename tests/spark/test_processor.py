@@ -11,8 +11,9 @@ from random import Random
 import numpy as np
 import pyarrow as pa
 import pytest
-from operator_cases import batch_of, plan_of, settings_of, some_spread, workload_rows
-from stream_cases import (
+from tests.comparison import assert_same_matches
+from tests.spark.operator_cases import batch_of, plan_of, settings_of, some_spread, workload_rows
+from tests.spark.stream_cases import (
     ended,
     in_milliseconds,
     matches_by_query,
@@ -21,21 +22,19 @@ from stream_cases import (
     without_ids,
     without_values,
 )
-from stream_checks import check_changes, check_each
-from stream_state import Stream, use_folder
+from tests.spark.stream_checks import check_changes, check_each
+from tests.spark.stream_state import Stream, use_folder
+from tests.strategies import Sample, in_batches, out_of_order, random_workload, to_table, with_ties
+from tests.variations import sharing_workload
 
-from comparison import assert_same_matches
-from strategies import Sample, in_batches, out_of_order, random_workload, to_table, with_ties
-from stretto import run
+from stretto import oracle, run
 from stretto.engine.kernels import patience
 from stretto.errors import StrettoError
-from stretto.pattern import oracle
 from stretto.plan.dag import Plan
 from stretto.plan.ops import Next
-from stretto.spark.slices import Slices
-from stretto.spark.spread import ByKey, Whole
+from stretto.plan.spread.stream_slices import Slices
+from stretto.plan.spread.targets import ByKey, Whole
 from stretto.spark.versions import Version
-from variations import sharing_workload
 
 STREAMS = int(os.environ.get("STRETTO_STREAMS", "160"))
 SEED = int(os.environ.get("STRETTO_SEED", "20261101"))

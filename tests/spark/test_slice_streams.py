@@ -13,23 +13,30 @@ from random import Random
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from operator_cases import batch_of, plan_of, settings_of, some_slices, workload_rows
-from stream_cases import END_TYPE, ended, in_milliseconds, matches_by_query, planned, without_values
-from stream_checks import check_changes, check_each, check_totals
-from stream_state import Stream, use_folder
+from tests.comparison import assert_same_matches
+from tests.spark.operator_cases import batch_of, plan_of, settings_of, some_slices, workload_rows
+from tests.spark.stream_cases import (
+    END_TYPE,
+    ended,
+    in_milliseconds,
+    matches_by_query,
+    planned,
+    without_values,
+)
+from tests.spark.stream_checks import check_changes, check_each, check_totals
+from tests.spark.stream_state import Stream, use_folder
+from tests.strategies import Sample, in_batches, out_of_order, random_workload, to_table
+from tests.trend_strategies import random_trends
+from tests.variations import sharing_workload
 
-from comparison import assert_same_matches
-from strategies import Sample, in_batches, out_of_order, random_workload, to_table
+from stretto import oracle
 from stretto.engine.kernels import patience
 from stretto.errors import StrettoError
-from stretto.pattern import oracle
-from stretto.pattern.oracle import Event
+from stretto.oracle.detections import Event
+from stretto.plan.spread.stream_slices import Slices
+from stretto.plan.spread.targets import TOO_LITTLE
 from stretto.spark.processor import us_of
-from stretto.spark.slices import Slices
-from stretto.spark.spread import TOO_LITTLE
 from stretto.spark.versions import Version
-from trend_strategies import random_trends
-from variations import sharing_workload
 
 STREAMS = int(os.environ.get("STRETTO_STREAMS", "80"))
 SEED = int(os.environ.get("STRETTO_SEED", "20261116"))

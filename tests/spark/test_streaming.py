@@ -13,19 +13,25 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
-from stream_cases import END_TYPE, in_milliseconds, keyed, matches_by_query, planned, without_values
+from tests.comparison import assert_same_matches
+from tests.spark.stream_cases import (
+    END_TYPE,
+    in_milliseconds,
+    keyed,
+    matches_by_query,
+    planned,
+    without_values,
+)
+from tests.strategies import SCHEMA, Sample, out_of_order, random_events, random_workload, to_table
 
-from comparison import assert_same_matches
-from strategies import SCHEMA, Sample, out_of_order, random_events, random_workload, to_table
-from stretto import Schema, Workload, optimize
-from stretto.pattern import oracle
-from stretto.pattern.oracle import Event
+from stretto import Schema, Workload, optimize, oracle
+from stretto.oracle.detections import Event
 from stretto.plan.dag import Plan
+from stretto.plan.spread.stream_slices import Slices, StreamSpread
+from stretto.plan.spread.targets import TOO_LITTLE, ByKey, ByTime, Whole
 from stretto.spark import detect
 from stretto.spark.errors import StrettoSparkError
 from stretto.spark.metrics import StreamMetrics, read_metrics
-from stretto.spark.slices import Slices, StreamSpread
-from stretto.spark.spread import TOO_LITTLE, ByKey, ByTime, Whole
 from stretto.spark.streaming import (
     detect_stream,
     late_of,

@@ -8,19 +8,19 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
-from stream_cases import END_TYPE, in_milliseconds
-from test_streaming import Files, run_to_end
-from trend_cases import assert_totals, expected_totals, grouped
+from tests.spark.stream_cases import END_TYPE, in_milliseconds
+from tests.spark.test_streaming import Files, run_to_end
+from tests.spark.trend_cases import assert_totals, expected_totals, grouped
+from tests.strategies import SCHEMA, Sample, random_events, to_table
+from tests.trend_strategies import random_trends
 
 import stretto.spark
-from strategies import SCHEMA, Sample, random_events, to_table
 from stretto import Workload, optimize
-from stretto.pattern.oracle_values import Event
+from stretto.oracle.values import Event
+from stretto.plan.spread.targets import ByTime
+from stretto.plan.spread.time_slices import Times
 from stretto.spark.errors import StrettoSparkError
 from stretto.spark.files import detect_files
-from stretto.spark.spread import ByTime
-from stretto.spark.times import Times
-from trend_strategies import random_trends
 
 PAIRS = "QUERY pairs PATTERN SEQ(A a, B b) WHERE [k] WITHIN 9 us;"
 COUNTS = """

@@ -8,16 +8,16 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from operator_cases import batch_of, plan_of, some_spread, workload_rows
-from stream_cases import in_milliseconds
-from stream_checks import check_each, check_totals
-from stream_state import Stream
-from trend_cases import grouped
+from tests.spark.operator_cases import batch_of, plan_of, some_spread, workload_rows
+from tests.spark.stream_cases import in_milliseconds
+from tests.spark.stream_checks import check_each, check_totals
+from tests.spark.stream_state import Stream
+from tests.spark.trend_cases import grouped
+from tests.strategies import Sample
+from tests.trend_strategies import random_trends
 
-from strategies import Sample
-from stretto.spark.spread import ByKey
+from stretto.plan.spread.targets import ByKey
 from stretto.spark.versions import Version
-from trend_strategies import random_trends
 
 STREAMS = int(os.environ.get("STRETTO_STREAMS", "60"))
 SEED = int(os.environ.get("STRETTO_SEED", "20261203"))

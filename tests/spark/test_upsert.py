@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from postgres_server import address
 from pyspark.sql import DataFrame, SparkSession
+from tests.spark.postgres_server import address
 
 from stretto.errors import StrettoError
 from stretto.spark.errors import StrettoSparkError

@@ -14,10 +14,12 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
-from postgres_server import address, new_database
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
-from wild_rows import rows
+from tests.spark.postgres_server import address, new_database
+from tests.spark.wild_rows import rows
+from tests.wild_values import DOUBLES, INTEGERS, TEXTS, TIMES, events, iso
+from tests.wild_values import plain as plain_rows
 
 from stretto.data.sinks import open_sink
 from stretto.schema import Special
@@ -26,8 +28,6 @@ from stretto.spark.sinks import committed_files, kafka_rows, parse_sink, print_r
 from stretto.spark.sources import open_source
 from stretto.spark.spec import Spec
 from stretto.values.texts import time_texts
-from wild_values import DOUBLES, INTEGERS, TEXTS, TIMES, events, iso
-from wild_values import plain as plain_rows
 
 NUMBERS = {name: number for number, name in enumerate(TEXTS)}
 LONG = frozenset({"megabyte"})

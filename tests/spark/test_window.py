@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 import pytest
-from stream_state import Handle, Store
+from tests.spark.stream_state import Handle, Store
 
 from stretto.spark import window as module
 from stretto.spark.chunks import to_payload

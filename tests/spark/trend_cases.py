@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pyarrow as pa
+from tests.strategies import Sample
+from tests.trend_comparison import assert_same_totals, rows_of
 
-from strategies import Sample
 from stretto.engine.trends.totals import TOTALS
-from stretto.pattern.oracle_trends import Total, totals
-from stretto.pattern.oracle_values import Event
+from stretto.oracle.trends import Total, totals
+from stretto.oracle.values import Event
 from stretto.pattern.workload import Workload
-from trend_comparison import assert_same_totals, rows_of
 
 
 def grouped(sample: Sample) -> Sample:

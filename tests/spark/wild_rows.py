@@ -4,9 +4,9 @@ import json
 from typing import Any
 
 import pyarrow as pa
+from tests.wild_values import DOUBLES, INTEGERS, TEXTS, TIMES
 
 from stretto.spark.chunks import result_arrow
-from wild_values import DOUBLES, INTEGERS, TEXTS, TIMES
 
 UTC = pa.timestamp("us", "UTC")
 EVENT = pa.struct(

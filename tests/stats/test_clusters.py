@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from worlds import piece_of
+from tests.stats.worlds import piece_of
 
 from stretto.pattern.canonical import canonical
 from stretto.pattern.nodes import Window

@@ -6,9 +6,9 @@ from math import exp, factorial, inf, isfinite, lgamma, log
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
-from worlds import SCHEMA, piece_of, poisson, stats_with
+from tests.stats.worlds import SCHEMA, piece_of, poisson, stats_with
+from tests.strategies import to_table, workloads
 
-from strategies import to_table, workloads
 from stretto.errors import QueryError
 from stretto.pattern.workload import Workload
 from stretto.schema import Schema

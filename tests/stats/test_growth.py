@@ -5,7 +5,7 @@ from math import comb, exp, factorial
 
 import numpy as np
 import pytest
-from worlds import piece_of
+from tests.stats.worlds import piece_of
 
 from stretto.pattern.describe import piece_text
 from stretto.stats.growth import CAP, Law, grown, is_plain, once, spread_of, thinned, with_earlier

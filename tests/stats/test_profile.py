@@ -7,7 +7,7 @@ import re
 import polars as pl
 import pyarrow as pa
 import pytest
-from worlds import piece_of, poisson, workload
+from tests.stats.worlds import piece_of, poisson, workload
 
 from stretto.errors import EventsError, StrettoError
 from stretto.pattern.piece import Piece

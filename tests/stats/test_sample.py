@@ -2,7 +2,7 @@
 
 import numpy as np
 import pyarrow as pa
-from worlds import piece_of
+from tests.stats.worlds import piece_of
 
 from stretto.pattern.nodes import Stream, Window
 from stretto.schema import Schema

@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 import pyarrow as pa
 import pytest
-from worlds import SCHEMA, piece_of, poisson
+from tests.stats.worlds import SCHEMA, piece_of, poisson
 
 from stretto.stats import selectivity
 from stretto.stats.clusters import relate

@@ -3,7 +3,7 @@
 import numpy as np
 import pyarrow as pa
 import pytest
-from worlds import poisson, workload
+from tests.stats.worlds import poisson, workload
 
 from stretto.engine.tables import run
 from stretto.plan.optimize import optimize

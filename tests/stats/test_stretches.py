@@ -2,7 +2,7 @@
 
 import numpy as np
 import pyarrow as pa
-from worlds import poisson
+from tests.stats.worlds import poisson
 
 from stretto.schema import Schema
 from stretto.stats.stretches import LOOSE, NUMBER, Stretches

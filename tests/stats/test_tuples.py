@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from worlds import piece_of, poisson
+from tests.stats.worlds import piece_of, poisson
 
 from stretto.pattern.nodes import Stream, Window
 from stretto.pattern.order import NO_ORDER, Order

@@ -13,9 +13,9 @@ from random import Random
 from typing import Any
 
 import pytest
-from mutations import mutated, mutated_json, texts
+from tests.strategies import ATTRIBUTES
+from tests.text.mutations import mutated, mutated_json, texts
 
-from strategies import ATTRIBUTES
 from stretto.errors import QueryError
 from stretto.pattern.guess import guess_schema
 from stretto.pattern.workload import Workload, check

@@ -3,8 +3,8 @@
 import json as standard_json
 
 import pytest
-import syntax_trees
 from hypothesis import given
+from tests.text import syntax_trees
 
 from stretto.errors import QueryError
 from stretto.text import json, syntax

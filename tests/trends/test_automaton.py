@@ -2,7 +2,7 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from shapes import FIGURE, parsed, shapes, trend
+from tests.trends.shapes import FIGURE, parsed, shapes, trend
 
 from stretto.pattern.describe import term_text
 from stretto.pattern.nodes import Atom, Combine, Pattern, Repeat

@@ -3,7 +3,7 @@
 import numpy as np
 import pyarrow as pa
 import pytest
-from shapes import parsed
+from tests.trends.shapes import parsed
 
 from stretto.pattern.nodes import TrendQuery
 from stretto.stats.profile import Stats

@@ -3,7 +3,7 @@ import os
 from pathlib import Path
 
 import pytest
-from shapes import figure_queries, parsed, trend
+from tests.trends.shapes import figure_queries, parsed, trend
 
 from stretto.trends.explain import label, trends_json, trends_mermaid, trends_text
 from stretto.trends.optimize import trend_plan

@@ -3,7 +3,7 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from shapes import figure_queries, parsed, shapes, trend
+from tests.trends.shapes import figure_queries, parsed, shapes, trend
 
 from stretto.pattern.nodes import Stream
 from stretto.trends.automaton import automaton

@@ -1,7 +1,7 @@
 import numpy as np
 import pyarrow as pa
 import pytest
-from shapes import SECOND
+from tests.trends.shapes import SECOND
 
 from stretto.pattern.nodes import Stream
 from stretto.stats.profile import Stats

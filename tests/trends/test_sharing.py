@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from shapes import SCHEMA, SECOND, figure_queries, parsed, shapes, trend
+from tests.trends.shapes import SCHEMA, SECOND, figure_queries, parsed, shapes, trend
 
 from stretto.pattern.nodes import TrendQuery
 from stretto.stats.profile import Stats

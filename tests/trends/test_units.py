@@ -2,7 +2,7 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from shapes import SCHEMA, SECOND, figure_queries, parsed, shapes, trend
+from tests.trends.shapes import SCHEMA, SECOND, figure_queries, parsed, shapes, trend
 
 from stretto.pattern.nodes import Aggregate
 from stretto.schema import Kind

@@ -6,16 +6,16 @@ from random import Random
 from typing import Any
 
 import pytest
-from shapes import COUNT
+from tests.trend_strategies import random_trends
+from tests.trends.shapes import COUNT
 
+from stretto.oracle.trends import totals
+from stretto.oracle.values import Event, evaluate
 from stretto.pattern.nodes import TrendQuery
-from stretto.pattern.oracle_trends import totals
-from stretto.pattern.oracle_values import Event, evaluate
 from stretto.pattern.predicates import Expr, Which
 from stretto.pattern.workload import Workload
 from stretto.trends.optimize import trend_plan
 from stretto.trends.plan import Condition, Member, TrendPlan, Unit
-from trend_strategies import random_trends
 
 
 def holds(terms: tuple[Expr, ...], *events: Event) -> bool:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from plain_values import (
+from tests.values.plain_values import (
     BOOL,
     FLOAT,
     INT,

@@ -207,7 +207,7 @@ def _patterns(workload: "Workload", known: "Schema | Stats", form: Format) -> st
 def _memo(workload: "Workload", known: "Schema | Stats", optimizer: str, form: Format) -> str:
     """What an optimizer could choose from."""
     from stretto.cli.inputs import mistakes_of
-    from stretto.memo.describe import memo_as
+    from stretto.explain.memo_stage import memo_as
     from stretto.plan.optimize import explored, plannable, recipe_of
     from stretto.schema import Schema
     from stretto.stats.profile import Stats

@@ -87,9 +87,9 @@ def generate(
     Example: stretto generate uniform --events 1000000 --out events.parquet --seed 1 --rate 100
     """
     with reported():
-        from stretto.data.reshuffle import Reshuffle
         from stretto.data.sinks import STDOUT, open_sink
-        from stretto.data.streams import StreamOptions, generate_batches, schema_of
+        from stretto.generate.reshuffle import Reshuffle
+        from stretto.generate.streams import StreamOptions, generate_batches, schema_of
 
         how = None if reshuffle is None else Reshuffle(reshuffle, reshuffle_types, lasting)
         single = None if rates is None else _rates(rates)

@@ -7,10 +7,10 @@ from typing import Annotated
 import typer
 
 from stretto.cli.bench import bench
-from stretto.cli.calibrate import calibrate
+from stretto.cli.calibrate.command import calibrate
 from stretto.cli.check import check
 from stretto.cli.console import FAILED, INTERRUPTED, admit, say
-from stretto.cli.demo import demo
+from stretto.cli.demo.command import demo
 from stretto.cli.explain import explain
 from stretto.cli.generate import generate
 from stretto.cli.run import run

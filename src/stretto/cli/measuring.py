@@ -6,13 +6,13 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from stretto.cli.running import columns_of, progress
+from stretto.cli.running import progress
 from stretto.data.files import EventFile
 from stretto.engine.matches import Matches
 from stretto.engine.run import Engine
 from stretto.plan.analyze import Measured
 from stretto.plan.analyze_trends import MeasuredTrends
-from stretto.plan.dag import Plan
+from stretto.plan.dag import Plan, attributes_of
 
 BATCH = 1 << 17
 MICROSECONDS = 1e6
@@ -23,7 +23,7 @@ def measured(plan: Plan, source: EventFile, *, quiet: bool) -> Measured:
 
     A first run over the first batch is not counted: it loads the kernels.
     """
-    events = source.select(columns_of(plan))
+    events = source.select(attributes_of(plan))
     lateness = source.disorder_us()
     _warm_up(Engine(plan, lateness_us=lateness, special=source.special), events)
     engine = Engine(plan, lateness_us=lateness, special=source.special)

@@ -18,17 +18,16 @@ from stretto.cli.console import say
 from stretto.cli.inputs import plan_for, read_workload
 from stretto.cli.running import SHOWN_MATCHES, SHOWN_PER_QUERY, Outputs, as_texts
 from stretto.data.files import STDIN, EventFile
-from stretto.engine.run import attributes_of
 from stretto.errors import StrettoError
 from stretto.pattern.workload import Workload
-from stretto.plan.dag import Plan
+from stretto.plan.dag import Plan, attributes_of
+from stretto.plan.spread.targets import Reach, Spread, choose, describe
 from stretto.schema import Special
 from stretto.spark.batch import Shape, cores_of
 from stretto.spark.chunks import LATE, MATCHES, METRICS, TRENDS, from_payload
 from stretto.spark.errors import clear_failures
 from stretto.spark.files import ASIDE, EventFiles, find, open_files, profile_files, survey
 from stretto.spark.session import available_cores, session
-from stretto.spark.spread import Reach, Spread, choose, describe
 from stretto.spark.summary import Summary
 from stretto.stats.profile import Stats
 

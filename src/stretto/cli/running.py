@@ -18,12 +18,11 @@ from stretto.data.files import EventFile
 from stretto.data.sinks import STDOUT, Sink, open_sink
 from stretto.engine.adapt import Adaptation, AdaptOptions
 from stretto.engine.matches import SCHEMA, Matches
-from stretto.engine.ranks import partition_of
 from stretto.engine.run import MEMORY_BYTES, Engine
 from stretto.engine.state import Counts
 from stretto.engine.trends.totals import TOTALS
 from stretto.errors import StrettoError
-from stretto.plan.dag import Plan
+from stretto.plan.dag import Plan, attributes_of
 from stretto.screen import visible
 from stretto.values.texts import value_texts
 
@@ -248,7 +247,7 @@ def find(
     adapt: AdaptOptions | bool = False,
 ) -> None:
     """Run a plan over all events of a file."""
-    events = source.select(columns_of(plan))
+    events = source.select(attributes_of(plan))
     engine = Engine(
         plan,
         lateness_us=lateness_us,
@@ -275,11 +274,6 @@ def find(
         advance(outputs.counts)
     outputs.repeated = engine.repeats.found
     outputs.adaptations = engine.adaptations if adapt else None
-
-
-def columns_of(plan: Plan) -> frozenset[str]:
-    """The attributes that a plan reads, those that partition a count of positions too."""
-    return plan.attributes() | {key for name in plan.specials() for key in partition_of(name)}
 
 
 def as_texts(batch: pa.RecordBatch, events: EventFile) -> pa.Table:

@@ -196,7 +196,7 @@ def workload(
     Example: stretto workload mcep-stocks --queries 100 --out stocks.cep --seed 1
     """
     with reported():
-        from stretto.data.workloads import workload as generated
+        from stretto.generate.workloads import workload as generated
 
         given = {
             "window": window,

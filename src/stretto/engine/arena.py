@@ -8,11 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from stretto.engine import reuse
+from stretto.pattern.predicates import POSITION
 from stretto.values.rows import I64
 from stretto.values.strings import Strings
 from stretto.values.vector import Vector
-
-POSITION = "@position"
 
 
 @dataclass(frozen=True, slots=True)

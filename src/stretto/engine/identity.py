@@ -4,45 +4,17 @@ A hash depends on what a row binds and on a seed, on nothing else: not on the ro
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from hashlib import blake2b
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from stretto.engine.kernels.twins import first_with_key, first_with_key_reference
+from stretto.values.hashing import LANES, U64, Lane
 from stretto.values.reduce import all_hold
 from stretto.values.rows import I64, Bool, Column, Sets, take_sets
 
-U64 = npt.NDArray[np.uint64]
-
 FEW = 1 << 12  # rows for which a loop would not pay for its compilation
-
-
-@dataclass(frozen=True, slots=True)
-class Lane:
-    """One of several independent 64-bit hash functions: the odd numbers and the shifts that it mixes bits with."""
-
-    step: int
-    first: int
-    second: int
-    shifts: tuple[int, int, int]
-
-    def mix(self, bits: U64) -> U64:
-        """Every bit of the result depends on every bit given; different bits stay different."""
-        mixed = bits ^ (bits >> np.uint64(self.shifts[0]))
-        mixed *= np.uint64(self.first)
-        mixed ^= mixed >> np.uint64(self.shifts[1])
-        mixed *= np.uint64(self.second)
-        mixed ^= mixed >> np.uint64(self.shifts[2])
-        return mixed
-
-
-LANES = (  # the finishers of SplitMix64 and of MurmurHash3
-    Lane(0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB, (30, 27, 31)),
-    Lane(0xD1B54A32D192ED03, 0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53, (33, 33, 33)),
-)
 
 
 def match_ids(columns: Sequence[Column], n: int, query: str, variables: Sequence[str]) -> pa.Array:
@@ -86,7 +58,7 @@ def _set_hashes(sets: Sets, lane: Lane) -> U64:
 _DIGITS = np.frombuffer("".join(f"{byte:02x}" for byte in range(256)).encode(), np.uint16)
 
 
-def _hexadecimal(words: npt.NDArray[np.uint64]) -> pa.Array:
+def _hexadecimal(words: U64) -> pa.Array:
     """Each row's big-endian bytes as hexadecimal digits."""
     digits = np.ascontiguousarray(_DIGITS[words.view(np.uint8)])
     width = 2 * words.itemsize * words.shape[1]

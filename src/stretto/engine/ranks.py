@@ -4,18 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from stretto.engine.arena import POSITION
 from stretto.engine.keys import order_keys
 from stretto.schema import Kind
 from stretto.values.rows import I64
 from stretto.values.vector import Vector
-
-
-def partition_of(name: str) -> tuple[str, ...]:
-    """The attributes of `@position(k1,k2)`; none for `@position` and for ordinary attributes."""
-    if not name.startswith(POSITION + "("):
-        return ()
-    return tuple(name[len(POSITION) + 1 : -1].split(","))
 
 
 class Ranks:

@@ -20,7 +20,7 @@ from stretto.engine.matches import Matches, Output
 from stretto.engine.operators.build import build
 from stretto.engine.operators.emit import EmitOperator
 from stretto.engine.operators.forbid import ForbidOperator
-from stretto.engine.ranks import Ranks, partition_of
+from stretto.engine.ranks import Ranks
 from stretto.engine.reorder import Reorder, late_mask
 from stretto.engine.repeats import RepeatedIds
 from stretto.engine.shape import Clock
@@ -28,8 +28,9 @@ from stretto.engine.state import Counts, Snapshot, Step
 from stretto.engine.trends.run import Trends
 from stretto.errors import EngineError
 from stretto.pattern.nodes import Stream
+from stretto.pattern.predicates import partition_of
 from stretto.pattern.workload import Workload
-from stretto.plan.dag import Plan
+from stretto.plan.dag import Plan, attributes_of
 from stretto.plan.ops import Emit, Scan
 from stretto.plan.optimize import optimize
 from stretto.schema import Kind, Special
@@ -534,11 +535,6 @@ class Engine:
         again = self.counters
         looked = [n - m for n, m in zip(counters.candidates, again.candidates, strict=True)]
         self._counters = Counters(counters.rows, counters.seconds, looked, again.held)
-
-
-def attributes_of(plan: Plan) -> frozenset[str]:
-    """The attributes that a plan reads, those that partition a count of positions too."""
-    return plan.attributes() | {key for name in plan.specials() for key in partition_of(name)}
 
 
 def _streams(plan: Plan) -> dict[int, Stream]:

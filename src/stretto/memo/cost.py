@@ -7,10 +7,10 @@ from operator import mul
 from typing import Final, Protocol
 
 from stretto.memo.core import growing_slots
-from stretto.memo.facts import Facts
 from stretto.memo.memo import NO_WINDOW, Memo, Root
-from stretto.memo.paper import DEAREST, PaperCost
 from stretto.memo.prices import NAMES, STEP, Prices
+from stretto.memo.pricing import DEAREST
+from stretto.memo.slot_masks import Facts
 from stretto.memo.ways import Input, Kind, Way
 from stretto.pattern.nodes import Stream, Window
 from stretto.pattern.order import NO_ORDER, members
@@ -23,7 +23,7 @@ from stretto.stats.otherwise import otherwise
     GATHER, GATHER_COLUMN, EVALUATE, FORBID, LINK, GROW, ELEMENT, UNITE, FOLLOW, EMIT, EMIT_COLUMN,
 ) = range(len(NAMES))  # fmt: skip
 
-__all__ = ["NAMES", "CostModel", "Estimates", "PaperCost", "Work"]
+__all__ = ["NAMES", "CostModel", "Estimates", "Work"]
 
 Work = list[float]
 """Units of work per second of the stream, in the order of the prices."""

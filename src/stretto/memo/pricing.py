@@ -5,6 +5,9 @@ from typing import Protocol
 from stretto.memo.memo import Memo
 from stretto.memo.ways import Way
 
+DEAREST = 1e120
+"""What a way costs whose cost cannot be told: it is the last to be taken."""
+
 
 class Pricing(Protocol):
     """Costs of single operations; the cost of a plan is the sum over its operations, shared ones counted once."""

@@ -15,8 +15,8 @@ from stretto.pattern.canonical_terms import (
     equality_terms,
     key,
 )
+from stretto.pattern.colour_refinement import Labelled, orders
 from stretto.pattern.columns import moved
-from stretto.pattern.labelling import Labelled, orders
 from stretto.pattern.nodes import Stream
 from stretto.pattern.order import Order
 from stretto.pattern.piece import Branch, Group, Negation, Piece, Slot

@@ -21,8 +21,8 @@ from stretto.pattern.canonical_terms import TRUE, canonical_term
 from stretto.pattern.columns import moved
 from stretto.pattern.nodes import Atom, Combine, Not, Pattern, Policy, Query, Repeat, Return, Stream
 from stretto.pattern.piece import Branch, Detection, Group, Negation, Piece, Slot
-from stretto.pattern.predicates import Apply, Const, Expr, Reduce, Ref, Which, rewrite, walk
-from stretto.pattern.separate import separated
+from stretto.pattern.predicates import Apply, Const, Expr, Reduce, Ref, Which, position_among, rewrite, walk
+from stretto.pattern.split_conjunctions import separated
 from stretto.schema import Kind
 
 _NEIGHBOURS: Final = (Which.CURRENT, Which.PREVIOUS)
@@ -246,7 +246,7 @@ def _narrowed(stream: Stream, terms: Sequence[_Term]) -> Stream:
 
 def _consecutive(part: Alternative, same: tuple[str, ...]) -> Iterator[Expr]:
     """STRICT: positions go up by one, from slot to slot and inside repeated ones."""
-    attribute = f"@position({','.join(same)})" if same else "@position"
+    attribute = position_among(same)
 
     def at(column: int, which: Which) -> Ref:
         repeats = part.slots[column].repeats

@@ -17,14 +17,16 @@ column of its rows. Trees are frozen values; equal terms are equal objects. Thei
   divided by the number of values.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Self
+from typing import Final, Self
 
 from stretto.schema import Kind
 
 Value = int | float | str | bool | None
+
+POSITION: Final = "@position"
 
 
 class Which(StrEnum):
@@ -131,3 +133,13 @@ def move_columns(expr: Expr, to: Callable[[int], int]) -> Expr:
         return replace(node, column=to(node.column)) if isinstance(node, Ref | Reduce) else None
 
     return rewrite(expr, moved)
+
+
+def position_among(same: Sequence[str]) -> str:
+    """The attribute that is an event's position among those with its values of some attributes; of none: among all."""
+    return f"{POSITION}({','.join(same)})" if same else POSITION
+
+
+def partition_of(name: str) -> tuple[str, ...]:
+    """The attributes of `@position(k1,k2)`; none for `@position` and for ordinary attributes."""
+    return tuple(name[len(POSITION) + 1 : -1].split(",")) if name.startswith(POSITION + "(") else ()

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any, Self, TypeVar
 
 from stretto.errors import Mistake, QueryError, near
-from stretto.pattern.bind import bind
+from stretto.pattern.binding.statements import bind
 from stretto.pattern.nodes import Query, TrendQuery
 from stretto.pattern.normal import normalize
 from stretto.pattern.piece import Detection

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from stretto.errors import StrettoError
-from stretto.memo.figures import columns, number_text, share_text, time_text
+from stretto.explain.numbers import columns, number_text, share_text, time_text
 from stretto.plan.analyze_trends import (
     MeasuredTrends,
     TrendAnalysis,

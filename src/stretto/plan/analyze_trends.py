@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from stretto.memo.figures import columns, number_text, share_text, time_text
+from stretto.explain.numbers import columns, number_text, share_text, time_text
 from stretto.plan.explain import counted, some
 from stretto.plan.q_error import errors_json, errors_text, q_error, q_error_text
 from stretto.trends.estimate import TrendEstimate

@@ -19,7 +19,7 @@ from stretto.plan.made import Made, draft_of, of_one_slot
 from stretto.plan.ops import Emit, Filter, Union
 from stretto.plan.rearrange import rearrange
 from stretto.plan.residual import missing_negations
-from stretto.solve.solution import Node, Solution, inputs_first
+from stretto.solve.common.solution import Node, Solution, inputs_first
 
 
 class Assembler:

@@ -6,7 +6,7 @@ from functools import cached_property
 
 from stretto.pattern.nodes import Window
 from stretto.pattern.piece import Place
-from stretto.pattern.predicates import Expr, Reduce, Ref, walk
+from stretto.pattern.predicates import Expr, Reduce, Ref, partition_of, walk
 from stretto.pattern.workload import Workload
 from stretto.plan.explain import explain
 from stretto.plan.ops import Emit, Filter, Forbid, Join, Next, Op, Repeat, Scan, Union
@@ -150,6 +150,11 @@ class Plan:
         return frozenset(
             names | {node.attribute for node in nodes if isinstance(node, Ref | Reduce) and node.attribute}
         )
+
+
+def attributes_of(plan: Plan) -> frozenset[str]:
+    """The attributes that a plan reads, those that partition a count of positions too."""
+    return plan.attributes() | {key for name in plan.specials() for key in partition_of(name)}
 
 
 def is_special(attribute: str) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from stretto.errors import StrettoError
-from stretto.memo.figures import columns, factor_text, rate_text, share_text, time_text
+from stretto.explain.numbers import columns, factor_text, rate_text, share_text, time_text
 from stretto.plan.dag import Plan
 from stretto.plan.diff import Compared, Diff, Share, Use, diff_json, kinds
 from stretto.plan.diff_trends import trend_diff_text

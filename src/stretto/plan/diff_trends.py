@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from stretto.memo.figures import columns, factor_text, number_text
+from stretto.explain.numbers import columns, factor_text, number_text
 from stretto.plan.explain import counted, some
 from stretto.stats.profile import Stats
 from stretto.trends.estimate import TrendEstimate, estimated

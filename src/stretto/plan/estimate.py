@@ -9,7 +9,7 @@ from stretto.memo.ways import Way
 from stretto.pattern.piece import Detection
 from stretto.plan.assemble import Assembler
 from stretto.plan.dag import Estimate
-from stretto.solve.solution import Solution
+from stretto.solve.common.solution import Solution
 
 
 def estimated(

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from stretto.errors import StrettoError
-from stretto.memo.figures import factor_text, rate_text, share_text, time_text
+from stretto.explain.numbers import factor_text, rate_text, share_text, time_text
 from stretto.pattern.describe import stream_text, term_text, window_text
 from stretto.pattern.predicates import Apply, Expr
 from stretto.plan.ops import Emit, Filter, Forbid, Join, Next, Op, Repeat, Scan, Union

@@ -24,9 +24,9 @@ from stretto.plan.dag import Plan
 from stretto.plan.estimate import estimated
 from stretto.plan.forbid import refuse_entangled
 from stretto.plan.grow import growth_order
-from stretto.plan.recipes import RECIPES, Recipe, model_of
+from stretto.plan.optimizers import RECIPES, Recipe, model_of
 from stretto.schema import Schema
-from stretto.solve.budget import Budget
+from stretto.solve.common.budget import Budget
 from stretto.stats.profile import Stats
 from stretto.trends.optimize import trend_plan
 from stretto.trends.plan import Optimizer

@@ -5,7 +5,7 @@ from math import exp, log
 from statistics import median
 from typing import Any
 
-from stretto.memo.figures import number_text
+from stretto.explain.numbers import number_text
 
 
 def q_error(estimated: float, measured: float) -> float:

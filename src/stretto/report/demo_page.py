@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from stretto.memo.figures import rate_text, share_text, time_text
+from stretto.explain.numbers import rate_text, share_text, time_text
 from stretto.plan.dag import Plan
 from stretto.plan.explain import explain, kind_of, saving_text, shared
 from stretto.plan.ops import Emit, Scan

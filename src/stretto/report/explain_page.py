@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from stretto.memo.figures import factor_text, number_text, share_text, time_text
+from stretto.explain.numbers import factor_text, number_text, share_text, time_text
 from stretto.plan.analyze import NANOSECONDS, Analysis, analysis_text
 from stretto.plan.dag import Estimate, Plan
 from stretto.plan.explain import bound_text, counted, explain, saving_text, shared

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from stretto.memo.figures import rate_text
+from stretto.explain.numbers import rate_text
 from stretto.plan.dag import Plan
 from stretto.plan.explain import counted, figures_text, kind_of
 from stretto.plan.ops import Emit, Scan

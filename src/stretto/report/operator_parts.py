@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from stretto.memo.figures import number_text, rate_text, share_text, time_text
+from stretto.explain.numbers import number_text, rate_text, share_text, time_text
 from stretto.plan.analyze import NANOSECONDS, Analysis, Line
 from stretto.plan.dag import Plan
 from stretto.plan.explain import counted, kind_of, shared, some

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from stretto.memo.figures import rate_text
+from stretto.explain.numbers import rate_text
 from stretto.plan.dag import Plan
 from stretto.plan.explain import counted, kind_of
 from stretto.plan.ops import Emit, Scan

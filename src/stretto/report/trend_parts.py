@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from stretto.memo.figures import number_text, share_text, time_text
+from stretto.explain.numbers import number_text, share_text, time_text
 from stretto.plan.analyze_trends import TrendAnalysis
 from stretto.plan.explain import some
 from stretto.plan.q_error import q_error_text

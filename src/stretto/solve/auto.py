@@ -1,31 +1,40 @@
 """All of it: the best that quick solvers find, then the exact one in the time that is left."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from math import inf
 from typing import Final
 
 from stretto.memo.memo import Memo
 from stretto.memo.pricing import Pricing
-from stretto.solve.baselines import reorder, share
-from stretto.solve.budget import Budget
-from stretto.solve.exact import as_choice, for_choosing, solve_exact
-from stretto.solve.greedy import solve_greedy
-from stretto.solve.problem import Problem
-from stretto.solve.solution import Solution, one_way_each
-from stretto.solve.trees import RULE
+from stretto.memo.rules.split_in_two import split_in_two
+from stretto.solve.common.budget import Budget
+from stretto.solve.common.problem import Problem
+from stretto.solve.common.solution import Solution, one_way_each
+from stretto.solve.exact.solver import as_choice, for_choosing, solve_exact
+from stretto.solve.quick.greedy import solve_greedy
 
 Solver = Callable[[Memo, Pricing, Budget], Solution]
 
-QUICK: Final[tuple[Solver, ...]] = (share, reorder)
-"""What no plan of ours may be worse than, however short the time."""
+SPLITS: Final = split_in_two.__name__
 MANY = 5_000
 """Roots beyond which these would take longer than they are worth."""
 
 
-def auto(memo: Memo, pricing: Pricing, budget: Budget) -> Solution:
-    """The cheapest plan found, with the bound that is proven for it."""
-    starts = [as_choice(memo, solve(memo, pricing, Budget(inf))) for solve in worth_trying(memo)]
+def auto(
+    memo: Memo,
+    pricing: Pricing,
+    budget: Budget,
+    *,
+    quick: Sequence[Solver] = (),
+    of_orders: Sequence[Solver] = (),
+) -> Solution:
+    """The cheapest plan found, with its proven bound; it is never dearer than what the `quick` solvers find.
+
+    Those `of_orders` join one slot at a time; they are left out where they can have nothing to add.
+    """
+    solvers = worth_trying(memo, quick, of_orders)
+    starts = [as_choice(memo, solve(memo, pricing, Budget(inf))) for solve in solvers]
     problem = Problem.of(memo, pricing)  # after these: they bring ways along
     left = for_choosing(budget)
     starts.append(solve_greedy(problem, left))
@@ -33,15 +42,16 @@ def auto(memo: Memo, pricing: Pricing, budget: Budget) -> Solution:
     return Solution(one_way_each(memo, found), bound)
 
 
-def worth_trying(memo: Memo) -> tuple[Solver, ...]:
+def worth_trying(memo: Memo, quick: Sequence[Solver], of_orders: Sequence[Solver]) -> tuple[Solver, ...]:
     """The quick solvers whose plans a greedy one need not match.
 
     Where all pieces have all of their splits, a root's cheapest tree is no dearer than its cheapest order, so that
-    `reorder` has nothing to add.
+    those `of_orders` have nothing to add.
     """
     if len(memo.roots) > MANY:
         return ()
-    return (share,) if all(map(partial(_is_split, memo), range(len(memo)))) else QUICK
+    complete = all(map(partial(_is_split, memo), range(len(memo))))
+    return (*quick, *(() if complete else of_orders))
 
 
 def _is_split(memo: Memo, number: int) -> bool:
@@ -49,5 +59,5 @@ def _is_split(memo: Memo, number: int) -> bool:
     slots = len(memo.pieces[number].slots)
     if slots <= 2 or not memo.is_core(number):
         return True
-    found = sum(way.rule == RULE for way in memo.ways[number])
+    found = sum(way.rule == SPLITS for way in memo.ways[number])
     return found == (1 << (slots - 1)) - 1

@@ -18,8 +18,9 @@ from stretto.errors import EventsError, near
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan
 from stretto.plan.optimize import optimize
+from stretto.plan.spread.targets import Load, Spread, choose, read_attributes
+from stretto.plan.spread.time_slices import Times
 from stretto.schema import Schema, Special
-from stretto.spark.asked import Asked, asked_of, query_names
 from stretto.spark.chunks import (
     CHUNK_ROWS,
     EVENTS,
@@ -37,10 +38,9 @@ from stretto.spark.chunks import (
 from stretto.spark.columns import arrow_columns, refuse_ids
 from stretto.spark.errors import StrettoSparkError, at_work, clear_failures
 from stretto.spark.profile import heaviest_of, profile, summarize
+from stretto.spark.requested import Asked, asked_of, query_names
 from stretto.spark.session import local_cores
-from stretto.spark.spread import Load, Spread, choose, read_attributes
 from stretto.spark.tasks import Work, chunks_of, rows_of
-from stretto.spark.times import Times
 from stretto.stats.profile import Stats
 
 PARTITION: Final = 33

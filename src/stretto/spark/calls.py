@@ -10,12 +10,12 @@ from pyspark.sql import DataFrame
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan
 from stretto.plan.optimize import optimize
+from stretto.plan.spread.stream_slices import Slices, StreamSpread
+from stretto.plan.spread.targets import ByTime, Spread
 from stretto.schema import Special
 from stretto.spark import batch
-from stretto.spark.asked import Asked, asked_of
 from stretto.spark.errors import StrettoSparkError, clear_failures
-from stretto.spark.slices import Slices, StreamSpread
-from stretto.spark.spread import ByTime, Spread
+from stretto.spark.requested import Asked, asked_of
 from stretto.spark.streaming import Outputs, detect_stream, everything, slice_us, stream_spread
 from stretto.spark.versions import Publisher, last_version, publish
 from stretto.spark.watermark import AHEAD

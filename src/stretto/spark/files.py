@@ -22,11 +22,12 @@ from stretto.data.casts import is_text
 from stretto.data.columnar import ColumnarPart
 from stretto.data.files import EventFile, Survey, open_events
 from stretto.data.parts import Chunk, Part, Rejected
-from stretto.engine.run import MEMORY_BYTES, attributes_of
+from stretto.engine.run import MEMORY_BYTES
 from stretto.pattern.workload import Workload
-from stretto.plan.dag import Plan
+from stretto.plan.dag import Plan, attributes_of
+from stretto.plan.spread.targets import ByTime, Load, Reach, Spread, Whole, choose, read_attributes
+from stretto.plan.spread.time_slices import Stretch, Times
 from stretto.schema import Schema, Special
-from stretto.spark.asked import Asked, query_names
 from stretto.spark.batch import Shape, checked, cores_of, pack_arriving, planned, run_targets
 from stretto.spark.chunks import (
     MATCHES,
@@ -48,12 +49,11 @@ from stretto.spark.profile import (
     stats_of,
     wanted_sample,
 )
+from stretto.spark.requested import Asked, query_names
 from stretto.spark.session import session
-from stretto.spark.spread import ByTime, Load, Reach, Spread, Whole, choose, read_attributes
 from stretto.spark.streaming import everything
 from stretto.spark.summary import Summary, total
 from stretto.spark.tasks import Work
-from stretto.spark.times import Stretch, Times
 from stretto.stats.profile import Stats
 from stretto.values.times import END_OF_TIME, START_OF_TIME
 

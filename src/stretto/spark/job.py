@@ -21,6 +21,7 @@ from stretto.data.files import open_events
 from stretto.errors import StrettoError
 from stretto.pattern.guess import guess_schema
 from stretto.pattern.workload import Workload
+from stretto.plan.spread.targets import Whole
 from stretto.schema import Schema, Special
 from stretto.spark import archive, detect
 from stretto.spark.batch import schema_of
@@ -36,7 +37,6 @@ from stretto.spark.session import start as start_session
 from stretto.spark.sinks import replaced_in, start
 from stretto.spark.sources import TEXT, Source, open_source
 from stretto.spark.spec import Spec, kafka_place
-from stretto.spark.spread import Whole
 from stretto.spark.streaming import KIND, REASON, stream_spread
 from stretto.spark.versions import Publisher, difference, read_workload_text
 from stretto.stats.profile import Stats

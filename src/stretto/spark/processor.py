@@ -13,12 +13,13 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from stretto.engine.intake import set_apart
 from stretto.engine.matches import Matches
-from stretto.engine.run import MEMORY_BYTES, Engine, attributes_of
+from stretto.engine.run import MEMORY_BYTES, Engine
 from stretto.errors import StrettoError
-from stretto.plan.dag import Plan
+from stretto.plan.dag import Plan, attributes_of
+from stretto.plan.spread.stream_slices import Slices, StreamSpread
+from stretto.plan.spread.targets import times_of
 from stretto.schema import Special
 from stretto.spark.arrivals import Arrivals, Numbering, arrivals
-from stretto.spark.asked import query_names
 from stretto.spark.cache import EngineCache
 from stretto.spark.chunks import (
     ARROW,
@@ -36,8 +37,7 @@ from stretto.spark.chunks import (
 )
 from stretto.spark.errors import StrettoSparkError, at_work
 from stretto.spark.metrics import TargetMetrics
-from stretto.spark.slices import Slices, StreamSpread
-from stretto.spark.spread import times_of
+from stretto.spark.requested import query_names
 from stretto.spark.versions import Version
 from stretto.spark.window import Head, Window, from_floor
 from stretto.text.values import duration_text

@@ -19,11 +19,11 @@ from pyspark.sql.types import DataType, DateType, TimestampNTZType, TimestampTyp
 
 from stretto.errors import EventsError
 from stretto.pattern.workload import Workload
+from stretto.plan.spread.targets import times_of
 from stretto.schema import Schema, Special
 from stretto.spark.chunks import EVENTS, PACKED, Packed, from_payload, gathered, packed_rows, to_payload
 from stretto.spark.columns import arrow_columns
 from stretto.spark.errors import at_work, clear_failures
-from stretto.spark.spread import times_of
 from stretto.spark.summary import Summary, total
 from stretto.stats.profile import Stats
 from stretto.stats.sample import Sample

@@ -32,8 +32,10 @@ from pyspark.sql.types import (
 from stretto.engine.run import MEMORY_BYTES
 from stretto.errors import QueryError
 from stretto.plan.dag import Plan
+from stretto.plan.spread.partition_keys import key_attributes, of_single_events
+from stretto.plan.spread.stream_slices import Slices, StreamSpread
+from stretto.plan.spread.targets import ByKey, Whole, read_attributes
 from stretto.schema import Special
-from stretto.spark.asked import Asked
 from stretto.spark.batch import result_schema
 from stretto.spark.chunks import (
     FAR,
@@ -54,10 +56,8 @@ from stretto.spark.errors import StrettoSparkError, at_work
 from stretto.spark.metrics import observed
 from stretto.spark.notes import read_note, write_note
 from stretto.spark.processor import MatchProcessor, Settings
+from stretto.spark.requested import Asked
 from stretto.spark.session import STATE_STORE
-from stretto.spark.slices import Slices, StreamSpread
-from stretto.spark.spread import ByKey, Whole, read_attributes
-from stretto.spark.ties import key_attributes, of_single_events
 from stretto.spark.versions import Version, read_versions
 from stretto.spark.watermark import AHEAD, with_watermark
 from stretto.text.parser import parse_duration

@@ -8,9 +8,9 @@ from typing import Any, Final, Self
 import numpy as np
 import pyarrow as pa
 
+from stretto.plan.spread.targets import times_of
+from stretto.plan.spread.time_slices import Stretch, Times, stretches_of
 from stretto.schema import Special
-from stretto.spark.spread import times_of
-from stretto.spark.times import Stretch, Times, stretches_of
 from stretto.stats.stretches import names_of
 from stretto.values.strings import decoded
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 from stretto.engine.matches import Matches
 from stretto.engine.run import MEMORY_BYTES, Engine
 from stretto.plan.dag import Plan
+from stretto.plan.spread.targets import times_of
 from stretto.schema import Special
 from stretto.spark.chunks import (
     LATE,
@@ -27,7 +28,6 @@ from stretto.spark.chunks import (
     result_arrow,
     to_payload,
 )
-from stretto.spark.spread import times_of
 from stretto.stats.stretches import in_order
 from stretto.values.rows import Bool
 from stretto.values.times import END_OF_TIME

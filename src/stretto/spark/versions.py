@@ -18,10 +18,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 import stretto
-from stretto.engine.run import attributes_of
 from stretto.errors import QueryError, StrettoError
 from stretto.pattern.workload import Workload, check
-from stretto.plan.dag import Plan
+from stretto.plan.dag import Plan, attributes_of
 from stretto.plan.optimize import optimize
 from stretto.schema import Kind, Schema, Special
 from stretto.spark.chunks import WORKLOAD

@@ -16,10 +16,9 @@ from stretto.pattern.describe import piece_text, stream_text, term_text
 from stretto.pattern.nodes import Stream, Window
 from stretto.pattern.order import NO_ORDER, Order
 from stretto.pattern.piece import Piece, Slot
-from stretto.pattern.predicates import Apply, Const, Expr, Reduce, Ref, Which, columns_of, walk
+from stretto.pattern.predicates import POSITION, Apply, Const, Expr, Reduce, Ref, Which, columns_of, walk
 from stretto.stats.tuples import Frame, Link
 
-POSITION: Final = "@position"
 STEPS: Final = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
 
 

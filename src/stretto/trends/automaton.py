@@ -13,7 +13,7 @@ from itertools import chain, pairwise
 from stretto.pattern.canonical_terms import canonical_conditions
 from stretto.pattern.nodes import Atom, Combine, Pattern, Repeat, Stream, TrendQuery
 from stretto.pattern.predicates import Expr, Ref, Which, columns_of, rewrite, walk
-from stretto.pattern.separate import separated
+from stretto.pattern.split_conjunctions import separated
 from stretto.trends.plan import Automaton, Condition, Edge, Entry
 
 Pair = tuple[int, int]

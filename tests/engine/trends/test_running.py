@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 import pytest
-from events import arena_of
 from hypothesis import given
 from hypothesis import strategies as st
-from plain_trends import (
+from tests.engine.events import arena_of
+from tests.engine.plain_trends import (
     KNOWN,
     MAX,
     MIN,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from windowed_reference import Event, Table, expected
+from tests.engine.windowed_reference import Event, Table, expected
 
 from stretto.engine.trends import numbers, scan, windowed
 from stretto.engine.trends.taken import concat_results

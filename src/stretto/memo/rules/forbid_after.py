@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from stretto.memo.memo import Memo
-from stretto.memo.merging import keep_text_order
+from stretto.memo.text_order import keep_text_order
 from stretto.memo.ways import Kind, Way
 
 

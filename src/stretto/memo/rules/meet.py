@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from stretto.memo.alike import Alike, Held, alike
-from stretto.memo.claims import Before, Fact, Holds, Lacks, Passes, claims, strongest
+from stretto.memo.containment import Before, Fact, Holds, Lacks, Passes, claims, strongest
 from stretto.memo.memo import Memo
-from stretto.memo.merging import alone
+from stretto.memo.text_order import alone
 from stretto.memo.ways import Kind, Way
+from stretto.memo.weaker_pieces import Alike, Held, alike
 from stretto.pattern.nodes import Stream
 from stretto.pattern.order import NO_ORDER, Order
 from stretto.pattern.piece import Piece, Slot

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Final
 
-from stretto.memo.alike import Alike, Weaker, alike
 from stretto.memo.memo import Memo
 from stretto.memo.ways import Kind, Way
+from stretto.memo.weaker_pieces import Alike, Weaker, alike
 
 CLOSEST: Final = 2  # sources with the fewest facts missing
 WIDEST: Final = 2  # sources that serve the most pieces

@@ -1,0 +1,1 @@
+"""`stretto calibrate`: what the engine's work costs on this machine."""

@@ -1,0 +1,1 @@
+"""`stretto demo`: the main job on generated data."""

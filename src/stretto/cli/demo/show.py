@@ -1,0 +1,48 @@
+"""What `stretto demo` prints: what was shared and saved, the top matches, and the speed against one by one."""
+
+from stretto.cli.console import counted, tell
+from stretto.cli.tables import show_table
+from stretto.explain.numbers import factor_text
+from stretto.plan.explain import saving_text, shared
+from stretto.report.demo_page import Demo
+
+SHOWN_QUERIES = 5
+
+
+def show(told: Demo) -> None:
+    """All of it, on standard output."""
+    plan = told.plan
+    tell(
+        f"\n{counted(told.events, 'trade')}, {counted(len(told.found), 'pattern')},"
+        f" {counted(told.matches, 'match')}\n"
+    )
+    tell(f"shared  {len(shared(plan))} of {len(plan.ops)} operators serve more than one pattern")
+    if plan.estimate is not None:
+        tell(f"saved   {saving_text(plan.estimate)}")
+    tell("")
+    _show_most(told)
+    trades = "a=.. are the positions of the trades in the day"
+    columns = [("pattern", False), ("from", False), ("to", False), ("trades", False), ("money", True)]
+    show_table(f"the matches that moved the most money ({trades})", columns, told.top)
+    _show_speed(told)
+
+
+def _show_most(told: Demo) -> None:
+    most = sorted(told.found.items(), key=lambda pair: -pair[1])[:SHOWN_QUERIES]
+    columns = [("pattern", False), ("matches", True)]
+    show_table("the patterns with the most matches", columns, [[name, f"{count:,}"] for name, count in most])
+
+
+def _show_speed(told: Demo) -> None:
+    """The two speeds, and how the slower one was found."""
+    alone = told.alone
+    together = told.events / told.seconds if told.seconds else 0.0
+    rows = [["all in one shared plan", f"{told.seconds:.1f}", f"{together:,.0f}", ""]]
+    if alone.seconds:
+        speed = told.events / alone.all_seconds
+        ran = len(alone.seconds)
+        how = "" if ran == alone.queries else f"{ran} of {alone.queries} ran, the others taken at their pace"
+        rows.append(["one by one", f"{alone.all_seconds:.1f}", f"{speed:,.0f}", how])
+    show_table("", [("run", False), ("seconds", True), ("trades/s", True), ("", False)], rows)
+    if alone.seconds:
+        tell(f"together {factor_text(told.speedup)} as fast as one by one\n")

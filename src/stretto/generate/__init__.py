@@ -1,0 +1,1 @@
+"""Generators of the papers' event streams and query workloads."""

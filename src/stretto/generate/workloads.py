@@ -1,0 +1,106 @@
+"""Generators of the papers' query workloads: the same seed gives the same text."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Final
+
+from stretto.errors import StrettoError, near
+from stretto.generate import mcep_workload as mcep
+from stretto.generate import motto_workload as motto
+from stretto.generate import muse_workload as muse
+from stretto.generate.workload_text import workload_text
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One kind of workload: its options, the stream it is for, and its text by number of queries, seed and options."""
+
+    options: type[Any]
+    stream: str
+    text: Callable[["Kind", int, int, Any, str], str]
+    about: Any
+
+
+def workload(kind: str, queries: int, seed: int = 0, **options: Any) -> str:
+    """The text of a workload file: `motto-stocks`, `motto-datacenter`, `mcep-stocks`, `mcep-traffic`,
+    `muse-rides` or `muse-stocks`.
+
+    The options are those of `MottoOptions`, `McepOptions` and `MuseOptions`. StrettoError where one is unknown or
+    cannot be met.
+    """
+    if kind not in KINDS:
+        hint = near(kind, KINDS)
+        raise StrettoError(
+            f"unknown workload `{kind}`" + (f", {hint}" if hint else f" (known: {', '.join(KINDS)})")
+        )
+    if queries < 1:
+        raise StrettoError(f"a workload has at least 1 query, not {queries}")
+    if seed < 0:
+        raise StrettoError(f"the seed must not be negative: {seed}")
+    chosen = KINDS[kind]
+    known = [field.name for field in fields(chosen.options)]
+    for name in options:
+        if name not in known:
+            hint = near(name, known)
+            raise StrettoError(
+                f"{kind} has no option `{name}`"
+                + (f", {hint}" if hint else "")
+                + f" (there are: {', '.join(known)})"
+            )
+    settled = chosen.options(**options)
+    return chosen.text(chosen, queries, seed, settled, _call(kind, queries, seed, options))
+
+
+def _call(kind: str, queries: int, seed: int, options: Mapping[str, Any]) -> str:
+    """The command that makes the same file."""
+    given = [
+        f"--{name.replace('_', '-')} {f'{value!r}' if isinstance(value, str) and ' ' in value else value}"
+        for name, value in options.items()
+        if value is not None
+    ]
+    return " ".join(["stretto workload", kind, f"--queries {queries}", f"--seed {seed}", *given])
+
+
+def _motto_text(kind: Kind, queries: int, seed: int, options: motto.MottoOptions, call: str) -> str:
+    written = motto.motto_workload(kind.about, queries, seed, options)
+    header = [
+        f"{queries} queries in pairs with MOTTO's types of sharing (Table IV), {options.ratio:.0%} of them basic.",
+        call,
+        f"events: stretto generate {kind.stream}",
+    ]
+    return workload_text(header, kind.about.definitions, written)
+
+
+def _mcep_text(kind: Kind, queries: int, seed: int, options: mcep.McepOptions, call: str) -> str:
+    written, density = mcep.mcep_workload(kind.about, queries, seed, options)
+    types = "" if options.types is None else f" --types {options.types}"
+    header = [
+        f"{queries} patterns of {options.length} types on average, as in MCEP (sec. 6.1).",
+        f"Two patterns have a common part of two or more types with probability {density:.2f}.",
+        call,
+        f"events: stretto generate {kind.stream}{types}",
+    ]
+    return workload_text(header, (), written)
+
+
+def _muse_text(kind: Kind, queries: int, seed: int, options: muse.MuseOptions, call: str) -> str:
+    written = muse.muse_workload(kind.about, queries, seed, options)
+    rate, rates = muse.stream_rates(kind.about, options)
+    stream = f"events: stretto generate {kind.stream}"
+    if rate is not None:
+        stream += f" --rate {rate:.12g}"
+    if rates is not None:
+        stream += " --rates " + ",".join(f"{name}={each:.12g}" for name, each in rates.items())
+    share = f"{options.nested:.0%} of them nested, as in MUSE (sec. 4)."
+    about = f"{queries} queries that aggregate trends of {kind.about.repeated}, {share}"
+    return workload_text([about, call, stream], (), written)
+
+
+KINDS: Final[Mapping[str, Kind]] = {
+    "motto-stocks": Kind(motto.MottoOptions, "stocks", _motto_text, motto.STOCKS),
+    "motto-datacenter": Kind(motto.MottoOptions, "datacenter", _motto_text, motto.DATACENTER),
+    "mcep-stocks": Kind(mcep.McepOptions, "mcep-stocks", _mcep_text, mcep.STOCKS),
+    "mcep-traffic": Kind(mcep.McepOptions, "traffic", _mcep_text, mcep.TRAFFIC),
+    "muse-rides": Kind(muse.MuseOptions, muse.RIDES.stream, _muse_text, muse.RIDES),
+    "muse-stocks": Kind(muse.MuseOptions, muse.STOCKS.stream, _muse_text, muse.STOCKS),
+}

@@ -1,0 +1,6 @@
+"""The meaning of queries by brute force: the judge of every plan and every engine. It shares no code with them."""
+
+from stretto.oracle.detections import Match, matches
+from stretto.oracle.trends import Total, totals
+
+__all__ = ["Match", "Total", "matches", "totals"]

@@ -1,0 +1,228 @@
+"""What a detection query means, by brute force: the judge of every plan and every engine.
+
+Written from docs/semantics.md alone, slow on purpose, and sharing nothing with the normal form, the plans or
+the engine. Every way to bind events to the pattern is tried (`oracle_bindings`); terms, `[attr]`, negations
+and the policy are then judged on whole matches. The values of expressions are Python's (`oracle_values`).
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise, product
+
+from stretto.oracle.bindings import Binding, Gap, Path, Search, Taken, gaps_of
+from stretto.oracle.values import Chosen, Event, Sets, evaluate
+from stretto.pattern.nodes import Atom, Combine, Not, Pattern, Policy, Query, Repeat
+from stretto.pattern.predicates import Expr, Reduce, Ref, Value, Which, columns_of, walk
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """`events`: names of the bound positive variables to the ids of their events, in time order."""
+
+    start: int
+    end: int
+    detected: int
+    events: Mapping[str, tuple[int, ...]]
+    returned: Mapping[str, Value]
+
+
+Step = tuple[Atom, int, int | None]  # what a step takes, and the bounds of its repetition
+Run = tuple[Binding, int, int]
+
+
+def matches(query: Query, events: Sequence[Event]) -> list[Match]:
+    """Every match of `query` once, in no promised order; positions go by time, then by id."""
+    judge = _Judge(query, sorted(events, key=lambda event: (event.ts, event.id)))
+    found: dict[tuple[tuple[str, tuple[int, ...]], ...], Match] = {}
+    for binding in judge.runs() if query.policy is Policy.NEXT else judge.bindings():
+        if binding.taken and judge.accepts(binding):
+            match = judge.report(binding)
+            known = found.setdefault(tuple(match.events.items()), match)
+            if match.detected < known.detected:  # certain as soon as one way to read the match is
+                found[tuple(match.events.items())] = match
+    return list(found.values())
+
+
+class _Judge(Search):
+    """What is asked of a binding beyond its shape."""
+
+    def __init__(self, query: Query, events: Sequence[Event]) -> None:
+        super().__init__(query, events)
+        negated = frozenset(i for i, variable in enumerate(query.variables) if variable.negated)
+        self.terms = [term for term in query.terms if not columns_of(term) & negated]
+
+    # ---- skip till next match ----------------------------------------------------------------------------
+
+    def runs(self) -> Iterator[Binding]:
+        """The states of all runs; a run is a binding, its step, and how many events that step has."""
+        steps = _steps(self.query.pattern)
+        open_runs: list[Run] = []
+        for position in range(len(self.events)):
+            new = self.moves(steps, (Binding(), -1, 0), position)
+            waiting: list[Run] = []
+            for run in open_runs:
+                extended = self.moves(steps, run, position)
+                new += extended
+                waiting += [] if extended else [run]
+            open_runs = waiting + new
+            for binding, step, count in new:
+                if count >= steps[step][1] and all(low == 0 for _, low, _ in steps[step + 1 :]):
+                    yield Binding(binding.taken, tuple(self.gaps_under(self.query.pattern, binding)))
+
+    def gaps_under(self, node: Pattern, binding: Binding) -> Iterator[Gap]:
+        """The NOTs of a run, each placed by the SEQ that directly holds it."""
+        if isinstance(node, Combine):
+            taken = [{atom.variable for atom, _, _ in _steps(part)} for part in node.parts]
+            times = [[self.ts[t.position] for t in binding.taken if t.variable in part] for part in taken]
+            yield from gaps_of(node.parts, times)
+            for part in node.parts:
+                yield from self.gaps_under(part, binding)
+
+    def moves(self, steps: Sequence[Step], run: Run, position: int) -> list[Run]:
+        """The run extended by the event, once for every step that accepts it."""
+        binding, step, count = run
+        accepted = []
+        for target, (atom, _, high) in enumerate(steps):
+            again = target == step and (high is None or count < high)
+            later = target > step and (step < 0 or count >= steps[step][1])
+            if not (again or (later and all(low == 0 for _, low, _ in steps[step + 1 : target]))):
+                continue
+            after = self.ts[binding.taken[-1].position] if binding.taken else None
+            if self.may_take(binding, position, after) and self.is_of(atom.stream, position):
+                longer = Binding((*binding.taken, Taken(atom.variable, (), position)))
+                open_steps = {other.variable for other, low, top in steps[target:] if (low, top) != (1, 1)}
+                decidable = [term for term in self.terms if not _whole_sets(term) & open_steps]
+                if self.agree(longer) and all(self.holds(term, longer) for term in decidable):
+                    accepted.append((longer, target, count + 1 if again else 1))
+        return accepted
+
+    # ---- whole matches -----------------------------------------------------------------------------------
+
+    def accepts(self, binding: Binding) -> bool:
+        """Whether `[attr]`, the terms, STRICT and the negations allow what has been bound."""
+        return (
+            self.agree(binding)
+            and all(self.holds(term, binding) for term in self.terms)
+            and (self.query.policy is not Policy.STRICT or self.is_consecutive(binding))
+            and not any(self.is_broken(gap, binding) for gap in binding.gaps)
+        )
+
+    def agree(self, binding: Binding) -> bool:
+        """`[attr]`: one value, not null, in all events."""
+        bound = [self.events[taken.position] for taken in binding.taken]
+        return all(
+            event.value(name) is not None and event.value(name) == bound[0].value(name)
+            for name in self.query.same
+            for event in bound
+        )
+
+    def holds(self, term: Expr, binding: Binding) -> bool:
+        """Whether the term is true for every joint choice of repetitions that binds all of its variables."""
+        columns = sorted(columns_of(term))
+        paths = [dict.fromkeys(t.path for t in binding.taken if t.variable == column) for column in columns]
+        for choice in product(*paths):
+            repetitions: dict[int, int] = {}  # of one group, all variables mean the same repetition
+            if all(repetitions.setdefault(group, n) == n for path in choice for group, n in path):
+                scopes = zip(columns, choice, strict=True)
+                sets = {column: self.bound(binding, column, path) for column, path in scopes}
+                if not all(evaluate(term, sets, chosen) is True for chosen in _choices(term, sets)):
+                    return False
+        return True
+
+    def bound(self, binding: Binding, variable: int, path: Path) -> list[Event]:
+        """The events that one repetition of the groups around a variable binds to it, in time order."""
+        return [self.events[t.position] for t in binding.taken if t.variable == variable and t.path == path]
+
+    def is_consecutive(self, binding: Binding) -> bool:
+        """STRICT: no position is left out, among the events that agree with the match on every `[attr]`."""
+        positions = {taken.position for taken in binding.taken}
+        one = self.events[min(positions)]
+        partition = [
+            position
+            for position in range(min(positions), max(positions) + 1)
+            if all(self.events[position].value(name) == one.value(name) for name in self.query.same)
+        ]
+        return len(partition) == len(positions)
+
+    def is_broken(self, gap: Gap, binding: Binding) -> bool:
+        return any(self.is_forbidden(gap, binding, position) for position in range(len(self.events)))
+
+    def is_forbidden(self, gap: Gap, binding: Binding, position: int) -> bool:
+        """Whether the event at `position` breaks the match: in the gap, and of those that its terms allow."""
+        bound = [taken.position for taken in binding.taken]
+        if position in bound or not self.is_of(gap.atom.stream, position):
+            return False
+        if not self.is_inside(gap, min(bound), max(bound), position):
+            return False
+        variable = gap.atom.variable
+        with_it = Binding((*binding.taken, Taken(variable, (), position)))
+        terms = [term for term in self.query.terms if variable in columns_of(term)]
+        return self.agree(with_it) and all(self.holds(term, with_it) for term in terms)
+
+    def is_inside(self, gap: Gap, first: int, last: int, position: int) -> bool:
+        ts, size = self.ts[position], self.query.window.size
+        by_count = self.query.window.unit == "events"
+        if gap.after is not None:
+            late_enough = ts > gap.after
+        elif gap.before is None:
+            late_enough = ts >= self.ts[first]
+        else:
+            late_enough = position >= last - size + 1 if by_count else ts >= self.ts[last] - size
+        if gap.before is not None:
+            return late_enough and ts < gap.before
+        return late_enough and (position <= first + size - 1 if by_count else ts <= self.ts[first] + size)
+
+    def report(self, binding: Binding) -> Match:
+        sets: dict[int, list[Event]] = {}
+        for taken in sorted(binding.taken, key=lambda taken: taken.position):
+            sets.setdefault(taken.variable, []).append(self.events[taken.position])
+        bound = [taken.position for taken in binding.taken]
+        first, last, size = min(bound), max(bound), self.query.window.size
+        detected = self.ts[last]
+        if any(gap.waits for gap in binding.gaps):
+            by_count = self.query.window.unit == "events"
+            detected = self.ts[min(first + size, len(self.ts)) - 1] if by_count else self.ts[first] + size
+        single = {(variable, Which.EACH): chosen[0] for variable, chosen in sets.items()}
+        names = [variable.name for variable in self.query.variables]
+        return Match(
+            self.ts[first],
+            self.ts[last],
+            detected,
+            {names[variable]: tuple(event.id for event in sets[variable]) for variable in sorted(sets)},
+            {item.name: evaluate(item.value, sets, single) for item in self.query.returns},
+        )
+
+
+def _steps(node: Pattern) -> list[Step]:
+    """The steps of a SEQ, nested ones opened, NOTs left out."""
+    if isinstance(node, Combine):
+        return [step for part in node.parts for step in _steps(part)]
+    if isinstance(node, Not):
+        return []
+    repeated = node if isinstance(node, Repeat) else Repeat(node, 1, 1)
+    assert isinstance(repeated.part, Atom), "NEXT takes a SEQ of types and repeated types"
+    return [(repeated.part, repeated.low, repeated.high)]
+
+
+def _whole_sets(term: Expr) -> set[int]:
+    """The columns whose whole set a term reads."""
+    ends = (Which.FIRST, Which.LAST)
+    return {
+        node.column
+        for node in walk(term)
+        if isinstance(node, Reduce) or (isinstance(node, Ref) and node.which in ends)
+    }
+
+
+def _choices(term: Expr, sets: Sets) -> Iterator[Chosen]:
+    """Every choice of an event per plainly named column, and of two neighbours per column named by [i]."""
+    named = {(node.column, node.which) for node in walk(term) if isinstance(node, Ref)}
+    options: list[list[dict[tuple[int, Which], Event]]] = []
+    for column, bound in sets.items():
+        if (column, Which.EACH) in named:
+            options.append([{(column, Which.EACH): event} for event in bound])
+        if {(column, Which.CURRENT), (column, Which.PREVIOUS)} & named:
+            pairs = pairwise(bound)
+            options.append([{(column, Which.PREVIOUS): a, (column, Which.CURRENT): b} for a, b in pairs])
+    for parts in product(*options):
+        yield {key: event for part in parts for key, event in part.items()}

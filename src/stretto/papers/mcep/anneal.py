@@ -1,0 +1,104 @@
+"""Simulated annealing over plans for many patterns.
+
+Source: MCEP, App. B: a dearer neighbour is taken with probability exp(-difference / threshold); the threshold
+starts as the largest difference among 1,000 neighbours of the start and is multiplied by 0.99 in every step.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain, cycle
+from math import exp, inf
+from random import Random
+
+from stretto.memo.memo import Memo
+from stretto.memo.pricing import Pricing
+from stretto.papers.mcep.local_plans import TreePlans
+from stretto.papers.mcep.local_search import Planner, search
+from stretto.papers.mcep.moves import EDGE
+from stretto.papers.mcep.walk import Walk
+from stretto.solve.common.budget import Budget
+from stretto.solve.common.solution import Solution
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """How the threshold falls, and what is done with the time that is left when it has fallen.
+
+    The paper stops by time alone. At 0.99 per step the threshold is nothing after two thousand steps, and what
+    follows is iterative improvement. When that has found nothing for as long as every pattern and part has been
+    drawn about `patience` times, the walk goes back to its best plan and the threshold up again: to the next of
+    `reheats` times its start. Without `reheats` the search ends there.
+    """
+
+    alpha: float = 0.99
+    probes: int = 1_000
+    patience: float = 1.0
+    reheats: tuple[float, ...] = (0.1, 0.01, 0.001, 1.0)
+
+
+PAPER = Schedule()
+COLD = 1e-9
+"""Below so much of its start the threshold lets nothing through."""
+
+
+def anneal(
+    memo: Memo,
+    pricing: Pricing,
+    budget: Budget,
+    *,
+    planner: Planner = TreePlans,
+    most: int = EDGE,
+    seed: int = 0,
+    steps: int | None = None,
+    schedule: Schedule = PAPER,
+) -> Solution:
+    """The best plan found in the budget, or in so many steps per component; never worse than the start."""
+    improve = partial(cool, steps=steps, schedule=schedule)
+    return search(memo, pricing, budget, improve, planner=planner, most=most, seed=seed)
+
+
+def cool(
+    walk: Walk, random: Random, budget: Budget, *, steps: int | None = None, schedule: Schedule = PAPER
+) -> None:
+    """Anneal until the time or the steps are over, or nothing more is to be hoped for."""
+    last = inf if steps is None else walk.steps + steps
+    start = largest_difference(walk, min(schedule.probes, last), budget)
+    if not start:
+        return
+    for height in chain((1.0,), cycle(schedule.reheats)):
+        walk.to_best()
+        _one_round(walk, random, budget, schedule, start * height, last)
+        if walk.steps >= last or budget.over or walk.hopeless:
+            return
+
+
+def _one_round(
+    walk: Walk, random: Random, budget: Budget, schedule: Schedule, threshold: float, last: float
+) -> None:
+    """Let the threshold fall, then improve until nothing better has been found for long enough."""
+    patience = schedule.patience * walk.moves.extent
+    cold = threshold * COLD
+    lowest, lowest_at = inf, walk.steps
+    while walk.steps < last and not budget.over:
+        difference = walk.step()
+        if difference <= 0 or (threshold > cold and random.random() < exp(-difference / threshold)):
+            walk.stay()
+        else:
+            walk.back()
+        threshold *= schedule.alpha
+        if threshold > cold or walk.forest.cost < lowest:
+            lowest, lowest_at = walk.forest.cost, walk.steps
+        elif walk.steps - lowest_at > patience:
+            return
+
+
+def largest_difference(walk: Walk, probes: float, budget: Budget) -> float:
+    """The largest difference in cost between the present plan and so many neighbours."""
+    largest = 0.0
+    for _ in range(int(probes)):
+        if budget.over:
+            break
+        difference = walk.step()
+        largest = max(largest, abs(difference))
+        walk.back()
+    return largest

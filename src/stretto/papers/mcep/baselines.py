@@ -1,0 +1,51 @@
+"""The plans that MCEP compares itself with (sec. 6.2.2)."""
+
+from stretto.memo.memo import Memo
+from stretto.memo.pricing import Pricing
+from stretto.memo.rules.join_left_to_right import join_left_to_right
+from stretto.memo.ways import Kind, Way
+from stretto.papers.mcep.local_plans import OrderPlans
+from stretto.papers.mcep.local_search import Patterns
+from stretto.papers.mcep.shapes import Parts, Shapes
+from stretto.papers.mcep.trees import Trees
+from stretto.solve.common.budget import Budget
+from stretto.solve.common.solution import Solution
+from stretto.solve.quick.as_written import one_by_one
+
+
+def reorder(memo: Memo, pricing: Pricing, budget: Budget) -> Solution:
+    """Every query alone; always the slot next that makes the cheapest step, beginning with the rarest.
+
+    Source: MCEP, sec. 6.2.2 (RE). When the budget is over, the other queries keep the order of the text.
+    """
+    trees = Trees(Shapes(memo), pricing)
+
+    def way(core: int) -> Way:
+        if budget.over:
+            return next(join_left_to_right(core, memo))
+        order = greedy_order(OrderPlans(trees, Parts(trees.shapes, core)), memo, pricing)
+        return Way(Kind.JOIN, tuple(memo.part(core, (slot,)) for slot in order), "reorder_by_cost")
+
+    return one_by_one(memo, way)
+
+
+def greedy_order(plans: OrderPlans, memo: Memo, pricing: Pricing) -> list[int]:
+    """The rarest slot first, then always the one that is the cheapest to join."""
+    core, left = plans.parts.number, list(range(plans.parts.count))
+    first = min(left, key=lambda slot: pricing.rows(memo, memo.part(core, (slot,)).piece))
+    order, done = [first], 1 << first
+    left.remove(first)
+    while left:
+        chosen = min(left, key=lambda slot: plans.price(done, 1 << slot))
+        order.append(chosen)
+        done |= 1 << chosen
+        left.remove(chosen)
+    return order
+
+
+def share(memo: Memo, pricing: Pricing, budget: Budget) -> Solution:  # noqa: ARG001 - nothing is searched
+    """Every query in the order of its text, all equal prefixes computed once.
+
+    Source: MCEP, sec. 6.2.2 (SH: the maximal sharing of sec. 3.2, without reordering).
+    """
+    return Patterns(memo, pricing, Budget(0), OrderPlans).solution()

@@ -1,0 +1,110 @@
+"""MOTTO's planner: the cheapest plan in which every query has one source is a directed Steiner minimum tree.
+
+Source: MOTTO, sec. V. The root is the virtual ground, queries are wanted vertices, sub-queries optional ones; an arc
+from a source costs what it costs to compute a query from it, an arc from the root what it costs from scratch.
+"""
+
+from dataclasses import dataclass
+from math import inf
+from typing import Final
+
+from stretto.memo.memo import Memo
+from stretto.memo.pricing import Pricing
+from stretto.memo.text_order import alone
+from stretto.memo.ways import Way
+from stretto.papers.motto.arborescence import ROOT, Arborescence, components, restricted
+from stretto.papers.motto.steiner_search import anneal_tree, branch_and_bound, descended
+from stretto.solve.common.budget import Budget
+from stretto.solve.common.solution import Node, Solution
+
+EXACT_SHARE: Final = 0.7  # of the time, before annealing goes on with what is not proven
+
+
+def steiner(memo: Memo, pricing: Pricing, budget: Budget) -> Solution:
+    """The best tree found, and a bound below which there is no tree.
+
+    Exact by branch and bound where the time allows it, else by simulated annealing from the best tree so far. Ways that
+    read several pieces of more than one slot are no arcs of a tree and are left out.
+    """
+    graph = _graph(memo, pricing)
+    whole = restricted(graph.problem)
+    sources: dict[int, int] = {}
+    fixed = sum(pricing.cost(memo, n, memo.ways[n][0]) for n in memo.needed() if not memo.is_core(n))
+    parts = [(part, descended(part, budget)) for part in components(whole)]
+    parts.sort(key=lambda found: len(found[0].into))
+    exact = budget.share(EXACT_SHARE)
+    for part, best in parts:
+        branch_and_bound(part, best, exact)
+    unsure = [(part, best) for part, best in parts if not best.proven]
+    for i, (part, best) in enumerate(unsure):
+        anneal_tree(part, best, budget.share(1 / (len(unsure) - i)))
+    for part, best in parts:
+        sources.update(part.sources(best.taken))
+    bound = fixed + sum(min(best.bound, best.cost) for _, best in parts)
+    return Solution(_nodes(memo, graph, sources), bound)
+
+
+@dataclass(frozen=True, slots=True)
+class _Graph:
+    """The problem over the numbers of cores, and the way behind each arc (source, piece)."""
+
+    problem: Arborescence
+    ways: dict[tuple[int, int], Way]
+
+
+def _graph(memo: Memo, pricing: Pricing) -> _Graph:
+    into: dict[int, dict[int, float]] = {}
+    ways: dict[tuple[int, int], Way] = {}
+    wanted = frozenset(memo.cores())
+    pending = list(wanted)
+    while pending:
+        number = pending.pop()
+        if number in into:
+            continue
+        arcs = into[number] = {}
+        for way in _tree_ways(memo, number):
+            source = _source(memo, way)
+            cost = pricing.cost(memo, number, way)
+            if cost < arcs.get(source, inf) or source not in arcs:
+                arcs[source] = cost
+                ways[source, number] = way
+        pending.extend(source for source in arcs if source != ROOT)
+    return _Graph(Arborescence(wanted, into), ways)
+
+
+def _tree_ways(memo: Memo, number: int) -> list[Way]:
+    """The ways with at most one source; from scratch is always possible."""
+    found = [way for way in memo.ways[number] if len(_shared(memo, way)) < 2]
+    if any(not _shared(memo, way) for way in found):
+        return found
+    return [*found, alone(memo, number)]
+
+
+def _shared(memo: Memo, way: Way) -> set[int]:
+    """The pieces of several slots that a way reads."""
+    return {piece for piece in way.pieces if len(memo.pieces[piece].slots) > 1}
+
+
+def _source(memo: Memo, way: Way) -> int:
+    return next(iter(_shared(memo, way)), ROOT)
+
+
+def _nodes(memo: Memo, graph: _Graph, sources: dict[int, int]) -> tuple[Node, ...]:
+    """Nodes for the roots: cores by the tree's ways, everything else by its one way; each piece once."""
+    made: dict[int, Node] = {}
+
+    def way_of(number: int) -> Way:
+        return graph.ways[sources[number], number] if number in sources else memo.ways[number][0]
+
+    for root in memo.roots:
+        pending = [root.piece]
+        while pending:
+            number = pending[-1]
+            way = way_of(number)
+            missing = [piece for piece in way.pieces if piece not in made]
+            if number in made or not missing:
+                pending.pop()
+                made.setdefault(number, Node(number, way, tuple(made[p] for p in way.pieces)))
+            else:
+                pending.extend(missing)
+    return tuple(made[root.piece] for root in memo.roots)

@@ -1,0 +1,1 @@
+"""Statements as written to bound queries: names and kinds resolved, every mistake listed."""

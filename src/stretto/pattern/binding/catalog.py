@@ -1,0 +1,115 @@
+"""What the names after FROM and in patterns stand for: event types, named selections, derived streams."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from stretto.errors import Span, near
+from stretto.pattern.binding.scope import Known, Origin, Report, Scope, listing
+from stretto.pattern.binding.streams import bind_stream
+from stretto.pattern.binding.terms import ExpressionBinder, conjuncts
+from stretto.pattern.nodes import Stream
+from stretto.pattern.split_conjunctions import separated
+from stretto.schema import Schema
+from stretto.text import syntax
+
+_UNKNOWN: Final = Origin(None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Opening:
+    """A definition that is being bound: whoever needs it now is part of a cycle."""
+
+
+class Catalog:
+    """Types, selections and derived streams by name; definitions are bound once, when first needed."""
+
+    def __init__(
+        self,
+        statements: Iterable[syntax.Statement],
+        schema: Schema | None,
+        report: Report,
+    ) -> None:
+        self.schema = schema
+        self.report = report
+        self._definitions: dict[str, syntax.CreateEvent | syntax.CreateStream] = {}
+        self._origins: dict[str, Origin | _Opening] = {}
+        self._types: dict[str, Origin] = {}
+        for statement in statements:
+            if isinstance(statement, syntax.CreateEvent | syntax.CreateStream):
+                self._define(statement)
+
+    def bind_all(self) -> None:
+        """Check every definition, used or not."""
+        for name in self._definitions:
+            self._definition(name)
+
+    def resolve(self, name: str, span: Span | None, report: Report) -> Origin:
+        """What `name` stands for; an unknown one is reported, and then has the events' attributes.
+
+        Where it may have been meant as a derived stream, whose attributes are its own, it has any attribute.
+        """
+        known = self._types.get(name)
+        if known is not None:
+            return known
+        if name in self._definitions:
+            return self._definition(name)
+        attributes = self.schema.attributes if self.schema is not None else None
+        types = self.schema.types if self.schema is not None else None
+        if types is not None and name not in types:
+            names = {*types, *self._definitions}
+            report.add(
+                f"unknown type `{name}`", span, near(name, sorted(names)) or f"known: {listing(names)}"
+            )
+            derived = any(isinstance(d, syntax.CreateStream) for d in self._definitions.values())
+            return _UNKNOWN if derived else Origin(attributes, None)
+        return self._types.setdefault(name, Origin(attributes, Stream(name)))
+
+    def _define(self, statement: syntax.CreateEvent | syntax.CreateStream) -> None:
+        types = self.schema.types if self.schema is not None else None
+        at = statement.name_span or statement.span
+        if statement.name in self._definitions:
+            self.report.add(f"duplicate name `{statement.name}`", at, "another CREATE has it already")
+            return
+        if types is not None and statement.name in types:
+            note = "the events have a type of that name; choose another"
+            self.report.add(f"`{statement.name}` is an event type", at, note)
+        self._definitions[statement.name] = statement
+
+    def _definition(self, name: str) -> Origin:
+        origin = self._origins.get(name)
+        statement = self._definitions[name]
+        if isinstance(origin, _Opening):
+            at = statement.name_span or statement.span
+            self.report.add(f"`{name}` is defined by itself", at, "its sources lead back to it")
+            origin = _UNKNOWN
+        elif origin is None:
+            self._origins[name] = _Opening()
+            report = Report()
+            if isinstance(statement, syntax.CreateEvent):
+                origin = self._selection(statement, report)
+                self.report.take(report, f"selection `{name}`")
+            else:
+                origin = self._stream(statement, report)
+                self.report.take(report, f"stream `{name}`")
+        self._origins[name] = origin
+        return origin
+
+    def _selection(self, statement: syntax.CreateEvent, report: Report) -> Origin:
+        """A named selection reads its source through more terms."""
+        source = self.resolve(statement.source, statement.source_span or statement.span, report)
+        it = Known(0, statement.source, source.attributes)
+        scope = Scope({statement.source: it, statement.source.lower(): it}, self.schema, bare=it)
+        binder = ExpressionBinder(scope, report, "a selection", sets=False)
+        terms = [binder.condition(node) for node in conjuncts(statement.where)]
+        if source.stream is None or any(term is None for term in terms):
+            return Origin(source.attributes, None, source.derived)
+        parts = [part for term in terms if term is not None for part in separated(term, {0})]
+        where = dict.fromkeys((*source.stream.where, *parts))
+        return Origin(source.attributes, Stream(source.stream.type, tuple(where)))
+
+    def _stream(self, statement: syntax.CreateStream, report: Report) -> Origin:
+        sources = [
+            self.resolve(source.stream, source.span or statement.span, report) for source in statement.sources
+        ]
+        return Origin(bind_stream(statement, sources, self.schema, report), None, derived=True)

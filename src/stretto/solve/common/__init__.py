@@ -1,0 +1,1 @@
+"""What all solvers use: the budget, the problem in numbers, solutions."""

@@ -1,0 +1,211 @@
+"""Closing the gap between a plan and a bound, part by part.
+
+For a connected part the best shares of costs give a bound and guide the search for plans. Bound and plan together tell
+which ways no better plan uses and which pieces all of them compute; what is left is reduced, cut apart and searched
+in the same manner. Where that does not get on, the 0-1 program has the rest of the time.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import inf
+from random import Random
+from time import monotonic
+
+from stretto.solve.common.budget import Budget
+from stretto.solve.common.reduction import Kept, NoPlanError, everything, reduce
+from stretto.solve.common.routes import Routes
+from stretto.solve.exact.components import Part, components
+from stretto.solve.exact.cost_shares import Floats, Shares
+from stretto.solve.exact.improve import Polish
+from stretto.solve.exact.lagrangian import Schedule, ascend, most_used
+from stretto.solve.exact.program import solve_program
+from stretto.solve.exact.reduced_cost_fixing import Remembered, fix, worth_finding
+
+MOST_STEPS, FEWEST_STEPS = 1500, 100
+ASCENT_PART = 0.25
+"""Of the time left, what an ascent may take; the plans that it guides take about as much again."""
+PLAN_EVERY = 50
+FIRST_PLAN = 200
+WARM_STEP = 0.03
+POLISH_PART = 0.1
+SHRUNK = 0.9
+"""With no more than so much of its ways left a part is searched again."""
+SMALL_PROGRAM, LARGEST_PROGRAM = 2_000, 15_000
+"""Arcs up to which the 0-1 program is tried at once, and at all."""
+PROGRAM_PART = 0.85
+PATIENCE = 200
+"""Moves without success after which plans are not disturbed further; each shared piece allows for two more."""
+ATTEMPTS = 2
+"""How often parts are searched: time that proofs have left over goes to those without one."""
+AS_GOOD_AS_PROVEN = 1e-6
+ROUNDING = 1e-12
+"""The relative error that a sum of shares may have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """The cheapest choice found, its cost, and what no choice costs less than."""
+
+    chosen: dict[int, int]
+    cost: float
+    bound: float
+
+    @property
+    def proven(self) -> bool:
+        """Whether it is not worth trying again."""
+        return self.bound >= self.cost * (1 - AS_GOOD_AS_PROVEN)
+
+    def or_else(self, other: "Closed") -> "Closed":
+        """The better of both plans with the better of both bounds."""
+        best = self if self.cost <= other.cost else other
+        return Closed(best.chosen, best.cost, min(best.cost, max(self.bound, other.bound)))
+
+
+def close(
+    part: Part,
+    budget: Budget,
+    random: Random,
+    start: Mapping[int, int],
+    *,
+    kept: Kept | None = None,
+    required: tuple[int, ...] = (),
+    remembered: Remembered | None = None,
+) -> Closed:
+    """The best choice for a part if only `kept` ways count and `required` pieces are computed in any case."""
+    residue = reduce(part.problem, kept, required)
+    inner = components(residue)
+    found = {i: Closed(one.inward(start), inf, 0.0) for i, one in enumerate(inner)}
+    for _ in range(ATTEMPTS):
+        left = [i for i in found if not found[i].proven]
+        sizes = [sum(map(len, inner[i].problem.inputs)) for i in left]
+        for turn, i in enumerate(left):
+            own = budget.share(sizes[turn] / sum(sizes[turn:]))
+            search = _Search(inner[i].within(part), own, random, found[i].chosen)
+            found[i] = search.run(remembered).or_else(found[i])
+        if budget.over:
+            break
+    chosen = dict(residue.settled)
+    for i, one in enumerate(inner):
+        chosen.update(one.outward(found[i].chosen))
+    cost = residue.constant + sum(one.cost for one in found.values())
+    return Closed(chosen, cost, residue.constant + sum(one.bound for one in found.values()))
+
+
+class _Search:
+    """A connected part: plans from above, bounds from below, until they meet or time is over."""
+
+    def __init__(self, part: Part, budget: Budget, random: Random, start: Mapping[int, int]) -> None:
+        self.part, self.budget, self.random = part, budget, random
+        self.residue = everything(part.problem)
+        self.routes = Routes(self.residue)
+        self.polish = Polish(self.routes, random)
+        self.bound = 0.0
+        self.routes.build(self.routes.roots)
+        self.routes.improve(budget)
+        self.polish.keep()
+        if start:
+            self.routes.follow(start)
+            self.polish.keep()
+
+    @property
+    def done(self) -> bool:
+        return self.budget.over or self.bound >= worth_finding(self.polish.cost)
+
+    def run(self, remembered: Remembered | None) -> Closed:
+        if self.done:
+            return self._result()
+        shares = Shares(self.residue)
+        if remembered is not None:
+            remembered.give(self.part, self.residue, shares)
+        self._ascend(shares, 1.0 if remembered is None else WARM_STEP)
+        if not self.done:
+            self.polish.build(self.budget)
+            self.polish.open_and_close(self.budget)
+        if not self.done and len(shares.way) > SMALL_PROGRAM:
+            self._disturb(self.budget.share(POLISH_PART))
+        if not self.done:
+            self._narrow(shares)
+        return self._result()
+
+    def _ascend(self, shares: Shares, first_step: float) -> None:
+        steps = self._steps(shares)
+        first_plan = min(FIRST_PLAN, steps // 3)
+
+        def look(step: int, used: Floats) -> None:
+            if step >= first_plan and step % PLAN_EVERY == 0:
+                self.polish.guide = most_used(shares, used)
+                self.polish.build(self.budget)
+
+        found = ascend(
+            shares, Schedule(steps, first_step), self.budget, lambda: worth_finding(self.polish.cost), look
+        )
+        self.polish.guide = most_used(shares, found.used)
+        self._raise_bound(found.bound * (1 - ROUNDING))
+
+    def _steps(self, shares: Shares) -> int:
+        """As many steps as fit into a part of the time."""
+        began = monotonic()
+        shares.bound()
+        shares.trees()
+        each = 2 * (monotonic() - began) + 1e-5
+        return int(min(MOST_STEPS, max(FEWEST_STEPS, ASCENT_PART * self.budget.left / each)))
+
+    def _disturb(self, budget: Budget) -> None:
+        """Moves from the best plan, until they have not helped for long."""
+        best, idle = self.polish.cost, 0
+        while idle < PATIENCE + 2 * self.polish.shared and not (budget.over or self.done):
+            self.polish.disturb(budget)
+            idle = idle + 1 if self.polish.cost >= best else 0
+            best = self.polish.cost
+
+    def _narrow(self, shares: Shares) -> None:
+        """Search what is left of the part for a better plan; if that is nearly all of it, by the 0-1 program."""
+        fixing = fix(self.residue, shares, self.polish.cost)
+        left = sum(map(len, fixing.kept.values()))
+        if left > SHRUNK * len(shares.cost) and not fixing.required:
+            self._decide(len(shares.way))
+            return
+        limit = worth_finding(self.polish.cost)
+        remembered = Remembered(self.part, self.residue, shares)
+        start = self._chosen()
+        try:
+            found = close(
+                self.part,
+                self.budget,
+                self.random,
+                start,
+                kept=fixing.kept,
+                required=fixing.required,
+                remembered=remembered,
+            )
+        except NoPlanError:
+            self._raise_bound(limit)
+            return
+        self.routes.follow(found.chosen)
+        self.polish.keep()
+        self._raise_bound(min(found.bound, limit))
+
+    def _decide(self, arcs: int) -> None:
+        """The 0-1 program and moves from plan to plan, for the rest of the time."""
+        if arcs > LARGEST_PROGRAM:
+            self._disturb(self.budget)
+            return
+        if arcs > SMALL_PROGRAM:
+            self._disturb(self.budget.share(1 - PROGRAM_PART))
+        if self.done:
+            return
+        self.polish.back_to_best()
+        found = solve_program(self.residue, self.budget, self.routes.places(), self.bound)
+        if found.paid is not None:
+            self.polish.build_of(found.paid)
+        self._raise_bound(found.bound)
+
+    def _raise_bound(self, bound: float) -> None:
+        self.bound = max(self.bound, bound)
+
+    def _chosen(self) -> dict[int, int]:
+        self.polish.back_to_best()
+        return self.residue.chosen(self.routes.places())
+
+    def _result(self) -> Closed:
+        return Closed(self._chosen(), self.polish.cost, min(self.bound, self.polish.cost))

@@ -1,0 +1,111 @@
+"""What a plan cheaper than the best known one must and must not do, told from the shares of costs.
+
+With bound L, shares s and slacks d (what a root loses at least by using a way), a plan that uses way w costs at least
+L + sum over roots of min(s, d), and for the root that does use it the rest of its slack: the way is paid in full, and
+who does not use it gives back its share only as far as that made it cheaper. A plan that does not compute a piece
+costs at least L plus what every root loses without it.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from stretto.solve.common.reduction import Residue
+from stretto.solve.exact.components import Part
+from stretto.solve.exact.cost_shares import Floats, Shares
+
+MARGIN = 1e-9
+"""Relative room for rounding: plans that are better by less are not looked for."""
+KEEP_ALIVE = 1e-6
+"""The part of an equal share that an arc begins with at least."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fixing:
+    """By piece the numbers of the ways that a better plan can use, and the pieces that it must compute."""
+
+    kept: dict[int, tuple[int, ...]]
+    required: tuple[int, ...]
+
+
+def worth_finding(cost: float) -> float:
+    """Below this a plan counts as cheaper than one of that cost."""
+    return cost - MARGIN * abs(cost)
+
+
+def fix(residue: Residue, shares: Shares, best_cost: float) -> Fixing:
+    """What remains for plans that are cheaper than `best_cost`; `shares` hold a bound below it."""
+    bound = shares.bound()
+    limit = worth_finding(best_cost)
+    possible = bound + least_extra(shares) < limit
+    kept: dict[int, tuple[int, ...]] = {}
+    at = 0
+    for piece in residue.order:
+        ways = residue.ways[piece]
+        kept[piece] = tuple(
+            way for way, left in zip(ways, possible[at : at + len(ways)], strict=True) if left
+        )
+        at += len(ways)
+    loss = least_loss(shares, len(residue.order))
+    required = np.flatnonzero(bound + loss >= limit)
+    return Fixing(kept, tuple(residue.order[piece] for piece in required))
+
+
+def least_extra(shares: Shares) -> Floats:
+    """For each way by how much, at least, plans that use it cost more than the bound."""
+    slack = shares.slack()
+    borne = np.minimum(shares.share, slack)
+    rest = np.full(len(shares.cost), np.inf)
+    np.minimum.at(rest, shares.way, slack - borne)
+    extra: Floats = shares.per_way(borne) + rest
+    return extra
+
+
+def least_loss(shares: Shares, pieces: int) -> Floats:
+    """For each piece by how much, at least, plans that do not compute it cost more than the bound.
+
+    One piece of each root's tree is forbidden at a time, for all roots together; roots whose cheapest tree does not
+    use a piece lose nothing without it.
+    """
+    price = shares.share if shares.times is None else shares.share / shares.times
+    used = np.unique(shares.cell[shares.trees()])
+    used = used[~np.isin(used, shares.roots)]
+    used = used[np.argsort(shares.root[used], kind="stable")]
+    root = shares.root[used]
+    first = np.searchsorted(root, root)
+    turn = np.arange(len(used)) - first
+    least = shares.value[shares.roots].copy()
+    found = np.zeros(pieces)
+    for now in range(int(turn.max(initial=-1)) + 1):
+        cells = used[turn == now]
+        forbidden = np.zeros(len(shares.piece), np.bool_)
+        forbidden[cells] = True
+        shares.fill(np.where(forbidden[shares.cell], np.inf, price))
+        lost = shares.value[shares.roots] - least
+        found += np.bincount(shares.piece[cells], lost[shares.root[cells]], pieces)
+    shares.fill(price)
+    return found
+
+
+class Remembered:
+    """Shares by root, piece and way in the numbers of the whole problem, to begin with where less is left of it."""
+
+    def __init__(self, part: Part, residue: Residue, shares: Shares) -> None:
+        self._share = dict(zip(_names(part, residue, shares), shares.share.tolist(), strict=True))
+
+    def give(self, part: Part, residue: Residue, shares: Shares) -> None:
+        """Begin with these shares; where none is known, with equal ones."""
+        even = shares.cost[shares.way] / shares.users[shares.way]
+        known = np.array([self._share.get(name, np.nan) for name in _names(part, residue, shares)])
+        found = np.where(np.isnan(known), even, known) + KEEP_ALIVE * even
+        total = shares.per_way(found)
+        scale = np.divide(shares.cost, total, out=np.zeros_like(total), where=total > 0)
+        shares.share = found * scale[shares.way]
+
+
+def _names(part: Part, residue: Residue, shares: Shares) -> list[tuple[int, int, int]]:
+    """Root, piece and way of each arc."""
+    ways = [(part.pieces[p], part.ways[p][w]) for p in residue.order for w in residue.ways[p]]
+    roots = [part.pieces[root] for root in residue.roots]
+    arcs = zip(shares.root[shares.cell].tolist(), shares.way.tolist(), strict=True)
+    return [(roots[root], *ways[way]) for root, way in arcs]

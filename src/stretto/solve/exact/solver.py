@@ -1,0 +1,57 @@
+"""The best plan over a memo, and a proof of how good it is."""
+
+from collections.abc import Mapping
+from random import Random
+
+from stretto.memo.memo import Memo
+from stretto.memo.pricing import Pricing
+from stretto.memo.ways import Way
+from stretto.solve.common.budget import Budget
+from stretto.solve.common.problem import Problem
+from stretto.solve.common.solution import Solution, one_way_each
+from stretto.solve.exact.close_gap import close
+from stretto.solve.exact.components import whole
+
+CHOOSING = 0.3
+"""The part of the time that is left for choosing, however long it took to price what there is to choose from."""
+
+
+def exact(memo: Memo, pricing: Pricing, budget: Budget, start: Solution | None = None) -> Solution:
+    """The best plan found in the budget, and a lower bound; no worse than `start`, whose ways the memo then has."""
+    chosen = None if start is None else as_choice(memo, start)
+    problem = Problem.of(memo, pricing)
+    found, bound = solve_exact(problem, for_choosing(budget), chosen)
+    return Solution(one_way_each(memo, found), bound)
+
+
+def for_choosing(budget: Budget) -> Budget:
+    """What is left of a budget when all has been priced, but at least a part of it."""
+    return Budget(max(budget.left, CHOOSING * budget.seconds))
+
+
+def solve_exact(
+    problem: Problem, budget: Budget, start: Mapping[int, int] | None = None, *, seed: int = 0
+) -> tuple[dict[int, int], float]:
+    """A choice of one way per piece, no dearer than `start`, and what no choice costs less than.
+
+    The choice is the best up to one part in a billion if the bound says so; with less time than that takes it is the
+    best that was found.
+    """
+    found = close(whole(problem), budget, Random(seed), start or {})  # noqa: S311 - nothing secret
+    chosen, cost = found.chosen, problem.cost(found.chosen)
+    if start is not None and problem.cost(start) < cost:
+        chosen, cost = dict(start), problem.cost(start)
+    return chosen, min(found.bound, cost)
+
+
+def as_choice(memo: Memo, start: Solution) -> dict[int, int]:
+    """The ways of a solution as numbers; of a piece that it computes several times, one of them."""
+    found: dict[int, int] = {}
+    for node in start.nodes():
+        memo.add(node.piece, node.way)
+        found[node.piece] = _number(memo.ways[node.piece], node.way)
+    return found
+
+
+def _number(ways: list[Way], wanted: Way) -> int:
+    return next(i for i, way in enumerate(ways) if way.kind is wanted.kind and way.inputs == wanted.inputs)

@@ -1,0 +1,33 @@
+"""Hash functions over 64-bit words, the same in every process."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+U64 = npt.NDArray[np.uint64]
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """One of several independent 64-bit hash functions: the odd numbers and the shifts that it mixes bits with."""
+
+    step: int
+    first: int
+    second: int
+    shifts: tuple[int, int, int]
+
+    def mix(self, bits: U64) -> U64:
+        """Every bit of the result depends on every bit given; different bits stay different."""
+        mixed = bits ^ (bits >> np.uint64(self.shifts[0]))
+        mixed *= np.uint64(self.first)
+        mixed ^= mixed >> np.uint64(self.shifts[1])
+        mixed *= np.uint64(self.second)
+        mixed ^= mixed >> np.uint64(self.shifts[2])
+        return mixed
+
+
+LANES = (  # the finishers of SplitMix64 and of MurmurHash3
+    Lane(0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB, (30, 27, 31)),
+    Lane(0xD1B54A32D192ED03, 0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53, (33, 33, 33)),
+)

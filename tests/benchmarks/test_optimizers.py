@@ -1,0 +1,193 @@
+"""The experiments of MOTTO and MCEP: they run, compare every match, and say what they found."""
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from benchmarks.contestants.answers import WrongAnswerError
+from benchmarks.optimizers import Bench, Case, Contestant, Scale, Source
+from benchmarks.optimizers_report import Cell, Figure, Outcome, Point, measured, summary, table
+
+from benchmarks import mcep, motto, optimizers
+from stretto.engine.kernels import patience
+from stretto.plan.optimize import optimize
+
+TEXT = """\
+QUERY one PATTERN SEQ(A a, B b, C c) WHERE a.x < c.x WITHIN 3 SECONDS;
+QUERY two PATTERN SEQ(A a, B b+, D d) WHERE a.x < d.x WITHIN 1 SECOND;
+QUERY three PATTERN ANY(A a, B b) WITHIN 100 MILLISECONDS;
+"""
+SMALL = Scale(batch=500, step=300, most=2_000, pilot=1_000, known=1_000, enough=0.0, repeat=1)
+CASE = Case(Source("uniform", rate=20.0), TEXT, 60.0)
+SHARED = [Contestant("none", "none"), Contestant("share", "share"), Contestant("again", "none", 2.0)]
+
+
+@pytest.fixture(autouse=True)
+def twins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever an experiment sets is forgotten."""
+    monkeypatch.setattr(patience, "always", patience.always)
+
+
+def test_a_point_compares_and_times_everyone() -> None:
+    point = Bench(SMALL).point("here", CASE, SHARED)
+    assert [cell.label for cell in point.cells] == ["none", "share", "again"]
+    assert {cell.events for cell in point.cells} == {2_000}
+    assert len({cell.matches for cell in point.cells}) == 1
+    assert point.cells[0].matches > 1_000
+    assert point.cells[0].gain == 1.0
+    assert point.cell("again").alike == "none"
+    assert point.cell("again").seconds == point.cells[0].seconds
+    assert all(cell.output > 0 for cell in point.cells)
+
+
+def test_the_same_point_is_run_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = Bench(SMALL)
+    first = bench.point("here", CASE, SHARED)
+    monkeypatch.setattr(optimizers, "optimize", None)
+    assert bench.point("there", CASE, SHARED) == replace(first, at="there")
+
+
+def test_an_unknown_optimizer_is_left_out() -> None:
+    point = Bench(SMALL).point("here", CASE, [SHARED[0], Contestant("better", "better")])
+    assert point.cells[1].missing == "no such optimizer"
+    assert point.timed == [point.cells[0]]
+
+
+def test_slow_points_get_fewer_events() -> None:
+    case = replace(CASE, limit=1e-9)
+    point = Bench(replace(SMALL, long=1e-9)).point("here", case, SHARED)
+    assert {cell.events for cell in point.cells} == {250}
+
+
+def test_those_near_the_fastest_get_more_events() -> None:
+    point = Bench(SMALL).point("here", replace(CASE, limit=1e-9), SHARED)
+    assert {cell.events for cell in point.cells} == {2000}
+
+
+def test_slow_ones_of_a_long_point_are_judged_beside_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    races = []
+
+    def race(self, case, running, plans, cells, scale, events) -> None:
+        races.append(([one.label for one in running], events))
+        raced(self, case, running, plans, cells, scale, events)
+
+    raced = Bench._race
+    monkeypatch.setattr(Bench, "_race", race)
+    monkeypatch.setattr(optimizers, "LONG", 1e-3)
+    point = Bench(replace(SMALL, long=1e-9)).point("here", replace(CASE, limit=1e-2), SHARED)
+    events = point.cells[0].events
+    assert races[:2] == [(["none"], events), (["none", "share"], events // 100)]
+    assert point.cell("share").events == events // 100
+
+
+def test_other_matches_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def wrong(workload, stats, optimizer, budget):
+        text = TEXT.replace("a.x < c.x", "a.x <= c.x + 0.1") if optimizer == "share" else TEXT
+        return optimize(type(workload).parse(text), stats, "none")
+
+    monkeypatch.setattr(optimizers, "optimize", wrong)
+    with pytest.raises(WrongAnswerError, match="share: one"):
+        Bench(SMALL).point("here", CASE, SHARED)
+
+
+def test_other_matches_end_the_experiment(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def make() -> Outcome:
+        raise WrongAnswerError("share: one: 3 matches, expected 4")
+
+    assert measured("motto", tmp_path, make) == 1
+    assert "motto: share: one: 3 matches" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_unbound_variables_are_compared() -> None:
+    batch = pa.record_batch(
+        {
+            "a": pa.array([1, None]),
+            "b": pa.array([[2, 3], None], pa.list_(pa.int64())),
+            "start": pa.array([5, 6], pa.timestamp("us")),
+            "end": pa.array([7, 8], pa.timestamp("us")),
+            "detected": pa.array([7, 8], pa.timestamp("us")),
+        }
+    )
+    found = optimizers._found(batch)
+    assert found.columns[0].tolist() == [1, -1]
+    assert found.columns[1].offsets.tolist() == [0, 2, 2]
+    assert found.columns[1].values.tolist() == [2, 3]
+    assert np.array_equal(found.end, [7, 8])
+
+
+def test_motto(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert motto.run(tmp_path, None, ["--quick", "--only", "datacenter,queries"]) == 0
+    shown = capsys.readouterr().out
+    assert "Figure 13b. data centre" in shown
+    assert "motto approximate" in shown
+    assert "auto is the fastest or within 5%" in shown
+    record = json.loads((tmp_path / "motto.json").read_text())
+    assert [figure["name"] for figure in record["figures"]] == ["13b", "14a"]
+    assert (tmp_path / "motto.png").stat().st_size > 0
+    assert (tmp_path / "motto.txt").read_text().strip() == shown.strip()
+
+
+def test_mcep(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["--quick", "--only", "window,adapt", "--data-sets", "stocks"]
+    assert mcep.run(tmp_path, None, arguments) == 0
+    shown = capsys.readouterr().out
+    assert "Figure 12c. stocks, time window" in shown
+    assert "Figure 13a." in shown
+    assert "auto gains" in shown
+    assert len(json.loads((tmp_path / "mcep.json").read_text())["figures"]) == 3
+
+
+def test_windows_change_and_patterns_stay() -> None:
+    sweeps = mcep.Sweeps(mcep.STOCKS, mcep.QUICK, Bench())
+    default, other = sweeps._text(), sweeps._text(window="900 EVENTS")
+    assert default != other
+    assert default.replace("WITHIN  2 SECONDS;", "WITHIN  900 EVENTS;") == other
+
+
+def point(at: str, key: str, **seconds: float) -> Point:
+    none = seconds["none"]
+    names = {name: name.replace("_", "-") for name in seconds}
+    cells = (
+        Cell(names[n], names[n], events=1_000, matches=10, seconds=s, gain=none / s)
+        for n, s in seconds.items()
+    )
+    return Point(at, tuple(cells), key)
+
+
+def test_the_summary_counts_every_point_once() -> None:
+    near, far = (
+        point("1", "k1", none=8.0, mcep=2.0, auto=2.05),
+        point("2", "k2", none=8.0, mcep=1.0, auto=2.0),
+    )
+    fewer = Point("3", far.cells[:2] + far.cells[2:], "k2")
+    labels = ("mcep", "auto")
+    figures = (
+        Figure("12a", "stocks", "n", (near, far), labels),
+        Figure("12b", "stocks", "n", (fewer,), labels),
+    )
+    lines = summary(Outcome("mcep", 1, figures, {"default": near}))
+    assert lines[0] == "auto is the fastest or within 5% of it on 1 of 2 points"
+    assert lines[1] == "  behind at 12a (stocks) at 2 (mcep is 2.00 times as fast)"
+    assert lines[2].endswith("median over the points: 0.74")
+    assert lines[3].startswith("default: auto gains 3.9 over none")
+
+
+def test_tables_mark_the_fastest() -> None:
+    figure = Figure("12a", "stocks", "n", (point("1", "k", none=8.0, mcep=2.0, auto=2.05),), ("mcep", "auto"))
+    text = table(Outcome("mcep", 1, (figure,)))
+    assert "4.00* (0.0)" in text
+    assert "3.90* (0.0)" in text
+
+
+def test_names_are_checked(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        mcep.run(Path(), None, ["--only", "sizes"])
+    assert "unknown: sizes" in capsys.readouterr().err
