@@ -16,8 +16,9 @@ from stretto.solve.common.problem import Problem
 from stretto.solve.common.reduction import everything
 from stretto.solve.common.routes import Routes
 from stretto.solve.exact import close_gap as closing
+from stretto.solve.exact import program
 from stretto.solve.exact.improve import Polish
-from stretto.solve.exact.solver import exact, program, solve_exact
+from stretto.solve.exact.solver import exact, solve_exact
 from stretto.solve.quick.greedy import greedy
 
 SMALL = Shape(6, 6, length=4, window_s=0.2)
