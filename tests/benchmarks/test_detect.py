@@ -10,9 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 from benchmarks.contestants import events, launch, report
 from benchmarks.contestants.answers import (
     Answer,

@@ -1,16 +1,12 @@
 """The experiment of MUSE: it runs, compares every total, and says what it found."""
 
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 from benchmarks.contestants.answers import WrongAnswerError
 from benchmarks.muse_contestants import check_totals
 from benchmarks.muse_report import Cell, Figure, Outcome, Point, summary, table

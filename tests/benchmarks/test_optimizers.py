@@ -1,16 +1,12 @@
 """The experiments of MOTTO and MCEP: they run, compare every match, and say what they found."""
 
 import json
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 from benchmarks.contestants.answers import WrongAnswerError
 from benchmarks.optimizers import Bench, Case, Contestant, Scale, Source
 from benchmarks.optimizers_report import Cell, Figure, Outcome, Point, measured, summary, table

@@ -9,7 +9,7 @@ from stretto.errors import QueryError
 from stretto.pattern.workload import check
 from stretto.schema import Kind, Schema
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "bind"
+GOLDEN = Path(__file__).parents[2] / "golden" / "bind"
 DEFAULT = "A B C D N; x double, n integer, k integer, s string, f boolean, at timestamp"
 CASES = sorted(GOLDEN.glob("*.cep"))
 
