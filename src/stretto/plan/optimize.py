@@ -4,7 +4,6 @@ import gc
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Final
 
 from stretto.errors import Mistake, QueryError, StrettoError, near
 from stretto.memo.core import growing_slots
@@ -24,12 +23,11 @@ from stretto.plan.dag import Plan
 from stretto.plan.estimate import estimated
 from stretto.plan.forbid import refuse_entangled
 from stretto.plan.grow import growth_order
-from stretto.plan.optimizers import RECIPES, Recipe, model_of
+from stretto.plan.optimizers import RECIPES, TREND_RECIPES, Recipe, model_of
 from stretto.schema import Schema
 from stretto.solve.common.budget import Budget
 from stretto.stats.profile import Stats
 from stretto.trends.optimize import trend_plan
-from stretto.trends.plan import Optimizer
 
 DEFAULT_BUDGET_S = 5.0
 EXPLORING = 0.3
@@ -41,8 +39,6 @@ SOLVING = 0.5
 
 FOR_TRENDS = {"muse": "auto", "greta": "none"}
 """The names of papers about trends, and what goes by them for detection queries of the same workload."""
-OF_TRENDS: Final[dict[str, Optimizer]] = {"none": "none", "muse": "muse", "greta": "greta"}
-"""Optimizers that decide about trends by themselves; all others leave that to `auto`."""
 
 
 def optimize(
@@ -77,7 +73,7 @@ def planned(workload: Workload, known: Stats | Schema, optimizer: str, recipe: R
     trends = None
     if bound.trends:
         measured = known if isinstance(known, Stats) else None
-        trends = trend_plan(bound.trends, measured, OF_TRENDS.get(optimizer, "auto"))
+        trends = trend_plan(bound.trends, measured, TREND_RECIPES.get(optimizer, TREND_RECIPES["auto"]))
     return check(
         Plan(tuple(builder.ops), emits, because, stats.schema, optimizer, estimate, workload, trends)
     )

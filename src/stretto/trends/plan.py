@@ -10,7 +10,6 @@ Condition = tuple[tuple[Expr, ...], ...]
 """Any of these conjunctions holds. Column 0 is the (earlier) event, column 1 the later of two neighbours."""
 
 What = OneOf["occurrences", "sum", "known", "min", "max"]
-Optimizer = OneOf["auto", "muse", "none", "greta"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,4 +158,4 @@ class TrendPlan:
     units: tuple[Unit, ...]
     decisions: tuple[Decision, ...]
     benefits: tuple[float, ...]
-    optimizer: Optimizer
+    optimizer: str
