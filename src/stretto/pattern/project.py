@@ -99,13 +99,13 @@ def _negations(piece: Piece, to_slot: dict[int, int], to_column: dict[int, int])
 def _is_settled(negation: Negation, piece: Piece, chosen: dict[int, int]) -> bool:
     """Whether the other slots cannot change what is forbidden: an event that a match binds is not."""
     return negation.place is Place.BETWEEN and not any(
-        negation.stream.type in types(slot) and not _is_beside(number, negation, piece)
+        negation.stream.type in types(slot) and not is_beside(number, negation, piece)
         for number, slot in enumerate(piece.slots)
         if number not in chosen
     )
 
 
-def _is_beside(slot: int, negation: Negation, piece: Piece) -> bool:
+def is_beside(slot: int, negation: Negation, piece: Piece) -> bool:
     """Whether a slot's events are always outside of the interval."""
     return any((slot, i) in piece.order or slot == i for i in negation.after) or any(
         (i, slot) in piece.order or slot == i for i in negation.before
