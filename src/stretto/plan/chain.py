@@ -8,9 +8,9 @@ from stretto.pattern.canonical_terms import key
 from stretto.pattern.columns import moved
 from stretto.pattern.duties import equal, fit, joinable
 from stretto.pattern.order import members
-from stretto.pattern.piece import Negation, Piece, Place
+from stretto.pattern.piece import Negation, Piece
 from stretto.pattern.predicates import Expr, Ref, Which, columns_of, move_columns
-from stretto.pattern.project import is_beside, types
+from stretto.pattern.project import Projector
 from stretto.plan.build import Builder, Part
 from stretto.plan.forbid import forbid, slots_inside
 from stretto.plan.made import Made, draft_of
@@ -53,8 +53,8 @@ class Chain:
         terms = fit([*self._where(provided), *self._after(order), *due], draft.sets)
         sides = [_side(term, width) for term in terms]
         cross = [term for term, side in zip(terms, sides, strict=True) if side is None]
-        implied = fit(self._after((i, j) for i, j in order if i < start <= j), draft.sets) if before else ()
-        ordered = frozenset(implied)
+        implied = [*self._after((i, j) for i, j in order if i < start <= j)] if before else []
+        ordered = frozenset(fit(implied, draft.sets))
         join = Join(
             left=self._own(draft.op, [t for t, s in zip(terms, sides, strict=True) if s == 0], 0),
             right=self._own(right.op, [t for t, s in zip(terms, sides, strict=True) if s == 1], width),
@@ -139,13 +139,9 @@ class _Due:
             for number, refs in enumerate(self._classes)
             for slot in {self._slot_of[ref.column] for ref in refs}
         )
-        of_type: dict[str, list[int]] = {}
-        for number, slot in enumerate(piece.slots):
-            for kind in types(slot):
-                of_type.setdefault(kind, []).append(number)
+        needs = Projector(piece).needs
         self._negations = _by_need(
-            (self._settled(piece, negation, of_type.get(negation.stream.type, ())), negation)
-            for negation in piece.negations
+            (needed.bit_length(), negation) for needed, negation in zip(needs, piece.negations, strict=True)
         )
 
     def terms(self, since: int, joined: int, provided: Provided) -> list[Expr]:
@@ -176,14 +172,6 @@ class _Due:
         return (
             max((self._slot_of[column] for column in columns if column < len(self._slot_of)), default=0) + 1
         )
-
-    def _settled(self, piece: Piece, negation: Negation, alike: Iterable[int]) -> int:
-        """How many slots settle what is forbidden: an event that a match binds is not."""
-        if negation.place is not Place.BETWEEN:
-            return len(piece.slots)
-        read = (column for term in negation.terms for column in columns_of(term))
-        inside = (slot for slot in alike if not is_beside(slot, negation, piece))
-        return max(self._needed(read), *(slot + 1 for slot in (*negation.after, *negation.before, *inside)))
 
 
 def _by_need(found: Iterable[tuple[int, T]]) -> dict[int, list[T]]:

@@ -2,14 +2,13 @@
 
 from collections.abc import Callable
 from functools import partial
-from math import inf
 from typing import Final
 
 from stretto.memo.memo import Memo
 from stretto.memo.pricing import Pricing
 from stretto.solve.baselines import reorder, share
 from stretto.solve.budget import Budget
-from stretto.solve.exact import as_choice, for_choosing, solve_exact
+from stretto.solve.exact import FREE, PRICING, as_choice, for_choosing, solve_exact
 from stretto.solve.greedy import solve_greedy
 from stretto.solve.problem import Problem
 from stretto.solve.solution import Solution, one_way_each
@@ -18,18 +17,23 @@ from stretto.solve.trees import RULE
 Solver = Callable[[Memo, Pricing, Budget], Solution]
 
 QUICK: Final[tuple[Solver, ...]] = (share, reorder)
-"""What no plan of ours may be worse than, however short the time."""
+"""What no plan of ours may be worse than."""
+QUICK_PART = 0.5
+"""The part of the time that these may take; small workloads have them in any case."""
 MANY = 5_000
 """Roots beyond which these would take longer than they are worth."""
 
 
 def auto(memo: Memo, pricing: Pricing, budget: Budget) -> Solution:
     """The cheapest plan found, with the bound that is proven for it."""
-    starts = [as_choice(memo, solve(memo, pricing, Budget(inf))) for solve in worth_trying(memo)]
-    problem = Problem.of(memo, pricing)  # after these: they bring ways along
+    quick = budget.of(QUICK_PART * budget.left, FREE)
+    starts = [as_choice(memo, solve(memo, pricing, quick)) for solve in worth_trying(memo)]
+    # After these: they bring ways along.
+    problem = Problem.of(memo, pricing, budget.at_least(PRICING, FREE), starts)
     left = for_choosing(budget)
-    starts.append(solve_greedy(problem, left))
-    found, bound = solve_exact(problem, left, min(starts, key=problem.cost))
+    if not left.denies(sum(map(len, problem.inputs))):
+        starts.append(solve_greedy(problem, left))
+    found, bound = solve_exact(problem, left, min(starts, key=problem.cost, default=None))
     return Solution(one_way_each(memo, found), bound)
 
 

@@ -11,6 +11,8 @@ def split_off_last(number: int, memo: Memo) -> Iterator[Way]:
 
     Law: L1. Requires: skip-till-any. Source: MCEP, sec. 3 (prefix sharing).
     """
+    if memo.is_wide(number):
+        return
     piece = memo.pieces[number]
     order = memo.own_order.get(number, tuple(range(len(piece.slots))))
     first, last = memo.part(number, order[:-1]), memo.part(number, order[-1:])
