@@ -108,9 +108,12 @@ class Draft:
 
     def anchors(self, slots: Sequence[int]) -> list[int]:
         """A column bound in every row, if possible a single one; if there is none, all columns."""
-        always = [column for slot in slots for column in self.always(slot)]
-        singles = [column for column in always if not self.sets[column]]
-        return (singles or always)[:1] or [column for slot in slots for column in self.piece.columns(slot)]
+        first = None
+        for column in (column for slot in slots for column in self.always(slot)):
+            if not self.sets[column]:
+                return [column]
+            first = column if first is None else first
+        return [column for slot in slots for column in self.piece.columns(slot)] if first is None else [first]
 
     def clashes(self, slot: int) -> Iterator[tuple[int, int]]:
         """Pairs (column of the rows, column of the slot's own part) that could be one event, but must not."""

@@ -33,7 +33,8 @@ DEFAULT_BUDGET_S = 5.0
 EXPLORING = 0.3
 """The part of the time in which ways are sought: to price and to compare them takes longer."""
 EXPLORING_S = 2.0
-"""Seconds that this takes at least, if there is so much to be found."""
+"""Seconds that this takes at least, if there is so much to be found and they are no more than `MOST_EXPLORING`."""
+MOST_EXPLORING = 0.5
 SOLVING = 0.5
 """The part of the time that a solver has at least, however long it took to find what it can choose from."""
 
@@ -60,19 +61,21 @@ def planned(workload: Workload, known: Stats | Schema, optimizer: str, recipe: R
     bound = workload.bind(stats.schema)
     detections = plannable(bound)
     memo, pricing = explored(detections, stats, recipe, time)
-    solution = recipe.solve(memo, pricing, Budget(max(time.left, SOLVING * time.seconds)))
+    solution = recipe.solve(memo, pricing, time.at_least(SOLVING))
     builder = Builder(stats.schema.attributes)
     model = pricing if isinstance(pricing, CostModel) else model_of(stats)
-    emits, assembler = assemble(detections, memo, solution, builder, model)
+    measured = (
+        known if isinstance(known, Stats) else None
+    )  # figures made up for a bare schema are nobody's business
+    emits, assembler = assemble(detections, memo, solution, builder, None if measured is None else model)
     # A bound in another cost than the model's says nothing here.
     bounded = solution if model is pricing else replace(solution, lower_bound=None)
     estimate = None
-    if isinstance(known, Stats):  # figures made up for a bare schema are nobody's business
+    if measured is not None:
         estimate = estimated(detections, memo, bounded, assembler, emits, model, time.spent)
     because = tuple(builder.because)
     trends = None
     if bound.trends:
-        measured = known if isinstance(known, Stats) else None
         trends = trend_plan(bound.trends, measured, TREND_RECIPES.get(optimizer, TREND_RECIPES["auto"]))
     return check(
         Plan(tuple(builder.ops), emits, because, stats.schema, optimizer, estimate, workload, trends)
@@ -105,8 +108,13 @@ def explored(
 ) -> tuple[Memo, Pricing]:
     """The memo of a workload with the ways that an optimizer considers, and the costs it goes by."""
     memo, pricing = build_memo(detections), recipe.pricing(stats)
-    seeking = None if time is None else Budget(max(EXPLORING * time.left, EXPLORING_S))
-    explore(memo, recipe.rules(memo, pricing), over=lambda: seeking is not None and seeking.over)
+    rules = recipe.rules(memo, pricing)
+    if time is None:
+        explore(memo, rules)
+    else:
+        least = min(EXPLORING_S, MOST_EXPLORING * time.left)
+        seeking = time.of(max(EXPLORING * time.left, least))
+        explore(memo, rules, over=lambda: seeking.over)
     return memo, pricing
 
 
