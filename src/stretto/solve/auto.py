@@ -6,6 +6,7 @@ from typing import Final
 
 from stretto.memo.memo import Memo
 from stretto.memo.pricing import Pricing
+from stretto.memo.rules.split_off_commonest import RULE as COMMONEST_LAST
 from stretto.solve.baselines import reorder, share
 from stretto.solve.budget import Budget
 from stretto.solve.exact import FREE, PRICING, as_choice, for_choosing, solve_exact
@@ -26,15 +27,29 @@ MANY = 5_000
 
 def auto(memo: Memo, pricing: Pricing, budget: Budget) -> Solution:
     """The cheapest plan found, with the bound that is proven for it."""
-    quick = budget.of(QUICK_PART * budget.left, FREE)
-    starts = [as_choice(memo, solve(memo, pricing, quick)) for solve in worth_trying(memo)]
+    starts = quick_plans(memo, pricing, budget.of(QUICK_PART * budget.left, FREE))
     # After these: they bring ways along.
     problem = Problem.of(memo, pricing, budget.at_least(PRICING, FREE), starts)
     left = for_choosing(budget)
     if not left.denies(sum(map(len, problem.inputs))):
         starts.append(solve_greedy(problem, left))
-    found, bound = solve_exact(problem, left, min(starts, key=problem.cost, default=None))
+    found, bound = solve_exact(problem, left, min(starts, key=problem.cost))
     return Solution(one_way_each(memo, found), bound)
+
+
+def quick_plans(memo: Memo, pricing: Pricing, budget: Budget) -> list[dict[int, int]]:
+    """Choices to begin with: slots by their rates, and what quick solvers find.
+
+    A plan in which not every query had its turn is left aside, unless nothing is known by rate either.
+    """
+    starts = [by_rate(memo)]
+    work = sum(len(memo.pieces[core].slots) ** 2 for core in memo.cores())
+    for solve in worth_trying(memo):
+        if not budget.denies(work):
+            found = solve(memo, pricing, budget)
+            if not (starts[0] and budget.denies()):
+                starts.append(as_choice(memo, found))
+    return starts
 
 
 def worth_trying(memo: Memo) -> tuple[Solver, ...]:
@@ -46,6 +61,16 @@ def worth_trying(memo: Memo) -> tuple[Solver, ...]:
     if len(memo.roots) > MANY:
         return ()
     return (share,) if all(map(partial(_is_split, memo), range(len(memo)))) else QUICK
+
+
+def by_rate(memo: Memo) -> dict[int, int]:
+    """The commonest slot of each piece last, where that is one of its ways; else its first way."""
+    found: dict[int, int] = {}
+    for piece, ways in enumerate(memo.ways):
+        last = [number for number, way in enumerate(ways) if way.rule == COMMONEST_LAST]
+        if last:
+            found[piece] = last[0]
+    return found
 
 
 def _is_split(memo: Memo, number: int) -> bool:
