@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from stretto.memo.facts import Facts
-from stretto.memo.memo import Memo
+from stretto.memo.memo import WIDE, Memo
 from stretto.memo.ways import Kind, Way
 from stretto.pattern.nodes import Policy, Stream, Window
 from stretto.pattern.order import NO_ORDER
@@ -15,7 +15,7 @@ MICROSECONDS = 1e6
 
 DEAREST = 1e120
 """What a way costs whose cost cannot be told: it is the last to be taken."""
-MOST_INPUTS = 100
+MOST_INPUTS = WIDE
 """Inputs of one join that are looked at one by one."""
 FILTERED = 0.05
 """What it costs to look at a partial match and let it pass or not, as a part of making it."""
