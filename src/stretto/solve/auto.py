@@ -21,6 +21,8 @@ QUICK: Final[tuple[Solver, ...]] = (share, reorder)
 """What no plan of ours may be worse than."""
 QUICK_PART = 0.5
 """The part of the time that these may take; small workloads have them in any case."""
+MOST_WORK = 100_000
+"""Squares of slots beyond which they are not tried where slots by rate are known."""
 MANY = 5_000
 """Roots beyond which these would take longer than they are worth."""
 
@@ -45,7 +47,7 @@ def quick_plans(memo: Memo, pricing: Pricing, budget: Budget) -> list[dict[int, 
     starts = [by_rate(memo)]
     work = sum(len(memo.pieces[core].slots) ** 2 for core in memo.cores())
     for solve in worth_trying(memo):
-        if not budget.denies(work):
+        if not (starts[0] and work > MOST_WORK) and not budget.denies(work):
             found = solve(memo, pricing, budget)
             if not (starts[0] and budget.denies()):
                 starts.append(as_choice(memo, found))
