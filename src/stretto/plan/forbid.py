@@ -67,11 +67,11 @@ def _settled(rows: Draft, negation: Negation) -> bool:
     return all(rows.whole(slot) for slot in needed)
 
 
-def slots_inside(rows: Draft, negation: Negation) -> list[int]:
-    """The slots that could bind an event of the forbidden type inside the interval."""
+def slots_inside(rows: Draft, negation: Negation, among: Sequence[int] | None = None) -> list[int]:
+    """The slots (of those `among`) that could bind an event of the forbidden type inside the interval."""
     return [
         slot
-        for slot in range(len(rows.parts))
+        for slot in (range(len(rows.parts)) if among is None else among)
         if any(negation.stream.type in types for types in rows.parts[slot].types)
         and not _outside(rows, negation, slot)
     ]
