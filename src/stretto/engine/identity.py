@@ -18,6 +18,7 @@ from stretto.values.rows import I64, Bool, Column, Sets, take_sets
 U64 = npt.NDArray[np.uint64]
 
 FEW = 1 << 12  # rows for which a loop would not pay for its compilation
+FINDING = 64  # bytes that it takes, per row, to find equal ones
 
 
 @dataclass(frozen=True, slots=True)
