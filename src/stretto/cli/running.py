@@ -260,8 +260,9 @@ def find(
     outputs.begin(events)
 
     def finish(found: Iterable[Matches]) -> None:
-        for matches in found:  # step by step: what is written is not held
+        for matches in found:
             outputs.add(matches)
+            del matches
         outputs.add_late(engine.take_late())
         bad = [as_texts(part, events) for part in engine.take_rejected()]
         outputs.add_rejected(pa.concat_tables([events.take_rejected(), *bad]))

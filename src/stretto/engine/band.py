@@ -32,6 +32,8 @@ LARGE_BLOCK = 1 << 16
 """The most rows that a join makes at a time. Larger arrays come in large pages, which cost more than they save."""
 PAIRS = 1 << 12
 """Pairs that are found before their rows are written: they stay in the first cache."""
+FEWEST = 256
+"""Pairs that are made at a time, however little memory is left."""
 _FIRST_CAPACITY = 1 << 10
 _NO_KEYS = np.empty(0, np.int64)
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -371,7 +373,7 @@ class Band:
         """How many pairs are made at a time: a block of them with all that is worked out on the way is a small part
         of the memory that is left.
         """
-        return meter.share(128 * (4 + self._stored.width + self._probing.width), 1 << 24, PAIRS)
+        return meter.share(128 * (4 + self._stored.width + self._probing.width), 1 << 24, FEWEST)
 
     def _laid_out(self, probe: Rows) -> I64:
         """The probing rows' times and columns as rows of one array, which is used again; it may be longer."""

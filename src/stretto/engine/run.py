@@ -169,7 +169,10 @@ class Engine:
     def pushing(
         self, events: pa.RecordBatch | pa.Table, *, latest_us: int = END_OF_TIME - 1
     ) -> Iterator[Matches]:
-        """As `push`, but the matches come step by step, so that they need not all be held; to be read to its end."""
+        """As `push`, but the matches come step by step, so that they need not all be held; to be read to its end.
+
+        Whoever still has the ones before when it asks for more holds them beside what the engine counts.
+        """
         matches = self.nothing()
         for _ in self._pushed(events, matches, latest_us):
             if matches.held:
