@@ -29,9 +29,24 @@ QUERIES = {
     "union": "PATTERN SEQ(A a, OR(B b, C c)+, D d) WITHIN 16 us",
     "emit": "PATTERN SEQ(A a, B b, C c) WITHIN 100 us RETURN a.x + b.x AS sum, c.s AS text, a.k * c.k AS product",
 }
+MUCH = ", ".join(f"a.x + {i} * b.x AS r{i}" for i in range(40))
+SUMS = ", ".join(f"a.x + {i} * SUM(b.x) AS r{i}" for i in range(40))
+# The step goes past the bound in the last operator, so that those before it have all done their part of it.
+AFTER = {
+    "after join": f"PATTERN SEQ(A a, B b) WITHIN 60 us RETURN {MUCH}",
+    "after keyed join": f"PATTERN SEQ(A a, B b, C c) WHERE [k] WITHIN 250 us RETURN {MUCH}",
+    "after repeat": f"PATTERN SEQ(A a, B b, C+ c) WITHIN 18 us RETURN {MUCH}",
+    "after forbid": f"PATTERN SEQ(A a, NOT(D d), B b) WHERE d.x > b.x WITHIN 90 us RETURN {MUCH}",
+    "after waiting": f"PATTERN SEQ(A a, B b, NOT(D d)) WHERE d.x > b.x AND d.k = b.k WITHIN 40 us RETURN {MUCH}",
+    "after waiting for events": "PATTERN SEQ(A a, B b, NOT(D d)) WHERE d.x > b.x AND d.k = b.k WITHIN 40 EVENTS"
+    f" RETURN {MUCH}",
+    "after next": f"PATTERN SEQ(A a, B+ b) WHERE b.x > a.x AND a.k = b.k WITHIN 300 us SELECT NEXT RETURN {SUMS}",
+    "after mixed": f"PATTERN OR(SEQ(A a, B b), SEQ(A a, B b, NOT(D d))) WITHIN 40 us RETURN {MUCH}",
+}
 TRENDS = {
     "running": "PATTERN SEQ(A a, B+ b) GROUP BY k WITHIN 100 us SLIDE 10 us RETURN COUNT(*) AS n, SUM(b.x) AS x",
-    "windowed": "PATTERN SEQ(A a, B+ b) WHERE b[i].x > b[i-1].x GROUP BY k WITHIN 100 us SLIDE 10 us RETURN COUNT(*) AS n",
+    "windowed": "PATTERN SEQ(A a, B+ b) WHERE b[i].x > b[i-1].x GROUP BY k WITHIN 100 us SLIDE 10 us"
+    " RETURN COUNT(*) AS n",
 }
 
 

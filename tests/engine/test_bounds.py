@@ -5,7 +5,7 @@ from random import Random
 import bounded
 import numpy as np
 import pytest
-from bounded import QUERIES, TRENDS, found, plan_of
+from bounded import AFTER, QUERIES, TRENDS, found, plan_of
 
 from comparison import assert_same_matches, matches_of
 from strategies import in_batches, random_workload, to_table
@@ -17,7 +17,7 @@ from stretto.pattern import oracle
 from stretto.pattern.workload import Workload
 from stretto.plan.optimize import optimize
 
-EVERY = {**QUERIES, **TRENDS}
+EVERY = {**QUERIES, **AFTER, **TRENDS}
 MANY = {"scan": 60_000, "next": 12_000, "running": 6_000, "windowed": 6_000}
 """Events, where it takes more of them for a step to make more than what is held."""
 STATE = {"scan": 0.9, "next": 0.8, "running": 0.8, "windowed": 0.9}
@@ -50,10 +50,10 @@ def test_parts_of_a_step_keep_no_view_for_too_long(kind, monkeypatch):
     assert rows.equals(expected)
 
 
-@pytest.mark.parametrize("kind", [kind for kind in QUERIES if kind not in MANY])
+@pytest.mark.parametrize("kind", [kind for kind in (*QUERIES, *AFTER) if kind not in MANY])
 def test_what_was_counted_does_not_depend_on_the_parts(kind):
     table = bounded.events()
-    plan = plan_of(QUERIES[kind], table)
+    plan = plan_of(EVERY[kind], table)
     _, free, _ = found(plan, table, 1 << 40)
     _, engine, _ = found(plan, table, free.peak_bytes // 2)
     assert engine.counters.rows == free.counters.rows
