@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from random import Random
 
 import pytest
-from tests.comparison import assert_same_matches, matches_of
-from tests.strategies import Sample, in_batches, out_of_order, random_workload, to_table
-from tests.variations import sharing_workload
+from tests.support.comparison import assert_same_matches, matches_of
+from tests.support.strategies import Sample, in_batches, out_of_order, random_workload, to_table
+from tests.support.variations import sharing_workload
 
 from stretto import oracle
 from stretto.engine.kernels import patience

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from random import Random
 
-from tests.strategies import SCHEMA, TYPES, Sample, random_events
+from tests.support.strategies import SCHEMA, TYPES, Sample, random_events
 
 TERMS = (
     "{a}.x < {b}.x",

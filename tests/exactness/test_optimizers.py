@@ -8,10 +8,10 @@ from dataclasses import replace
 from random import Random
 
 import pytest
-from tests.comparison import assert_same_matches
-from tests.strategies import Sample, random_workload, to_table
-from tests.test_engine_oracle import RUNNERS
-from tests.variations import sharing_workload
+from tests.exactness.test_engine import RUNNERS
+from tests.support.comparison import assert_same_matches
+from tests.support.strategies import Sample, random_workload, to_table
+from tests.support.variations import sharing_workload
 
 from stretto import oracle
 from stretto.engine.kernels import patience

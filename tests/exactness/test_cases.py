@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from tests.comparison import assert_same_matches, matches_of
-from tests.strategies import ATTRIBUTES, drop_late, to_table
+from tests.support.comparison import assert_same_matches, matches_of
+from tests.support.strategies import ATTRIBUTES, drop_late, to_table
 
 from stretto import oracle
 from stretto.engine.run import Engine
@@ -25,7 +25,7 @@ from stretto.pattern.workload import Workload
 from stretto.plan.optimize import optimize
 from stretto.schema import Kind, Schema
 
-CASES = Path(__file__).parent / "cases"
+CASES = Path(__file__).parents[1] / "cases"
 SCHEMA = Schema(ATTRIBUTES, frozenset("ABCD"))
 VALUES: dict[Kind, Callable[[str], object]] = {
     Kind.INT: int,

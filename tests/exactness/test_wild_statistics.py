@@ -10,14 +10,14 @@ from math import isfinite
 from random import Random
 
 import pytest
-from tests.comparison import assert_same_matches
-from tests.strategies import SCHEMA, Sample, random_events, random_workload
-from tests.test_engine_oracle import whole
-from tests.test_trends_oracle import whole as all_totals
-from tests.trend_comparison import assert_same_totals, rows_of
-from tests.trend_strategies import random_trends
-from tests.variations import sharing_workload
-from tests.wild import CHARACTERS, statistics, wild
+from tests.exactness.test_engine import whole
+from tests.exactness.test_trends import whole as all_totals
+from tests.support.comparison import assert_same_matches
+from tests.support.strategies import SCHEMA, Sample, random_events, random_workload
+from tests.support.trend_comparison import assert_same_totals, rows_of
+from tests.support.trend_strategies import random_trends
+from tests.support.variations import sharing_workload
+from tests.support.wild import CHARACTERS, statistics, wild
 
 from stretto import oracle
 from stretto.engine.kernels import patience

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pyarrow as pa
 import pytest
-from tests.comparison import assert_same_matches, matches_of
+from tests.support.comparison import assert_same_matches, matches_of
 
 from stretto.oracle.detections import Match
 from stretto.pattern.nodes import Atom, Combine, Query, Return, Stream, Variable, Window

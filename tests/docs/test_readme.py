@@ -8,7 +8,7 @@ from pathlib import Path
 from stretto.pattern.workload import check
 from stretto.schema import Kind, Schema
 
-README = (Path(__file__).parent.parent / "README.md").read_text()
+README = (Path(__file__).parents[2] / "README.md").read_text()
 
 
 def test_the_example_prints_what_is_shown() -> None:

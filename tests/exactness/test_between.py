@@ -6,9 +6,9 @@ from dataclasses import replace
 from random import Random
 
 import pytest
-from tests.comparison import assert_same_matches, matches_of
-from tests.strategies import SCHEMA, Sample, random_events, random_workload, to_table
-from tests.trend_comparison import assert_right_totals, rows_of
+from tests.support.comparison import assert_same_matches, matches_of
+from tests.support.strategies import SCHEMA, Sample, random_events, random_workload, to_table
+from tests.support.trend_comparison import assert_right_totals, rows_of
 
 from stretto import oracle
 from stretto.engine.tables import run

@@ -11,7 +11,7 @@ from itertools import pairwise
 from random import Random
 
 from hypothesis import strategies as st
-from tests.strategies import COMPARE, SCHEMA, Sample, random_events
+from tests.support.strategies import COMPARE, SCHEMA, Sample, random_events
 
 from stretto.oracle.bindings import Binding, Search
 from stretto.oracle.values import Event

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pyarrow as pa
 import pytest
-from tests.trend_comparison import SCHEMA, Row, assert_same_totals, difference, rows_of
+from tests.support.trend_comparison import SCHEMA, Row, assert_same_totals, difference, rows_of
 
 from stretto.oracle.trends import Number, Total
 

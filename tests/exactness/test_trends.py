@@ -12,9 +12,9 @@ from random import Random
 
 import pyarrow as pa
 import pytest
-from tests.strategies import Sample, in_batches, out_of_order, to_table
-from tests.trend_comparison import assert_same_totals, rows_of
-from tests.trend_strategies import random_trends
+from tests.support.strategies import Sample, in_batches, out_of_order, to_table
+from tests.support.trend_comparison import assert_same_totals, rows_of
+from tests.support.trend_strategies import random_trends
 
 from stretto.engine.run import Engine
 from stretto.engine.tables import run

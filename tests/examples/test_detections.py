@@ -9,7 +9,7 @@ from stretto import Engine, Workload, optimize
 from stretto.data.files import open_events
 from stretto.pattern.guess import guess_schema
 
-EXAMPLES = Path(__file__).parent.parent / "examples"
+EXAMPLES = Path(__file__).parents[2] / "examples"
 DATA = {
     "security": "security_windows_lsass_2023.parquet",
     "flights": "flights_nyc_2013.parquet",

@@ -12,8 +12,16 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings
-from tests.comparison import assert_same_matches, matches_of
-from tests.strategies import Sample, in_batches, out_of_order, random_workload, to_table, with_ties, workloads
+from tests.support.comparison import assert_same_matches, matches_of
+from tests.support.strategies import (
+    Sample,
+    in_batches,
+    out_of_order,
+    random_workload,
+    to_table,
+    with_ties,
+    workloads,
+)
 
 from stretto import oracle
 from stretto.engine.kernels import patience
