@@ -13,12 +13,15 @@ from tests.spark.test_streaming import Files, run_to_end
 from tests.support.cases import load_cases
 from tests.support.comparison import assert_same_matches
 from tests.support.joined_cases import LATENESS_US, by_case, in_arrivals, in_time, placed, workload_text
-from tests.support.strategies import to_table
+from tests.support.strategies import ATTRIBUTES, to_table
 
 from stretto.oracle.detections import Match
+from stretto.schema import Schema
 from stretto.spark import detect
+from stretto.stats.profile import Stats
 
 CASES = placed(load_cases())
+SCHEMA = Schema(ATTRIBUTES)
 Found = Mapping[str, Mapping[str, Sequence[Match]]]
 
 
@@ -46,7 +49,8 @@ def in_json(match: Match) -> Match:
 @pytest.fixture(scope="module")
 def batch(spark: SparkSession) -> Found:
     df = spark.createDataFrame(to_table(in_time(CASES)))
-    return by_case(CASES, matches_in(detect(workload_text(CASES), df)))
+    stats = Stats.assumed(SCHEMA)  # a profile of the events would miss types of which a case has none
+    return by_case(CASES, matches_in(detect(workload_text(CASES), df, stats=stats)))
 
 
 @pytest.fixture(scope="module")
