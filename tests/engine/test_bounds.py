@@ -4,10 +4,10 @@ from random import Random
 
 import numpy as np
 import pytest
-from tests.comparison import assert_same_matches, matches_of
 from tests.engine import bounded
 from tests.engine.bounded import AFTER, QUERIES, TRENDS, found, plan_of
-from tests.strategies import in_batches, random_workload, to_table
+from tests.support.comparison import assert_same_matches, matches_of
+from tests.support.strategies import in_batches, random_workload, to_table
 
 from stretto import oracle
 from stretto.engine import reuse

@@ -7,11 +7,11 @@ from random import Random
 from types import FrameType
 
 import pytest
-from tests.comparison import assert_same_matches
+from tests.exactness.test_engine import RUNNERS
 from tests.solve.ticks import Ticks
-from tests.strategies import Sample, random_workload
-from tests.test_engine_oracle import RUNNERS
-from tests.variations import sharing_workload
+from tests.support.comparison import assert_same_matches
+from tests.support.strategies import Sample, random_workload
+from tests.support.variations import sharing_workload
 
 from stretto import oracle
 from stretto.errors import QueryError

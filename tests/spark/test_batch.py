@@ -4,9 +4,9 @@ from random import Random
 
 import pyarrow as pa
 import pytest
-from tests.comparison import assert_same_matches
-from tests.strategies import SCHEMA, TYPES, Sample, random_events, to_table, with_ties
-from tests.variations import _query, _terms
+from tests.support.comparison import assert_same_matches
+from tests.support.strategies import SCHEMA, TYPES, Sample, random_events, to_table, with_ties
+from tests.support.variations import _query, _terms
 
 import stretto.spark
 from stretto import oracle

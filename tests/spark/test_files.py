@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.strategies import SCHEMA, TYPES, Sample, random_events, to_table, with_ties
+from tests.support.strategies import SCHEMA, TYPES, Sample, random_events, to_table, with_ties
 
 import stretto.spark
 from stretto import oracle

@@ -11,7 +11,6 @@ from random import Random
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.comparison import assert_same_matches
 from tests.spark.operator_cases import batch_of, plan_of, settings_of, some_spread, workload_rows
 from tests.spark.stream_cases import (
     ended,
@@ -24,8 +23,9 @@ from tests.spark.stream_cases import (
 )
 from tests.spark.stream_checks import check_changes, check_each
 from tests.spark.stream_state import Stream, use_folder
-from tests.strategies import Sample, in_batches, out_of_order, random_workload, to_table, with_ties
-from tests.variations import sharing_workload
+from tests.support.comparison import assert_same_matches
+from tests.support.strategies import Sample, in_batches, out_of_order, random_workload, to_table, with_ties
+from tests.support.variations import sharing_workload
 
 from stretto import oracle, run
 from stretto.engine.kernels import patience

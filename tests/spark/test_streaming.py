@@ -13,7 +13,6 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
-from tests.comparison import assert_same_matches
 from tests.spark.stream_cases import (
     END_TYPE,
     in_milliseconds,
@@ -22,7 +21,8 @@ from tests.spark.stream_cases import (
     planned,
     without_values,
 )
-from tests.strategies import SCHEMA, Sample, out_of_order, random_events, random_workload, to_table
+from tests.support.comparison import assert_same_matches
+from tests.support.strategies import SCHEMA, Sample, out_of_order, random_events, random_workload, to_table
 
 from stretto import Schema, Workload, optimize, oracle
 from stretto.oracle.detections import Event

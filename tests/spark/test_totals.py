@@ -11,8 +11,8 @@ from pyspark.sql import SparkSession
 from tests.spark.stream_cases import END_TYPE, in_milliseconds
 from tests.spark.test_streaming import Files, run_to_end
 from tests.spark.trend_cases import assert_totals, expected_totals, grouped
-from tests.strategies import SCHEMA, Sample, random_events, to_table
-from tests.trend_strategies import random_trends
+from tests.support.strategies import SCHEMA, Sample, random_events, to_table
+from tests.support.trend_strategies import random_trends
 
 import stretto.spark
 from stretto import Workload, optimize

@@ -13,8 +13,8 @@ from tests.spark.stream_cases import in_milliseconds
 from tests.spark.stream_checks import check_each, check_totals
 from tests.spark.stream_state import Stream
 from tests.spark.trend_cases import grouped
-from tests.strategies import Sample
-from tests.trend_strategies import random_trends
+from tests.support.strategies import Sample
+from tests.support.trend_strategies import random_trends
 
 from stretto.plan.spread.targets import ByKey
 from stretto.spark.versions import Version

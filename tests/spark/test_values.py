@@ -18,8 +18,8 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from tests.spark.postgres_server import address, new_database
 from tests.spark.wild_rows import rows
-from tests.wild_values import DOUBLES, INTEGERS, TEXTS, TIMES, events, iso
-from tests.wild_values import plain as plain_rows
+from tests.support.wild_values import DOUBLES, INTEGERS, TEXTS, TIMES, events, iso
+from tests.support.wild_values import plain as plain_rows
 
 from stretto.data.sinks import open_sink
 from stretto.schema import Special

@@ -10,9 +10,17 @@ from random import Random
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.comparison import assert_same_matches, matches_of
-from tests.strategies import SCHEMA, Sample, in_batches, random_events, random_workload, to_table, with_ties
-from tests.variations import sharing_workload
+from tests.support.comparison import assert_same_matches, matches_of
+from tests.support.strategies import (
+    SCHEMA,
+    Sample,
+    in_batches,
+    random_events,
+    random_workload,
+    to_table,
+    with_ties,
+)
+from tests.support.variations import sharing_workload
 
 from stretto import oracle
 from stretto.errors import QueryError, StrettoError

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 from tests.plan.spread.test_targets import plan_of, times_of_events
 from tests.spark.trend_cases import assert_totals, expected_totals, grouped
-from tests.strategies import Sample, in_batches, to_table
-from tests.trend_strategies import random_trends
+from tests.support.strategies import Sample, in_batches, to_table
+from tests.support.trend_strategies import random_trends
 
 from stretto.engine.trends.totals import TOTALS
 from stretto.errors import StrettoError
