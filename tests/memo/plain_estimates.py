@@ -7,7 +7,7 @@ from math import factorial
 
 from stretto.memo.memo import Memo, build_memo
 from stretto.pattern.canonical import closed_terms
-from stretto.pattern.canonical_terms import equality
+from stretto.pattern.comparisons import equality
 from stretto.pattern.nodes import Stream
 from stretto.pattern.piece import Piece
 from stretto.pattern.predicates import Expr

@@ -8,7 +8,7 @@ import pytest
 from tests.stats.worlds import piece_of
 
 from stretto.pattern.describe import piece_text
-from stretto.stats.growth import CAP, Law, grown, is_plain, once, spread_of, thinned, with_earlier
+from stretto.stats.growth import CAP, Law, grown, once, spread_of, thinned, with_earlier
 
 
 def law(x: float, low: int = 1, high: int | None = None, **other: object) -> Law:
@@ -77,7 +77,7 @@ def test_spread_has_the_mean_it_was_asked_for() -> None:
 
 def test_plain_pieces_stay_themselves() -> None:
     piece = piece_of("SEQ(A a, B b) WITHIN 1s")
-    assert is_plain(piece)
+    assert piece.is_plain
     (found,), times = once(piece)
     assert (found.piece, found.repeated, times) == (piece, (), 1.0)
 

@@ -12,9 +12,10 @@ import numpy as np
 
 from stretto.engine.kernels.patience import is_due
 from stretto.engine.kernels.split import split_by_code, split_by_code_reference
-from stretto.engine.keys import LEAST, MIRROR, MOST, order_keys
+from stretto.engine.keys import LEAST, MOST, order_keys
 from stretto.engine.limits import size_of
 from stretto.engine.shape import Clock
+from stretto.pattern.comparisons import RANGES, flipped
 from stretto.pattern.nodes import Stream
 from stretto.pattern.predicates import Apply, Const, Expr, columns_of
 from stretto.schema import Kind
@@ -151,12 +152,11 @@ def _sure(ranges: Ranges | None) -> Ranges:
 
 def _ranges(term: Expr, strings: Strings) -> Ranges | None:
     """The term as ranges of keys, if it compares an expression of the event with constants."""
-    if not isinstance(term, Apply) or (term.op not in MIRROR and term.op != "in"):
+    if not isinstance(term, Apply) or (term.op not in RANGES and term.op != "in"):
         return None
-    of, *others = term.arguments
-    op = term.op
-    if op != "in" and isinstance(of, Const):
-        of, others, op = others[0], [of], MIRROR[op]
+    if term.op != "in" and isinstance(term.arguments[0], Const):
+        term = flipped(term)
+    op, (of, *others) = term.op, term.arguments
     constants = [other for other in others if isinstance(other, Const)]
     if not columns_of(of) or len(constants) < len(others):
         return None

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from stretto.engine.shape import Shape
-from stretto.pattern.predicates import Apply, Expr, Ref, Which, columns_of, move_columns, walk
+from stretto.pattern.comparisons import RANGES, flipped
+from stretto.pattern.predicates import Apply, Expr, Ref, Which, columns_of, walk
 from stretto.schema import Kind
 from stretto.values.evaluate import Events, value
 from stretto.values.rows import I64, Bool, Column, Sets
@@ -18,8 +19,6 @@ from stretto.values.vector import Vector
 
 LEAST = np.iinfo(np.int64).min
 MOST = np.iinfo(np.int64).max
-
-MIRROR = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,20 +57,20 @@ def split_terms(
 
 
 def _key_term(term: Expr, stored: Shape, probing: Shape, stored_at: int, probing_at: int) -> KeyTerm | None:
-    if not isinstance(term, Apply) or term.op not in MIRROR:
+    if not isinstance(term, Apply) or term.op not in RANGES:
         return None
     left, right = term.arguments
     kind = getattr(left, "kind", Kind.STRING)
     if kind is Kind.STRING and term.op != "=":
         return None
-    op = term.op
     if _over(right, stored, stored_at) and _over(left, probing, probing_at):
-        left, right, op = right, left, MIRROR[op]
+        term = flipped(term)
+        left, right = term.arguments
     elif not (_over(left, stored, stored_at) and _over(right, probing, probing_at)):
         return None
-    return KeyTerm(
-        op, move_columns(left, lambda c: c - stored_at), move_columns(right, lambda c: c - probing_at), kind
-    )
+    width = stored.width + probing.width
+    mine, theirs = range(-stored_at, width), range(-probing_at, width)
+    return KeyTerm(term.op, left.moved(mine), right.moved(theirs), kind)
 
 
 def _over(expr: Expr, shape: Shape, at: int) -> bool:

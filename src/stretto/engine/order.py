@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from stretto.engine.shape import Shape
-from stretto.pattern.order import Order, mask_of
+from stretto.pattern.order import mask_of
 from stretto.pattern.predicates import Apply, Expr, Ref, Which
 
 
@@ -48,7 +48,7 @@ def joined(left: Shape, right: Shape, terms: Iterable[Expr], *, before: bool) ->
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class StoredPlace:
     """What order terms say of the last event of a stored row, given the row that probes, by the pair's columns.
 
     It comes after the events of all columns in `after`, and before the latest of what the groups in `before` stand
@@ -62,25 +62,16 @@ class Place:
     inside: bool
 
 
-def place_of(pair: Shape, stored: range, probing: range, terms: Sequence[Expr]) -> Place:
+def place_of(pair: Shape, stored: range, probing: range, terms: Sequence[Expr]) -> StoredPlace:
     """Where the stored rows of a join stand that satisfy its order terms."""
     order = pair.order
     found = [(*columns, term) for term in terms if (columns := certain_order(term, pair))]
     across = [(a, b, term) for a, b, term in found if (a in stored) != (b in stored)]
     last = order.latest(stored)
     groups = [tuple(order.earliest({b for a, b, _ in across if a == c})) for c in last]
-    later = 0
-    for column in probing:
-        later |= order.behind(column)
-    return Place(
+    return StoredPlace(
         after=tuple(order.latest({a for a, b, _ in across if b in stored})),
         before=tuple(groups) if all(groups) else (),
         settled=tuple(term for a, b, term in across if len(last) == 1 and last[0] in (a, b)),
-        inside=all(later >> c & 1 for c in order.earliest(stored)),
+        inside=order.never_first(stored, probing),
     )
-
-
-def never_last(side: range, other: range, order: Order) -> bool:
-    """Whether the last event of a pair is always on the other side."""
-    others = mask_of(other)
-    return all(order.behind(c) & others for c in order.latest(side))

@@ -6,19 +6,21 @@ comparing sets. Windows, `same` and the types of the slots are compared apart.
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice
 from typing import Final
 
 from stretto.pattern.canonical import closed_terms, piece_key
-from stretto.pattern.canonical_terms import canonical_conditions, canonical_term, key
-from stretto.pattern.columns import moved
+from stretto.pattern.canonical_terms import canonical_negation, canonical_term, key
+from stretto.pattern.comparisons import COMPARISONS
+from stretto.pattern.linear_extensions import linear_extensions
 from stretto.pattern.nodes import Stream, Window
-from stretto.pattern.order import NO_ORDER, Order
-from stretto.pattern.piece import Negation, Piece, Slot
-from stretto.pattern.predicates import Apply, Const, Expr
+from stretto.pattern.order import NO_ORDER
+from stretto.pattern.piece import FORBIDDEN, Negation, Piece, Slot
+from stretto.pattern.predicates import Apply, Const, Expr, columns_of, numbered
 from stretto.schema import Kind
 
 MOST_ARRANGEMENTS: Final = 24  # ways to match slots of the same type that are tried
-FORBIDDEN: Final = -1  # the column of a negation's event
 
 _WEAKER: Final = {"<": ("<=", "!="), ">": (">=", "!="), "=": ("<=", ">=")}
 _NUMBERS: Final = frozenset({Kind.INT, Kind.FLOAT, Kind.TIME, Kind.DURATION})
@@ -49,40 +51,37 @@ class Passes:
 
 @dataclass(frozen=True, slots=True)
 class Lacks:
-    """A negation; `about` tells it from others."""
+    """A negation, in its one form; the forbidden event is column `FORBIDDEN`."""
 
-    about: Hashable
+    about: Negation
 
 
 Fact = Before | Holds | Passes | Lacks
 
 
 def claims(piece: Piece, slots: Sequence[int]) -> frozenset[Fact]:
-    """The facts that a piece claims, with its slot `slots[i]` written as slot i. `slots` are all of its slots."""
-    place = {slot: i for i, slot in enumerate(slots)}
-    columns = [column for slot in slots for column in piece.columns(slot)]
-    to = {old: new for new, old in enumerate(columns)}
-    found: set[Fact] = {Before(place[i], place[j]) for i, j in piece.order}
-    if piece.terms:
-        found |= {Holds(canonical_term(moved(term, to))) for term in closed_terms(piece)}
+    """The facts that a piece claims, with its slot `slots[i]` written as slot i; what concerns other slots is left out.
+
+    `slots` are all slots of a piece with negations: whether a part keeps one depends on the slots beside it.
+    """
+    to = numbered(piece.columns_of(slots))
+    to[piece.width] = FORBIDDEN
+    found: set[Fact] = {Before(i, j) for i, j in piece.order.part(slots)}
+    found |= {Holds(canonical_term(term.moved(to))) for term, read in _terms(piece) if read <= to.keys()}
     for i, slot in enumerate(slots):
         source = piece.slots[slot].source
         if isinstance(source, Stream):
             found |= {Passes(i, term) for term in source.where}
-    to[piece.width] = FORBIDDEN
-    found |= {Lacks(_absence(negation, place, to)) for negation in piece.negations}
+    if piece.negations:
+        place = numbered(slots)
+        found |= {Lacks(canonical_negation(negation.moved(place, to))) for negation in piece.negations}
     return frozenset(found)
 
 
-def _absence(negation: Negation, place: dict[int, int], to: dict[int, int]) -> Hashable:
-    return (
-        negation.stream.type,
-        canonical_conditions(negation.stream.where),
-        negation.place,
-        frozenset(place[i] for i in negation.after),
-        frozenset(place[i] for i in negation.before),
-        frozenset(canonical_term(moved(term, to)) for term in negation.terms),
-    )
+@lru_cache(maxsize=1 << 14)
+def _terms(piece: Piece) -> tuple[tuple[Expr, frozenset[int]], ...]:
+    """The terms of a piece, with those that follow from equalities, and the columns they read."""
+    return tuple((term, columns_of(term)) for term in closed_terms(piece)) if piece.terms else ()
 
 
 # ---- slots that can stand for each other -------------------------------------------------------------------
@@ -109,36 +108,19 @@ def arrangements(piece: Piece) -> list[tuple[int, ...]]:
     runs: dict[str, list[int]] = {}
     for slot, held in enumerate(piece.slots):
         runs.setdefault(slot_type(held), []).append(slot)
-    order = piece.order
     found: list[tuple[int, ...]] = [()]
     for kind in sorted(runs):
-        found = [(*before, *run) for before in found for run in _sorted_by(order, tuple(runs[kind]))]
+        sequences = list(islice(linear_extensions(piece.order, runs[kind]), MOST_ARRANGEMENTS + 1))
+        found = [(*before, *run) for before in found for run in sequences]
         if len(found) > MOST_ARRANGEMENTS:
             return []
     return found
 
 
-def _sorted_by(order: Order, slots: tuple[int, ...]) -> list[tuple[int, ...]]:
-    """The orders of some slots that agree with a partial order, or more than enough of them."""
-    if not slots:
-        return [()]
-    found: list[tuple[int, ...]] = []
-    for slot in order.earliest(slots):
-        rest = tuple(other for other in slots if other != slot)
-        found.extend((slot, *others) for others in _sorted_by(order, rest))
-        if len(found) > MOST_ARRANGEMENTS:
-            break
-    return found
-
-
 def columns_between(source: Piece, slots: Sequence[int], reader: Piece, to: Sequence[int]) -> tuple[int, ...]:
     """For each column of `source` the column of `reader` that it is, where slot `slots[i]` is the reader's `to[i]`."""
-    found = {
-        old: new
-        for mine, theirs in zip(slots, to, strict=True)
-        for old, new in zip(source.columns(mine), reader.columns(theirs), strict=True)
-    }
-    return tuple(found[column] for column in range(source.width))
+    found = dict(zip(source.columns_of(slots), reader.columns_of(to), strict=True))
+    return tuple([found[column] for column in range(source.width)])
 
 
 # ---- what follows from what --------------------------------------------------------------------------------
@@ -163,7 +145,7 @@ def _compared(fact: Fact) -> tuple[Hashable, Apply] | None:
     if not isinstance(fact, Holds | Passes):
         return None
     term = fact.term
-    if not isinstance(term, Apply) or len(term.arguments) != 2 or term.op not in {*_WEAKER, "<=", ">=", "!="}:
+    if not isinstance(term, Apply) or len(term.arguments) != 2 or term.op not in COMPARISONS:
         return None
     slot = fact.slot if isinstance(fact, Passes) else None
     left, right = term.arguments

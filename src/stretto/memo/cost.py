@@ -6,7 +6,6 @@ from math import log
 from operator import mul
 from typing import Final, Protocol
 
-from stretto.memo.core import growing_slots
 from stretto.memo.memo import NO_WINDOW, Memo, Root
 from stretto.memo.prices import NAMES, STEP, Prices
 from stretto.memo.pricing import DEAREST, MOST_INPUTS
@@ -355,7 +354,7 @@ class CostModel:
         late = piece.negations[: len(piece.negations) - len(core.negations)]
         rows, kept = self.rows(memo, way.inputs[0].piece), self.rows(memo, number)
         grown = self.estimator.rows(replace(piece, negations=core.negations)) if late else kept
-        growing = sorted(growing_slots(piece))
+        growing = sorted(piece.growing)
         times = max(grown / rows, 1e-9) ** (1 / max(len(growing), 1)) if rows > 0 else 1.0
         elements = {frozenset(part.columns): part.piece for part in way.inputs[1:]}
         for slot in growing:

@@ -4,13 +4,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from stretto.memo.core import core_of, growing_slots
 from stretto.memo.ways import Input, Kind, Way
 from stretto.pattern.canonical import canonical
+from stretto.pattern.core import core_of
 from stretto.pattern.duties import tighten
 from stretto.pattern.nodes import Policy, Stream, Window
 from stretto.pattern.order import NO_ORDER
 from stretto.pattern.piece import Detection, Group, Piece, Slot
+from stretto.pattern.predicates import numbered
 from stretto.pattern.project import Projector
 
 WIDE: Final = 64
@@ -56,9 +57,9 @@ class _Whole:
 
     def part(self, piece: Piece, columns: Sequence[int]) -> "_Whole":
         """The same for a part of it, given the whole's columns that the part's columns are."""
-        slot_of = self.projector.slot_of
-        slots = tuple(slot_of[columns[piece.columns(slot).start]] for slot in range(len(piece.slots)))
-        return _Whole(self.number, self.projector, slots, {column: i for i, column in enumerate(columns)})
+        slot_of = self.projector.slot_of_column
+        slots = tuple(slot_of[columns[start]] for start in piece.starts[:-1])
+        return _Whole(self.number, self.projector, slots, numbered(columns))
 
 
 class Memo:
@@ -123,8 +124,7 @@ class Memo:
         if whole.number != number:
             found = self.part(whole.number, sorted(whole.slots[slot] for slot in slots))
             return Input(found.piece, tuple([whole.place[column] for column in found.columns]))
-        columns = [column for slot in slots for column in whole.projector.columns[slot]]
-        found = self.input(whole.projector.project(slots), columns)
+        found = self.input(whole.projector.project(slots), whole.projector.piece.columns_of(slots))
         if found.piece not in self._wholes and len(self.pieces[found.piece].slots) > 1:
             self._wholes[found.piece] = whole.part(self.pieces[found.piece], found.columns)
         return found
@@ -218,7 +218,7 @@ class Memo:
 
     def _elements(self, piece: Piece) -> Iterator[Input]:
         """One repetition of each group that grows."""
-        for slot in sorted(growing_slots(piece)):
+        for slot in sorted(piece.growing):
             source = piece.slots[slot].source
             if isinstance(source, Group):
                 alone = Piece((Slot(source),), NO_ORDER, (), piece.same, (), piece.window)

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from stretto.pattern.linear_extensions import count_linear_extensions
 from stretto.pattern.order import Order, mask_of, members
-from stretto.stats.orders import linear_orders
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +50,8 @@ class Orders:
         place = {slot: i for i, slot in enumerate(found)}
         own = self.order.part(found)
         ends = ([place[slot] for slot in members(some & slots)] for some in (after, before))
-        orders = linear_orders(size, own)
-        inserted = linear_orders(size + 1, own.with_between(size, *ends))
+        orders = count_linear_extensions(size, own)
+        inserted = count_linear_extensions(size + 1, own.with_between(size, *ends))
         return (inserted - (0 if before & slots else orders)) / (size * orders)
 
     # ---- joins -----------------------------------------------------------------------------------------------------
@@ -65,42 +65,31 @@ class Orders:
 
     def _found(self, one: int, other: int) -> Iterator[Look]:
         if all(not other & ~self.after[i] for i in members(one)):
-            sorts = len(self._latest(one)) > 1
+            sorts = len(self.order.latest(members(one))) > 1
             yield Look(one, other, self._gap(other, 0, other), 0, 0, one.bit_count() > 1, sorts)
             return
-        if not self._never_last(other, one):
+        if not self.order.never_last(members(other), one):
             yield self._look(one, other)
-        if not self._never_last(one, other):
+        if not self.order.never_last(members(one), other):
             yield self._look(other, one)
-
-    def _never_last(self, one: int, other: int) -> bool:
-        """Whether every slot of one side comes before some slot of the other."""
-        return all(self.after[i] & other for i in members(one))
 
     def _look(self, stored: int, probing: int) -> Look:
         """Stored rows are found by their last event."""
-        last = self._latest(stored)
+        last = self.order.latest(members(stored))
         after = mask_of(p for p in members(probing) if self.after[p] & stored)
         before = probing
         for i in last:
             before &= self.after[i]
         pairs = [*self._covers(stored, probing), *self._covers(probing, stored)]
         left = pairs if len(last) > 1 else [pair for pair in pairs if last[0] not in pair]
-        later = 0
-        for p in members(probing):
-            later |= self.after[p]
-        inside = all(later >> i & 1 for i in self.order.earliest(members(stored)))
+        inside = self.order.never_first(members(stored), members(probing))
         # The probing row has the times of its first and last event with it, where it is known which these are.
         bounds = {i for pair in pairs if pair not in left for i in pair if probing >> i & 1}
-        for ends in (self._latest(probing), self.order.earliest(members(probing))):
+        for ends in (self.order.latest(members(probing)), self.order.earliest(members(probing))):
             bounds -= set(ends) if len(ends) == 1 else set()
         floor = stored.bit_count() > 1 and not inside
         share = self._gap(probing, after, before)
         return Look(stored, probing, share, len(left), len(bounds), floor, len(last) > 1)
-
-    def _latest(self, slots: int) -> list[int]:
-        """The slots that none of the others comes after."""
-        return [i for i in members(slots) if not self.after[i] & slots]
 
     def _covers(self, one: int, other: int) -> list[tuple[int, int]]:
         """Pairs of a slot of one side and one of the other that comes right after it."""

@@ -7,12 +7,13 @@ from typing import Final
 
 from stretto.memo.orders import Orders, orders_of
 from stretto.pattern.canonical import parted_terms
-from stretto.pattern.canonical_terms import equality, equality_classes
+from stretto.pattern.canonical_terms import equality_classes
+from stretto.pattern.comparisons import equality
 from stretto.pattern.nodes import Policy, Stream
 from stretto.pattern.order import members
 from stretto.pattern.piece import Piece
 from stretto.pattern.predicates import Apply, Expr, Ref, columns_of
-from stretto.pattern.project import Projector, types
+from stretto.pattern.project import Projector
 from stretto.schema import Kind
 
 COMPARISONS: Final = frozenset({"=", "<", "<=", ">", ">="})
@@ -157,7 +158,7 @@ def _mask(term: Expr, bits: Sequence[int]) -> int:
 def _alike(piece: Piece) -> tuple[int, ...]:
     """For each slot those without order to it that could bind the same event, as bits."""
     count, order = len(piece.slots), piece.order
-    kinds = [types(slot) for slot in piece.slots]
+    kinds = [slot.types for slot in piece.slots]
     of_kind: dict[str, int] = {}
     for slot, own in enumerate(kinds):
         for kind in own:

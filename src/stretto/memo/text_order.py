@@ -33,6 +33,6 @@ def keep_text_order(memo: Memo, source: Input, reader: int) -> None:
         return
     owner, piece = memo.pieces[reader], memo.pieces[source.piece]
     place = {slot: i for i, slot in enumerate(text_order(memo, reader))}
-    slot_of = [slot for slot in range(len(owner.slots)) for _ in owner.columns(slot)]
+    slot_of = owner.slot_of_column
     theirs = [place[slot_of[source.columns[piece.columns(slot).start]]] for slot in range(len(piece.slots))]
     memo.own_order[source.piece] = tuple(sorted(range(len(theirs)), key=theirs.__getitem__))

@@ -7,20 +7,20 @@ from math import factorial
 from typing import Final
 
 from stretto.pattern.canonical_terms import (
-    canonical_conditions,
+    canonical_negation,
+    canonical_stream,
     canonical_term,
     canonical_terms,
-    equality,
     equality_classes,
     equality_terms,
     key,
 )
 from stretto.pattern.colour_refinement import Labelled, orders
-from stretto.pattern.columns import moved
+from stretto.pattern.comparisons import equality
 from stretto.pattern.nodes import Stream
 from stretto.pattern.order import Order
 from stretto.pattern.piece import Branch, Group, Negation, Piece, Slot
-from stretto.pattern.predicates import Expr, Ref
+from stretto.pattern.predicates import Expr, Ref, numbered
 
 MAX_FORMS: Final = 24  # ways to number a group's columns that are tried around it
 
@@ -89,13 +89,9 @@ def closed_terms(piece: Piece) -> frozenset[Expr]:
 
 def _slot_form(slot: Slot) -> tuple[Slot, list[Columns]]:
     if isinstance(slot.source, Stream):
-        return replace(slot, source=_stream_form(slot.source)), [(0,)]
+        return replace(slot, source=canonical_stream(slot.source)), [(0,)]
     group, forms = _group_form(slot.source)
     return replace(slot, source=group), forms
-
-
-def _stream_form(stream: Stream) -> Stream:
-    return Stream(stream.type, canonical_conditions(stream.where)) if stream.where else stream
 
 
 def _group_form(group: Group) -> tuple[Group, list[Columns]]:
@@ -109,7 +105,7 @@ def _group_form(group: Group) -> tuple[Group, list[Columns]]:
         ways = [[tuple(branches[i][2][c] for c in form) for form in branches[i][1]] for i in arranged]
         for chosen in islice(product(*ways), MAX_FORMS):
             columns = tuple(dict.fromkeys(column for way in chosen for column in way))
-            number = {column: i for i, column in enumerate(columns)}
+            number = numbered(columns)
             numbers = tuple(tuple(number[column] for column in way) for way in chosen)
             if best_numbers is None or numbers < best_numbers:
                 best, best_numbers = [columns], numbers
@@ -155,7 +151,7 @@ class _Form:
 def _forms(piece: Piece, *, every: bool) -> tuple[Piece, list[Columns]]:
     """The one form of a piece, and with `every` all ways to number its columns that give it (else one)."""
     slots, ways = zip(*(_slot_form(slot) for slot in piece.slots), strict=True)
-    negations = tuple(dict.fromkeys(_negation_form(negation) for negation in piece.negations))
+    negations = tuple(dict.fromkeys(canonical_negation(negation) for negation in piece.negations))
     terms, classes = parted_terms(piece)
     seen = Labelled(
         tuple(_slot_key(slot) for slot in slots),
@@ -213,35 +209,18 @@ def _parts(slot: int, ways: Sequence[Columns]) -> list[tuple[int, int]]:
 
 def _written(seen: Labelled, slots: tuple[int, ...], columns: Columns) -> _Form:
     """The piece that is seen with its slots and columns in this order."""
-    to_slot = {old: new for new, old in enumerate(slots)}
-    to_column = {old: new for new, old in enumerate(columns)}
+    to_slot, to_column = numbered(slots), numbered(columns)
     to_column[len(columns)] = len(columns)  # the forbidden event of a negation
-    terms = {canonical_term(moved(term, to_column)) for term in seen.terms}
+    terms = {canonical_term(term.moved(to_column)) for term in seen.terms}
     for refs in seen.equal:
-        members = (Ref(to_column[ref.column], ref.attribute, ref.kind) for ref in refs)
-        terms.update(equality_terms(sorted(members, key=key)))
-    negations = (_moved_negation(n, to_slot, to_column) for n in seen.negations)
+        terms.update(equality_terms(sorted([ref.moved(to_column) for ref in refs], key=key)))
+    negations = (canonical_negation(n.moved(to_slot, to_column)) for n in seen.negations)
     return _Form(
         columns,
         seen.order.part(slots),
         tuple(sorted(terms, key=key)),
         tuple(sorted(negations, key=_negation_key)),
         slots,
-    )
-
-
-def _negation_form(negation: Negation) -> Negation:
-    after, before = tuple(sorted(negation.after)), tuple(sorted(negation.before))
-    terms = canonical_terms(negation.terms)
-    return Negation(_stream_form(negation.stream), negation.place, after, before, terms)
-
-
-def _moved_negation(negation: Negation, to_slot: dict[int, int], to_column: dict[int, int]) -> Negation:
-    return replace(
-        negation,
-        after=tuple(sorted(to_slot[i] for i in negation.after)),
-        before=tuple(sorted(to_slot[i] for i in negation.before)),
-        terms=canonical_terms(moved(term, to_column) for term in negation.terms),
     )
 
 

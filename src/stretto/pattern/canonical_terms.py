@@ -10,11 +10,13 @@ from functools import lru_cache
 from math import isfinite
 from typing import Any, Final
 
+from stretto.pattern.comparisons import FLIPPED, OPPOSITE, equal
+from stretto.pattern.disjoint_sets import DisjointSets
+from stretto.pattern.nodes import Stream
+from stretto.pattern.piece import Negation
 from stretto.pattern.predicates import Apply, Const, Expr, Reduce, Ref, Which, rewrite, walk
 from stretto.schema import Kind
 
-MIRROR: Final = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
-_OPPOSITE: Final = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "=": "!=", "!=": "="}
 _COMMUTES: Final = frozenset({"+", "*", "least", "greatest"})
 _EXACT: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "+": operator.add,
@@ -65,6 +67,17 @@ def canonical_conditions(terms: Iterable[Expr]) -> tuple[Expr, ...]:
     return canonical_terms(part for term in terms for part in _conjuncts(canonical_term(term)))
 
 
+def canonical_stream(stream: Stream) -> Stream:
+    return Stream(stream.type, canonical_conditions(stream.where)) if stream.where else stream
+
+
+def canonical_negation(negation: Negation) -> Negation:
+    """The one form of a negation: two of a piece forbid the same if their forms are equal."""
+    after, before = tuple(sorted(negation.after)), tuple(sorted(negation.before))
+    terms = canonical_terms(negation.terms)
+    return Negation(canonical_stream(negation.stream), negation.place, after, before, terms)
+
+
 def _conjuncts(term: Expr) -> Iterable[Expr]:
     return term.children if isinstance(term, Apply) and term.op == "and" else (term,)
 
@@ -95,7 +108,7 @@ def _rule(node: Expr) -> Expr | None:
         folded = _folded(node)
         if folded is not None:
             return folded
-    if op in MIRROR:
+    if op in FLIPPED:
         return _compared(op, *arguments)
     if op in _COMMUTES:
         return Apply(op, tuple(sorted(arguments, key=key)), node.kind)
@@ -104,8 +117,8 @@ def _rule(node: Expr) -> Expr | None:
 
 def _compared(op: str, left: Expr, right: Expr) -> Expr:
     """The smaller side first, which puts a constant last; of equal sides the smaller sign."""
-    if (key(right), MIRROR[op]) < (key(left), op):
-        left, right, op = right, left, MIRROR[op]
+    if (key(right), FLIPPED[op]) < (key(left), op):
+        left, right, op = right, left, FLIPPED[op]
     return Apply(op, (left, right), Kind.BOOL)
 
 
@@ -117,9 +130,9 @@ def _negated(value: Expr) -> Expr | None:
     if value.op == "not":
         return value.arguments[0]
     if value.op in ("=", "!="):
-        return _compared(_OPPOSITE[value.op], *value.arguments)
-    if value.op in _OPPOSITE and all(_has_order(argument) for argument in value.arguments):
-        return _compared(_OPPOSITE[value.op], *value.arguments)
+        return _compared(OPPOSITE[value.op], *value.arguments)
+    if value.op in OPPOSITE and all(_has_order(argument) for argument in value.arguments):
+        return _compared(OPPOSITE[value.op], *value.arguments)
     return None
 
 
@@ -163,33 +176,10 @@ def _folded(node: Apply) -> Const | None:
     return Const(result, node.kind)
 
 
-def equality(term: Expr) -> tuple[Ref, Ref] | None:
-    """The two sides of `a.x = b.y` over plain references to different columns, else None."""
-    if isinstance(term, Apply) and term.op == "=":
-        left, right = term.arguments
-        if (
-            isinstance(left, Ref)
-            and isinstance(right, Ref)
-            and left.column != right.column
-            and left.which is right.which is Which.EACH
-        ):
-            return left, right
-    return None
-
-
 def equality_classes(pairs: Iterable[tuple[Ref, Ref]]) -> list[list[Ref]]:
     """What must be equal to what, closed under transitivity; members and classes sorted."""
-    classes: dict[Ref, list[Ref]] = {}
-    for left, right in pairs:
-        mine, other = classes.setdefault(left, [left]), classes.setdefault(right, [right])
-        if mine is not other:
-            if len(mine) < len(other):
-                mine, other = other, mine
-            mine.extend(other)
-            for member in other:
-                classes[member] = mine
-    unique = {id(members): sorted(members, key=key) for members in classes.values()}
-    return sorted(unique.values(), key=lambda members: key(members[0]))
+    classes = (sorted(members, key=key) for members in DisjointSets(pairs).sets())
+    return sorted(classes, key=lambda members: key(members[0]))
 
 
 def equality_terms(members: list[Ref]) -> list[Expr]:
@@ -197,6 +187,6 @@ def equality_terms(members: list[Ref]) -> list[Expr]:
     first = members[0]
     second = next(member for member in members if member.column != first.column)
     return [
-        Apply("=", (first, member) if member.column != first.column else (member, second), Kind.BOOL)
+        equal(first, member) if member.column != first.column else equal(member, second)
         for member in members[1:]
     ]

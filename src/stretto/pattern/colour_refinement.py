@@ -4,14 +4,14 @@ Slots get colours that any way of writing the piece gives them: first what they 
 them, then again and again what stands around them. Slots that stay alike are told apart by trying each in turn.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from stretto.pattern.canonical_terms import canonical_term, key
+from stretto.pattern.canonical_terms import canonical_negation, canonical_term, key
 from stretto.pattern.order import Order, members
 from stretto.pattern.piece import Negation
-from stretto.pattern.predicates import Expr, Ref, columns_of, move_columns
+from stretto.pattern.predicates import Changed, Expr, Ref, columns_of
 
 MAX_TRIES: Final = 256
 MAX_LOOKS: Final = 1 << 16  # at what stands around slots; a piece of few slots has had all its tries by then
@@ -125,19 +125,12 @@ class _Search:
 
     def _around(self, ranks: Sequence[int], slot: int) -> tuple[object, ...]:
         """What stands around a slot, in terms of the colours so far."""
-        places = self.seen.places
-
-        def code(column: int) -> int:
-            if column >= len(places):
-                return _FORBIDDEN
-            other, part = places[column]
-            return (2 * ranks[other] + (other == slot)) * 1000 + part
-
+        code = _Codes(self.seen.places, ranks, slot)
         before = sorted([ranks[i] for i in members(self.before[slot])])
         after = sorted([ranks[j] for j in members(self.seen.order.behind(slot))])
         terms = sorted(_coded(term, code) for term in self.terms[slot])
         equal = sorted(
-            tuple(sorted((code(ref.column), ref.attribute) for ref in refs)) for refs in self.equal[slot]
+            tuple(sorted((code[ref.column], ref.attribute) for ref in refs)) for refs in self.equal[slot]
         )
         negations = sorted(
             (
@@ -157,17 +150,7 @@ class _Search:
         if len(self.columns[one]) != 1 or len(self.columns[other]) != 1:
             return False
         (column,), (twin,) = self.columns[one], self.columns[other]
-        swap = {column: twin, twin: column}
-        slots = {one: other, other: one}
-
-        def moved(expr: Expr) -> Expr:
-            return canonical_term(move_columns(expr, lambda c: swap.get(c, c)))
-
-        def about(negation: Negation, to: dict[int, int]) -> tuple[object, ...]:
-            terms = frozenset(moved(term) if to else term for term in negation.terms)
-            ends = (frozenset(to.get(i, i) for i in some) for some in (negation.after, negation.before))
-            return negation.stream, negation.place, *ends, terms
-
+        swapped, slots = Changed({column: twin, twin: column}), Changed({one: other, other: one})
         both = (1 << one) | (1 << other)
         before, behind = self.before, self.seen.order.behind
         if before[one] & ~both != before[other] & ~both or behind(one) & ~both != behind(other) & ~both:
@@ -176,11 +159,11 @@ class _Search:
             return False
         terms = {*self.terms[one], *self.terms[other]}
         equal = {frozenset(refs) for refs in (*self.equal[one], *self.equal[other])}
-        negations = (*self.negations[one], *self.negations[other])
+        negations = {*self.negations[one], *self.negations[other]}
         return (
-            terms == {moved(term) for term in terms}
-            and equal == {frozenset(map(moved, refs)) for refs in equal}
-            and {about(n, {}) for n in negations} == {about(n, slots) for n in negations}
+            terms == {canonical_term(term.moved(swapped)) for term in terms}
+            and equal == {frozenset([ref.moved(swapped) for ref in refs]) for refs in equal}
+            and negations == {canonical_negation(n.moved(slots, swapped)) for n in negations}
         )
 
 
@@ -193,5 +176,18 @@ def _first_alike(ranks: list[int]) -> list[int]:
     return by_rank[min(several)] if several else []
 
 
-def _coded(term: Expr, code: Callable[[int], int]) -> str:
-    return key(canonical_term(move_columns(term, code)))
+class _Codes:
+    """Columns numbered by the colours of their slots, so that a term reads alike from slots that are alike so far."""
+
+    def __init__(self, places: Sequence[tuple[int, int]], ranks: Sequence[int], slot: int) -> None:
+        self._places, self._ranks, self._slot = places, ranks, slot
+
+    def __getitem__(self, column: int) -> int:
+        if column >= len(self._places):
+            return _FORBIDDEN
+        other, part = self._places[column]
+        return (2 * self._ranks[other] + (other == self._slot)) * 1000 + part
+
+
+def _coded(term: Expr, code: _Codes) -> str:
+    return key(canonical_term(term.moved(code)))

@@ -4,21 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from stretto.pattern.comparisons import RANGES, flipped
 from stretto.pattern.nodes import Policy, Stream
 from stretto.pattern.piece import Piece, Slot
 from stretto.pattern.predicates import Apply, Const, Expr, Reduce, Ref, Which, columns_of, rewrite, walk
 from stretto.schema import Kind
 
 ADJACENT = (Which.CURRENT, Which.PREVIOUS)
-FLIPPED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
-
-
-def equal(left: Expr, right: Expr) -> Expr:
-    return Apply("=", (left, right), Kind.BOOL)
-
-
-def earlier(left: Expr, right: Expr) -> Expr:
-    return Apply("<", (left, right), Kind.BOOL)
 
 
 def fit(terms: Sequence[Expr], sets: Sequence[bool]) -> tuple[Expr, ...]:
@@ -139,12 +131,10 @@ def _counted(term: Expr) -> tuple[int, str, int] | None:
     match term:
         case Apply(
             op=op, arguments=(Reduce(function="COUNT", column=column), Const(value=int(value), kind=Kind.INT))
-        ) if op in FLIPPED:
+        ) if op in RANGES:
             return column, op, value
-        case Apply(
-            op=op, arguments=(Const(value=int(value), kind=Kind.INT), Reduce(function="COUNT", column=column))
-        ) if op in FLIPPED:
-            return column, FLIPPED[op], value
+        case Apply(op=op, arguments=(Const(), Reduce())) if op in RANGES:
+            return _counted(flipped(term))
     return None
 
 

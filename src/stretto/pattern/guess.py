@@ -6,6 +6,8 @@ with, and a double where none says otherwise.
 
 from collections.abc import Iterator
 
+from stretto.pattern.comparisons import COMPARISONS
+from stretto.pattern.disjoint_sets import DisjointSets
 from stretto.pattern.workload import Workload
 from stretto.schema import Kind, Schema
 from stretto.text import syntax
@@ -16,28 +18,21 @@ _LITERALS = {"str": Kind.STRING, "bool": Kind.BOOL, "int": Kind.FLOAT, "float": 
 
 def guess_schema(workload: Workload) -> Schema:
     """Every attribute that the workload names, with the kind that its terms suggest; any type of event."""
-    leader: dict[str, str] = {}
-    kinds: dict[str, Kind] = {}
-
-    def find(name: str) -> str:
-        while leader.setdefault(name, name) != name:
-            name = leader[name]
-        return name
-
     nodes = [node for statement in workload.statements for node in _nodes(statement)]
-    for node in nodes:
+    compared = [list(_compared(node)) for node in nodes]
+    names = [[name for side in sides for name in _attributes(side)] for sides in compared]
+    alike = DisjointSets[str]()
+    for node, together in zip(nodes, names, strict=True):
         for name in _attributes(node):
-            find(name)
-        names = [name for side in _compared(node) for name in _attributes(side)]
-        for other in names[1:]:
-            leader[find(other)] = find(names[0])
-    for node in nodes:
-        sides = list(_compared(node))
-        found = [kind for side in sides if (kind := _kind(side))]
-        for name in (name for side in sides for name in _attributes(side)):
-            if found:
-                kinds.setdefault(find(name), found[0])
-    return Schema({name: kinds.get(find(name), Kind.FLOAT) for name in leader if name != "ts"})
+            alike.find(name)
+        if together:
+            alike.join(*together)
+    kinds: dict[str, Kind] = {}
+    for sides, together in zip(compared, names, strict=True):
+        found = next(filter(None, map(_kind, sides)), None)
+        if found and together:
+            kinds.setdefault(alike.find(together[0]), found)
+    return Schema({name: kinds.get(alike.find(name), Kind.FLOAT) for name in alike if name != "ts"})
 
 
 def _nodes(statement: syntax.Statement) -> Iterator[syntax.Node]:
@@ -61,7 +56,7 @@ def _nodes(statement: syntax.Statement) -> Iterator[syntax.Node]:
 def _compared(node: syntax.Node) -> Iterator[syntax.Node]:
     """The sides of a comparison, which have one kind."""
     match node:
-        case syntax.Binary(op=op, left=left, right=right) if op in ("=", "!=", "<", "<=", ">", ">="):
+        case syntax.Binary(op=op, left=left, right=right) if op in COMPARISONS:
             yield from (left, right)
         case syntax.In(value=value, options=options):
             yield from (value, *options)

@@ -18,7 +18,6 @@ from stretto.pattern.branches import (
     variables_of,
 )
 from stretto.pattern.canonical_terms import TRUE, canonical_term
-from stretto.pattern.columns import moved
 from stretto.pattern.nodes import Atom, Combine, Not, Pattern, Policy, Query, Repeat, Return, Stream
 from stretto.pattern.piece import Branch, Detection, Group, Negation, Piece, Slot
 from stretto.pattern.predicates import Apply, Const, Expr, Reduce, Ref, Which, position_among, rewrite, walk
@@ -92,7 +91,7 @@ class _Normalizer:
         self, item: Return, lists: frozenset[int], always: frozenset[int], column: dict[int, int]
     ) -> Return:
         value = _as_single(item.value, lambda i: i not in lists, always)
-        return replace(item, value=moved(value, column))
+        return replace(item, value=value.moved(column))
 
     def branch(self, part: Alternative, column: dict[int, int]) -> Branch:
         """One alternative as a piece; every match of it binds at least one event."""
@@ -124,7 +123,7 @@ class _Normalizer:
                 _check_borders(term, part, slots)
                 kept.append(term.expr)
         column = {variable: i for i, variable in enumerate(variables)}
-        terms_here = [moved(term, column) for term in kept]
+        terms_here = [term.moved(column) for term in kept]
         if policy is Policy.STRICT:
             terms_here += _consecutive(part, self.same)
         piece = Piece(
@@ -183,7 +182,7 @@ class _Normalizer:
             others = term.variables - {it}
             if others:
                 _check_borders(term, part, {scope.slot[variable] for variable in others}, outside=True)
-                related.append(moved(term.expr, places))
+                related.append(term.expr.moved(places))
             else:
                 alone.append(term)
         stream = _narrowed(forbidden.stream, alone)
@@ -240,7 +239,7 @@ def _as_single(expr: Expr, is_single: Callable[[int], bool], always: frozenset[i
 def _narrowed(stream: Stream, terms: Sequence[_Term]) -> Stream:
     if not terms:
         return stream
-    where = (moved(term.expr, dict.fromkeys(term.variables, 0)) for term in terms)
+    where = (term.expr.moved(dict.fromkeys(term.variables, 0)) for term in terms)
     return Stream(stream.type, tuple(dict.fromkeys((*stream.where, *where))))
 
 

@@ -21,7 +21,7 @@ class Order(Collection[tuple[int, int]]):
 
     @classmethod
     def closing(cls, pairs: Iterable[tuple[int, int]]) -> "Order":
-        """The order of these pairs and of all that follows from them."""
+        """The order of these pairs and of all that follows from them: the transitive closure (Warshall, 1962)."""
         after = _masks(pairs)
         for middle, behind in enumerate(after):
             if behind:
@@ -81,21 +81,38 @@ class Order(Collection[tuple[int, int]]):
         return found
 
     def latest(self, things: Iterable[int]) -> list[int]:
-        """Those of some things that none of the others comes after."""
+        """The maximal elements of some things: those that none of the others comes after."""
         found = list(things)
         among = mask_of(found)
         return [i for i in found if not self.behind(i) & among]
 
     def earliest(self, things: Iterable[int]) -> list[int]:
-        """Those of some things that none of the others comes before."""
+        """The minimal elements of some things: those that none of the others comes before."""
         found = list(things)
-        later = 0
-        for i in found:
-            later |= self.behind(i)
+        later = self.behind_any(found)
         return [i for i in found if not later >> i & 1]
 
+    def behind_any(self, things: Iterable[int]) -> int:
+        """The things that come after at least one of some, as bits."""
+        found = 0
+        for i in things:
+            found |= self.behind(i)
+        return found
+
+    def never_last(self, things: Iterable[int], others: int) -> bool:
+        """Whether each of some things comes before one of the others, which are bits."""
+        return all(self.behind(i) & others for i in things)
+
+    def never_first(self, things: Iterable[int], others: Iterable[int]) -> bool:
+        """Whether each of some things comes after one of the others."""
+        later = self.behind_any(others)
+        return all(later >> i & 1 for i in things)
+
+    # A mask of thousands of bits is read in time proportional to its length. These two take one step for each thing
+    # that they find, where `latest` and `earliest` take one for each that they are given.
+
     def latest_in(self, among: int, before: Sequence[int]) -> Iterator[int]:
-        """The same of things as bits, the greatest numbers first, given what is `before` each: in one step for each."""
+        """`latest` of things as bits, the greatest numbers first, given what is `before` each."""
         while among:
             i = among.bit_length() - 1
             while later := self.behind(i) & among:
@@ -104,7 +121,7 @@ class Order(Collection[tuple[int, int]]):
             among &= ~(before[i] | 1 << i)
 
     def earliest_in(self, among: int, before: Sequence[int]) -> Iterator[int]:
-        """Those of some things, as bits, that none of the others comes before; the least numbers first."""
+        """`earliest` of things as bits, the least numbers first."""
         while among:
             i = _lowest(among)
             while sooner := before[i] & among:
@@ -128,7 +145,7 @@ class Order(Collection[tuple[int, int]]):
         return found
 
     def unrelated(self, things: Sequence[int]) -> list[list[int]]:
-        """Some things in sets between which there is no order."""
+        """Some things in sets between which there is no order: the connected components, found by masks."""
         among = mask_of(things)
         parts: list[tuple[int, int]] = []  # each with all that is behind it
         for i in things:
@@ -164,8 +181,7 @@ class Order(Collection[tuple[int, int]]):
     def with_between(self, count: int, after: Iterable[int], before: Iterable[int]) -> "Order":
         """With one more thing behind `count` others, which comes after some of those and before others."""
         first, later = mask_of(after), mask_of(before)
-        for i in members(later):
-            later |= self.behind(i)
+        later |= self.behind_any(members(later))
         more = later | 1 << count
         masks = [self.behind(i) for i in range(count)]
         return Order.of_masks(

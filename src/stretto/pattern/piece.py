@@ -1,11 +1,13 @@
 """Pieces: what is left of a query when OR/ANY are split off and its nesting is flattened into a partial order."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Final
 
 from stretto.pattern.nodes import Policy, Return, Stream, Window
 from stretto.pattern.order import Order
-from stretto.pattern.predicates import Expr
+from stretto.pattern.predicates import Expr, Renumbering
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,14 @@ class Slot:
     def repeats(self) -> bool:
         return isinstance(self.source, Group) or (self.low, self.high) != (1, 1)
 
+    @property
+    def types(self) -> frozenset[str]:
+        """The event types it can bind."""
+        if isinstance(self.source, Stream):
+            return frozenset({self.source.type})
+        inner = (part.types for branch in self.source.branches for part in branch.piece.slots)
+        return frozenset().union(*inner)
+
 
 class Place(StrEnum):
     """Where a negation stands, and so the interval of time it forbids its events in."""
@@ -61,6 +71,10 @@ class Place(StrEnum):
         return self in (Place.LAST, Place.ANYWHERE)
 
 
+FORBIDDEN: Final = -1
+"""The column of the forbidden event where negations of pieces of several widths are compared."""
+
+
 @dataclass(frozen=True, slots=True)
 class Negation:
     """`after` and `before` are slot numbers; in `terms` the forbidden event is the column after the piece's last."""
@@ -70,6 +84,22 @@ class Negation:
     after: tuple[int, ...] = ()
     before: tuple[int, ...] = ()
     terms: tuple[Expr, ...] = ()
+
+    def moved(self, slots: Renumbering, columns: Renumbering) -> "Negation":
+        """The same negation of a piece with other numbers; `columns` tells that of the forbidden event too."""
+        return Negation(
+            self.stream,
+            self.place,
+            tuple([slots[i] for i in self.after]),
+            tuple([slots[i] for i in self.before]),
+            tuple([term.moved(columns) for term in self.terms]),
+        )
+
+    def spares(self, slot: int, order: Order) -> bool:
+        """Whether the order of a piece keeps all events of a slot out of the interval."""
+        return any(slot == i or (slot, i) in order for i in self.after) or any(
+            slot == i or (i, slot) in order for i in self.before
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +135,30 @@ class Piece:
     def columns(self, slot: int) -> range:
         """The columns of one slot."""
         return range(self.starts[slot], self.starts[slot + 1])
+
+    def columns_of(self, slots: Iterable[int]) -> list[int]:
+        """The columns of some slots, one slot after another."""
+        return [column for slot in slots for column in self.columns(slot)]
+
+    @property
+    def slot_of_column(self) -> list[int]:
+        """For each column the slot that it belongs to."""
+        return [slot for slot in range(len(self.slots)) for _ in self.columns(slot)]
+
+    def slots_of(self, columns: Iterable[int]) -> tuple[int, ...]:
+        """The slots that some columns belong to, in the order of their first one."""
+        owner = self.slot_of_column
+        return tuple(dict.fromkeys([owner[column] for column in columns]))
+
+    @property
+    def growing(self) -> frozenset[int]:
+        """The slots that may have more than one repetition."""
+        return frozenset([i for i, slot in enumerate(self.slots) if slot.high != 1])
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether all slots are single events."""
+        return not any(slot.repeats for slot in self.slots)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,15 +1,15 @@
 """A piece seen through some of its slots: again a piece, which every match of the whole contains a match of."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 from stretto.pattern.canonical import parted_terms
 from stretto.pattern.canonical_terms import equality_terms
-from stretto.pattern.columns import moved
-from stretto.pattern.nodes import Policy, Stream
+from stretto.pattern.nodes import Policy
 from stretto.pattern.order import mask_of
-from stretto.pattern.piece import Negation, Piece, Place, Slot
-from stretto.pattern.predicates import Expr, Ref, columns_of
+from stretto.pattern.piece import Branch, Group, Negation, Piece, Place, Slot
+from stretto.pattern.predicates import Expr, Ref, columns_of, numbered
 
 
 def project(piece: Piece, slots: Sequence[int]) -> Piece:
@@ -26,12 +26,7 @@ class Projector:
 
     def __init__(self, piece: Piece) -> None:
         self.piece = piece
-        self.columns = [piece.columns(slot) for slot in range(len(piece.slots))]
-
-    @cached_property
-    def slot_of(self) -> list[int]:
-        """The slot of each column."""
-        return [slot for slot, own in enumerate(self.columns) for _ in own]
+        self.slot_of_column = piece.slot_of_column
 
     @cached_property
     def _terms(self) -> tuple[list[tuple[Expr, int]], list[list[Ref]], list[list[int]]]:
@@ -67,14 +62,16 @@ class Projector:
         piece = self.piece
         of_type: dict[str, list[int]] = {}
         for number, slot in enumerate(piece.slots):
-            for kind in types(slot):
+            for kind in slot.types:
                 of_type.setdefault(kind, []).append(number)
         found = []
         for negation in piece.negations:
             read = {column for term in negation.terms for column in columns_of(term)} - {piece.width}
-            needed = mask_of((*negation.after, *negation.before, *(self.slot_of[column] for column in read)))
+            needed = mask_of(
+                (*negation.after, *negation.before, *(self.slot_of_column[column] for column in read))
+            )
             alike = of_type.get(negation.stream.type, ())
-            inside = mask_of(slot for slot in alike if not is_beside(slot, negation, piece))
+            inside = mask_of(slot for slot in alike if not negation.spares(slot, piece.order))
             whole = (1 << len(piece.slots)) - 1
             found.append(needed | (inside if negation.place is Place.BETWEEN else whole))
         return found
@@ -87,49 +84,67 @@ class Projector:
     def project(self, slots: Sequence[int]) -> Piece:
         piece = self.piece
         assert piece.policy is Policy.ANY, "a sequence under NEXT has no parts"
-        to_column = {
-            old: new for new, old in enumerate(column for slot in slots for column in self.columns[slot])
-        }
-        to_slot = {old: new for new, old in enumerate(slots)}
+        to_column = numbered(piece.columns_of(slots))
         terms: Iterable[Expr] = piece.terms
         if terms and len(slots) < len(piece.slots):
             terms = self._kept(to_column)
         return Piece(
             tuple(piece.slots[slot] for slot in slots),
             piece.order.part(slots),
-            tuple(_all_moved(terms, to_column)),
+            tuple(dict.fromkeys([term.moved(to_column) for term in terms])),
             piece.same,
-            tuple(self._negations(to_slot, to_column)) if piece.negations else (),
+            tuple(self._negations(slots, to_column)) if piece.negations else (),
             piece.window,
         )
 
-    def _negations(self, to_slot: dict[int, int], to_column: dict[int, int]) -> Iterator[Negation]:
-        known = {**to_column, self.piece.width: len(to_column)}
-        for number in sorted(self.settled(list(to_slot))):
-            negation = self.piece.negations[number]
-            yield Negation(
-                negation.stream,
-                negation.place,
-                tuple(to_slot[i] for i in negation.after),
-                tuple(to_slot[i] for i in negation.before),
-                tuple(_all_moved(negation.terms, known)),
-            )
+    def _negations(self, slots: Sequence[int], to_column: dict[int, int]) -> Iterator[Negation]:
+        to_slot = numbered(slots)
+        to_column = {
+            **to_column,
+            self.piece.width: len(to_column),
+        }  # the forbidden event stays behind the last
+        for number in sorted(self.settled(slots)):
+            yield self.piece.negations[number].moved(to_slot, to_column)
 
 
-def _all_moved(terms: Iterable[Expr], to_column: dict[int, int]) -> list[Expr]:
-    return list(dict.fromkeys(moved(term, to_column) for term in terms))
+def slots_inside(negation: Negation, piece: Piece, among: Iterable[int] | None = None) -> list[int]:
+    """The slots (of those `among`) that could bind an event of the forbidden type inside the interval."""
+    return [
+        slot
+        for slot in (range(len(piece.slots)) if among is None else among)
+        if negation.stream.type in piece.slots[slot].types and not negation.spares(slot, piece.order)
+    ]
 
 
-def is_beside(slot: int, negation: Negation, piece: Piece) -> bool:
-    """Whether a slot's events are always outside of the interval."""
-    return any((slot, i) in piece.order or slot == i for i in negation.after) or any(
-        (i, slot) in piece.order or slot == i for i in negation.before
+def rearrange(piece: Piece, columns: Sequence[int]) -> Piece:
+    """The projection of a piece on these columns, which are whole slots: column i is the piece's `columns[i]`.
+
+    The columns of one slot stand together, those of a group in any order: its branches are renumbered.
+    """
+    slots = piece.slots_of(columns)
+    found = piece if slots == tuple(range(len(piece.slots))) else project(piece, slots)
+    wanted = piece.columns_of(slots)
+    if list(columns) == wanted:
+        return found
+    at = numbered(columns)
+    to = [*(at[column] for column in wanted), len(wanted)]  # the forbidden event stays behind the last
+    return replace(
+        found,
+        slots=tuple(
+            _renumbered(slot, [to[c] for c in found.columns(i)]) for i, slot in enumerate(found.slots)
+        ),
+        terms=tuple(term.moved(to) for term in found.terms),
+        negations=tuple(negation.moved(range(len(slots)), to) for negation in found.negations),
     )
 
 
-def types(slot: Slot) -> frozenset[str]:
-    """The event types a slot can bind."""
-    if isinstance(slot.source, Stream):
-        return frozenset({slot.source.type})
-    inner = (types(part) for branch in slot.source.branches for part in branch.piece.slots)
-    return frozenset().union(*inner)
+def _renumbered(slot: Slot, places: list[int]) -> Slot:
+    """A slot whose column i comes to the i-th of these places."""
+    if not isinstance(slot.source, Group):
+        return slot
+    start = min(places)
+    branches = (
+        Branch(branch.piece, tuple(places[column] - start for column in branch.columns))
+        for branch in slot.source.branches
+    )
+    return replace(slot, source=Group(slot.source.width, tuple(branches)))

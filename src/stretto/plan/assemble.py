@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from stretto.memo.core import growing_slots
 from stretto.memo.memo import Memo
 from stretto.memo.pricing import Pricing
 from stretto.memo.ways import Kind
 from stretto.pattern.duties import duty, fit
 from stretto.pattern.nodes import Stream
 from stretto.pattern.piece import Detection, Piece
+from stretto.pattern.predicates import numbered
+from stretto.pattern.project import rearrange
 from stretto.plan.build import Builder, Part
 from stretto.plan.combine import Source, join_all, narrow, provided_by
 from stretto.plan.follow import follow_next
@@ -17,7 +18,6 @@ from stretto.plan.forbid import forbid, forbid_known
 from stretto.plan.grow import grow_slot, growth_order
 from stretto.plan.made import Made, draft_of, of_one_slot
 from stretto.plan.ops import Emit, Filter, Union
-from stretto.plan.rearrange import rearrange
 from stretto.plan.residual import missing_negations
 from stretto.solve.common.solution import Node, Solution, inputs_first
 
@@ -116,7 +116,7 @@ class Assembler:
         core = sources[0]
         row = core.row
         here = rearrange(piece, row)
-        growing = growing_slots(here)
+        growing = here.growing
         parts = self._elements(here, core.made.parts, row, sources[1:])
         rows = draft_of(here, parts, growing, self.builder)
         rows.op = core.made.op
@@ -136,7 +136,7 @@ class Assembler:
         """The parts of the slots, with the operator that gives single repetitions where a slot grows."""
         found = list(parts)
         group_of = {frozenset(source.columns): source for source in groups}
-        for slot in growing_slots(here):
+        for slot in here.growing:
             source = here.slots[slot].source
             if isinstance(source, Stream):
                 found[slot] = self.builder.scan_part(source, here.same)
@@ -149,7 +149,7 @@ class Assembler:
         """The rows of a group with their columns in the order in which the core's rows hold them."""
         if list(source.row) == list(columns):
             return source.made.whole
-        place = {column: i for i, column in enumerate(columns)}
+        place = numbered(columns)
         moved = replace(source, columns=tuple(place[column] for column in source.columns))
         return self._united(len(columns), [moved])
 

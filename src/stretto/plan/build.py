@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from stretto.pattern.duties import equal
+from stretto.pattern.comparisons import equal
 from stretto.pattern.nodes import Stream
 from stretto.pattern.predicates import Ref, Which
 from stretto.plan.ops import Op, Scan

@@ -5,14 +5,14 @@ from typing import TypeVar
 
 from stretto.pattern.canonical import parted_terms
 from stretto.pattern.canonical_terms import key
-from stretto.pattern.columns import moved
-from stretto.pattern.duties import equal, fit, joinable
+from stretto.pattern.comparisons import equal
+from stretto.pattern.duties import fit, joinable
 from stretto.pattern.order import members
 from stretto.pattern.piece import Negation, Piece
-from stretto.pattern.predicates import Expr, Ref, Which, columns_of, move_columns
-from stretto.pattern.project import Projector
+from stretto.pattern.predicates import Expr, Ref, Which, columns_of
+from stretto.pattern.project import Projector, slots_inside
 from stretto.plan.build import Builder, Part
-from stretto.plan.forbid import forbid, slots_inside
+from stretto.plan.forbid import forbid
 from stretto.plan.made import Made, draft_of
 from stretto.plan.ops import Filter, Join
 from stretto.plan.residual import Classes, Provided, missing_negations, missing_order, missing_where
@@ -71,7 +71,7 @@ class Chain:
         settled = self._due.negations(provided.slots, new.stop)
         for negation in missing_negations(self.piece, settled, provided):
             alike = members(self._of_type.get(negation.stream.type, 0))
-            forbid(draft, negation, slots_inside(draft, negation, alike))
+            forbid(draft, negation, slots_inside(negation, draft.piece, alike))
 
     def part(self) -> Part:
         """The finished rows."""
@@ -80,7 +80,7 @@ class Chain:
     def _where(self, provided: Provided) -> Iterator[Expr]:
         new = range(provided.slots, self.draft.joined)
         for slot, term in missing_where(self.piece, new, provided):
-            yield moved(term, {0: self.piece.starts[slot]})
+            yield term.moved({0: self.piece.starts[slot]})
 
     def _after(self, pairs: Iterable[tuple[int, int]]) -> Iterator[Expr]:
         draft = self.draft
@@ -90,7 +90,7 @@ class Chain:
     def _own(self, op: int, terms: Sequence[Expr], start: int) -> int:
         if not terms:
             return op
-        own = tuple(move_columns(term, lambda column: column - start) for term in terms)
+        own = tuple(term.moved(range(-start, self.piece.width)) for term in terms)
         return self.builder.add(Filter(op, own), "filter_terms")
 
     def _same_terms(self, left: range, right: range) -> list[Expr]:
@@ -131,7 +131,7 @@ class _Due:
     """The terms and negations of a piece, by the number of its first slots that have to be there to judge them."""
 
     def __init__(self, piece: Piece) -> None:
-        self._slot_of = [slot for slot in range(len(piece.slots)) for _ in piece.columns(slot)]
+        self._slot_of = piece.slot_of_column
         self._starts = piece.starts
         kept, self._classes = parted_terms(piece)
         self._terms = _by_need((self._needed(columns_of(term)), term) for term in kept)

@@ -3,18 +3,17 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from stretto.pattern.columns import moved
 from stretto.pattern.duties import fit
 from stretto.pattern.nodes import Window
 from stretto.pattern.piece import Piece
-from stretto.pattern.predicates import Expr
+from stretto.pattern.predicates import Expr, numbered
+from stretto.pattern.project import rearrange, slots_inside
 from stretto.plan.build import Builder
 from stretto.plan.chain import Chain
 from stretto.plan.draft import Draft
-from stretto.plan.forbid import forbid, slots_inside
+from stretto.plan.forbid import forbid
 from stretto.plan.made import Made, draft_of
 from stretto.plan.ops import Filter
-from stretto.plan.rearrange import rearrange, slots_of
 from stretto.plan.residual import (
     Provided,
     missing_negations,
@@ -83,9 +82,8 @@ class _Places:
     """Where the columns of a piece and their slots stand in a row."""
 
     def __init__(self, piece: Piece, row: Sequence[int]) -> None:
-        number = {slot: place for place, slot in enumerate(slots_of(piece, row))}
-        owner = [slot for slot in range(len(piece.slots)) for _ in piece.columns(slot)]
-        self._at = {column: place for place, column in enumerate(row)}
+        number, owner = numbered(piece.slots_of(row)), piece.slot_of_column
+        self._at = numbered(row)
         self._slot_of = {column: number[owner[column]] for column in row}
 
     def add(self, provided: Provided, source: Source) -> None:
@@ -99,7 +97,7 @@ def _all_terms(draft: Draft, provided: Provided) -> list[Expr]:
     piece, slots = draft.piece, range(len(draft.piece.slots))
     order = missing_order(piece.order, piece.order.before(len(slots)), slots, provided)
     return [
-        *(moved(term, {0: draft.starts[slot]}) for slot, term in missing_where(piece, slots, provided)),
+        *(term.moved({0: draft.starts[slot]}) for slot, term in missing_where(piece, slots, provided)),
         *(term for i, j in order for term in draft.after_terms([i], draft.entries(j), draft.sets)),
         *missing_terms(piece, provided),
     ]
@@ -107,4 +105,4 @@ def _all_terms(draft: Draft, provided: Provided) -> list[Expr]:
 
 def _forbid_missing(draft: Draft, provided: Provided) -> None:
     for negation in missing_negations(draft.piece, draft.piece.negations, provided):
-        forbid(draft, negation, slots_inside(draft, negation))
+        forbid(draft, negation, slots_inside(negation, draft.piece))

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from stretto.pattern.duties import earlier, equal
+from stretto.pattern.comparisons import earlier, equal
 from stretto.pattern.piece import Piece
 from stretto.pattern.predicates import Expr, Ref, Which
 from stretto.plan.build import Builder, Part
@@ -113,7 +113,7 @@ class Draft:
             if not self.sets[column]:
                 return [column]
             first = column if first is None else first
-        return [column for slot in slots for column in self.piece.columns(slot)] if first is None else [first]
+        return self.piece.columns_of(slots) if first is None else [first]
 
     def clashes(self, slot: int) -> Iterator[tuple[int, int]]:
         """Pairs (column of the rows, column of the slot's own part) that could be one event, but must not."""

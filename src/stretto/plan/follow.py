@@ -5,7 +5,8 @@ from dataclasses import replace
 from itertools import combinations
 
 from stretto.errors import PlanError
-from stretto.pattern.duties import equal, fit
+from stretto.pattern.comparisons import equal
+from stretto.pattern.duties import fit
 from stretto.pattern.nodes import Stream
 from stretto.pattern.piece import Piece
 from stretto.pattern.predicates import Expr, Which

@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 
 from stretto.pattern.branches import NotPlannable
-from stretto.pattern.duties import Use, duty, equal, fit
+from stretto.pattern.comparisons import equal
+from stretto.pattern.duties import Use, duty, fit
 from stretto.pattern.piece import Negation, Piece, Place
-from stretto.pattern.predicates import Expr, Which, move_columns
+from stretto.pattern.predicates import Changed, Expr, Which
+from stretto.pattern.project import slots_inside
 from stretto.plan.draft import Draft
 from stretto.plan.grow import flattens
 from stretto.plan.ops import Forbid
@@ -16,7 +18,7 @@ def forbid_known(rows: Draft, pending: Sequence[Negation]) -> list[Negation]:
     left: list[Negation] = []
     for negation in pending:
         if not negation.place.waits and _settled(rows, negation):
-            forbid(rows, negation, slots_inside(rows, negation))
+            forbid(rows, negation, slots_inside(negation, rows.piece))
         else:
             left.append(negation)
     return left
@@ -26,8 +28,8 @@ def forbid(rows: Draft, negation: Negation, inside: Sequence[int]) -> None:
     """Drop the rows with a forbidden event; only slots in `inside` can bind events of its interval."""
     column = len(rows.sets)
     events = rows.builder.scan(negation.stream, rows.piece.same)
-    forbidden = rows.piece.width
-    terms = [move_columns(t, lambda c: column if c == forbidden else c) for t in negation.terms]
+    to = Changed({rows.piece.width: column})
+    terms = [term.moved(to) for term in negation.terms]
     operator = Forbid(
         input=rows.op,
         events=events,
@@ -58,30 +60,13 @@ def _settled(rows: Draft, negation: Negation) -> bool:
         return False  # its interval starts from the last event of the match
     if any(slot >= rows.joined for slot in negation.after):
         return False
-    needed = {*negation.before, *slots_inside(rows, negation)}
+    needed = {*negation.before, *slots_inside(negation, rows.piece)}
     for term in negation.terms:
         found = duty(term, rows.piece, rows.growing)
         if any(slot >= rows.joined for slot in found.slots):
             return False
         needed |= {slot for slot, use in found.uses.items() if use is not Use.LAST}
     return all(rows.whole(slot) for slot in needed)
-
-
-def slots_inside(rows: Draft, negation: Negation, among: Sequence[int] | None = None) -> list[int]:
-    """The slots (of those `among`) that could bind an event of the forbidden type inside the interval."""
-    return [
-        slot
-        for slot in (range(len(rows.parts)) if among is None else among)
-        if any(negation.stream.type in types for types in rows.parts[slot].types)
-        and not _outside(rows, negation, slot)
-    ]
-
-
-def _outside(rows: Draft, negation: Negation, slot: int) -> bool:
-    """Whether the order keeps all events of a slot out of the interval."""
-    early = slot in negation.after or any((slot, other) in rows.order for other in negation.after)
-    late = slot in negation.before or any((other, slot) in rows.order for other in negation.before)
-    return early or late
 
 
 def refuse_entangled(piece: Piece, growing: frozenset[int]) -> None:

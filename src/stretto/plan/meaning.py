@@ -14,9 +14,8 @@ from typing import Final
 
 from stretto.memo.memo import WIDE
 from stretto.pattern.canonical import canonical, parted_terms, piece_key
-from stretto.pattern.canonical_terms import canonical_terms, equality, key
-from stretto.pattern.columns import moved
-from stretto.pattern.duties import equal
+from stretto.pattern.canonical_terms import canonical_terms, key
+from stretto.pattern.comparisons import equal, equality
 from stretto.pattern.nodes import Policy, Stream, Window
 from stretto.pattern.order import NO_ORDER, Order
 from stretto.pattern.piece import Branch, Group, Negation, Piece, Place, Slot
@@ -131,7 +130,7 @@ class _Reading:
             *(_moved_negation(n, 0, {**_same(shift), shift: width}) for n in left.negations),
             *(_moved_negation(n, count, to) for n in right.negations),
         )
-        terms = (*left.terms, *(moved(term, to) for term in right.terms))
+        terms = (*left.terms, *(term.moved(to) for term in right.terms))
         both = Piece(slots, order, terms, (), negations, op.window)
         return _with_terms(both, op.terms)
 
@@ -226,7 +225,7 @@ def _with_terms(piece: Piece, terms: Iterable[Expr]) -> Piece:
             pairs.append((slot_of[pair[0]], slot_of[pair[1]]))
         elif len(read) == 1 and slot_of.keys() >= read:
             (column,) = read
-            slots[slot_of[column]] = _where(slots[slot_of[column]], moved(term, {column: 0}))
+            slots[slot_of[column]] = _where(slots[slot_of[column]], term.moved({column: 0}))
         else:
             kept.append(term)
     return replace(
@@ -293,9 +292,9 @@ def _moved_negation(negation: Negation, slots: int, to: dict[int, int]) -> Negat
         negation,
         after=tuple(slot + slots for slot in negation.after),
         before=tuple(slot + slots for slot in negation.before),
-        terms=tuple(moved(term, to) for term in negation.terms),
+        terms=tuple(term.moved(to) for term in negation.terms),
     )
 
 
 def _terms_key(terms: Iterable[Expr], to: dict[int, int]) -> str:
-    return "&".join(key(term) for term in canonical_terms(moved(term, to) for term in terms))
+    return "&".join(key(term) for term in canonical_terms(term.moved(to) for term in terms))

@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from stretto.errors import Mistake, QueryError, StrettoError, near
-from stretto.memo.core import growing_slots
 from stretto.memo.cost import CostModel
 from stretto.memo.explore import explore
 from stretto.memo.memo import Memo, build_memo
@@ -139,7 +138,7 @@ def refuse_unplannable(piece: Piece) -> None:
     if piece.policy is Policy.NEXT:
         return
     piece = tighten(piece)
-    growing = growing_slots(piece)
+    growing = piece.growing
     growth_order(piece, growing, [duty(term, piece, growing) for term in piece.terms])
     refuse_entangled(piece, growing)
     for slot in piece.slots:

@@ -4,14 +4,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from stretto.pattern.canonical import parted_terms
-from stretto.pattern.canonical_terms import canonical_conditions, canonical_term, equality_terms, key
-from stretto.pattern.columns import moved
+from stretto.pattern.canonical_terms import (
+    canonical_conditions,
+    canonical_negation,
+    canonical_term,
+    equality_terms,
+    key,
+)
+from stretto.pattern.disjoint_sets import DisjointSets
 from stretto.pattern.nodes import Stream
 from stretto.pattern.order import Order
-from stretto.pattern.piece import Negation, Piece
-from stretto.pattern.predicates import Expr, Ref
-
-NegationKey = tuple[object, ...]
+from stretto.pattern.piece import FORBIDDEN, Negation, Piece
+from stretto.pattern.predicates import Expr, Ref, numbered
 
 
 @dataclass(slots=True)
@@ -29,7 +33,7 @@ class Provided:
     terms: set[Expr] = field(default_factory=set)
     equal: list[list[Ref]] = field(default_factory=list)
     where: dict[int, frozenset[Expr]] = field(default_factory=dict)
-    negations: set[NegationKey] = field(default_factory=set)
+    negations: set[Negation] = field(default_factory=set)
 
     def in_order(self, i: int, j: int) -> bool:
         """Whether slot i is known to come before slot j."""
@@ -37,29 +41,16 @@ class Provided:
 
     def add(self, piece: Piece, slots: Sequence[int], columns: Sequence[int]) -> None:
         """Rows of `piece` are part of the rows: its slot i is slot `slots[i]`, its column i is `columns[i]`."""
-        to = dict(enumerate(columns))
-        self.orders.append((piece.order, {slot: i for i, slot in enumerate(slots)}))
+        to = [*columns, FORBIDDEN]
+        self.orders.append((piece.order, numbered(slots)))
         terms, classes = parted_terms(piece)
-        self.terms |= {canonical_term(moved(term, to)) for term in terms}
-        self.equal += [[Ref(to[ref.column], ref.attribute, ref.kind) for ref in refs] for refs in classes]
+        self.terms |= {canonical_term(term.moved(to)) for term in terms}
+        self.equal += [[ref.moved(to) for ref in refs] for refs in classes]
         for i, slot in enumerate(piece.slots):
             self.where[slots[i]] = (
                 frozenset(slot.source.where) if isinstance(slot.source, Stream) else frozenset()
             )
-        to[piece.width] = -1
-        self.negations |= {negation_key(n, slots, to) for n in piece.negations}
-
-
-def negation_key(negation: Negation, slots: Sequence[int], to: dict[int, int]) -> NegationKey:
-    """Equal for equal negations; `to` moves the columns of its terms, the forbidden event's to -1."""
-    return (
-        negation.stream.type,
-        frozenset(canonical_conditions(negation.stream.where)),
-        negation.place,
-        frozenset(slots[i] for i in negation.after),
-        frozenset(slots[i] for i in negation.before),
-        frozenset(canonical_term(moved(term, to)) for term in negation.terms),
-    )
+        self.negations |= {canonical_negation(n.moved(slots, to)) for n in piece.negations}
 
 
 def missing_order(
@@ -98,10 +89,8 @@ def missing_negations(piece: Piece, negations: Iterable[Negation], provided: Pro
     asked = list(negations)
     if not asked:
         return []
-    slots = range(len(piece.slots))
-    to = {column: column for column in range(piece.width)}
-    to[piece.width] = -1
-    return [n for n in asked if negation_key(n, slots, to) not in provided.negations]
+    slots, to = range(len(piece.slots)), [*range(piece.width), FORBIDDEN]
+    return [n for n in asked if canonical_negation(n.moved(slots, to)) not in provided.negations]
 
 
 class Classes:
@@ -109,33 +98,18 @@ class Classes:
 
     def __init__(self, provided: Provided) -> None:
         self._columns = provided.columns
-        self._parent: dict[Ref, Ref] = {}
-        for refs in provided.equal:
-            for ref in refs[1:]:
-                self._join(refs[0], ref)
+        self._known = DisjointSets(provided.equal)
 
     def missing(self, refs: list[Ref]) -> Iterator[Expr]:
         """As many equalities as make some references equal, which are so in the piece; those become known."""
         known = [ref for ref in refs if ref.column < self._columns]
         if len({ref.column for ref in known}) > 1:
-            for ref in known[1:]:
-                self._join(known[0], ref)
-        parts = len({self._root(ref) for ref in refs})
+            self._known.join(*known)
+        parts = len({self._known.find(ref) for ref in refs})
         for place, left in enumerate(refs):
             for right in refs[place + 1 :]:
                 if parts == 1:
                     return
-                if left.column != right.column and self._join(left, right):
+                if left.column != right.column and self._known.join(left, right):
                     parts -= 1
                     yield equality_terms([left, right])[0]
-
-    def _join(self, left: Ref, right: Ref) -> bool:
-        """Make two references equal; whether that was new."""
-        one, other = self._root(left), self._root(right)
-        self._parent[one] = other
-        return one != other
-
-    def _root(self, ref: Ref) -> Ref:
-        while (above := self._parent.get(ref, ref)) != ref:
-            ref = above
-        return ref

@@ -11,12 +11,13 @@ from typing import Final, NamedTuple
 
 from stretto.pattern.canonical import canonical
 from stretto.pattern.canonical_terms import canonical_conditions
-from stretto.pattern.columns import moved
+from stretto.pattern.comparisons import equality
 from stretto.pattern.describe import piece_text, stream_text, term_text
+from stretto.pattern.disjoint_sets import DisjointSets
 from stretto.pattern.nodes import Stream, Window
 from stretto.pattern.order import NO_ORDER, Order
 from stretto.pattern.piece import Piece, Slot
-from stretto.pattern.predicates import POSITION, Apply, Const, Expr, Reduce, Ref, Which, columns_of, walk
+from stretto.pattern.predicates import POSITION, Apply, Const, Expr, Reduce, Ref, columns_of, numbered, walk
 from stretto.stats.tuples import Frame, Link
 
 STEPS: Final = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
@@ -60,12 +61,10 @@ def _shape(term: Expr) -> _Shape:
 
 
 def _equality(term: Expr) -> tuple[Ref, Ref] | None:
-    match term:
-        case Apply(op="=", arguments=(Ref() as left, Ref() as right)):
-            plain = left.which is Which.EACH and right.which is Which.EACH
-            hidden = "ts" in (left.attribute, right.attribute) or left.attribute.startswith("@")
-            return (left, right) if plain and not hidden and left.column != right.column else None
-    return None
+    """The sides of an equality of values; times and positions are related otherwise."""
+    sides = equality(term)
+    hidden = sides and ("ts" in (side.attribute for side in sides) or sides[0].attribute.startswith("@"))
+    return None if hidden else sides
 
 
 def _neighbours(term: Expr) -> tuple[Ref, Ref] | None:
@@ -111,19 +110,9 @@ def relate(piece: Piece) -> Related:
         elif shape.columns:
             others.append((shape.columns, term))
     if pairs:
-        classes = _merged([*classes, *(list(pair) for pair in pairs)])
+        classes = list(map(sorted, DisjointSets([*classes, *pairs]).sets()))
     equals = tuple(Equals(tuple(members)) for members in classes)
     return Related(equals, _clusters(piece, others, equals), _chains(followed), partitioned)
-
-
-def _merged(classes: Iterable[list[tuple[int, str]]]) -> list[list[tuple[int, str]]]:
-    """The classes with those that share a member made one."""
-    found: list[list[tuple[int, str]]] = []
-    for members in classes:
-        touching = [known for known in found if any(member in known for member in members)]
-        found = [known for known in found if known not in touching]
-        found.append(sorted({*members, *(member for known in touching for member in known)}))
-    return found
 
 
 def _chains(followed: Sequence[tuple[int, int]]) -> tuple[tuple[int, ...], ...]:
@@ -141,25 +130,22 @@ def _chains(followed: Sequence[tuple[int, int]]) -> tuple[tuple[int, ...], ...]:
 def _clusters(
     piece: Piece, terms: Sequence[tuple[tuple[int, ...], Expr]], equals: Sequence[Equals]
 ) -> tuple[Cluster, ...]:
-    groups: list[tuple[frozenset[int], list[Expr]]] = []
-    everything = frozenset(range(len(piece.slots)))
-    for columns, term in terms:
-        # How far two events are apart depends on what stands between them, so times are read in the whole piece.
-        slots, mine = everything if _reads_time(term) else frozenset(columns), [term]
-        apart = []
-        for group in groups:
-            if slots.isdisjoint(group[0]):
-                apart.append(group)
-            else:
-                slots, mine = slots | group[0], [*group[1], *mine]
-        groups = [*apart, (slots, mine)]
-    return tuple(_cluster(piece, sorted(slots), mine, equals) for slots, mine in groups)
+    # How far two events are apart depends on what stands between them, so times are read in the whole piece.
+    everything = tuple(range(len(piece.slots)))
+    spans = [everything if _reads_time(term) else columns for columns, term in terms]
+    together = DisjointSets(spans)
+    inside: dict[int, list[Expr]] = {}
+    for span, (_, term) in zip(spans, terms, strict=True):
+        inside.setdefault(together.find(span[0]), []).append(term)
+    return tuple(
+        _cluster(piece, sorted(slots), inside[together.find(slots[0])], equals) for slots in together.sets()
+    )
 
 
 def _cluster(piece: Piece, slots: Sequence[int], terms: Iterable[Expr], equals: Sequence[Equals]) -> Cluster:
-    to = {slot: i for i, slot in enumerate(slots)}
+    to = numbered(slots)
     whole = len(slots) == len(piece.slots)
-    moved_terms = tuple(terms) if whole else tuple(moved(term, to) for term in terms)
+    moved_terms = tuple(terms) if whole else tuple(term.moved(to) for term in terms)
     window = piece.window if any(_reads_time(term) for term in terms) else rounded(piece.window)
     return Cluster(
         Frame(
@@ -189,7 +175,7 @@ def standard(cluster: Cluster) -> Cluster:
     slots = tuple(Slot(stream) for stream in frame.streams)
     window = frame.window or Window(0)
     form, columns = canonical(Piece(slots, frame.order, cluster.terms, (), (), window))
-    to = {old: new for new, old in enumerate(columns)}
+    to = numbered(columns)
     given = sorted(
         Link(*sorted_pair)
         for sorted_pair in (

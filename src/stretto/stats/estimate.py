@@ -11,15 +11,14 @@ from itertools import pairwise
 from math import exp, factorial, fsum, log
 from typing import TYPE_CHECKING, Final
 
-from stretto.pattern.columns import moved
 from stretto.pattern.duties import tighten
+from stretto.pattern.linear_extensions import count_linear_extensions, gaps_between
 from stretto.pattern.nodes import Policy, Stream
 from stretto.pattern.order import Order
 from stretto.pattern.piece import Negation, Piece, Place, Slot
-from stretto.pattern.predicates import columns_of
+from stretto.pattern.predicates import Changed, columns_of
 from stretto.stats.clusters import Equals, Related, is_neighbour, pair, relate, stream_of
-from stretto.stats.growth import Law, Once, Repeated, grown, is_plain, once, spread_of, thinned, with_earlier
-from stretto.stats.orders import gaps_between, linear_orders
+from stretto.stats.growth import Law, Once, Repeated, grown, once, spread_of, thinned, with_earlier
 from stretto.stats.otherwise import otherwise
 from stretto.stats.selectivity import assumed
 
@@ -88,7 +87,7 @@ class Estimator:
 
         On all equality terms and `same` between the two sides; 1 where there are none.
         """
-        if not is_plain(piece):
+        if not piece.is_plain:
             return self._sides_of_groups(piece, left, right)
         result = 1.0
         for equals in relate(piece).equals:
@@ -116,13 +115,13 @@ class Estimator:
     def _counted(self, piece: Piece) -> float:
         if piece.policy is Policy.NEXT:
             return self._runs(piece)
-        if is_plain(piece):
+        if piece.is_plain:
             return self._survivors(piece) if piece.negations else self._single_events(piece)
         alternatives, times = once(tighten(piece))
         return times * sum(self._grown(found)[0] for found in alternatives)
 
     def _extent(self, piece: Piece) -> float:
-        if piece.policy is Policy.NEXT or is_plain(piece):
+        if piece.policy is Policy.NEXT or piece.is_plain:
             slots = float(len(piece.slots))
             if piece.terms:
                 slots -= sum(len(chain) - 1 for chain in relate(piece).chains)
@@ -156,7 +155,7 @@ class Estimator:
             steps = [max(piece.window.size - place, 0) / self.total_rate for place in range(1, count)]
         else:
             return 0.0
-        return product_of([*rates, *steps], linear_orders(count, order), factorial(count - 1))
+        return product_of([*rates, *steps], count_linear_extensions(count, order), factorial(count - 1))
 
     def _chained(self, piece: Piece, rates: Sequence[float], related: Related) -> float:
         """Rows where runs of slots stand at consecutive positions: a run moves as one event."""
@@ -256,8 +255,7 @@ class Estimator:
         """The piece with one or two forbidden events, in order, as further slots with their terms."""
         slots = len(piece.slots)
         new = range(slots, slots + number)
-        same_place = {column: column for column in range(slots)}
-        terms = [moved(term, {**same_place, slots: one}) for one in new for term in negation.terms]
+        terms = [term.moved(Changed({slots: one})) for one in new for term in negation.terms]
         return replace(
             piece,
             slots=(*piece.slots, *(Slot(negation.stream) for _ in new)),
@@ -326,7 +324,8 @@ class Estimator:
         if width == 1:
             gaps = gaps_between(slots, piece.order, one.order, two.order)
         else:
-            ways, among = linear_orders(slots + width, one.order), linear_orders(slots, piece.order) or 1
+            ways = count_linear_extensions(slots + width, one.order)
+            among = count_linear_extensions(slots, piece.order) or 1
         factors = [self.window(piece)] * width
         factors += [self.rate(stream_of(piece.slots[slot])) for slot in repeated.slots]
         if repeated.others and repeated.own is not None:

@@ -13,12 +13,11 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from stretto.pattern.columns import moved
 from stretto.pattern.duties import ADJACENT, Use, duty
 from stretto.pattern.nodes import Stream
 from stretto.pattern.order import NO_ORDER, Order
 from stretto.pattern.piece import Group, Negation, Piece, Slot
-from stretto.pattern.predicates import Apply, Expr, Reduce, Ref, Which, columns_of, rewrite, walk
+from stretto.pattern.predicates import Apply, Changed, Expr, Reduce, Ref, Which, columns_of, rewrite, walk
 from stretto.values.rows import F64
 
 BRANCHES: Final = 8  # alternatives of a piece that are looked at; more are counted as if they were like these
@@ -59,14 +58,9 @@ class Once:
     optional: frozenset[int] = frozenset()
 
 
-def is_plain(piece: Piece) -> bool:
-    """Whether all slots are single events."""
-    return all(isinstance(slot.source, Stream) and slot.low == slot.high == 1 for slot in piece.slots)
-
-
 def once(piece: Piece) -> tuple[list[Once], float]:
     """A piece as alternatives of single events, and how many alternatives each of them stands for."""
-    if is_plain(piece):
+    if piece.is_plain:
         return [Once(piece)], 1.0
     number = 1
     for slot in piece.slots:
@@ -129,33 +123,24 @@ def _composed(piece: Piece, parts: Sequence[_Part]) -> _Flat:
     negations: list[Negation] = []
     repeated: list[Repeated] = []
     for slot, (part, start) in enumerate(zip(parts, starts, strict=False)):
-        inner = {i: start + i for i in range(len(part.slots))} | {len(part.slots): width}
+        inner = [*range(start, start + len(part.slots)), width]
         order += [(start + a, start + b) for a, b in part.order]
-        terms += [moved(term, inner) for term in part.terms]
-        negations += [_moved_negation(negation, inner, inner) for negation in part.negations]
+        terms += [term.moved(inner) for term in part.terms]
+        negations += [negation.moved(inner, inner) for negation in part.negations]
         repeated += [replace(found, slots=tuple(start + i for i in found.slots)) for found in part.repeated]
         outer = piece.columns(slot)
         to_column |= {outer.start + column: start + i for column, i in part.columns.items()}
-    terms += [moved(term, to_column) for term in piece.terms if columns_of(term) <= to_column.keys()]
+    terms += [term.moved(to_column) for term in piece.terms if columns_of(term) <= to_column.keys()]
     spread = {i: tuple(range(starts[i], starts[i + 1])) for i in range(len(parts))}
     for negation in piece.negations:
         known = tuple(term for term in negation.terms if columns_of(term) <= to_column.keys())
         after = tuple(slot for i in negation.after for slot in spread[i])
         before = tuple(slot for i in negation.before for slot in spread[i])
-        own = tuple(moved(term, to_column) for term in known)
+        own = tuple(term.moved(to_column) for term in known)
         negations.append(replace(negation, after=after, before=before, terms=own))
     slots = tuple(slot for part in parts for slot in part.slots)
     flat = replace(piece, slots=slots, order=Order.of(order), terms=tuple(terms), negations=tuple(negations))
     return flat, tuple(repeated), to_column
-
-
-def _moved_negation(negation: Negation, to_slot: dict[int, int], to_column: dict[int, int]) -> Negation:
-    return replace(
-        negation,
-        after=tuple(to_slot[i] for i in negation.after),
-        before=tuple(to_slot[i] for i in negation.before),
-        terms=tuple(moved(term, to_column) for term in negation.terms),
-    )
 
 
 # ---- repeated slots --------------------------------------------------------------------------------------------
@@ -163,7 +148,7 @@ def _moved_negation(negation: Negation, to_slot: dict[int, int], to_column: dict
 
 def _once(piece: Piece, groups: Sequence[Repeated]) -> Once:
     """A piece without groups by the last repetition of every slot."""
-    growing = frozenset(i for i, slot in enumerate(piece.slots) if slot.repeats and slot.high != 1)
+    growing = piece.growing
     each: dict[int, list[Expr]] = {slot: [] for slot in growing}
     adjacent: dict[int, list[Expr]] = {slot: [] for slot in growing}
     terms: list[Expr] = []
@@ -254,15 +239,13 @@ def with_earlier(piece: Piece, repeated: Repeated, number: int) -> Piece:
     next_ones = repeated.slots
     for _ in range(number):
         mine = tuple(range(len(slots), len(slots) + len(repeated.slots)))
-        to = dict(zip(repeated.slots, mine, strict=True))
+        to = Changed(zip(repeated.slots, mine, strict=True))
         slots += [piece.slots[slot] for slot in repeated.slots]
-        stay = {i: to.get(i, i) for i in range(len(piece.slots))}
-        terms += [moved(term, stay) for term in repeated.each]
+        terms += [term.moved(to) for term in repeated.each]
         if repeated.adjacent:
             (own,), (later,) = mine, next_ones
-            pair = {i: i for i in range(len(piece.slots))}
-            pair |= {repeated.slots[0]: later, len(piece.slots): own}
-            terms += [moved(term, pair) for term in repeated.adjacent]
+            pair = Changed({repeated.slots[0]: later, len(piece.slots): own})
+            terms += [term.moved(pair) for term in repeated.adjacent]
         next_ones = mine
     return replace(
         piece,
@@ -286,8 +269,8 @@ def _order_with_earlier(piece: Piece, repeated: tuple[int, ...], number: int) ->
     next_ones = repeated
     for again in range(number):
         start = count + again * len(repeated)
-        to = {slot: start + i for i, slot in enumerate(repeated)}
-        pairs += [(to.get(i, i), to[j]) for i, j in order if j in to]
+        to = Changed({slot: start + i for i, slot in enumerate(repeated)})
+        pairs += [(to[i], to[j]) for i, j in order if j in to]
         pairs += [(i, j) for i in to.values() for j in next_ones]
         next_ones = tuple(to.values())
     return Order.closing(pairs)

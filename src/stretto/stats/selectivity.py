@@ -8,10 +8,9 @@ from zlib import crc32
 
 import numpy as np
 
-from stretto.pattern.columns import moved
 from stretto.pattern.nodes import Stream
 from stretto.pattern.order import NO_ORDER
-from stretto.pattern.predicates import Apply, Const, Expr, Reduce, Ref, columns_of, walk
+from stretto.pattern.predicates import Apply, Const, Expr, Reduce, Ref, columns_of, numbered, walk
 from stretto.stats.clusters import Cluster, cluster_words, frame_words, link_words, standard, stream_words
 from stretto.stats.otherwise import otherwise
 from stretto.stats.sample import Sample
@@ -347,7 +346,7 @@ def _reads_time(term: Expr) -> bool:
 def _alone(term: Expr, frame: Frame) -> Cluster:
     """One term of a cluster, over the slots that it reads."""
     slots = sorted(columns_of(term))
-    to = {slot: i for i, slot in enumerate(slots)}
+    to = numbered(slots)
     given = tuple(
         Link(to[link.left], link.left_attribute, to[link.right], link.right_attribute)
         for link in frame.given
@@ -355,4 +354,4 @@ def _alone(term: Expr, frame: Frame) -> Cluster:
     )
     order = frame.order.part(slots)
     streams = tuple(frame.streams[slot] for slot in slots)
-    return Cluster(Frame(streams, order, given, frame.window), (moved(term, to),))
+    return Cluster(Frame(streams, order, given, frame.window), (term.moved(to),))

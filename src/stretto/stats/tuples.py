@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from stretto.pattern.linear_extensions import linear_extensions
 from stretto.pattern.nodes import Stream, Window
 from stretto.pattern.order import Order
 from stretto.pattern.predicates import Expr, columns_of
@@ -76,7 +77,7 @@ class _Walk:
         self.variance = 0.0
 
     def run(self, terms: list[Expr]) -> Tuples:
-        steps = list(_steps(self.frame))
+        steps = _steps(self.frame)
         for step, slot in enumerate(steps):
             alive = self._bind(slot)
             if alive:
@@ -187,13 +188,7 @@ def _toward(slot: int, link: Link) -> Iterator[Link]:
         yield Link(link.right, link.right_attribute, link.left, link.left_attribute)
 
 
-def _steps(frame: Frame) -> Iterator[int]:
-    """The slots in an order that agrees with theirs."""
-    count = len(frame.streams)
-    needs = frame.order.before(count)
-    left, taken = list(range(count)), 0
-    while left:
-        ready = next((slot for slot in left if not needs[slot] & ~taken), left[0])
-        left.remove(ready)
-        taken |= 1 << ready
-        yield ready
+def _steps(frame: Frame) -> tuple[int, ...]:
+    """The slots in an order that agrees with theirs; where that contradicts itself in any, as no tuple is in order."""
+    slots = tuple(range(len(frame.streams)))
+    return next(linear_extensions(frame.order, slots), slots)

@@ -5,10 +5,11 @@ greedily: of all sets of queries that share something, the one that saves most, 
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
+from stretto.pattern.disjoint_sets import DisjointSets
 from stretto.pattern.nodes import TrendQuery
 from stretto.trends.graph import Graph
 from stretto.trends.judge import Edges, Judge, Part, Queries
@@ -56,7 +57,7 @@ def _parts(judge: Judge, sharing: Sharing, left: Queries) -> Iterator[Part]:
     """Everything a set of sharing queries has in common, and the pieces of it that hang together."""
     for queries in _sets(sharing, left):
         ends = [judge.graph.edges[number].edge for number in sorted(sharing.shared_by(queries))]
-        pieces = _connected((edge.source, edge.target) for edge in ends)
+        pieces = list(map(frozenset, DisjointSets((edge.source, edge.target) for edge in ends).sets()))
         whole = [frozenset().union(*pieces)] if len(pieces) > 1 else []
         for nodes in (*whole, *pieces):
             yield Part(queries, nodes, judge.graph.common_edges(queries, nodes))
@@ -71,16 +72,6 @@ def _sets(sharing: Sharing, left: Queries) -> list[Queries]:
     if len(decided) <= MOST_SETS:
         decided |= {one & other for one, other in combinations(decided, 2)}
     return sorted((queries for queries in decided if len(queries) > 1), key=sorted)
-
-
-def _connected(pairs: Iterable[tuple[int, int]]) -> list[Nodes]:
-    """The nodes in sets that the pairs connect."""
-    found: list[Nodes] = []
-    for pair in pairs:
-        touched = [nodes for nodes in found if not nodes.isdisjoint(pair)]
-        found = [nodes for nodes in found if nodes.isdisjoint(pair)]
-        found.append(frozenset(pair).union(*touched))
-    return found
 
 
 def pane_part(judge: Judge, query: int) -> Part | None:

@@ -18,7 +18,6 @@ from stretto.memo.memo import Memo, build_memo
 from stretto.memo.prices import Prices
 from stretto.memo.rules.join_left_to_right import join_left_to_right
 from stretto.memo.ways import Kind, Way
-from stretto.pattern.project import types
 from stretto.pattern.workload import Workload
 from stretto.plan.assemble import assemble
 from stretto.plan.build import Builder
@@ -171,7 +170,7 @@ def _join_types(order: str) -> PieceRule:
 
     def join(number: int, memo: Memo) -> Iterator[Way]:
         slots = memo.pieces[number].slots
-        place = {name: i for i, slot in enumerate(slots) for name in types(slot)}
+        place = {name: i for i, slot in enumerate(slots) for name in slot.types}
         yield Way(Kind.JOIN, tuple(memo.part(number, (place[name],)) for name in order), "join_types")
 
     return join

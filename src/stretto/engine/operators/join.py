@@ -7,8 +7,9 @@ import numpy as np
 
 from stretto.engine.band import Band, beyond, coordinates, reach
 from stretto.engine.limits import Undo, size_of
-from stretto.engine.order import joined, never_last, place_of
+from stretto.engine.order import joined, place_of
 from stretto.engine.shape import Clock, Shape
+from stretto.pattern.order import mask_of
 from stretto.plan.ops import Join
 from stretto.values.evaluate import Events
 from stretto.values.rows import I64, Rows, Sets, take_column
@@ -30,9 +31,9 @@ class JoinOperator:
         self._looks: list[_Look] = []
         of_left, of_right = range(left.width), range(left.width, self.shape.width)
         sequence, order = op.order == "before", self.shape.order
-        if sequence or not never_last(of_right, of_left, order):
+        if sequence or not order.never_last(of_right, mask_of(of_left)):
             self._looks.append(_Look(op, inputs, self.shape, stored=0, narrow=last))
-        if not sequence and not never_last(of_left, of_right, order):
+        if not sequence and not order.never_last(of_left, mask_of(of_right)):
             self._looks.append(_Look(op, inputs, self.shape, stored=1, narrow=last))
 
     @property

@@ -11,7 +11,7 @@ from stretto.engine.repetitions import Graph, Reach, linked_graph, no_graph, ord
 from stretto.engine.sets import as_sets, sliced, times
 from stretto.engine.shape import Clock, Shape
 from stretto.pattern.order import Order
-from stretto.pattern.predicates import Expr, columns_of, move_columns
+from stretto.pattern.predicates import Expr, columns_of
 from stretto.plan.ops import Repeat
 from stretto.values.evaluate import holds
 from stretto.values.rows import I64, UNBOUND, Bool, Column, Rows, Sets, concat_columns, take_column, take_sets
@@ -225,15 +225,11 @@ class RepeatOperator:
 
 def _neighbour_terms(op: Repeat, width: int, element: int) -> list[Expr]:
     """The terms over base 0.., later neighbour width.., and the element that precedes it after both."""
-
-    def from_terms(c: int) -> int:
-        return c if c < width else c + element
-
-    def from_adjacent(c: int) -> int:
-        return c if c < width else (c + element if c < width + element else c - element)
-
-    return [move_columns(t, from_terms) for t in op.terms] + [
-        move_columns(t, from_adjacent) for t in op.adjacent
+    base, first = range(width), range(width, width + element)
+    second = range(first.stop, first.stop + element)
+    return [
+        *(term.moved([*base, *second]) for term in op.terms),
+        *(term.moved([*base, *second, *first]) for term in op.adjacent),
     ]
 
 

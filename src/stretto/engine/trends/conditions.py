@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from stretto.engine.keys import LEAST, MIRROR, MOST, order_keys
-from stretto.pattern.predicates import Apply, Const, Expr, Ref, Which, columns_of, move_columns, rewrite
+from stretto.engine.keys import LEAST, MOST, order_keys
+from stretto.pattern.comparisons import COMPARISONS, RANGES, flipped
+from stretto.pattern.predicates import Apply, Const, Expr, Ref, Which, columns_of, rewrite
 from stretto.schema import Kind
 from stretto.trends.plan import Condition, Edge
 from stretto.values.evaluate import Events, holds, value
@@ -182,18 +183,17 @@ def _plain(term: Expr) -> Expr:
 
 def _separated(term: Expr) -> Expr:
     """A limit on the time between two events, `b.ts - a.ts <= 5 MINUTES`, as a comparison of two values."""
-    if not isinstance(term, Apply) or term.op not in MIRROR:
+    if not isinstance(term, Apply) or term.op not in RANGES:
         return term
     gap, limit = term.arguments
-    op = term.op
     if columns_of(limit) and not columns_of(gap):
-        gap, limit, op = limit, gap, MIRROR[op]
+        return _separated(flipped(term))
     if columns_of(limit) or not isinstance(gap, Apply) or gap.op != "-":
         return term
     later, earlier = gap.arguments
     if not all(isinstance(side, Ref) and side.attribute == "ts" for side in (later, earlier)):
         return term
-    return Apply(op, (later, Apply("+", (earlier, limit), Kind.TIME)), Kind.BOOL)
+    return Apply(term.op, (later, Apply("+", (earlier, limit), Kind.TIME)), Kind.BOOL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +233,7 @@ class _Sides:
 
 
 def _is_comparison(term: Expr) -> bool:
-    if not isinstance(term, Apply) or (term.op not in MIRROR and term.op != "!="):
+    if not isinstance(term, Apply) or term.op not in COMPARISONS:
         return False
     return {columns_of(side) for side in term.arguments} == {EARLIER, LATER}
 
@@ -244,11 +244,11 @@ def _compared(term: Expr) -> tuple[Expr, Expr, str]:
     one, other = term.arguments
     if columns_of(one) == EARLIER:
         return one, _first_column(other), term.op
-    return other, _first_column(one), MIRROR.get(term.op, term.op)
+    return _compared(flipped(term))
 
 
 def _first_column(expr: Expr) -> Expr:
-    return move_columns(expr, lambda _: 0)
+    return expr.moved(dict.fromkeys(columns_of(expr), 0))
 
 
 # ---- what events have of them ------------------------------------------------------------------------------

@@ -55,13 +55,12 @@ class _Common:
         number, columns = memo.intern(piece)
         if number < known:
             return  # without a negation that lost its order it was there already
-        slot_of = [slot for slot in range(len(piece.slots)) for _ in piece.columns(slot)]
-        order = tuple(dict.fromkeys(slot_of[column] for column in columns))
+        order = piece.slots_of(columns)
         memo.own_order.setdefault(number, tuple(sorted(range(len(order)), key=order.__getitem__)))
         yield number, alone(memo, number)
         for held, arrangement in self.served:
             reader = memo.pieces[held.number]
-            to = [column for slot in held.slots[arrangement] for column in reader.columns(slot)]
+            to = reader.columns_of(held.slots[arrangement])
             yield held.number, Way(Kind.FILTER, (memo.input(piece, to),), "meet")
 
 

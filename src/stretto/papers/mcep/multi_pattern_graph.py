@@ -12,6 +12,7 @@ it when asked for. Adding or removing a pattern touches its own parts alone, how
 from collections.abc import Iterable, Iterator
 
 from stretto.papers.mcep.shapes import ALL_SUBSETS, Parts
+from stretto.pattern.disjoint_sets import DisjointSets
 
 
 class MultiPatternGraph:
@@ -94,21 +95,10 @@ class MultiPatternGraph:
 
     def components(self) -> list[list[int]]:
         """The patterns that are connected by common parts, in groups; the groups by their first pattern."""
-        leader = {pattern: pattern for pattern in self._parts}
-
-        def find(pattern: int) -> int:
-            while leader[pattern] != pattern:
-                leader[pattern] = pattern = leader[leader[pattern]]
-            return pattern
-
+        together = DisjointSets([pattern] for pattern in self._parts)
         for having in self._having.values():
-            first, *others = having
-            for other in others:
-                leader[find(other)] = find(first)
-        groups: dict[int, list[int]] = {}
-        for pattern in self._parts:
-            groups.setdefault(find(pattern), []).append(pattern)
-        return list(groups.values())
+            together.join(*having)
+        return together.sets()
 
     def _larger(self, pattern: int, shape: int) -> set[int]:
         """The parts of a pattern that contain one of its parts, as far as they are needed to see what is maximal.

@@ -7,19 +7,14 @@ are equal.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Literal as OneOf
 from weakref import WeakKeyDictionary
 
-from stretto.memo.containment import Before, Fact, Holds, Passes, claims, slot_key
+from stretto.memo.containment import Before, Fact, claims, slot_key
 from stretto.memo.memo import Memo
-from stretto.pattern.canonical import closed_terms
-from stretto.pattern.canonical_terms import canonical_term
-from stretto.pattern.columns import moved
-from stretto.pattern.nodes import Stream, Window
+from stretto.pattern.nodes import Window
 from stretto.pattern.order import Order
 from stretto.pattern.piece import Piece
-from stretto.pattern.predicates import Expr, columns_of
 from stretto.pattern.project import project
 
 Word = OneOf["SEQ", "AND", "MIXED"]
@@ -68,28 +63,15 @@ class Operands:
         if piece.negations:
             part = self.part(piece, places, piece.window)
             return claims(part, range(len(part.slots)))
-        slots = self.slots_at(places)
-        operand = dict(zip(slots, (place for place in places for _ in self.slots[place]), strict=True))
-        place = {slot: i for i, slot in enumerate(slots)}
-        columns = [column for slot in slots for column in piece.columns(slot)]
-        to = {old: new for new, old in enumerate(columns)}
-        found: set[Fact] = {
-            Before(place[i], place[j])
-            for i, j in piece.order
-            if i in place and j in place and (not self.relaxed or operand[i] == operand[j])
-        }
-        found |= {Holds(canonical_term(moved(term, to))) for term, read in _terms(piece) if read <= to.keys()}
-        for slot in slots:
-            source = piece.slots[slot].source
-            if isinstance(source, Stream):
-                found |= {Passes(place[slot], term) for term in source.where}
-        return frozenset(found)
-
-
-@lru_cache(maxsize=1 << 14)
-def _terms(piece: Piece) -> tuple[tuple[Expr, frozenset[int]], ...]:
-    """The terms of a piece, with those that follow from equalities, and the columns they read."""
-    return tuple((term, columns_of(term)) for term in closed_terms(piece)) if piece.terms else ()
+        found = claims(piece, self.slots_at(places))
+        if not self.relaxed:
+            return found
+        operand = [place for place in places for _ in self.slots[place]]
+        return frozenset(
+            fact
+            for fact in found
+            if not isinstance(fact, Before) or operand[fact.first] == operand[fact.second]
+        )
 
 
 def divide(number: int, piece: Piece) -> tuple[Operands, ...]:

@@ -15,12 +15,12 @@ from stretto.pattern.binding.kinds import (
     to_float,
 )
 from stretto.pattern.binding.scope import MAX_INT, MIN_INT, Known, Report, Scope, listing
+from stretto.pattern.comparisons import COMPARISONS
 from stretto.pattern.functions import AGGREGATES, BUILTINS, NUMBERS, Builtin, function_names, user_function
 from stretto.pattern.predicates import Apply, Const, Expr, Reduce, Ref, Which
 from stretto.schema import Kind
 from stretto.text import syntax
 
-COMPARISONS: Final = frozenset({"=", "!=", "<", "<=", ">", ">="})
 MAX_DEPTH: Final = 200
 _INDEX: Final = {"": Which.EACH, "i": Which.CURRENT, "i-1": Which.PREVIOUS}
 

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
+from stretto.pattern.comparisons import equality
 from stretto.pattern.nodes import Policy, Stream, TrendQuery
 from stretto.pattern.piece import Detection, Piece
-from stretto.pattern.predicates import Apply, Expr, Ref, Which, partition_of, walk
+from stretto.pattern.predicates import Expr, Ref, partition_of, walk
 from stretto.plan.dag import Plan
 
 
@@ -125,7 +126,7 @@ def _is_connected(piece: Piece, attribute: str) -> bool:
         return False
     if len(piece.slots) == 1:
         return not piece.slots[0].repeats
-    slot_of = {column: i for i in range(len(piece.slots)) for column in piece.columns(i)}
+    slot_of = piece.slot_of_column
     pairs = [(a, b) for a, b in _pairs(piece.terms, attribute) if slot_of[a] != slot_of[b]]
     reached, pending = {min(singles)}, [min(singles)]
     while pending:
@@ -139,12 +140,7 @@ def _is_connected(piece: Piece, attribute: str) -> bool:
 def _pairs(terms: tuple[Expr, ...], attribute: str) -> list[tuple[int, int]]:
     """The columns whose events are said to be equal in an attribute."""
     found = []
-    for term in terms:
-        match term:
-            case Apply(op="=", arguments=(Ref() as left, Ref() as right)) if (
-                left.attribute == right.attribute == attribute
-                and left.which is right.which is Which.EACH
-                and left.column != right.column
-            ):
-                found.append((left.column, right.column))
+    for left, right in filter(None, map(equality, terms)):
+        if left.attribute == right.attribute == attribute:
+            found.append((left.column, right.column))
     return found

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from stretto.pattern.disjoint_sets import DisjointSets
 from stretto.solve.common.problem import Problem
 from stretto.solve.common.reduction import Residue
 
@@ -48,29 +49,11 @@ def whole(problem: Problem) -> Part:
 
 def components(residue: Residue) -> list[Part]:
     """The open pieces, those apart that no root can use together; the smallest part first."""
-    groups: dict[int, list[int]] = {}
-    leader = _leaders(residue)
+    together = DisjointSets([piece] for piece in residue.order)
     for piece in residue.order:
-        groups.setdefault(leader[piece], []).append(piece)
+        together.join(piece, *(part for parts in residue.inputs[piece] for part in parts))
     roots = frozenset(residue.roots)
-    return [_part(residue, pieces, roots) for pieces in sorted(groups.values(), key=len)]
-
-
-def _leaders(residue: Residue) -> dict[int, int]:
-    """One piece for all that are connected by ways."""
-    above: dict[int, int] = {piece: piece for piece in residue.order}
-
-    def top(piece: int) -> int:
-        while above[piece] != piece:
-            above[piece] = above[above[piece]]
-            piece = above[piece]
-        return piece
-
-    for piece in residue.order:
-        for parts in residue.inputs[piece]:
-            for part in parts:
-                above[top(part)] = top(piece)
-    return {piece: top(piece) for piece in residue.order}
+    return [_part(residue, pieces, roots) for pieces in sorted(together.sets(), key=len)]
 
 
 def _part(residue: Residue, pieces: Sequence[int], roots: frozenset[int]) -> Part:

@@ -4,27 +4,21 @@ A match of a piece contains exactly one match of its core, so cores are what joi
 earlier repetitions and the negations that depend on them or on the end of the window come afterwards.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
-from stretto.pattern.columns import moved
 from stretto.pattern.duties import Duty, Use, duty, fit
 from stretto.pattern.nodes import Policy, Stream
 from stretto.pattern.piece import Group, Negation, Piece, Place, Slot
 from stretto.pattern.predicates import Expr, columns_of
-from stretto.pattern.project import types
-
-
-def growing_slots(piece: Piece) -> frozenset[int]:
-    """The slots that may have more than one repetition."""
-    return frozenset(i for i, slot in enumerate(piece.slots) if slot.high != 1)
+from stretto.pattern.project import slots_inside
 
 
 def core_of(piece: Piece) -> Piece:
     """The core, over the same columns; the piece itself if nothing repeats and nothing waits."""
     if piece.policy is Policy.NEXT:
         return piece
-    growing = growing_slots(piece)
+    growing = piece.growing
     early = tuple(n for n in piece.negations if is_early(n, piece, growing))
     if not growing and len(early) == len(piece.negations):
         return piece
@@ -39,7 +33,7 @@ def core_of(piece: Piece) -> Piece:
             if slot is None:
                 terms.append(term)
             else:
-                alone.setdefault(slot, []).append(moved(term, {piece.columns(slot).start: 0}))
+                alone.setdefault(slot, []).append(term.moved({piece.columns(slot).start: 0}))
     return replace(
         piece,
         slots=tuple(_once(slot, alone.get(i, ())) for i, slot in enumerate(piece.slots)),
@@ -70,23 +64,11 @@ def is_early(negation: Negation, piece: Piece, growing: frozenset[int]) -> bool:
         return False
     if not growing:
         return True
-    needed = {*negation.before, *_inside(negation, piece, growing)}
+    needed = {*negation.before, *slots_inside(negation, piece, growing)}
     for term in negation.terms:
         found = duty(term, piece, growing)
         needed |= {slot for slot, use in found.uses.items() if use is not Use.LAST}
     return not needed & growing
-
-
-def _inside(negation: Negation, piece: Piece, slots: Iterable[int]) -> set[int]:
-    """Those of some slots that could bind an event of the forbidden type inside the interval."""
-    order = piece.order
-    return {
-        i
-        for i in slots
-        if negation.stream.type in types(piece.slots[i])
-        and not any(i == a or (i, a) in order for a in negation.after)
-        and not any(i == b or (b, i) in order for b in negation.before)
-    }
 
 
 def _once(slot: Slot, terms: Sequence[Expr]) -> Slot:

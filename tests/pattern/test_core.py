@@ -3,7 +3,7 @@
 import pytest
 from tests.support.strategies import SCHEMA
 
-from stretto.memo.core import core_of, repetition_sets
+from stretto.pattern.core import core_of, repetition_sets
 from stretto.pattern.duties import tighten
 from stretto.pattern.piece import Piece
 from stretto.pattern.workload import Workload

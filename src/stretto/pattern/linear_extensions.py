@@ -1,15 +1,41 @@
-"""How many of the orders in which events can come a partial order allows."""
+"""Linear extensions of a partial order: the sequences that agree with it, one by one or counted.
 
+Counting them is #P-complete (Brightwell and Winkler, 1991), so parts in series and in parallel are taken apart first,
+and what is left beyond `MOST` things is estimated.
+"""
+
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from math import factorial, prod, sqrt
 
-from stretto.pattern.order import Order
+from stretto.pattern.order import Order, mask_of
 
 MOST = 12  # slots up to which the orders are counted one by one
 
 
+def linear_extensions(order: Order, things: Iterable[int]) -> Iterator[tuple[int, ...]]:
+    """The sequences of some things that agree with an order; none if it contradicts itself."""
+    given = list(things)
+    left, chosen = mask_of(given), list[int]()
+    pending = [
+        iter(order.earliest(given))
+    ]  # backtracking without recursion: a query may have a thousand slots
+    while pending:
+        one = next(pending[-1], None)
+        if one is not None:
+            chosen.append(one)
+            left ^= 1 << one
+            pending.append(iter(order.earliest([i for i in given if left >> i & 1])))
+            continue
+        if not left:
+            yield tuple(chosen)
+        pending.pop()
+        if chosen:
+            left |= 1 << chosen.pop()
+
+
 @lru_cache(maxsize=1 << 14)
-def linear_orders(count: int, order: Order) -> int:
+def count_linear_extensions(count: int, order: Order) -> int:
     """The linear extensions of a partial order over `count` elements.
 
     Parts one after another multiply, parts without order between them are shuffled. What can be taken apart in neither
@@ -65,8 +91,8 @@ def gaps_between(count: int, order: Order, one: Order, two: Order) -> tuple[floa
     `one` is the order with one element more, `two` with two that follow each other; their numbers of linear orders
     give the mean and the spread.
     """
-    base = linear_orders(count, order) or 1
-    mean = linear_orders(count + 1, one) / base
-    square = 2 * linear_orders(count + 2, two) / base - mean
+    base = count_linear_extensions(count, order) or 1
+    mean = count_linear_extensions(count + 1, one) / base
+    square = 2 * count_linear_extensions(count + 2, two) / base - mean
     deviation = sqrt(max(square - mean * mean, 0.0))
     return max(mean - deviation, 0.5), mean + deviation
