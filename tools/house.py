@@ -70,7 +70,6 @@ NAMED_TWICE: Final = frozenset(
 )
 """Names that more than one idea still has. This list only gets shorter: what is renamed is taken off."""
 NAMED_PATH: Final = re.compile(r"(?<![\w./*-])[\w-]+(?:/[\w.-]+)*/\w+\.py\b")
-PLACEHOLDERS: Final = frozenset({"room/file.py"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,12 +227,12 @@ def commands_that_do_not_exist(house: House) -> Iterator[str]:
 
 
 def paths_that_do_not_exist(house: House) -> Iterator[str]:
-    """`room/file.py` or `tests/room/file.py`, with or without src/stretto before it."""
+    """`room/file.py` or `tests/room/file.py`, with or without src/stretto before it; not what a page writes itself."""
     for page, text in house.docs.items():
         named = (path for code in code_of(text) for path in NAMED_PATH.findall(code))
         for path in dict.fromkeys(named):
             places = (house.root / path, house.root / "src" / PACKAGE / path, house.root / "src" / path)
-            if path not in PLACEHOLDERS and not any(place.exists() for place in places):
+            if f"> {path}" not in text and not any(place.exists() for place in places):
                 yield f"{page}: there is no `{path}`"
 
 

@@ -22,7 +22,7 @@ ORDER = {
     "src/stretto/engine/kernels/loop.py": "def loop():\n" + "    pass\n" * 90,
     "dev": DEV,
     "README.md": "`stretto run --events x --batch-size 3`, `stretto show-all --help`, `./dev test`, `cli/run.py`\n",
-    "docs/first.md": "See `src/stretto/cli/run.py`.\n\n```\nfrom stretto import a\nstretto run\n```\n",
+    "docs/first.md": "See `cli/run.py`.\n\n```\nfrom stretto import a\nstretto run\ncat > plan/new.py\n```\n",
 }
 BROKEN = [
     (rules.long_files, "tests/test_a.py", "x = 1\n" * 601, "tests/test_a.py: 601 lines; 600 at most"),
