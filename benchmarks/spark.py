@@ -42,11 +42,10 @@ from stretto.plan.dag import Plan  # noqa: E402
 from stretto.plan.optimize import optimize  # noqa: E402
 from stretto.plan.spread.targets import ByTime, choose, describe  # noqa: E402
 from stretto.schema import Special  # noqa: E402
-from stretto.spark import archive, detect, session  # noqa: E402
+from stretto.spark import detect, session  # noqa: E402
 from stretto.spark.batch import Shape  # noqa: E402
 from stretto.spark.chunks import METRICS  # noqa: E402
 from stretto.spark.files import EventFiles, find, open_files  # noqa: E402
-from stretto.spark.java import java_home, version_of  # noqa: E402
 from stretto.spark.metrics import StreamMetrics, read_metrics  # noqa: E402
 from stretto.spark.sinks import committed_files  # noqa: E402
 from stretto.stats.profile import Stats  # noqa: E402
@@ -300,7 +299,6 @@ class Bench:
         before = _batches(commits)
         os.killpg(killed.pid, signal.SIGKILL)
         killed.wait()
-        self._archived()
         start = time.perf_counter()
         again = subprocess.Popen(job)
         _until(lambda: _batches(commits) > before, again)
@@ -315,13 +313,6 @@ class Bench:
             f"after a kill the next micro-batch was done in {seconds:.1f} s (goal {SECONDS_TO_RECOVER:.0f})"
         )
         self.ratios["seconds to recover"] = seconds
-
-    def _archived(self) -> None:
-        """Wait for the archive of Java's classes that a first stream has had made, where this Java takes one."""
-        home = java_home()
-        if version_of(home / "bin" / "java") in archive.VERSIONS:
-            _until(archive.archive_of(home).exists)
-            self.notes.append("Java starts with an archive of its classes")
 
     # ---- events and results --------------------------------------------------------------------------------------
 

@@ -112,15 +112,6 @@ def _home_for(program: Path) -> Path:
     return home
 
 
-def identity(home: Path) -> str:
-    """What is another text when the Java of a folder that `java_home` gave is another one, or a newer one."""
-    started = home / "bin" / ("java.exe" if sys.platform == "win32" else "java")
-    if sys.platform != "win32":
-        started = Path(shlex.split(started.read_text().splitlines()[-1])[1])
-    found = started.stat()
-    return f"{started} {found.st_size} {found.st_mtime_ns}"
-
-
 def cache_folder() -> Path:
     """A folder of this user's for what can be made again: in XDG_CACHE_HOME or `~/.cache`, else a temporary one."""
     for place in (os.environ.get("XDG_CACHE_HOME"), _home_cache()):

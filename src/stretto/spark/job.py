@@ -1,7 +1,6 @@
 """A stream as a job: from its source to a started query that a command can follow and stop."""
 
 import atexit
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
@@ -23,7 +22,7 @@ from stretto.pattern.guess import guess_schema
 from stretto.pattern.workload import Workload
 from stretto.plan.spread.targets import Whole
 from stretto.schema import Schema, Special
-from stretto.spark import archive, detect
+from stretto.spark import detect
 from stretto.spark.batch import schema_of
 from stretto.spark.chunks import REJECTED
 from stretto.spark.columns import first_file, recall, remember
@@ -32,8 +31,7 @@ from stretto.spark.kafka import SETTING, connector_settings
 from stretto.spark.metrics import StreamMetrics, read_metrics
 from stretto.spark.noise import hush, without_noise
 from stretto.spark.notes import read_note, write_note
-from stretto.spark.session import local_cores
-from stretto.spark.session import start as start_session
+from stretto.spark.session import local_cores, session
 from stretto.spark.sinks import replaced_in, start
 from stretto.spark.sources import TEXT, Source, open_source
 from stretto.spark.spec import Spec, kafka_place
@@ -45,7 +43,6 @@ PROFILED: Final = 200_000
 """So many events of the first file tell what to plan for."""
 UNREADABLE: Final = "stretto_unreadable"
 PARTITIONS: Final = "spark.sql.shuffle.partitions"
-LOOK_EVERY_S: Final = 1.0
 LASTING: Final = {
     "sink": "results went to",
     "ts": "column of times (--ts) was",
@@ -207,16 +204,7 @@ def launch(job: Job, found: DataFrame, publisher: Publisher) -> Running:
         replaced=replaced,
         **job.trigger,
     )
-    Thread(target=_keep_classes, args=(query,), name="stretto-classes", daemon=True).start()
     return Running(query, publisher, replaced)
-
-
-def _keep_classes(query: StreamingQuery) -> None:
-    """Once Java has loaded what a micro-batch needs, an archive is made of it: the next start will be quicker."""
-    with suppress(Exception):
-        while query.isActive and query.lastProgress is None:
-            time.sleep(LOOK_EVERY_S)
-        archive.make_apart()
 
 
 def _spark(job: Job) -> SparkSession:
@@ -225,7 +213,7 @@ def _spark(job: Job) -> SparkSession:
     running = SparkSession.getActiveSession() is not None
     try:
         with nullcontext() if running else without_noise():
-            spark = start_session(job.master, "stretto stream", conf, lists_classes=True)
+            spark = session(job.master, "stretto stream", **conf)
     except PySparkException as error:
         if not conf:
             raise

