@@ -8,10 +8,10 @@ from pyspark.sql import SparkSession
 
 import stretto.spark.calls
 from stretto import QueryError, Special, Workload, optimize
-from stretto.plan.spread.targets import ByKey, Whole
+from stretto.plan.spread.spreads import ByKey, Whole
 from stretto.schema import Kind, Schema
 from stretto.spark.errors import StrettoSparkError
-from stretto.spark.versions import last_version
+from stretto.spark.stream.versions import last_version
 
 KEYED = "QUERY same PATTERN SEQ(A a, B b) WHERE [k] WITHIN 5 SECONDS;"
 FREE = "QUERY free PATTERN SEQ(A a, B b) WHERE a.x < b.x WITHIN 5 SECONDS;"

@@ -9,7 +9,7 @@ import pytest
 
 from stretto.spark import java, private
 from stretto.spark.errors import StrettoSparkError
-from stretto.spark.java import DROPPED, java_home
+from stretto.spark.setup.java import DROPPED, java_home
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Java is not started by a script there")
 

@@ -32,9 +32,9 @@ from stretto.engine.kernels import patience
 from stretto.errors import StrettoError
 from stretto.plan.dag import Plan
 from stretto.plan.ops import Next
+from stretto.plan.spread.spreads import ByKey, Whole
 from stretto.plan.spread.stream_slices import Slices
-from stretto.plan.spread.targets import ByKey, Whole
-from stretto.spark.versions import Version
+from stretto.spark.stream.versions import Version
 
 STREAMS = int(os.environ.get("STRETTO_STREAMS", "160"))
 SEED = int(os.environ.get("STRETTO_SEED", "20261101"))

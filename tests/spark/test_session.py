@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from stretto.spark.session import defaults, driver_memory, local_cores, session
+from stretto.spark.setup.session import defaults, driver_memory, local_cores, session
 
 module = import_module("stretto.spark.session")  # the room has a function of that name
 

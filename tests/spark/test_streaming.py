@@ -27,21 +27,15 @@ from tests.strategies import SCHEMA, Sample, out_of_order, random_events, random
 from stretto import Schema, Workload, optimize, oracle
 from stretto.oracle.detections import Event
 from stretto.plan.dag import Plan
+from stretto.plan.spread.spreads import TOO_LITTLE, ByKey, ByTime, Whole
 from stretto.plan.spread.stream_slices import Slices, StreamSpread
-from stretto.plan.spread.targets import TOO_LITTLE, ByKey, ByTime, Whole
 from stretto.spark import detect
 from stretto.spark.errors import StrettoSparkError
-from stretto.spark.metrics import StreamMetrics, read_metrics
-from stretto.spark.streaming import (
-    detect_stream,
-    late_of,
-    lateness_us,
-    matches_of,
-    rejected_of,
-    slice_us,
-    stream_spread,
-)
-from stretto.spark.versions import publish
+from stretto.spark.outputs import late_of, matches_of, rejected_of
+from stretto.spark.stream.detect_stream import detect_stream, lateness_us
+from stretto.spark.stream.metrics import StreamMetrics, read_metrics
+from stretto.spark.stream.stream_spread import slice_us, stream_spread
+from stretto.spark.stream.versions import publish
 
 SEED = int(os.environ.get("STRETTO_SEED", "20261102"))
 WORKLOADS = 12

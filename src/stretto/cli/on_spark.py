@@ -21,14 +21,17 @@ from stretto.data.files import STDIN, EventFile
 from stretto.errors import StrettoError
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan, attributes_of
-from stretto.plan.spread.targets import Reach, Spread, choose, describe
+from stretto.plan.spread.choice import choose, describe
+from stretto.plan.spread.reach import MatchReach
+from stretto.plan.spread.spreads import Spread
 from stretto.schema import Special
-from stretto.spark.batch import Shape, cores_of
-from stretto.spark.chunks import LATE, MATCHES, METRICS, TRENDS, from_payload
+from stretto.spark.batch.event_files import EventFiles, open_files, profile_files, survey
+from stretto.spark.batch.find_in_files import ASIDE, find
+from stretto.spark.batch.summary import Summary
+from stretto.spark.batch.targets import ResultForm
 from stretto.spark.errors import clear_failures
-from stretto.spark.files import ASIDE, EventFiles, find, open_files, profile_files, survey
-from stretto.spark.session import available_cores, session
-from stretto.spark.summary import Summary
+from stretto.spark.packed import LATE, MATCHES, METRICS, TRENDS, from_payload
+from stretto.spark.setup.session import available_cores, cores_of, session
 from stretto.stats.profile import Stats
 
 
@@ -91,7 +94,9 @@ def find_on_spark(
     outputs.begin(events)
     outputs.found.update(dict.fromkeys(plan.queries, 0))
     keep = SHOWN_PER_QUERY if outputs.matches is None and outputs.totals is None else None
-    packed = find(spark, plan, files, spread, Shape(packed=True, keep=keep), memory, lateness_us, latest_us)
+    packed = find(
+        spark, plan, files, spread, ResultForm(packed=True, keep=keep), memory, lateness_us, latest_us
+    )
     shown: list[pa.RecordBatch] = []
     shown_totals: list[pa.RecordBatch] = []
     totals = 0
@@ -181,7 +186,7 @@ def measured(
 def spread_text(plan: Plan, source: EventFile, stats: Stats | None, spread: str) -> str:
     """How the work on some files would be spread over the cores of this machine."""
     files = open_files(source.path, source.special)
-    if files.times is None or Reach.of(plan).after_events:
+    if files.times is None or MatchReach.of(plan).after_events:
         files = replace(files, summary=Summary.of(source.select(()).batches(), source.special))
     load = files.load(stats)
     return describe(choose(plan, load, available_cores(), spread), load)

@@ -87,8 +87,8 @@ def _on_spark(
     read_workload(workload)  # what is wrong with it is said before Spark starts
 
     from stretto.cli.on_spark import measured, opened, started
+    from stretto.spark.batch.event_files import survey
     from stretto.spark.errors import clear_failures
-    from stretto.spark.files import survey
     from stretto.stats.stretches import SIZE
 
     with opened(events, special) as files, clear_failures():

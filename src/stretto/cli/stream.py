@@ -133,13 +133,13 @@ def stream(
 
         from stretto.cli.stream_display import follow
         from stretto.schema import Special
-        from stretto.spark.columns import parse_schema
-        from stretto.spark.job import Job, launch, prepare
-        from stretto.spark.sinks import parse_sink, parse_sink_format
-        from stretto.spark.spec import parse_source, parse_source_format
-        from stretto.spark.streaming import slice_us
+        from stretto.spark.io.columns import parse_schema
+        from stretto.spark.io.sinks import parse_sink, parse_sink_format
+        from stretto.spark.io.specs import parse_source, parse_source_format
+        from stretto.spark.stream.job import StreamJob, launch, prepare
+        from stretto.spark.stream.stream_spread import slice_us
 
-        job = Job(
+        job = StreamJob(
             workload=workload,
             source=parse_source(source),
             sink=parse_sink(sink),

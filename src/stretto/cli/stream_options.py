@@ -40,7 +40,7 @@ def options_of(given: list[str] | None, option: str) -> dict[str, str]:
 def folder_of(checkpoint: str) -> Path:
     """The folder of a checkpoint."""
     if "://" in checkpoint:
-        from stretto.spark.secrets import redacted
+        from stretto.spark.io.passwords import redacted
 
         raise StrettoError(
             f"--checkpoint: {redacted(checkpoint)} is an address; name a folder that this machine and all workers see"

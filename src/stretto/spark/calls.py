@@ -10,15 +10,16 @@ from pyspark.sql import DataFrame
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan
 from stretto.plan.optimize import optimize
+from stretto.plan.spread.spreads import ByTime, Spread
 from stretto.plan.spread.stream_slices import Slices, StreamSpread
-from stretto.plan.spread.targets import ByTime, Spread
 from stretto.schema import Special
-from stretto.spark import batch
+from stretto.spark.batch import dataframe
 from stretto.spark.errors import StrettoSparkError, clear_failures
-from stretto.spark.requested import Asked, asked_of
-from stretto.spark.streaming import Outputs, detect_stream, everything, slice_us, stream_spread
-from stretto.spark.versions import Publisher, last_version, publish
-from stretto.spark.watermark import AHEAD
+from stretto.spark.outputs import Outputs, everything
+from stretto.spark.plans import Asked, asked_of, schema_of
+from stretto.spark.stream.detect_stream import AHEAD, detect_stream
+from stretto.spark.stream.stream_spread import slice_us, stream_spread
+from stretto.spark.stream.versions import Publisher, last_version, publish
 from stretto.stats.profile import Stats
 
 NO_LATENESS: Final = "0 seconds"
@@ -58,7 +59,7 @@ def detect(
         planning = (optimizer, budget, stats, spread, slice)
         return _of_stream(workload, df, special, outputs, planning, (lateness, ahead), versions)
     special = special or _special(workload)
-    found = batch.detect(
+    found = dataframe.detect(
         workload,
         df,
         optimizer=optimizer,
@@ -68,7 +69,7 @@ def detect(
         special=special,
         asked=outputs,
     )
-    return everything(found, df.schema, batch.ts_type(df, special)) if outputs == "all" else found
+    return everything(found, df.schema, dataframe.ts_type(df, special)) if outputs == "all" else found
 
 
 def aggregate(
@@ -95,7 +96,7 @@ def aggregate(
     if df.isStreaming:
         planning = (optimizer, budget, stats, spread, slice)
         return _of_stream(workload, df, special, "trends", planning, (lateness, ahead), versions)
-    return batch.detect(
+    return dataframe.detect(
         workload,
         df,
         optimizer=optimizer,
@@ -192,7 +193,7 @@ def _stream_plan(
 ) -> Plan:
     """The plan of a stream; where it follows versions, the workload is published if it is another one than the last."""
     optimizer, budget, stats, *_ = planning
-    schema = batch.schema_of(df, special)
+    schema = schema_of(df, special)
     read = asked_of(Workload.parse(workload) if isinstance(workload, str) else workload, schema, asked)
     if isinstance(read, Plan):
         if versions is not None and last_version(versions) is None:
