@@ -109,17 +109,6 @@ def ahead_us(text: str | None) -> int | None:
 
 def lateness_us(text: str | None, option: str = "--lateness") -> int | None:
     """The microseconds of `--lateness`, if it was given."""
-    from stretto.errors import QueryError
-    from stretto.text.parser import parse_duration
+    from stretto.text.parser import option_us
 
-    if text is None:
-        return None
-    try:
-        value = 0 if text.strip() == "0" else parse_duration(text)
-    except QueryError:
-        raise StrettoError(
-            f"{option}: `{text}` is not a duration (write one like `10 seconds` or 500ms)"
-        ) from None
-    if value < 0:
-        raise StrettoError(f"{option}: `{text}` is negative")
-    return value
+    return None if text is None else option_us(text, option)

@@ -20,13 +20,13 @@ from stretto.spark.packed import (
     REJECTED,
     RESULTS,
     TRENDS,
+    Batches,
     as_schema,
     from_payload,
     payloads,
     result_arrow,
     unpack,
 )
-from stretto.spark.stream.detect_stream import Batches
 from stretto.values.strings import valid_texts
 
 
@@ -44,7 +44,7 @@ def arrow_time(ts: DataType) -> pa.DataType:
     return to_arrow_schema(StructType([StructField("ts", ts)]), timezone="UTC").field(0).type
 
 
-def _results(packed: DataFrame, kind: str, ts: DataType) -> DataFrame:
+def results_of(packed: DataFrame, kind: str, ts: DataType) -> DataFrame:
     times = arrow_time(ts)
 
     def unpacking(batches: Batches) -> Iterator[pa.RecordBatch]:

@@ -48,6 +48,8 @@ MARK: Final = "__stretto_watermark"
 FAR: Final = "__stretto_far"
 """The column that says which events are too far ahead of the clock, and the kind of the rows that hold these."""
 
+Batches = Iterable[pa.RecordBatch]
+
 _OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4")
 
 

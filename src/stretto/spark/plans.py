@@ -1,7 +1,7 @@
 """From a call to a plan: the columns of the events, the queries that are asked for, and what is planned for them."""
 
 from collections.abc import Callable, Collection
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from pyspark.sql import DataFrame
@@ -28,8 +28,23 @@ NO_TRENDS: Final = (
 )
 
 
-def asked_of(workload: Workload | Plan, schema: Schema, asked: Asked) -> Workload | Plan:
+@dataclass(frozen=True, slots=True)
+class Planning:
+    """How a workload becomes a plan: by an optimizer, in so many seconds, for what is known of the events."""
+
+    optimizer: str = "auto"
+    budget: float | None = None
+    stats: Stats | None = None
+
+
+def special_of(workload: Workload | Plan | str) -> Special:
+    """The special columns that a plan was made for; those of a workload have their usual names."""
+    return workload.schema.special if isinstance(workload, Plan) else Special()
+
+
+def asked_of(given: Workload | Plan | str, schema: Schema, asked: Asked) -> Workload | Plan:
     """The workload, or its plan, without the queries whose results nobody wants; an error where none is left."""
+    workload = Workload.parse(given) if isinstance(given, str) else given
     if asked == "all":
         return workload
     if isinstance(workload, Plan):
@@ -90,20 +105,20 @@ def schema_of(df: DataFrame, special: Special) -> Schema:
 def planned(
     workload: Workload | str | Plan,
     schema: Schema,
-    optimizer: str,
-    budget: float | None,
-    measure: Callable[..., Stats],
-    asked: Asked = "all",
+    planning: Planning,
+    measure: Callable[[Workload], Stats],
+    asked: Asked,
 ) -> Plan:
     """The plan itself, or that of a workload over what is measured of the events, if its optimizer wants to know.
 
     Queries whose results are not asked for are left out.
     """
-    read = asked_of(Workload.parse(workload) if isinstance(workload, str) else workload, schema, asked)
+    read = asked_of(workload, schema, asked)
     if isinstance(read, Plan):
         return read
     read.bind(schema)  # what is wrong is said before events are measured
-    return optimize(read, schema if optimizer == "none" else measure(read), optimizer, budget)
+    known = schema if planning.optimizer == "none" else planning.stats or measure(read)
+    return optimize(read, known, planning.optimizer, planning.budget)
 
 
 def checked(spread: Spread, plan: Plan) -> Spread:

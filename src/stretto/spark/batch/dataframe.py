@@ -20,11 +20,12 @@ from stretto.spark.batch.profile import heaviest_of, profile, summarize
 from stretto.spark.batch.targets import ResultForm, pack_arriving, run_targets
 from stretto.spark.batch.worker import Work
 from stretto.spark.errors import at_work, clear_failures
-from stretto.spark.packed import MATCHES, PACKED, TRENDS
-from stretto.spark.plans import Asked, checked, planned, query_names, schema_of
+from stretto.spark.packed import PACKED
+from stretto.spark.plans import Asked, Planning, checked, planned, query_names, schema_of, special_of
 from stretto.spark.setup.session import cores_of
 from stretto.stats.profile import Stats
 
+DEFAULT: Final = Planning()
 PARTITION: Final = 33
 """Bits for the row inside a partition in the ids that are given to events: those of monotonically_increasing_id."""
 
@@ -33,9 +34,7 @@ def detect(
     workload: Workload | str | Plan,
     df: DataFrame,
     *,
-    optimizer: str = "auto",
-    budget: float | None = None,
-    stats: Stats | None = None,
+    planning: Planning = DEFAULT,
     spread: str | Spread = "auto",
     special: Special | None = None,
     cores: int | None = None,
@@ -50,24 +49,22 @@ def detect(
     monotonically_increasing_id: the number of the partition times 2^33, plus the row in it. Events of one time are in
     the order of these numbers.
     """
-    special = special or (workload.schema.special if isinstance(workload, Plan) else Special())
+    special = special or special_of(workload)
     schema = schema_of(df, special)
     with clear_failures():
         cores = cores or cores_of(df.sparkSession)
         summary = cache(lambda: summarize(df, special))
 
-        def measured(read: Workload) -> Stats:
-            return stats or profile(read, df, special=special, summary=summary())
+        def measure(read: Workload) -> Stats:
+            return profile(read, df, special=special, summary=summary())
 
-        plan = planned(workload, schema, optimizer, budget, measured, asked)
+        plan = planned(workload, schema, planning, measure, asked)
         if isinstance(spread, str):
             times = summary().times if spread in ("auto", "time") else Times.of(())
-            chosen = choose(plan, EventLoad(times, heaviest_of(stats)), cores, spread)
+            chosen = choose(plan, EventLoad(times, heaviest_of(planning.stats)), cores, spread)
         else:
             chosen = checked(spread, plan)
-        shape = ResultForm(
-            ts_type(df, special), packed=asked == "all", kind=TRENDS if asked == "trends" else MATCHES
-        )
+        form = ResultForm.of(asked, ts_type(df, special))
         wanted = [special.ts, special.type, *([special.id] if special.id in df.columns else [])]
         names = [*wanted, *sorted(read_attributes(plan, chosen) - set(wanted))]
         if asked == "all":  # rejected events are given as they came
@@ -75,7 +72,7 @@ def detect(
         chunks = df.select([F.col(f"`{name}`") for name in names]).mapInArrow(
             _packing(plan, chosen, special), PACKED
         )
-        return run_targets(chunks, Work(plan, special), chosen, shape)
+        return run_targets(chunks, Work(plan, special), chosen, form)
 
 
 def ts_type(df: DataFrame, special: Special) -> Any:
@@ -84,9 +81,6 @@ def ts_type(df: DataFrame, special: Special) -> Any:
     if isinstance(found, TimestampType):
         return pa.timestamp("us", "UTC")
     return pa.timestamp("us") if isinstance(found, TimestampNTZType | DateType) else pa.int64()
-
-
-# ---- packing -------------------------------------------------------------------------------------------------
 
 
 def _packing(plan: Plan, spread: Spread, special: Special) -> Callable[..., Iterator[pa.RecordBatch]]:
@@ -99,6 +93,3 @@ def _packing(plan: Plan, spread: Spread, special: Special) -> Callable[..., Iter
             yield from pack_arriving(batches, spread, special, arrived)
 
     return pack
-
-
-# ---- running -------------------------------------------------------------------------------------------------

@@ -29,8 +29,8 @@ from stretto.spark.batch.targets import ResultForm, pack_arriving, run_targets
 from stretto.spark.batch.worker import Work
 from stretto.spark.errors import StrettoSparkError, at_work, clear_failures
 from stretto.spark.outputs import everything
-from stretto.spark.packed import MATCHES, PACKED, REJECTED, TRENDS, Packed, packed_rows, to_payload
-from stretto.spark.plans import Asked, checked, planned, query_names
+from stretto.spark.packed import PACKED, REJECTED, Packed, packed_rows, to_payload
+from stretto.spark.plans import Asked, Planning, checked, planned, query_names, special_of
 from stretto.spark.setup.session import cores_of, session
 from stretto.stats.profile import Stats
 from stretto.values.times import END_OF_TIME
@@ -64,35 +64,24 @@ def detect_files(
     """
     spark = spark or session()
     with clear_failures():
-        files = path if isinstance(path, EventFiles) else open_files(path, special or _special(workload))
+        files = path if isinstance(path, EventFiles) else open_files(path, special or special_of(workload))
         cores = cores or cores_of(spark)
         if not isinstance(workload, Plan) or files.times is None:
             files = files if files.summary is not None else survey(spark, files)
-        shape = ResultForm(_ts_type(files), outputs == "all", kind=TRENDS if outputs == "trends" else MATCHES)
-        plan = planned(
-            workload,
-            files.schema,
-            optimizer,
-            budget,
-            lambda read: stats or profile_files(spark, read, files),
-            shape.asked,
-        )
+        form, how = ResultForm.of(outputs, _ts_type(files)), Planning(optimizer, budget, stats)
+        plan = planned(workload, files.schema, how, lambda read: profile_files(spark, read, files), outputs)
         if files.summary is None and MatchReach.of(plan).after_events:
             files = survey(spark, files)  # how many events there are is needed exactly
         if isinstance(spread, str):
             chosen = choose(plan, files.load(stats), cores, spread)
         else:
             chosen = checked(spread, plan)
-        found = find(spark, plan, files, chosen, shape)
+        found = find(spark, plan, files, chosen, form)
         if outputs != "all":
             return found
         told = files.event_file.select(attributes_of(plan)).rejected_schema
         events = StructType([StructField(name, StringType()) for name in told.names[:-1]])
-        return everything(found, events, shape.ts)
-
-
-def _special(workload: Workload | str | Plan) -> Special:
-    return workload.schema.special if isinstance(workload, Plan) else Special()
+        return everything(found, events, form.ts)
 
 
 def _ts_type(files: EventFiles) -> pa.DataType:
@@ -106,7 +95,7 @@ def find(
     plan: Plan,
     files: EventFiles,
     spread: Spread,
-    shape: ResultForm,
+    form: ResultForm,
     memory_bytes: int | None = None,
     lateness_us: int | None = None,
     latest_us: int = END_OF_TIME - 1,
@@ -123,8 +112,8 @@ def find(
     work = Work(plan, files.special, memory_bytes or MEMORY_BYTES, lateness_us, latest_us)
     wanted = files.selected(read_attributes(plan, spread))
     if files.in_place and isinstance(spread, ByTime | Whole):
-        return _in_place(spark, work, files, spread, shape, wanted)
-    return run_targets(_packed_units(spark, files, spread, wanted), work, spread, shape)
+        return _in_place(spark, work, files, spread, form, wanted)
+    return run_targets(_packed_units(spark, files, spread, wanted), work, spread, form)
 
 
 def _in_place(
@@ -132,13 +121,13 @@ def _in_place(
     work: Work,
     files: EventFiles,
     spread: ByTime | Whole,
-    shape: ResultForm,
+    form: ResultForm,
     wanted: pa.Schema,
 ) -> DataFrame:
     """Every target reads its own events; those with most of them start first."""
     pieces = [_pieces(files, spread, target) for target in range(spread.targets)]
     turns = sorted(range(spread.targets), key=lambda target: -sum(p.unit.rows or 0 for p in pieces[target]))
-    found, queries, special = shape.found(work), query_names(work.plan), files.special
+    found, queries, special = form.found(work), query_names(work.plan), files.special
     arriving = work.lateness_us is not None
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -149,7 +138,7 @@ def _in_place(
                     runs = (_read(run, wanted, special) for run in _runs(pieces[target], arriving=arriving))
                     yield from found(runs, spread.owned(target))
 
-    return spark.range(0, len(turns), 1, len(turns)).mapInArrow(run, shape.schema)
+    return spark.range(0, len(turns), 1, len(turns)).mapInArrow(run, form.schema)
 
 
 def _read(run: Sequence[_Piece], wanted: pa.Schema, special: Special) -> pa.Table:

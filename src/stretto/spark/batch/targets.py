@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +20,7 @@ from stretto.spark.packed import (
     EVENTS,
     MATCHES,
     PACKED,
+    TRENDS,
     Packed,
     from_payload,
     gathered,
@@ -43,11 +44,10 @@ class ResultForm:
     keep: int | None = None
     kind: str = MATCHES
 
-    @property
-    def asked(self) -> Asked:
-        if self.packed:
-            return "all"
-        return "matches" if self.kind == MATCHES else "trends"
+    @classmethod
+    def of(cls, asked: Asked, ts: Any) -> Self:
+        """The form of what was asked for; packed where it is everything."""
+        return cls(ts, packed=asked == "all", kind=TRENDS if asked == "trends" else MATCHES)
 
     @property
     def schema(self) -> str | StructType:
@@ -82,9 +82,9 @@ def _event_row(target: int, part: pa.RecordBatch, arrived: int, special: Special
     return Packed(target, EVENTS, to_payload(part), part.num_rows, arrived, *span_of(part, special))
 
 
-def run_targets(chunks: DataFrame, work: Work, spread: Spread, shape: ResultForm) -> DataFrame:
+def run_targets(chunks: DataFrame, work: Work, spread: Spread, form: ResultForm) -> DataFrame:
     """Packed events, moved to their targets and run there; packed rows of other kinds are passed through, packed."""
-    found, queries, is_packed = shape.found(work), query_names(work.plan), shape.packed
+    found, queries, is_packed = form.found(work), query_names(work.plan), form.packed
 
     def run(key: tuple[pa.Scalar, ...], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         target = key[0].as_py()
@@ -99,7 +99,7 @@ def run_targets(chunks: DataFrame, work: Work, spread: Spread, shape: ResultForm
             if held:
                 yield from found([_table(held)], spread.owned(target))
 
-    return chunks.groupBy("target").applyInArrow(run, shape.schema)
+    return chunks.groupBy("target").applyInArrow(run, form.schema)
 
 
 def _ordered(batch: pa.RecordBatch) -> list[tuple[int, bytes]]:

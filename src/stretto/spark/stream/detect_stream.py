@@ -7,7 +7,7 @@ what goes out follows from it, the batch and the watermark alone: a batch that i
 Spark's own protocol of checkpoints and sinks makes of that exactly once.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from hashlib import blake2b
 from pathlib import Path
 from typing import Final
@@ -15,7 +15,7 @@ from uuid import uuid4
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it  # noqa: N812 - as everybody calls it
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 from pyspark.sql.types import (
     DateType,
     IntegralType,
@@ -29,7 +29,7 @@ from stretto.plan.spread.spreads import read_attributes
 from stretto.plan.spread.stream_slices import StreamSpread
 from stretto.schema import Special
 from stretto.spark.errors import StrettoSparkError, at_work
-from stretto.spark.outputs import _results, arrow_time, everything
+from stretto.spark.outputs import arrow_time, everything, results_of
 from stretto.spark.packed import (
     FAR,
     LATE,
@@ -38,17 +38,16 @@ from stretto.spark.packed import (
     PACKED,
     REJECTED,
     TRENDS,
+    Batches,
     pack,
 )
 from stretto.spark.plans import Asked
 from stretto.spark.setup.session import STATE_STORE
 from stretto.spark.stream.metrics import observed
 from stretto.spark.stream.processor import MatchProcessor, Settings, delay_ms
-from stretto.spark.stream.stream_spread import _require_ids, stream_spread
+from stretto.spark.stream.stream_spread import require_ids, stream_spread
 from stretto.spark.stream.versions import Version, read_versions
 from stretto.values.times import END_OF_TIME
-
-Batches = Iterable[pa.RecordBatch]
 
 AHEAD_US: Final = 86_400_000_000
 """A day: how far ahead of the clock an event may be. A time written in another zone is never so far off."""
@@ -79,7 +78,7 @@ def detect_stream(
     special = special or plan.schema.special
     spread = spread or stream_spread(plan)
     _require(plan, events, spread, special)
-    _require_ids(plan, spread, ids=special.id in events.columns, follows=versions is not None)
+    require_ids(plan, spread, ids=special.id in events.columns, follows=versions is not None)
     _use_state_store(spark)
     follows = versions is not None
     settings = Settings(
@@ -105,7 +104,7 @@ def detect_stream(
     seen = observed(found, spread.targets)
     if outputs == "all":
         return everything(seen, events.schema, arrow_time(events.schema[special.ts].dataType))
-    return _results(seen, TRENDS if outputs == "trends" else MATCHES, events.schema[special.ts].dataType)
+    return results_of(seen, TRENDS if outputs == "trends" else MATCHES, events.schema[special.ts].dataType)
 
 
 # ---- the way in ----------------------------------------------------------------------------------------------
@@ -158,9 +157,6 @@ def _text(plan: Plan) -> str:
     if plan.workload is not None:
         return plan.workload.to_text()
     return repr(plan.ops) + ("" if plan.trends is None else repr(plan.trends.queries))
-
-
-# ---- the way out ---------------------------------------------------------------------------------------------
 
 
 def with_watermark(events: DataFrame, special: Special, late_us: int, ahead_us: int | None) -> DataFrame:

@@ -22,7 +22,6 @@ from stretto.pattern.guess import guess_schema
 from stretto.pattern.workload import Workload
 from stretto.plan.spread.spreads import Whole
 from stretto.schema import Schema, Special
-from stretto.spark import detect
 from stretto.spark.checkpoint_notes import read_note, write_note
 from stretto.spark.errors import StrettoSparkError, failure_in, plain_failures, said_by_spark
 from stretto.spark.io.columns import first_file, recall, remember
@@ -34,9 +33,10 @@ from stretto.spark.packed import REJECTED
 from stretto.spark.plans import schema_of
 from stretto.spark.setup.quiet_stderr import hush, without_noise
 from stretto.spark.setup.session import local_cores, session
+from stretto.spark.stream.detect_stream import detect_stream
 from stretto.spark.stream.metrics import StreamMetrics, read_metrics
 from stretto.spark.stream.stream_spread import stream_spread
-from stretto.spark.stream.versions import Publisher, difference, read_workload_text
+from stretto.spark.stream.versions import Publisher, difference
 from stretto.stats.profile import Stats
 
 PROFILED: Final = 200_000
@@ -56,7 +56,7 @@ LASTING: Final = {
 class StreamJob:
     """What a stream is to do. `checkpoint` is Spark's folder; ours lies in it. `waits`: for the first file to come."""
 
-    workload: str
+    workload: Workload
     source: Spec
     sink: Spec
     checkpoint: Path
@@ -161,7 +161,7 @@ def _prepared(
         job.special,
         schema=job.schema or recall(job.columns),
         form=job.source_format,
-        guess=lambda: guess_schema(Workload.parse(read_workload_text(job.workload), job.workload)),
+        guess=lambda: guess_schema(job.workload),
         options=job.source_options,
         patient="availableNow" not in job.trigger,
     )
@@ -258,11 +258,11 @@ def _knowledge(job: StreamJob, schema: Schema) -> Stats | Schema:
         return schema
 
 
-def begin(publisher: Publisher, workload: str, tell: Callable[[str], None]) -> None:
+def begin(publisher: Publisher, workload: Workload, tell: Callable[[str], None]) -> None:
     """Publish a workload if it is another one than the stream ran last; a wrong one is an error only at first."""
     before = publisher.last
     try:
-        now = publisher.offer_file(workload)
+        now = publisher.offer(workload)
     except StrettoError as error:
         if before is None:
             raise
@@ -279,15 +279,15 @@ def _outputs(job: StreamJob, source: EventSource, publisher: Publisher) -> DataF
     if isinstance(spread, Whole):
         # All events come to one target: further partitions would hold nothing, and be written with every micro-batch.
         source.events.sparkSession.conf.set(PARTITIONS, "1")
-    found = detect(
+    found = detect_stream(
         publisher.last.plan,
         source.events,
-        special=job.special,
         spread=spread,
-        lateness=f"{job.lateness_us} microseconds",
-        ahead=None if job.ahead_us is None else f"{job.ahead_us} microseconds",
+        special=job.special,
+        lateness_us=job.lateness_us,
+        ahead_us=job.ahead_us,
         outputs="all",
-        versions=str(job.versions),
+        versions=job.versions,
     )
     if source.unreadable is None:
         return found.withColumn(TEXT, F.lit(None).cast("string"))

@@ -44,7 +44,7 @@ def stream_spread(
     if wrong is not None:
         other = "" if noted is None else " (another spread needs another checkpoint)"
         raise StrettoSparkError(f"the workload does not fit the stream: {wrong}{other}")
-    _require_ids(plan, spread, ids=ids, follows=folder is not None)
+    require_ids(plan, spread, ids=ids, follows=folder is not None)
     if note is not None and noted is None:
         write_note(note, {"spread": _name(spread), **asdict(spread)})
     return spread
@@ -92,7 +92,7 @@ def _spread_of(noted: dict[str, Any]) -> StreamSpread:
     return ByKey(tuple(noted["attributes"]), int(noted["buckets"]))
 
 
-def _require_ids(plan: Plan, spread: StreamSpread, *, ids: bool, follows: bool) -> None:
+def require_ids(plan: Plan, spread: StreamSpread, *, ids: bool, follows: bool) -> None:
     """The numbers that a target gives are its own. Totals of trends need none, and a later version may find matches."""
     if isinstance(spread, Slices) and not ids and (plan.queries or follows):
         raise StrettoSparkError(

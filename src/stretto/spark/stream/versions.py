@@ -118,8 +118,8 @@ def read_versions(spark: SparkSession, folder: str | Path, targets: int) -> Data
 class Publisher:
     """Turns workloads into versions of a folder, planned for what is known of the events.
 
-    `last` is the version that the stream runs, or will run from its next micro-batch on; `refused`: the file that was
-    offered last is no version of it. `fits` raises a StrettoError
+    `last` is the version that the stream runs, or will run from its next micro-batch on; `refused`: what was offered last
+    is no version of it. `fits` raises a StrettoError
     for a plan that the stream cannot take for another reason than its attributes.
     """
 
@@ -143,23 +143,24 @@ class Publisher:
 
         StrettoError, and nothing published, where the workload is wrong or does not fit the events that are kept.
         """
+        self.refused = True
         text = workload.to_text()
         if self.last is not None and self.last.text == text:
             refuse_other_kinds(self.last.plan.schema, self.last.plan, self.schema)
+            self.refused = False
             return self.last
         plan = self._planned(workload)
         if self.last is not None:
             refuse_other_kinds(self.last.plan.schema, plan, plan.schema)
         self.fits(plan)
         self.last = Version(publish(self.folder, workload, plan), text, plan)
+        self.refused = False
         return self.last
 
     def offer_file(self, path: str | Path) -> Version:
         """The same for the workload of a file; every mistake is shown with its line."""
         self.refused = True
-        found = self.offer(Workload.read(path, self.schema))
-        self.refused = False
-        return found
+        return self.offer(Workload.read(path, self.schema))
 
     def _planned(self, workload: Workload) -> Plan:
         if not workload.queries:
