@@ -1,12 +1,16 @@
 """The options that several commands take, and how their values are read."""
 
 import time
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from stretto.errors import StrettoError
+
+if TYPE_CHECKING:
+    from stretto.schema import Special
 
 WorkloadPath = Annotated[
     str, typer.Argument(metavar="WORKLOAD", help="A file of queries.", show_default=False)
@@ -66,6 +70,30 @@ Master = Annotated[
     str | None,
     typer.Option("--master", metavar="URL", help="Spark's master; if not given, all cores of this machine."),
 ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnNames:
+    """The names of the special columns of the events."""
+
+    ts: TsName = "ts"
+    type_name: TypeName = "type"
+    id_name: IdName = "id"
+
+    @property
+    def special(self) -> "Special":
+        from stretto.schema import Special
+
+        return Special(self.ts, self.type_name, self.id_name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanningOptions:
+    """Who plans, and for how long."""
+
+    optimizer: OptimizerName = "auto"
+    budget: Budget = None
+
 
 _UNITS = {
     "": 1,

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from stretto.errors import QueryError, StrettoError
-from stretto.text.parser import parse_duration
+from stretto.text.parser import option_us, parse_duration
 
 AVAILABLE_NOW = "available-now"
 
@@ -24,6 +24,11 @@ def trigger_of(text: str | None) -> dict[str, Any]:
             f"--trigger: `{text}` is neither a duration (such as `10 seconds`) nor {AVAILABLE_NOW}"
         )
     return {"processingTime": f"{us // 1000} milliseconds"}
+
+
+def slice_us(text: str | None) -> int | None:
+    """The microseconds of `--slice`, if it was given."""
+    return None if text is None else option_us(text, "--slice", positive=True)
 
 
 def options_of(given: list[str] | None, option: str) -> dict[str, str]:

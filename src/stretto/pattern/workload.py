@@ -69,7 +69,7 @@ class Workload:
 
     @classmethod
     def read(cls, path: str | Path, schema: Schema | None = None) -> Self:
-        """The workload of a file, checked; QueryError with every mistake that can be known, by a schema if there is one."""
+        """The workload of a file, checked; QueryError with every mistake that can be known."""
         workload = cls.parse(read_text(path, "workload"), str(path), schema)
         workload.bind(schema)
         return workload

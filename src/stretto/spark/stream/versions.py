@@ -118,9 +118,9 @@ def read_versions(spark: SparkSession, folder: str | Path, targets: int) -> Data
 class Publisher:
     """Turns workloads into versions of a folder, planned for what is known of the events.
 
-    `last` is the version that the stream runs, or will run from its next micro-batch on; `refused`: what was offered last
-    is no version of it. `fits` raises a StrettoError
-    for a plan that the stream cannot take for another reason than its attributes.
+    `last` is the version that the stream runs, or will run from its next micro-batch on. `refused`: what was offered
+    last is no version of it. `fits` raises a StrettoError for a plan that the stream cannot take for another reason
+    than its attributes.
     """
 
     folder: Path
