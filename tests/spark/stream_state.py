@@ -13,7 +13,6 @@ import pyarrow as pa
 from pyspark.sql import Row
 
 from stretto.engine.trends.totals import TOTALS
-from stretto.spark import cache, processor
 from stretto.spark.packed import (
     ARROW,
     LATE,
@@ -26,6 +25,8 @@ from stretto.spark.packed import (
     pack,
     packed_rows,
 )
+from stretto.spark.stream import engine_cache as cache
+from stretto.spark.stream import processor
 from stretto.spark.stream.engine_cache import EngineCache
 from stretto.spark.stream.metrics import TargetMetrics
 from stretto.spark.stream.processor import MatchProcessor, Settings

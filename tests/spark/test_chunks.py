@@ -10,7 +10,7 @@ from stretto.engine.trends.totals import TOTALS
 from stretto.errors import EventsError
 from stretto.plan.spread.spreads import ByKey, Whole
 from stretto.schema import Special
-from stretto.spark import chunks
+from stretto.spark import packed as chunks
 from stretto.spark.packed import (
     ARROW,
     FAR,

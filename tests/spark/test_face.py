@@ -51,7 +51,7 @@ def test_a_stream_is_planned_by_its_columns(
     stretto.spark.detect(Workload.parse(FREE), events, special=SPECIAL)
     keyed, free = handed_on
     assert list(keyed["plan"].queries) == ["same"]
-    assert (keyed["special"], keyed["lateness"], keyed["outputs"]) == (SPECIAL, "3 seconds", "all")
+    assert (keyed["special"], keyed["lateness_us"], keyed["outputs"]) == (SPECIAL, 3_000_000, "all")
     assert isinstance(keyed["spread"], ByKey)
     assert free["spread"] == Whole()
     numbered = events.selectExpr("*", "k AS id")

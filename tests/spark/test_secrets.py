@@ -2,6 +2,7 @@
 
 import pytest
 
+from stretto import Workload
 from stretto.spark.errors import StrettoSparkError, clear_failures
 from stretto.spark.io.passwords import hiding, redacted
 from stretto.spark.io.sinks import parse_sink
@@ -36,7 +37,7 @@ def test_a_sink_is_shown_without_its_password(tmp_path) -> None:
     sink = parse_sink("postgresql://u:geheim@host/db")
     assert sink == Spec("postgres", "//u:geheim@host/db")
     job = StreamJob(
-        workload="rules.cep",
+        workload=Workload(),
         source=Spec("rate", "1"),
         sink=sink,
         checkpoint=tmp_path,

@@ -12,7 +12,7 @@ import pytest
 
 from stretto.spark.setup.session import defaults, driver_memory, local_cores, session
 
-module = import_module("stretto.spark.session")  # the room has a function of that name
+module = import_module("stretto.spark.setup.session")
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,8 @@ from pyspark.sql import types as T  # noqa: N812
 
 from stretto.errors import EventsError
 from stretto.schema import Kind, Schema, Special
-from stretto.spark import columns
 from stretto.spark.errors import StrettoSparkError
+from stretto.spark.io import columns
 from stretto.spark.io.columns import parse_schema, recall, remember
 from stretto.spark.io.sources import EventSource, open_source
 from stretto.spark.io.specs import Spec, kafka_place, parse_source

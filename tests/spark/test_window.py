@@ -8,9 +8,9 @@ import pyarrow as pa
 import pytest
 from tests.spark.stream_state import Handle, Store
 
-from stretto.spark import window as module
 from stretto.spark.errors import StrettoSparkError
 from stretto.spark.packed import to_payload
+from stretto.spark.stream import state as module
 from stretto.spark.stream.state import NO_TIMER, Head, TargetState, from_floor
 
 
