@@ -9,8 +9,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pyspark
 import pytest
+from tests.spark.kafka_broker import broker, connector_jars
 
-from spark.kafka_broker import broker, connector_jars
 from stretto.spark.io.sinks import committed_files
 from stretto.spark.io.specs import SETTING, connector_settings
 
