@@ -17,7 +17,7 @@ from tests.support.strategies import Sample, in_batches, out_of_order, to_table
 from stretto import Schema, Workload, optimize, oracle
 from stretto.plan.dag import Plan
 from stretto.plan.spread.stream_slices import Slices, StreamSpread
-from stretto.spark.versions import Version
+from stretto.spark.stream.versions import Version
 from stretto.values.times import START_OF_TIME
 
 SpreadOf = Callable[[Plan, Random], StreamSpread]

@@ -16,10 +16,11 @@ from stretto.oracle.detections import Match
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan
 from stretto.plan.optimize import optimize
-from stretto.plan.spread.targets import ByKey, ByTime
+from stretto.plan.spread.spreads import ByKey, ByTime
 from stretto.plan.spread.time_slices import Times
 from stretto.schema import Kind, Schema
-from stretto.spark.batch import cores_of, detect
+from stretto.spark.batch.dataframe import detect
+from stretto.spark.setup.session import cores_of
 
 COLUMNS = ["query", "match_id", "start", "end", "detected", "events", "returned"]
 POLICIES = (

@@ -33,10 +33,10 @@ from stretto import oracle
 from stretto.engine.kernels import patience
 from stretto.errors import StrettoError
 from stretto.oracle.detections import Event
+from stretto.plan.spread.spreads import TOO_LITTLE
 from stretto.plan.spread.stream_slices import Slices
-from stretto.plan.spread.targets import TOO_LITTLE
-from stretto.spark.processor import us_of
-from stretto.spark.versions import Version
+from stretto.spark.stream.processor import us_of
+from stretto.spark.stream.versions import Version
 
 STREAMS = int(os.environ.get("STRETTO_STREAMS", "80"))
 SEED = int(os.environ.get("STRETTO_SEED", "20261116"))

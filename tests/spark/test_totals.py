@@ -17,10 +17,10 @@ from tests.support.trend_strategies import random_trends
 import stretto.spark
 from stretto import Workload, optimize
 from stretto.oracle.values import Event
-from stretto.plan.spread.targets import ByTime
+from stretto.plan.spread.spreads import ByTime
 from stretto.plan.spread.time_slices import Times
+from stretto.spark.batch.find_in_files import detect_files
 from stretto.spark.errors import StrettoSparkError
-from stretto.spark.files import detect_files
 
 PAIRS = "QUERY pairs PATTERN SEQ(A a, B b) WHERE [k] WITHIN 9 us;"
 COUNTS = """

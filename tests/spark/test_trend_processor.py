@@ -16,8 +16,8 @@ from tests.spark.trend_cases import grouped
 from tests.support.strategies import Sample
 from tests.support.trend_strategies import random_trends
 
-from stretto.plan.spread.targets import ByKey
-from stretto.spark.versions import Version
+from stretto.plan.spread.spreads import ByKey
+from stretto.spark.stream.versions import Version
 
 STREAMS = int(os.environ.get("STRETTO_STREAMS", "60"))
 SEED = int(os.environ.get("STRETTO_SEED", "20261203"))

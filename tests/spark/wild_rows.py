@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 from tests.support.wild_values import DOUBLES, INTEGERS, TEXTS, TIMES
 
-from stretto.spark.chunks import result_arrow
+from stretto.spark.packed import result_arrow
 
 UTC = pa.timestamp("us", "UTC")
 EVENT = pa.struct(
