@@ -33,7 +33,7 @@ from stretto.memo.pricing import Pricing  # noqa: E402
 from stretto.pattern.workload import Workload  # noqa: E402
 from stretto.plan.optimize import planned, uncollected  # noqa: E402
 from stretto.plan.optimizers import RECIPES, Recipe, all_that_fit, model_of  # noqa: E402
-from stretto.solve import budget as clock_of_budgets  # noqa: E402
+from stretto.solve.common import budget as clock_of_budgets  # noqa: E402
 from stretto.solve.common.budget import Budget  # noqa: E402
 from stretto.solve.common.solution import Solution  # noqa: E402
 from stretto.solve.exact.solver import exact  # noqa: E402
