@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from stretto.memo.memo import Memo, never
-from stretto.memo.ways import Kind, Way
+from stretto.memo.ways import Way
 
 PieceRule = Callable[[int, Memo], Iterator[Way]]
 """Ways to compute one piece; pieces that they read are interned and looked at in turn."""
@@ -71,7 +71,4 @@ def _apply(rules: Iterable[PieceRule], number: int, memo: Memo) -> None:
         for way in rule(number, memo):
             memo.add(number, way)
     if not memo.ways[number]:
-        slots = memo.own_order.get(number, range(len(memo.pieces[number].slots)))
-        memo.add(
-            number, Way(Kind.JOIN, tuple(memo.part(number, (slot,)) for slot in slots), "join_left_to_right")
-        )
+        memo.add(number, memo.alone(number))

@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Final
 
 from stretto.memo.memo import Memo
-from stretto.memo.text_order import keep_text_order
 from stretto.memo.ways import Kind, Way
 
 MOST_NEGATIONS: Final = 5
@@ -25,6 +24,5 @@ def forbid_after(number: int, memo: Memo) -> Iterator[Way]:
     last = range(len(negations)) if len(negations) <= MOST_NEGATIONS else (len(negations) - 1,)
     kept = [(), *(negations[:i] + negations[i + 1 :] for i in last)]
     for others in dict.fromkeys(kept):
-        source = memo.input(replace(piece, negations=others))
-        keep_text_order(memo, source, number)
+        source = memo.invent(replace(piece, negations=others), number)
         yield Way(Kind.FORBID, (source,), "forbid_after")

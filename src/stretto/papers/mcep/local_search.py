@@ -9,7 +9,6 @@ from typing import Final
 
 from stretto.memo.memo import Memo
 from stretto.memo.pricing import Pricing
-from stretto.memo.text_order import alone
 from stretto.papers.mcep.core_nodes import NodeOf, wrapped
 from stretto.papers.mcep.forest import Forest, MixedForest, forest
 from stretto.papers.mcep.local_plans import LocalPlans, TreePlans
@@ -86,7 +85,7 @@ class _Nodes:
         trees, found = self._forest.trees, self._forest
         tree = found.chosen.get(core)
         if tree is None:
-            way = alone(trees.shapes.memo, core)
+            way = trees.shapes.memo.alone(core)
             return Node(core, way, tuple(node_of(piece) for piece in way.pieces))
         for join in trees.inner[tree]:
             if join not in self._made:

@@ -59,7 +59,7 @@ class Parts:
         self.size = piece.window.size
         self.count = len(piece.slots)
         self.full = (1 << self.count) - 1
-        self.own_order = memo.own_order.get(number, tuple(range(self.count)))
+        self.own_order = memo.text_order(number)
         self._shapes = shapes
         self._bits = tuple(1 << slot for slot in range(self.count) for _ in piece.columns(slot))
         self._known: dict[int, tuple[int, tuple[int, ...]]] = {}

@@ -10,7 +10,6 @@ from typing import Final
 
 from stretto.memo.memo import Memo
 from stretto.memo.pricing import Pricing
-from stretto.memo.text_order import alone
 from stretto.memo.ways import Way
 from stretto.papers.motto.arborescence import ROOT, Arborescence, components, restricted
 from stretto.papers.motto.steiner_search import anneal_tree, branch_and_bound, descended
@@ -77,7 +76,7 @@ def _tree_ways(memo: Memo, number: int) -> list[Way]:
     found = [way for way in memo.ways[number] if len(_shared(memo, way)) < 2]
     if any(not _shared(memo, way) for way in found):
         return found
-    return [*found, alone(memo, number)]
+    return [*found, memo.alone(number)]
 
 
 def _shared(memo: Memo, way: Way) -> set[int]:
