@@ -48,10 +48,12 @@ def explore(memo: Memo, rules: Rules, most: int = MOST_PIECES, over: Callable[[]
             if memo.is_core(done):
                 _apply(rules.hurried if ends() else rules.pieces, done, memo)
             done += 1
-        for compare in rules.workload:
-            for number, way in list(_until(ends, compare(memo))):
-                memo.add(number, way)
-        if done == len(memo):
+        added = [
+            memo.add(number, way)
+            for compare in rules.workload
+            for number, way in list(_until(ends, compare(memo)))
+        ]
+        if done == len(memo) and not any(added):
             return
     for number in range(done, len(memo)):
         _apply((), number, memo)

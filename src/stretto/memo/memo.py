@@ -141,7 +141,9 @@ class Memo:
         found = self.input(piece, columns)
         if found.piece not in self.own_order:
             owner, own = self.pieces[reader], self.pieces[found.piece]
-            place = {column: i for i, slot in enumerate(self.text_order(reader)) for column in owner.columns(slot)}
+            place = {
+                column: i for i, slot in enumerate(self.text_order(reader)) for column in owner.columns(slot)
+            }
             theirs = [place[found.columns[own.columns(slot).start]] for slot in range(len(own.slots))]
             self.own_order[found.piece] = tuple(sorted(range(len(theirs)), key=theirs.__getitem__))
         return found
