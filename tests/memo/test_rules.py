@@ -21,7 +21,7 @@ from tests.memo.rule_cases import (
 from stretto.memo import rules
 from stretto.memo.explore import PieceRule, Rules, WorkloadRule, explore
 from stretto.memo.memo import Memo
-from stretto.memo.ways import Kind, Way
+from stretto.memo.ways import Way, WayKind
 from stretto.papers.motto import rules as motto
 
 LAWS = (Path(__file__).parents[2] / "docs" / "laws.md").read_text()
@@ -106,7 +106,7 @@ def test_motto_reads_one_source() -> None:
             explore(memo, used)
             for number in range(len(memo)):
                 for way in memo.ways[number]:
-                    if way.kind in (Kind.JOIN, Kind.FILTER):
+                    if way.kind in (WayKind.JOIN, WayKind.FILTER):
                         assert len({p for p in way.pieces if len(memo.pieces[p].slots) > 1}) <= 1
 
 
@@ -152,8 +152,10 @@ NO_LIMIT_CUTS = (
     "QUERY q PATTERN SEQ(A, B, C) WITHIN 9 s; QUERY r PATTERN SEQ(A, B, D) WITHIN 9 s;",
     "QUERY q PATTERN SEQ(A, B, C) WITHIN 9 s; QUERY r PATTERN SEQ(A, C) WITHIN 5 s;",
     "QUERY q PATTERN SEQ(A, B, C) WITHIN 9 s; QUERY r PATTERN AND(A, B) WITHIN 9 s;",
-    "QUERY q PATTERN SEQ(A a, B b) WHERE a.x < b.x AND a.n = 1 WITHIN 9 s;"
-    " QUERY r PATTERN SEQ(A a, B b) WHERE a.x < b.x AND a.k = 2 WITHIN 9 s;",
+    (
+        "QUERY q PATTERN SEQ(A a, B b) WHERE a.x < b.x AND a.n = 1 WITHIN 9 s;"
+        " QUERY r PATTERN SEQ(A a, B b) WHERE a.x < b.x AND a.k = 2 WITHIN 9 s;"
+    ),
     "QUERY q PATTERN SEQ(A, NOT(E), B) WITHIN 9 s; QUERY r PATTERN SEQ(A, B) WITHIN 9 s;",
 )
 

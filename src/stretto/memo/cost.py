@@ -9,9 +9,9 @@ from typing import Final, Protocol
 from stretto.memo.core import growing_slots
 from stretto.memo.memo import NO_WINDOW, Memo, Root
 from stretto.memo.prices import NAMES, STEP, Prices
-from stretto.memo.pricing import DEAREST, MOST_INPUTS
+from stretto.memo.pricing import DEAREST, MOST_INPUTS, RowEstimates
 from stretto.memo.slot_masks import Facts
-from stretto.memo.ways import Input, Kind, Way
+from stretto.memo.ways import Input, Way, WayKind
 from stretto.pattern.nodes import Stream, Window
 from stretto.pattern.order import NO_ORDER, members
 from stretto.pattern.piece import Negation, Piece, Slot
@@ -37,17 +37,8 @@ MOST_LINKS: Final = 60
 MICROSECONDS: Final = 1e6
 
 
-class Estimates(Protocol):
-    """What is expected of the events; `stretto.stats.estimate.Estimator` tells it."""
-
-    @property
-    def total_rate(self) -> float:
-        """Events per second."""
-        ...
-
-    def rows(self, piece: Piece) -> float:
-        """Rows of a piece per second."""
-        ...
+class Estimates(RowEstimates, Protocol):
+    """What joins need to know in addition."""
 
     def selectivity_of_equalities(self, piece: Piece, left: Sequence[int], right: Sequence[int]) -> float:
         """The share of pairs of rows over two sets of slots that satisfy the equalities between them."""
@@ -104,17 +95,17 @@ class CostModel:
             self._forget(memo)
         work = [0.0] * len(NAMES)
         match way.kind:
-            case Kind.JOIN:
+            case WayKind.JOIN:
                 self._join(memo, number, way, work)
-            case Kind.SCAN:
+            case WayKind.SCAN:
                 self._scan(memo.pieces[number], work)
-            case Kind.FILTER | Kind.FORBID:
+            case WayKind.FILTER | WayKind.FORBID:
                 self._narrow(memo, number, way.inputs[0], work)
-            case Kind.GROW:
+            case WayKind.GROW:
                 self._grow(memo, number, way, work)
-            case Kind.UNITE:
+            case WayKind.UNITE:
                 self._unite(memo, number, way, work)
-            case Kind.NEXT:
+            case WayKind.NEXT:
                 self._next(memo, number, work)
         return work
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
 from stretto.memo.core import core_of, growing_slots
-from stretto.memo.ways import Input, Kind, Way
+from stretto.memo.ways import Input, Way, WayKind
 from stretto.pattern.canonical import canonical
 from stretto.pattern.duties import tighten
 from stretto.pattern.nodes import Policy, Stream, Window
@@ -13,7 +13,7 @@ from stretto.pattern.order import NO_ORDER
 from stretto.pattern.piece import Detection, Group, Piece, Slot
 from stretto.pattern.project import Projector
 
-Found = TypeVar("Found")
+Analysed = TypeVar("Analysed")
 
 WIDE: Final = 64
 """Cores with more slots are computed as they are written: what can be taken from a core grows with its square."""
@@ -181,7 +181,7 @@ class Memo:
                 pending.extend(piece for way in self.ways[number] for piece in way.pieces)
         return list(found)
 
-    def analysis(self, name: Hashable, version: Hashable, compute: Callable[[], Found]) -> Found:
+    def analysis(self, name: Hashable, version: Hashable, compute: Callable[[], Analysed]) -> Analysed:
         """What is known of this memo under a name: computed once, and anew when the version is another one.
 
         The version says what the analysis reads, such as the number of pieces or of cores. So rules need no memory of
@@ -190,7 +190,7 @@ class Memo:
         known = self._analyses.get(name)
         if known is None or known[0] != version:
             known = self._analyses[name] = version, compute()
-        found: Found = known[1]
+        found: Analysed = known[1]
         return found
 
     # ---- ways --------------------------------------------------------------------------------------------------
@@ -205,7 +205,7 @@ class Memo:
     def alone(self, number: int) -> Way:
         """The way that computes a core from its single slots, in the order of the text."""
         parts = tuple(self.part(number, (slot,)) for slot in self.text_order(number))
-        return Way(Kind.JOIN, parts, "join_left_to_right")
+        return Way(WayKind.JOIN, parts, "join_left_to_right")
 
     def add_root(self, detection: Detection) -> None:
         """Add the branches of a query."""
@@ -236,17 +236,17 @@ class Memo:
         """The one way of a piece that is no core: nothing is to be chosen there."""
         piece = self.pieces[number]
         if piece.policy is Policy.NEXT:
-            self.add(number, Way(Kind.NEXT, (), "follow_next"))
+            self.add(number, Way(WayKind.NEXT, (), "follow_next"))
         elif self._grows(piece):
             inputs = [self.input(core_of(piece)), *self._elements(piece)]
-            self.add(number, Way(Kind.GROW, tuple(inputs), "grow_repetitions"))
+            self.add(number, Way(WayKind.GROW, tuple(inputs), "grow_repetitions"))
         elif len(piece.slots) == 1:
             source = piece.slots[0].source
             if isinstance(source, Stream):
-                self.add(number, Way(Kind.SCAN, (), "scan_stream"))
+                self.add(number, Way(WayKind.SCAN, (), "scan_stream"))
             else:
                 parts = [self.input(tighten(b.piece), b.columns) for b in source.branches]
-                self.add(number, Way(Kind.UNITE, tuple(parts), "unite_alternatives"))
+                self.add(number, Way(WayKind.UNITE, tuple(parts), "unite_alternatives"))
 
     def _elements(self, piece: Piece) -> Iterator[Input]:
         """One repetition of each group that grows."""

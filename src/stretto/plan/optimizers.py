@@ -14,14 +14,14 @@ from stretto.memo.pricing import Pricing
 from stretto.memo.rules import AUTO
 from stretto.memo.rules.join_left_to_right import join_left_to_right
 from stretto.memo.rules.split_off_commonest import split_off_commonest
-from stretto.papers.mcep.anneal import anneal
 from stretto.papers.mcep.baselines import reorder, share
 from stretto.papers.mcep.local_plans import OrderPlans
+from stretto.papers.mcep.simulated_annealing import anneal
 from stretto.papers.mcep.spass import spass
-from stretto.papers.mcep.tabu import tabu
+from stretto.papers.mcep.tabu_search import tabu
 from stretto.papers.motto.rules import LCSE, MOTTO, MOTTO_MST
 from stretto.papers.motto.steiner import steiner
-from stretto.papers.muse.costs import paper_costs
+from stretto.papers.muse.cost import paper_costs
 from stretto.papers.muse.sharing import choose
 from stretto.papers.partial_matches import PaperCost
 from stretto.solve.auto import auto

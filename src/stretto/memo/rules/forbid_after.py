@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from stretto.memo.memo import Memo
-from stretto.memo.ways import Kind, Way
+from stretto.memo.ways import Way, WayKind
 
 MOST_NEGATIONS: Final = 5
 """Of so many every subset is looked at; of more those that begin the one order that they have."""
@@ -25,4 +25,4 @@ def forbid_after(number: int, memo: Memo) -> Iterator[Way]:
     kept = [(), *(negations[:i] + negations[i + 1 :] for i in last)]
     for others in dict.fromkeys(kept):
         source = memo.invent(replace(piece, negations=others), number)
-        yield Way(Kind.FORBID, (source,), "forbid_after")
+        yield Way(WayKind.FORBID, (source,), "forbid_after")

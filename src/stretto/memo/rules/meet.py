@@ -6,7 +6,7 @@ from typing import Final
 
 from stretto.memo.containment import Before, Fact, Holds, Lacks, Passes, claims, strongest
 from stretto.memo.memo import Memo
-from stretto.memo.ways import Kind, Way
+from stretto.memo.ways import Way, WayKind
 from stretto.memo.weaker_pieces import Alike, Held, alike
 from stretto.pattern.nodes import Stream
 from stretto.pattern.order import NO_ORDER, Order
@@ -68,7 +68,7 @@ class _Common:
         for held, arrangement in self.served:
             reader = memo.pieces[held.number]
             to = [column for slot in held.slots[arrangement] for column in reader.columns(slot)]
-            yield held.number, Way(Kind.FILTER, (memo.input(piece, to),), "meet")
+            yield held.number, Way(WayKind.FILTER, (memo.input(piece, to),), "meet")
 
 
 def _common(shelf: Alike, users: dict[int, set[int]]) -> list[_Common]:
@@ -130,7 +130,7 @@ def _users(memo: Memo) -> dict[int, set[int]]:
                 continue
             mine.add(core)
             for way in memo.ways[number]:
-                if way.kind in (Kind.JOIN, Kind.FORBID):
+                if way.kind in (WayKind.JOIN, WayKind.FORBID):
                     pending.extend(way.pieces)
     return users
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from stretto.memo.explore import PieceRule
 from stretto.memo.memo import Memo
 from stretto.memo.pricing import Pricing
-from stretto.memo.ways import Kind, Way
+from stretto.memo.ways import Way, WayKind
 
 
 def split_off_commonest(pricing: Pricing) -> PieceRule:
@@ -21,6 +21,6 @@ def split_off_commonest(pricing: Pricing) -> PieceRule:
         single = [memo.part(number, (slot,)) for slot in slots]
         last = max(slots, key=lambda slot: (pricing.rows(memo, single[slot].piece), slot))
         rest = memo.part(number, tuple(slot for slot in slots if slot != last))
-        yield Way(Kind.JOIN, (rest, single[last]), "split_off_commonest")
+        yield Way(WayKind.JOIN, (rest, single[last]), "split_off_commonest")
 
     return rule

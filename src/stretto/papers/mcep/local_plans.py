@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from math import inf
 
-from stretto.papers.mcep.shapes import ALL_SUBSETS, RUNS, Parts
+from stretto.papers.mcep.sub_patterns import ALL_SUBSETS, RUNS, CoreParts
 from stretto.papers.mcep.trees import Columns, Trees
 from stretto.solve.common.budget import Budget
 
@@ -30,7 +30,7 @@ class LocalPlans(ABC):
     When the budget is over nothing more is priced: what is left to find is joined in the order of the text.
     """
 
-    def __init__(self, trees: Trees, parts: Parts, budget: Budget | None = None) -> None:
+    def __init__(self, trees: Trees, parts: CoreParts, budget: Budget | None = None) -> None:
         self.trees = trees
         self.parts = parts
         self._budget = budget

@@ -7,7 +7,7 @@ from typing import Final
 
 from stretto.memo.containment import Lacks, claims, columns_between
 from stretto.memo.memo import Memo
-from stretto.memo.ways import Input, Kind, Way
+from stretto.memo.ways import Input, Way, WayKind
 from stretto.papers.motto.operands import Operands, levels
 from stretto.pattern.piece import Piece
 
@@ -33,13 +33,13 @@ def read_as_operand(memo: Memo, reader: int, source: Input, slots: Sequence[int]
             inputs.append(memo.part(reader, (slot,)))
         elif source not in inputs:
             inputs.append(source)
-    return Way(Kind.JOIN, tuple(inputs), rule)
+    return Way(WayKind.JOIN, tuple(inputs), rule)
 
 
-def _narrowing(source: Piece, reader: Piece) -> Kind:
+def _narrowing(source: Piece, reader: Piece) -> WayKind:
     """What turns a piece into one with the same terms: only negations are missing, or order or window too."""
     alike = len(source.order) == len(reader.order) and source.window == reader.window
-    return Kind.FORBID if alike else Kind.FILTER
+    return WayKind.FORBID if alike else WayKind.FILTER
 
 
 # ---- sources that are there --------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import numpy as np
 from stretto.memo.containment import Lacks
 from stretto.memo.memo import Memo
 from stretto.memo.ways import Input, Way
-from stretto.papers.motto.common_substrings import Match
+from stretto.papers.motto.common_substrings import CommonString
 from stretto.papers.motto.merging import read_as_operand
 from stretto.papers.motto.operands import Operands, levels
 from stretto.pattern.nodes import Window
@@ -20,7 +20,7 @@ PARTNERS: Final = 120  # lists that one list is compared with: those with the mo
 
 Strings = tuple[str, ...]
 Lists = dict[Strings, list[Operands]]
-Find = Callable[[Sequence[str], Sequence[str]], Iterable[Match]]
+Find = Callable[[Sequence[str], Sequence[str]], Iterable[CommonString]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
-from stretto.solve.common.reduction import Residue
+from stretto.solve.common.presolve import Residue
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -40,7 +40,7 @@ class _Level:
     read: Ints
 
 
-class Shares:
+class CostSplitting:
     """The cells of all roots, inputs before their readers; `share[a]` is the share of arc a.
 
     `way[a]` numbers the ways of the residue, piece by piece in its order; `piece[c]` numbers its pieces. After `bound`,
