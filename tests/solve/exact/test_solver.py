@@ -15,8 +15,8 @@ from stretto.solve.common.budget import Budget
 from stretto.solve.common.presolve import everything
 from stretto.solve.common.problem import Problem
 from stretto.solve.common.working_plan import WorkingPlan
-from stretto.solve.exact import close_gap as closing
-from stretto.solve.exact import program
+from stretto.solve.exact import bound_and_fix as closing
+from stretto.solve.exact import binary_program as program
 from stretto.solve.exact.lagrangian_heuristic import LagrangianHeuristic
 from stretto.solve.exact.solver import exact, solve_exact
 from stretto.solve.quick.greedy import greedy
@@ -103,7 +103,7 @@ def test_the_program_decides_what_shares_do_not(
     monkeypatch.setattr(program, "SMALL", small)
     monkeypatch.setattr(closing, "MOST_STEPS", 2)
     monkeypatch.setattr(closing, "FEWEST_STEPS", 2)
-    monkeypatch.setattr(closing, "POLISH_PART", 0.0)
+    monkeypatch.setattr(closing, "HEURISTIC_PART", 0.0)
     monkeypatch.setattr(closing, "PROGRAM_PART", 1.0)
     problem = random_problem(Random(1000 + seed), pieces=11, ways=4, roots=4)
     chosen, bound = solve_exact(problem, Budget(20))
