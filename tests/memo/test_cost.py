@@ -8,9 +8,10 @@ from tests.memo.plain_estimates import PlainEstimates, memo_of
 
 from stretto.errors import StrettoError
 from stretto.memo import prices as files
-from stretto.memo.cost import CANDIDATE, CHAIN, FORBID, NAMES, ROW, STORE, CostModel, chains
+from stretto.memo.cost import CostModel, chains
+from stretto.memo.join_work import CANDIDATE, CHAIN, FORBID, ROW, STORE
 from stretto.memo.memo import Memo
-from stretto.memo.prices import Prices
+from stretto.memo.prices import NAMES, Prices
 from stretto.memo.ways import Way, WayKind
 from stretto.papers.partial_matches import PaperCost
 from stretto.pattern.nodes import Stream

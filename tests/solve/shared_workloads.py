@@ -12,8 +12,8 @@ from stretto.memo.ways import Way, WayKind
 from stretto.pattern.piece import Piece
 from stretto.pattern.predicates import Expr, columns_of
 from stretto.pattern.workload import Workload
-from stretto.schema import Schema
 from stretto.schema import Kind as ValueKind
+from stretto.schema import Schema
 from stretto.solve.common.problem import Problem
 
 SCAN_NS, PAIR_NS, ROW_NS = 20.0, 4.0, 25.0

@@ -40,8 +40,6 @@ from stretto.pattern.piece import Piece, Slot
 from stretto.pattern.predicates import Reduce, Ref, walk
 from stretto.stats.otherwise import otherwise
 
-__all__ = ["NAMES", "CostModel", "Estimates", "Work"]
-
 MOST_LINKS: Final = 60
 """Repetitions beyond which chains are not counted."""
 

@@ -94,6 +94,7 @@ class JoinWork:
     def _side(self, memo: Memo, number: int, facts: Facts, part: Input, work: Work) -> tuple[int, float]:
         """The slots and rows of an input; of a weaker one, what is left when all that it lacks has been checked."""
         slots, rows = facts.slots(part.columns), self.rows(memo, part.piece)
+        # The input claims no more than the projection; so counting what either demands tells how much it lacks.
         missing = facts.demands(slots) - self._demands(memo, part.piece)
         if missing <= 0:
             return slots, rows
@@ -133,6 +134,9 @@ class JoinWork:
             alike += (facts.alike[slot] & other).bit_count()
         window = self.seconds(facts.piece.window)
         looks = facts.orders.looks(one, other)
+        # One look where the order says which side holds a pair's last event, else two: each side stores its rows and
+        # looks among the other's. A look meets the stored rows of its band, window times rate, but for what the
+        # order takes off (`share`); equalities are hashed, so that only rows of the same chain are met.
         work[A_STEP] += self._steps * len(looks)
         for look in looks:
             kept, looking = (one_rows, other_rows) if look.stored == one else (other_rows, one_rows)
@@ -153,6 +157,8 @@ class JoinWork:
             work[CANDIDATE] += candidates
             if terms > 1:
                 work[TERM] += candidates
+            # The first two terms are looked at for every candidate. Of the others the k-th is reached by those that
+            # passed the ones before; with equal selectivities about made / candidates to the power 2 / terms.
             if terms > 2 and candidates > 0:
                 work[TERM] += candidates * (terms - 2) * min(made / candidates, 1.0) ** (2 / terms)
         columns = facts.width(joined)

@@ -27,6 +27,7 @@ class TrendRecipe:
     model: Model = engine_costs
     unmeasured: Model = engine_costs
     panes: bool = False
+    about: str = ""
 
 
 def trend_plan(queries: Sequence[TrendQuery], stats: Stats | None, recipe: TrendRecipe) -> TrendPlan:

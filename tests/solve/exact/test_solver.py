@@ -15,8 +15,8 @@ from stretto.solve.common.budget import Budget
 from stretto.solve.common.presolve import everything
 from stretto.solve.common.problem import Problem
 from stretto.solve.common.working_plan import WorkingPlan
-from stretto.solve.exact import bound_and_fix as closing
 from stretto.solve.exact import binary_program as program
+from stretto.solve.exact import bound_and_fix as closing
 from stretto.solve.exact.lagrangian_heuristic import LagrangianHeuristic
 from stretto.solve.exact.solver import exact, solve_exact
 from stretto.solve.quick.greedy import greedy

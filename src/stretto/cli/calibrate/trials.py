@@ -12,10 +12,10 @@ import pyarrow as pa
 from stretto.engine.kernels import patience
 from stretto.engine.run import STEP, Engine
 from stretto.generate.streams import generate
-from stretto.memo.cost import NAMES, CostModel
+from stretto.memo.cost import CostModel
 from stretto.memo.explore import PieceRule, Rules, explore
 from stretto.memo.memo import Memo, build_memo
-from stretto.memo.prices import Prices
+from stretto.memo.prices import NAMES, Prices
 from stretto.memo.rules.join_left_to_right import join_left_to_right
 from stretto.memo.ways import Way, WayKind
 from stretto.pattern.project import types

@@ -94,7 +94,7 @@ class MultiPatternGraph:
 
     def components(self) -> list[list[int]]:
         """The patterns that are connected by common parts, in groups; the groups by their first pattern."""
-        leader = {pattern: pattern for pattern in self._parts}
+        leader = {pattern: pattern for pattern in self._parts}  # union-find with path halving
 
         def find(pattern: int) -> int:
             while leader[pattern] != pattern:

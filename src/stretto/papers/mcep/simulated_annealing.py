@@ -1,4 +1,4 @@
-"""Simulated annealing over plans for many patterns.
+"""Simulated annealing (Kirkpatrick, Gelatt and Vecchi, Science 220, 1983) over plans for many patterns.
 
 Source: MCEP, App. B: a dearer neighbour is taken with probability exp(-difference / threshold); the threshold
 starts as the largest difference among 1,000 neighbours of the start and is multiplied by 0.99 in every step.

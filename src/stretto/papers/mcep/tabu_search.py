@@ -1,4 +1,4 @@
-"""Tabu search over plans for many patterns.
+"""Tabu search (Glover, ORSA Journal on Computing 1, 1989) over plans for many patterns.
 
 Source: MCEP, App. B: each step looks at L = 100 random neighbours and goes to the cheapest that was not visited
 before; the last 10,000 visited plans are remembered.

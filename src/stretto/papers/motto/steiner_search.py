@@ -129,6 +129,8 @@ def branch_and_bound(problem: Arborescence, best: Incumbent, budget: Budget) -> 
 
     Branches take or drop one optional vertex. The branch with the least bound comes next.
     """
+    # Best first: the least bound among the open branches is a bound of the whole problem, so that it can be told at any
+    # time. `made` breaks ties, as sets have no order.
     made = 0
     open_: list[tuple[float, int, frozenset[int], frozenset[int]]] = [(0.0, made, frozenset(), frozenset())]
     while open_:
@@ -149,6 +151,7 @@ def branch_and_bound(problem: Arborescence, best: Incumbent, budget: Budget) -> 
             best.offer(rest, problem.cost(rest))
             continue
         v = _most_contested(part, undecided)
+        # What restriction and reduced costs have decided here holds in all of this branch: its children start from it.
         gone_for_good = dropped | gone | (problem.optional - part.into.keys())
         fixed = frozenset(part.wanted - problem.wanted)
         for more, less in (({v}, frozenset[int]()), (frozenset[int](), {v})):

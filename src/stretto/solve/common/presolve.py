@@ -1,4 +1,4 @@
-"""What is left to choose once the choices that decide themselves are made.
+"""Presolve: what is left to choose once the choices that decide themselves are made.
 
 A piece that every plan computes is as good as a root: others read it for nothing. A required piece with one way is
 settled. A way is dominated if another one of its piece, with all that this one reads in addition made from scratch,

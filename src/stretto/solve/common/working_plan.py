@@ -1,4 +1,4 @@
-"""Plans as plan: every piece that is computed has one way, and counts who reads it.
+"""A plan that is being changed: every piece that is computed has one way, and counts who reads it.
 
 A piece is routed anew by releasing what only it needs and taking its cheapest tree, in which pieces that others
 compute cost nothing. Nothing here looks at a whole plan for a single move.

@@ -91,6 +91,8 @@ def _add_root(
                 program.rows.append(([taken], [paid], False))
             for part in parts:
                 readers[part].setdefault(piece, []).append(taken)
+    # Flow along the root's tree: a piece is taken as often as it is read, which is once at most where no way reads it
+    # twice. That equality is what makes the relaxation as tight as the Lagrangian bound.
     often = repetitions(residue, root, below)
     for piece in inside:
         ways = [program.taken[root, piece, place] for place in range(len(residue.inputs[piece]))]

@@ -2,7 +2,10 @@
 
 For a connected part the best shares of costs give a bound and guide the search for plans. Bound and plan together tell
 which ways no better plan uses and which pieces all of them compute; what is left is reduced, cut apart and searched
-in the same manner. Where that does not get on, the 0-1 program has the rest of the time.
+in the same manner. Where that does not get on, the 0-1 program has the rest of the time: branch and bound by a solver.
+
+Invariant: `bound` holds for every plan of the component, not just for those that fixing has left. Fixing takes away
+only what no plan cheaper than the best known one does, so what is proven of the rest counts up to that plan's cost.
 """
 
 from collections.abc import Mapping

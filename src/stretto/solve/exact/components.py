@@ -57,7 +57,7 @@ def components(residue: Residue) -> list[Component]:
 
 
 def _leaders(residue: Residue) -> dict[int, int]:
-    """One piece for all that are connected by ways."""
+    """One piece for all that are connected by ways: union-find with path halving."""
     above: dict[int, int] = {piece: piece for piece in residue.order}
 
     def top(piece: int) -> int:

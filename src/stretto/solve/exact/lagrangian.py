@@ -1,7 +1,9 @@
 """The best shares of costs, by ascent: a lower bound, and a measure of which ways a good plan uses.
 
 Shares move by the exponentiated subgradient: a root whose cheapest tree uses a way, while other roots' trees do not,
-comes to bear more of it. The step shrinks geometrically from `first_step` to `last_step`.
+comes to bear more of it. The step shrinks geometrically from `first_step` to `last_step`. Lagrangian relaxation with
+subgradient ascent is Held and Karp's (Mathematical Programming 1, 1971), the multiplicative step Kivinen and Warmuth's
+(Information and Computation 132, 1997).
 """
 
 from collections.abc import Callable

@@ -1,7 +1,8 @@
 """Good plans from the use that the cheapest trees make of ways: built by it, then improved by moves.
 
 A way that the trees used nearly always of late is priced low, so that roots meet in it; then every piece is routed
-anew at true costs, and shared pieces are opened and closed.
+anew at true costs, and shared pieces are opened and closed. A Lagrangian heuristic (Beasley, European Journal of
+Operational Research 65, 1993) with local search behind it.
 """
 
 from collections.abc import Collection

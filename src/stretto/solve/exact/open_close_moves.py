@@ -1,4 +1,8 @@
-"""Moves that no piece would make alone: compute a piece for all who could read it, or stop computing one for all."""
+"""Moves that no piece would make alone: compute a piece for all who could read it, or stop computing one for all.
+
+These are the add and drop moves of facility location (Kuehn and Hamburger, Management Science 9, 1963): a shared piece
+is a facility that is opened at its own cost, its readers are the customers.
+"""
 
 from collections.abc import Iterable
 

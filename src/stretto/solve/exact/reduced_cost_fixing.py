@@ -3,7 +3,8 @@
 With bound L, shares s and slacks d (what a root loses at least by using a way), a plan that uses way w costs at least
 L + sum over roots of min(s, d), and for the root that does use it the rest of its slack: the way is paid in full, and
 who does not use it gives back its share only as far as that made it cheaper. A plan that does not compute a piece
-costs at least L plus what every root loses without it.
+costs at least L plus what every root loses without it. This is reduced-cost fixing (Dantzig, Fulkerson and Johnson,
+Operations Research 2, 1954), with the slacks of the Lagrangian bound as reduced costs.
 """
 
 from dataclasses import dataclass
