@@ -40,7 +40,7 @@ from stretto.plan.build import Builder  # noqa: E402
 from stretto.plan.check import check  # noqa: E402
 from stretto.plan.dag import Plan  # noqa: E402
 from stretto.plan.optimize import plannable  # noqa: E402
-from stretto.solve.common.solution import Node, Solution, each_alone  # noqa: E402
+from stretto.solve.common.solution import Computation, Solution, each_alone  # noqa: E402
 from stretto.stats.estimate import Estimator  # noqa: E402
 from stretto.stats.profile import Stats  # noqa: E402
 
@@ -202,14 +202,14 @@ class Experiment:
 def random_solution(memo: Memo, random: Random) -> Solution:
     """Random trees for every query; a part that is there already is used again as often as a coin says."""
     sharing = random.random()
-    made: dict[int, list[Node]] = {}
+    made: dict[int, list[Computation]] = {}
 
-    def node(number: int) -> Node:
+    def node(number: int) -> Computation:
         known = made.setdefault(number, [])
         if known and random.random() < sharing:
             return random.choice(known)
         way = random.choice(memo.ways[number])
-        found = Node(number, way, tuple(node(part) for part in way.pieces))
+        found = Computation(number, way, tuple(node(part) for part in way.pieces))
         known.append(found)
         return found
 

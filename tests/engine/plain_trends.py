@@ -10,7 +10,7 @@ import numpy as np
 from stretto.engine.trends.numbers import extreme_doubles, extreme_integers, integers, log2
 from stretto.engine.trends.taken import Taken
 from stretto.pattern.nodes import TrendQuery
-from stretto.trends.plan import Edge, Entry, Measure, Member, Unit
+from stretto.trends.plan import Edge, Entry, Measure, Member, TrendUnit
 
 OCCURRENCES, SUM, KNOWN, MIN, MAX = "occurrences", "sum", "known", "min", "max"
 
@@ -33,7 +33,7 @@ def unit(nodes, members, shared=(), edges=()):
     entered = {start.node for one in members for start in one.starts}
     entered |= {edge.target for one in members for edge in one.edges}
     entries = tuple(node for node in shared if node in entered)
-    return Unit(
+    return TrendUnit(
         (),
         tuple(range(nodes)),
         tuple(shared),

@@ -8,10 +8,11 @@ from tests.memo.plain_estimates import PlainEstimates, memo_of
 
 from stretto.errors import StrettoError
 from stretto.memo import prices as files
-from stretto.memo.cost import CANDIDATE, CHAIN, FORBID, NAMES, ROW, STORE, CostModel, chains
+from stretto.memo.cost import CostModel, chains
+from stretto.memo.join_work import CANDIDATE, CHAIN, FORBID, ROW, STORE
 from stretto.memo.memo import Memo
-from stretto.memo.prices import Prices
-from stretto.memo.ways import Kind, Way
+from stretto.memo.prices import NAMES, Prices
+from stretto.memo.ways import Way, WayKind
 from stretto.papers.partial_matches import PaperCost
 from stretto.pattern.nodes import Stream
 from stretto.pattern.order import NO_ORDER
@@ -38,7 +39,7 @@ def join(memo: Memo, *sides: str) -> tuple[int, Way]:
     """The join of the only query's core, its inputs given by the types of their slots."""
     (number,) = memo.cores()
     inputs = tuple(memo.part(number, tuple(slot_of(memo, number, t) for t in side)) for side in sides)
-    return number, Way(Kind.JOIN, inputs, "test")
+    return number, Way(WayKind.JOIN, inputs, "test")
 
 
 def work(memo: Memo, *sides: str, costs: CostModel | None = None) -> dict[str, float]:
@@ -140,7 +141,7 @@ def test_several_inputs_cost_the_sum_of_their_steps() -> None:
         place = {memo.pieces[number].slots[slot].source.type: slot for slot in slots}
         inner = {t: part.columns.index(place[t]) for t in left + right}
         inputs = tuple(memo.part(part.piece, tuple(inner[t] for t in side)) for side in (left, right))
-        total += costs.cost(memo, part.piece, Way(Kind.JOIN, inputs, "test"))
+        total += costs.cost(memo, part.piece, Way(WayKind.JOIN, inputs, "test"))
         left += right
     assert whole == pytest.approx(total)
 
@@ -164,7 +165,7 @@ def test_a_filter_costs_its_input_and_what_is_missing() -> None:
         "QUERY q PATTERN SEQ(A a, B b) WITHIN 10 SECONDS; QUERY r PATTERN AND(A a, B b) WITHIN 10 SECONDS;"
     )
     ordered, free = (root.piece for root in memo.roots)
-    way = Way(Kind.FILTER, (memo.input(memo.pieces[free]),), "test")
+    way = Way(WayKind.FILTER, (memo.input(memo.pieces[free]),), "test")
     costs = model()
     found = dict(zip(NAMES, costs.work(memo, ordered, way), strict=True))
     assert found["evaluate"] == pytest.approx(costs.rows(memo, free))
@@ -197,19 +198,19 @@ def test_forbid_reads_the_piece_without_its_negation() -> None:
     memo = seq("SEQ(A a, NOT(D d), B b)")
     (number,) = memo.cores()
     free = memo.input(replace(memo.pieces[number], negations=()))
-    found = model().work(memo, number, Way(Kind.FORBID, (free,), "test"))
+    found = model().work(memo, number, Way(WayKind.FORBID, (free,), "test"))
     assert found[FORBID] == pytest.approx(5 * 7 * 10)
 
 
 @pytest.mark.parametrize(
     ("pattern", "kind"),
     [
-        ("SEQ(A a, B b+)", Kind.GROW),
-        ("SEQ(A a, NOT(D d)) ", Kind.GROW),
-        ("SEQ(A a, (OR(B b, C c))+)", Kind.UNITE),
+        ("SEQ(A a, B b+)", WayKind.GROW),
+        ("SEQ(A a, NOT(D d)) ", WayKind.GROW),
+        ("SEQ(A a, (OR(B b, C c))+)", WayKind.UNITE),
     ],
 )
-def test_given_ways_have_a_price(pattern: str, kind: Kind) -> None:
+def test_given_ways_have_a_price(pattern: str, kind: WayKind) -> None:
     memo = seq(pattern)
     ways = [(n, way) for n in memo.needed() for way in memo.ways[n] if way.kind is kind]
     assert ways
@@ -220,7 +221,7 @@ def test_given_ways_have_a_price(pattern: str, kind: Kind) -> None:
 def test_next_and_scan_have_a_price() -> None:
     memo = memo_of("QUERY q PATTERN SEQ(A a, B b) WITHIN 10 SECONDS SELECT NEXT;")
     (way,) = memo.ways[memo.roots[0].piece]
-    assert way.kind is Kind.NEXT
+    assert way.kind is WayKind.NEXT
     assert model().cost(memo, memo.roots[0].piece, way) > 0
     other = seq("A a")
     (way,) = other.ways[other.roots[0].piece]
@@ -280,7 +281,7 @@ def test_the_cost_of_a_tree_is_the_sum_of_its_nodes() -> None:
     paper = PaperCost(PlainEstimates(RATES))
     number, way = join(memo, "AC", "B")
     inner = way.inputs[0].piece
-    pair = Way(Kind.JOIN, tuple(memo.part(inner, (slot,)) for slot in range(2)), "test")
+    pair = Way(WayKind.JOIN, tuple(memo.part(inner, (slot,)) for slot in range(2)), "test")
     assert paper.cost(memo, inner, pair) == pytest.approx(2750)
     assert paper.cost(memo, number, way) == pytest.approx(192_500)
 
@@ -304,7 +305,7 @@ def test_what_the_papers_do_not_price_costs_what_it_reads() -> None:
     memo = seq("SEQ(A a, B b+)")
     (root,) = memo.roots
     (way,) = memo.ways[root.piece]
-    assert way.kind is Kind.GROW
+    assert way.kind is WayKind.GROW
     assert PaperCost(PlainEstimates(RATES)).cost(memo, root.piece, way) == pytest.approx(50 * 70)
 
 
@@ -312,7 +313,7 @@ def _leaf(memo: Memo, paper: PaperCost, type_: str) -> float:
     for number in memo.needed():
         for way in memo.ways[number]:
             source = memo.pieces[number].slots[0].source
-            if way.kind is Kind.SCAN and isinstance(source, Stream) and source.type == type_:
+            if way.kind is WayKind.SCAN and isinstance(source, Stream) and source.type == type_:
                 return paper.cost(memo, number, way)
     raise AssertionError(type_)
 

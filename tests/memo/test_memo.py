@@ -9,7 +9,7 @@ from stretto.memo.explore import Rules, explore
 from stretto.memo.memo import Memo, build_memo
 from stretto.memo.rules.join_left_to_right import join_left_to_right
 from stretto.memo.rules.split_in_two import split_in_two
-from stretto.memo.ways import Input, Kind, Way
+from stretto.memo.ways import Input, Way, WayKind
 from stretto.pattern.project import project
 from stretto.pattern.workload import Workload
 
@@ -57,15 +57,15 @@ def test_repetitions_and_waiting_negations_stand_on_the_core() -> None:
     assert memo.cores() == [plain]
     for number in (grown, waiting):
         (way,) = memo.ways[number]
-        assert (way.kind, way.pieces) == (Kind.GROW, (plain,))
+        assert (way.kind, way.pieces) == (WayKind.GROW, (plain,))
 
 
 def test_a_repeated_group_is_united_from_its_alternatives() -> None:
     memo = memo_of("QUERY q PATTERN SEQ(A a, OR(SEQ(B b, C c), D d)+) WITHIN 5 s;")
     (grow,) = memo.ways[memo.roots[0].piece]
-    assert grow.kind is Kind.GROW
+    assert grow.kind is WayKind.GROW
     (unite,) = memo.ways[grow.inputs[1].piece]
-    assert unite.kind is Kind.UNITE
+    assert unite.kind is WayKind.UNITE
     assert len(unite.inputs) == 2
     assert len(memo.cores()) == 2  # the query's own, and SEQ(B, C)
 

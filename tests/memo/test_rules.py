@@ -4,12 +4,24 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.memo.rule_cases import ALL_RULES, CASES, Case, load, load_all, memo_of, rule_named, ways_of, write
+from tests.memo.rule_cases import (
+    ALL_RULES,
+    CASES,
+    PIECE_RULES,
+    Case,
+    load,
+    load_all,
+    memo_of,
+    rule_named,
+    ways_of,
+    write,
+)
 from tests.support.golden import Golden
 
 from stretto.memo import rules
-from stretto.memo.explore import Rules, explore
-from stretto.memo.ways import Kind
+from stretto.memo.explore import PieceRule, Rules, WorkloadRule, explore
+from stretto.memo.memo import Memo
+from stretto.memo.ways import Way, WayKind
 from stretto.papers.motto import rules as motto
 
 LAWS = (Path(__file__).parents[2] / "docs" / "laws.md").read_text()
@@ -94,7 +106,7 @@ def test_motto_reads_one_source() -> None:
             explore(memo, used)
             for number in range(len(memo)):
                 for way in memo.ways[number]:
-                    if way.kind in (Kind.JOIN, Kind.FILTER):
+                    if way.kind in (WayKind.JOIN, WayKind.FILTER):
                         assert len({p for p in way.pieces if len(memo.pieces[p].slots) > 1}) <= 1
 
 
@@ -102,3 +114,61 @@ def test_an_ablation_is_a_shorter_tuple() -> None:
     memo = memo_of("QUERY q PATTERN SEQ(A, B, C) WITHIN 9 s; QUERY r PATTERN SEQ(A, B, D) WITHIN 9 s;")
     explore(memo, Rules(motto.MOTTO.pieces, motto.MOTTO.workload[:2]))
     assert all(way.rule == "join_left_to_right" for n in memo.cores() for way in memo.ways[n])
+
+
+def applied(rule: PieceRule | WorkloadRule, memo: Memo) -> list[tuple[int, Way]]:
+    """All ways that a rule yields for a memo as it is, which are not added."""
+    if rule in PIECE_RULES:
+        return [(n, way) for n in range(len(memo)) if memo.is_core(n) for way in rule(n, memo)]  # type: ignore[call-arg, arg-type, misc]
+    return list(rule(memo))  # type: ignore[call-arg, arg-type]
+
+
+@pytest.mark.parametrize("rule", ALL_RULES, ids=lambda rule: rule.__name__)
+def test_a_rule_finds_the_same_again(rule: PieceRule | WorkloadRule) -> None:
+    """It remembers nothing, and changes nothing but that what its ways read is there."""
+    for case in load_all():
+        memo = memo_of(case.text)
+        explore(memo, rules.AUTO if rule in rules.ALL else motto.MOTTO)
+        found, size = applied(rule, memo), -1
+        while size < len(memo):  # what it invents may be read by it in turn
+            size = len(memo)
+            ways = [list(some) for some in memo.ways[:size]]
+            found = applied(rule, memo)
+            assert memo.ways[:size] == ways
+        assert applied(rule, memo) == found
+        assert {part for _, way in found for part in way.pieces} <= set(range(len(memo)))
+
+
+def closure(memo: Memo) -> set[object]:
+    """The ways of a memo, whatever the numbers of its pieces and the rule that came first."""
+    return {
+        (memo.pieces[n], way.kind, tuple((memo.pieces[part.piece], part.columns) for part in way.inputs))
+        for n in range(len(memo))
+        for way in memo.ways[n]
+    }
+
+
+NO_LIMIT_CUTS = (
+    "QUERY q PATTERN SEQ(A, B, C) WITHIN 9 s; QUERY r PATTERN SEQ(A, B, D) WITHIN 9 s;",
+    "QUERY q PATTERN SEQ(A, B, C) WITHIN 9 s; QUERY r PATTERN SEQ(A, C) WITHIN 5 s;",
+    "QUERY q PATTERN SEQ(A, B, C) WITHIN 9 s; QUERY r PATTERN AND(A, B) WITHIN 9 s;",
+    (
+        "QUERY q PATTERN SEQ(A a, B b) WHERE a.x < b.x AND a.n = 1 WITHIN 9 s;"
+        " QUERY r PATTERN SEQ(A a, B b) WHERE a.x < b.x AND a.k = 2 WITHIN 9 s;"
+    ),
+    "QUERY q PATTERN SEQ(A, NOT(E), B) WITHIN 9 s; QUERY r PATTERN SEQ(A, B) WITHIN 9 s;",
+)
+
+
+@pytest.mark.parametrize("text", NO_LIMIT_CUTS)
+@pytest.mark.parametrize("used", [rules.AUTO, motto.MOTTO], ids=["auto", "motto"])
+def test_the_order_of_rules_does_not_matter(text: str, used: Rules) -> None:
+    memo = memo_of(text)
+    explore(memo, used)
+    wanted = closure(memo)
+    for turn in range(len(used.workload)):
+        workload = used.workload[turn:] + used.workload[:turn]
+        for other in (Rules(used.pieces, workload), Rules(used.pieces[::-1], workload[::-1])):
+            memo = memo_of(text)
+            explore(memo, other)
+            assert closure(memo) == wanted

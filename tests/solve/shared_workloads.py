@@ -8,7 +8,7 @@ from random import Random
 from stretto.memo.explore import Rules, explore
 from stretto.memo.memo import Memo, build_memo
 from stretto.memo.rules.split_in_two import split_in_two
-from stretto.memo.ways import Kind, Way
+from stretto.memo.ways import Way, WayKind
 from stretto.pattern.piece import Piece
 from stretto.pattern.predicates import Expr, columns_of
 from stretto.pattern.workload import Workload
@@ -84,7 +84,7 @@ class DrawnPricing:
 
     def cost(self, memo: Memo, number: int, way: Way) -> float:
         out = self.rows(memo, number) * ROW_NS
-        if way.kind is Kind.SCAN:
+        if way.kind is WayKind.SCAN:
             return self.rows(memo, number) * SCAN_NS
         window_s = memo.pieces[number].window.size / 1e6
         total = out

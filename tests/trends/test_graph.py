@@ -7,22 +7,22 @@ from tests.trends.shapes import figure_queries, parsed, shapes, trend
 
 from stretto.pattern.nodes import Stream
 from stretto.trends.automaton import automaton
-from stretto.trends.graph import Graph, cycles, merged, processing_order
-from stretto.trends.plan import Edge, Labelled, Node
+from stretto.trends.graph import TrendGraph, cycles, merged, processing_order
+from stretto.trends.plan import Edge, GraphNode, LabelledEdge
 
 
-def graph_of(*queries: Any) -> Graph:
+def graph_of(*queries: Any) -> TrendGraph:
     return merged([automaton(query) for query in queries])
 
 
 def test_figure_1() -> None:
     graph = graph_of(*figure_queries())
-    assert graph.nodes == (Node(Stream("B")), Node(Stream("A")))
+    assert graph.nodes == (GraphNode(Stream("B")), GraphNode(Stream("A")))
     b, a = 0, 1
     assert graph.edges == (
-        Labelled(Edge(b, b), (0, 1, 2), is_loop=True),
-        Labelled(Edge(a, b), (1, 2), is_step=True),
-        Labelled(Edge(b, a), (2,), is_loop=True),
+        LabelledEdge(Edge(b, b), (0, 1, 2), is_loop=True),
+        LabelledEdge(Edge(a, b), (1, 2), is_step=True),
+        LabelledEdge(Edge(b, a), (2,), is_loop=True),
     )
     assert processing_order(graph) == (a, b)
     assert cycles(graph) == {0: {b}, 2: {a, b}}
@@ -30,9 +30,9 @@ def test_figure_1() -> None:
 
 def test_a_stream_used_twice_has_two_nodes_the_repeated_one_first() -> None:
     graph = graph_of(trend(("+", "B")), trend(("seq", "B", "A", ("+", "B"))))
-    assert graph.nodes == (Node(Stream("B")), Node(Stream("B"), 1), Node(Stream("A")))
+    assert graph.nodes == (GraphNode(Stream("B")), GraphNode(Stream("B"), 1), GraphNode(Stream("A")))
     assert graph.places == ((0,), (1, 2, 0))
-    assert graph.edges[0] == Labelled(Edge(0, 0), (0, 1), is_loop=True)
+    assert graph.edges[0] == LabelledEdge(Edge(0, 0), (0, 1), is_loop=True)
 
 
 def test_filters_and_conditions_keep_nodes_and_edges_apart() -> None:

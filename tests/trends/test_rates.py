@@ -5,10 +5,10 @@ from tests.trends.shapes import SECOND
 
 from stretto.pattern.nodes import Stream
 from stretto.stats.profile import Stats
-from stretto.trends.plan import Node
+from stretto.trends.plan import GraphNode
 from stretto.trends.rates import ASSUMED, ASSUMED_SINGLE, Rates
 
-NODES = (Node(Stream("A")), Node(Stream("B")))
+NODES = (GraphNode(Stream("A")), GraphNode(Stream("B")))
 A, B = frozenset({0}), frozenset({1})
 
 

@@ -10,7 +10,7 @@ from stretto.schema import Kind
 from stretto.stats.profile import Stats
 from stretto.trends.automaton import automaton
 from stretto.trends.graph import merged
-from stretto.trends.judge import Judge, Part
+from stretto.trends.judge import Judge, SharedPart
 from stretto.trends.measures import places_in
 from stretto.trends.plan import Edge, Entry, Measure, TrendPlan
 from stretto.trends.rates import Rates
@@ -110,7 +110,7 @@ def test_an_own_edge_inside_the_shared_nodes() -> None:
     queries = figure_queries()[1:]
     graph = merged([automaton(query) for query in queries])
     both, nodes = frozenset({0, 1}), frozenset({0, 1})
-    part = Part(both, nodes, graph.common_edges(both, nodes))
+    part = SharedPart(both, nodes, graph.common_edges(both, nodes))
     judge = Judge(graph, queries, Rates(graph.nodes, graph.repeated, STATS))
     unit = unit_of(graph, queries, part, judge.entries(part))
     a, b = 0, 1

@@ -15,7 +15,7 @@ from stretto.oracle.values import Event, evaluate
 from stretto.pattern.nodes import TrendQuery
 from stretto.pattern.predicates import Expr, Which
 from stretto.pattern.workload import Workload
-from stretto.trends.plan import Condition, Member, TrendPlan, Unit
+from stretto.trends.plan import Condition, Member, TrendPlan, TrendUnit
 
 
 def holds(terms: tuple[Expr, ...], *events: Event) -> bool:
@@ -28,7 +28,7 @@ def meets(condition: Condition | None, *events: Event) -> bool:
     return condition is None or any(holds(terms, *events) for terms in condition)
 
 
-def counted(plan: TrendPlan, unit: Unit, member: Member, events: list[Event]) -> int:
+def counted(plan: TrendPlan, unit: TrendUnit, member: Member, events: list[Event]) -> int:
     """The number of paths of one query over the events of one window and partition, in order of time."""
     counts: dict[tuple[int, int], int] = {}
     edges = (*unit.edges, *member.edges)
@@ -55,7 +55,7 @@ def counted(plan: TrendPlan, unit: Unit, member: Member, events: list[Event]) ->
     )
 
 
-def found_by(plan: TrendPlan, unit: Unit, member: Member, events: list[Event]) -> Counter[Any]:
+def found_by(plan: TrendPlan, unit: TrendUnit, member: Member, events: list[Event]) -> Counter[Any]:
     """Trends by window and group."""
     query = plan.queries[member.query]
     parts: dict[Any, list[Event]] = {}

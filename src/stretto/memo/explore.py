@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from stretto.memo.memo import Memo, never
-from stretto.memo.ways import Kind, Way
+from stretto.memo.ways import Way
 
 PieceRule = Callable[[int, Memo], Iterator[Way]]
 """Ways to compute one piece; pieces that they read are interned and looked at in turn."""
@@ -48,10 +48,12 @@ def explore(memo: Memo, rules: Rules, most: int = MOST_PIECES, over: Callable[[]
             if memo.is_core(done):
                 _apply(rules.hurried if ends() else rules.pieces, done, memo)
             done += 1
-        for compare in rules.workload:
-            for number, way in list(_until(ends, compare(memo))):
-                memo.add(number, way)
-        if done == len(memo):
+        added = [
+            memo.add(number, way)
+            for compare in rules.workload
+            for number, way in list(_until(ends, compare(memo)))
+        ]
+        if done == len(memo) and not any(added):
             return
     for number in range(done, len(memo)):
         _apply((), number, memo)
@@ -71,7 +73,4 @@ def _apply(rules: Iterable[PieceRule], number: int, memo: Memo) -> None:
         for way in rule(number, memo):
             memo.add(number, way)
     if not memo.ways[number]:
-        slots = memo.own_order.get(number, range(len(memo.pieces[number].slots)))
-        memo.add(
-            number, Way(Kind.JOIN, tuple(memo.part(number, (slot,)) for slot in slots), "join_left_to_right")
-        )
+        memo.add(number, memo.alone(number))

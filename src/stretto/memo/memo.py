@@ -1,10 +1,10 @@
 """The memo: every piece once, in its one form, and the ways to compute it; an AND-OR graph without cycles."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final, TypeVar
 
-from stretto.memo.ways import Input, Kind, Way
+from stretto.memo.ways import Input, Way, WayKind
 from stretto.pattern.canonical import canonical
 from stretto.pattern.core import core_of
 from stretto.pattern.duties import tighten
@@ -13,6 +13,8 @@ from stretto.pattern.order import NO_ORDER
 from stretto.pattern.piece import Detection, Group, Piece, Slot
 from stretto.pattern.predicates import numbered
 from stretto.pattern.project import Projector
+
+Analysed = TypeVar("Analysed")
 
 WIDE: Final = 64
 """Cores with more slots are computed as they are written: what can be taken from a core grows with its square."""
@@ -66,8 +68,11 @@ class Memo:
     """Pieces by number, ways by piece, and the roots: what has to be computed.
 
     A piece is stored in its canonical form, cores and whole pieces alike. `own_order[p]` gives the slots of a core in
-    the order in which the first query that brought it wrote them. `ends` tells rules whether no more ways may be
-    sought.
+    the order in which the first query that brought it wrote them; parts of cores have none. `ends` tells rules whether
+    no more ways may be sought.
+
+    A rule reads the memo and yields ways. It changes nothing but this: the pieces that its ways read are interned, by
+    `part` and `input`, and those that no query wrote by `invent`. What several rules need to know is an `analysis`.
     """
 
     def __init__(self) -> None:
@@ -83,6 +88,7 @@ class Memo:
         self._wholes: dict[int, _Whole] = {}
         self._cores: dict[int, bool] = {}
         self._needed: list[int] | None = None
+        self._analyses: dict[Hashable, tuple[Hashable, Any]] = {}
 
     # ---- pieces ------------------------------------------------------------------------------------------------
 
@@ -129,6 +135,25 @@ class Memo:
             self._wholes[found.piece] = whole.part(self.pieces[found.piece], found.columns)
         return found
 
+    def invent(self, piece: Piece, reader: int, columns: Sequence[int] | None = None) -> Input:
+        """A piece that no query may have written, as an input of `reader`, whose order of the text it takes over.
+
+        Sub-queries, wider windows and fewer negations come from here. A piece that has an order keeps it.
+        """
+        found = self.input(piece, columns)
+        if found.piece not in self.own_order:
+            owner, own = self.pieces[reader], self.pieces[found.piece]
+            place = {
+                column: i for i, slot in enumerate(self.text_order(reader)) for column in owner.columns(slot)
+            }
+            theirs = [place[found.columns[own.columns(slot).start]] for slot in range(len(own.slots))]
+            self.own_order[found.piece] = tuple(sorted(range(len(theirs)), key=theirs.__getitem__))
+        return found
+
+    def text_order(self, number: int) -> Sequence[int]:
+        """The slots of a core as its first query wrote them; of a part as they are numbered."""
+        return self.own_order.get(number) or range(len(self.pieces[number].slots))
+
     def is_core(self, number: int) -> bool:
         """Whether a piece has several slots and is computed by joins: the ways to do so are the rules' to find."""
         known = self._cores.get(number)
@@ -165,6 +190,18 @@ class Memo:
         self._needed = list(found)
         return list(found)
 
+    def analysis(self, name: Hashable, version: Hashable, compute: Callable[[], Analysed]) -> Analysed:
+        """What is known of this memo under a name: computed once, and anew when the version is another one.
+
+        The version says what the analysis reads, such as the number of pieces or of cores. So rules need no memory of
+        their own: applied again they read the same, and find the same.
+        """
+        known = self._analyses.get(name)
+        if known is None or known[0] != version:
+            known = self._analyses[name] = version, compute()
+        found: Analysed = known[1]
+        return found
+
     # ---- ways --------------------------------------------------------------------------------------------------
 
     def add(self, number: int, way: Way) -> bool:
@@ -173,6 +210,11 @@ class Memo:
             return False
         self.ways[number].append(way)
         return True
+
+    def alone(self, number: int) -> Way:
+        """The way that computes a core from its single slots, in the order of the text."""
+        parts = tuple(self.part(number, (slot,)) for slot in self.text_order(number))
+        return Way(WayKind.JOIN, parts, "join_left_to_right")
 
     def add_root(self, detection: Detection) -> None:
         """Add the branches of a query."""
@@ -204,17 +246,17 @@ class Memo:
         """The one way of a piece that is no core: nothing is to be chosen there."""
         piece = self.pieces[number]
         if piece.policy is Policy.NEXT:
-            self.add(number, Way(Kind.NEXT, (), "follow_next"))
+            self.add(number, Way(WayKind.NEXT, (), "follow_next"))
         elif self._grows(piece):
             inputs = [self.input(core_of(piece)), *self._elements(piece)]
-            self.add(number, Way(Kind.GROW, tuple(inputs), "grow_repetitions"))
+            self.add(number, Way(WayKind.GROW, tuple(inputs), "grow_repetitions"))
         elif len(piece.slots) == 1:
             source = piece.slots[0].source
             if isinstance(source, Stream):
-                self.add(number, Way(Kind.SCAN, (), "scan_stream"))
+                self.add(number, Way(WayKind.SCAN, (), "scan_stream"))
             else:
                 parts = [self.input(tighten(b.piece), b.columns) for b in source.branches]
-                self.add(number, Way(Kind.UNITE, tuple(parts), "unite_alternatives"))
+                self.add(number, Way(WayKind.UNITE, tuple(parts), "unite_alternatives"))
 
     def _elements(self, piece: Piece) -> Iterator[Input]:
         """One repetition of each group that grows."""

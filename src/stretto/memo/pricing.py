@@ -4,11 +4,25 @@ from typing import Protocol
 
 from stretto.memo.memo import WIDE, Memo
 from stretto.memo.ways import Way
+from stretto.pattern.piece import Piece
 
 DEAREST = 1e120
 """What a way costs whose cost cannot be told: it is the last to be taken."""
 MOST_INPUTS = WIDE
 """Inputs of one join that are looked at one by one."""
+
+
+class RowEstimates(Protocol):
+    """What is expected of the events; `stretto.stats.estimate.Estimator` tells it."""
+
+    @property
+    def total_rate(self) -> float:
+        """Events per second."""
+        ...
+
+    def rows(self, piece: Piece) -> float:
+        """Rows of a piece per second."""
+        ...
 
 
 class Pricing(Protocol):

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Kind(StrEnum):
+class WayKind(StrEnum):
     """What a way does. Whatever of its piece its inputs do not provide, it checks itself."""
 
     SCAN = "scan"  # the events of a stream; no inputs
@@ -28,7 +28,7 @@ class Input:
 class Way:
     """One way to compute a piece; `rule` names the rule that found it."""
 
-    kind: Kind
+    kind: WayKind
     inputs: tuple[Input, ...]
     rule: str
 

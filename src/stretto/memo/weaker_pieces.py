@@ -6,7 +6,7 @@ several ways; of the weaker piece all are tried.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from weakref import WeakKeyDictionary
+from functools import partial
 
 from stretto.memo.containment import (
     Fact,
@@ -122,38 +122,25 @@ class Alike:
             yield place, Weaker(other, arrangement, mine, missing)
 
 
-class _Shelves:
-    """The cores of a memo by their types, as far as they have been looked at."""
-
-    def __init__(self) -> None:
-        self.looked = 0
-        self.held: dict[Key, list[Held]] = {}
-        self.alike: dict[Key, Alike] = {}
-
-    def look(self, memo: Memo) -> None:
-        for number in range(self.looked, len(memo)):
-            if memo.ends():
-                return
-            held = Held.of(number, memo.pieces[number]) if self._fits(memo, number) else None
-            if held is not None:
-                self.held.setdefault(held.key, []).append(held)
-                self.alike.pop(held.key, None)
-            self.looked = number + 1
-
-    @staticmethod
-    def _fits(memo: Memo, number: int) -> bool:
-        return memo.is_core(number) and not memo.is_wide(number)
-
-
-_shelves: WeakKeyDictionary[Memo, _Shelves] = WeakKeyDictionary()
-
-
 def alike(memo: Memo) -> list[Alike]:
-    """The cores of a memo, those with the same types together; only where there are several."""
-    shelves = _shelves.setdefault(memo, _Shelves())
-    shelves.look(memo)
-    several = [key for key, held in shelves.held.items() if len(held) > 1]
-    for key in several:
-        if key not in shelves.alike and not memo.ends():
-            shelves.alike[key] = Alike(shelves.held[key])
-    return [shelves.alike[key] for key in several if key in shelves.alike]
+    """The cores of a memo, those with the same types together; only where there are several.
+
+    When the time is up only those that were looked at before are among them.
+    """
+    found: list[Alike] = []
+    for key, held in memo.analysis("held by types", len(memo), lambda: _by_types(memo)).items():
+        if len(held) > 1 and not memo.ends():
+            found.append(memo.analysis(("alike", key), len(held), partial(Alike, held)))
+    return found
+
+
+def _by_types(memo: Memo) -> dict[Key, list[Held]]:
+    found: dict[Key, list[Held]] = {}
+    for number, piece in enumerate(memo.pieces):
+        if memo.ends():
+            break
+        if memo.is_core(number) and not memo.is_wide(number):
+            held = memo.analysis(("held", number), None, partial(Held.of, number, piece))
+            if held is not None:
+                found.setdefault(held.key, []).append(held)
+    return found

@@ -1,12 +1,11 @@
 """The papers' own cost: how many partial matches are alive at a time."""
 
 from dataclasses import replace
-from typing import Protocol
 
 from stretto.memo.memo import Memo
-from stretto.memo.pricing import DEAREST, MOST_INPUTS
+from stretto.memo.pricing import DEAREST, MOST_INPUTS, RowEstimates
 from stretto.memo.slot_masks import Facts
-from stretto.memo.ways import Kind, Way
+from stretto.memo.ways import Way, WayKind
 from stretto.pattern.nodes import Policy, Stream, Window
 from stretto.pattern.order import NO_ORDER
 from stretto.pattern.piece import Group, Piece, Slot
@@ -16,19 +15,6 @@ MICROSECONDS = 1e6
 
 FILTERED = 0.05
 """What it costs to look at a partial match and let it pass or not, as a part of making it."""
-
-
-class Rows(Protocol):
-    """What is expected of the events; `stretto.stats.estimate.Estimator` tells it."""
-
-    @property
-    def total_rate(self) -> float:
-        """Events per second."""
-        ...
-
-    def rows(self, piece: Piece) -> float:
-        """Rows of a piece per second."""
-        ...
 
 
 class PaperCost:
@@ -43,7 +29,7 @@ class PaperCost:
     leaves the function to the engine (sec. VI) and gets the same one.
     """
 
-    def __init__(self, estimator: Rows) -> None:
+    def __init__(self, estimator: RowEstimates) -> None:
         self.estimator = estimator
         self._forget(None)
 
@@ -70,13 +56,13 @@ class PaperCost:
         if memo is not self._memo:
             self._forget(memo)
         match way.kind:
-            case Kind.JOIN:
+            case WayKind.JOIN:
                 return self._join(memo, number, way)
-            case Kind.SCAN:
+            case WayKind.SCAN:
                 return self._leaf(memo, memo.pieces[number])
-            case Kind.NEXT:
+            case WayKind.NEXT:
                 return self.alive(memo, number)
-            case Kind.FILTER:
+            case WayKind.FILTER:
                 return FILTERED * self.alive(memo, way.pieces[0])
             case _:
                 return sum(self.alive(memo, part) for part in way.pieces)

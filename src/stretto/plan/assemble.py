@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from stretto.memo.memo import Memo
 from stretto.memo.pricing import Pricing
-from stretto.memo.ways import Kind
+from stretto.memo.ways import WayKind
 from stretto.pattern.duties import duty, fit
 from stretto.pattern.nodes import Stream
 from stretto.pattern.piece import Detection, Piece
@@ -19,7 +19,7 @@ from stretto.plan.grow import grow_slot, growth_order
 from stretto.plan.made import Made, draft_of, of_one_slot
 from stretto.plan.ops import Emit, Filter, Union
 from stretto.plan.residual import missing_negations
-from stretto.solve.common.solution import Node, Solution, inputs_first
+from stretto.solve.common.solution import Computation, Solution, inputs_first
 
 
 class Assembler:
@@ -35,7 +35,7 @@ class Assembler:
         self.costs: dict[int, float] = {}
         self._made: dict[int, Made] = {}
 
-    def add(self, node: Node) -> None:
+    def add(self, node: Computation) -> None:
         """Add the operators of one computation; those of its inputs are there."""
         piece = self.memo.pieces[node.piece]
         sources = [
@@ -49,24 +49,24 @@ class Assembler:
             cost = self.pricing.cost(self.memo, node.piece, node.way)
             self.costs[made.op] = self.costs.get(made.op, 0.0) + cost
 
-    def made(self, node: Node) -> Made:
+    def made(self, node: Computation) -> Made:
         return self._made[id(node)]
 
-    def _make(self, piece: Piece, node: Node, sources: Sequence[Source]) -> Made:
+    def _make(self, piece: Piece, node: Computation, sources: Sequence[Source]) -> Made:
         match node.way.kind:
-            case Kind.SCAN:
+            case WayKind.SCAN:
                 source = piece.slots[0].source
                 assert isinstance(source, Stream)
                 return of_one_slot(self.builder.scan_part(source, piece.same), (0,))
-            case Kind.UNITE:
+            case WayKind.UNITE:
                 return self._unite(piece, sources)
-            case Kind.JOIN:
+            case WayKind.JOIN:
                 return join_all(piece, sources, self.builder, node.way.rule)
-            case Kind.FILTER | Kind.FORBID:
+            case WayKind.FILTER | WayKind.FORBID:
                 return narrow(piece, sources[0], self.builder, node.way.rule)
-            case Kind.GROW:
+            case WayKind.GROW:
                 return self._grow(piece, sources)
-            case Kind.NEXT:
+            case WayKind.NEXT:
                 part = follow_next(piece, self.builder)
                 return of_one_slot(part, range(part.width))
 

@@ -1,6 +1,6 @@
 """What sharing an edge costs and saves, by the executors of this engine.
 
-As MUSE's own model does (`papers/muse/costs.py`), it compares, for an edge from E' to E that some queries may share,
+As MUSE's own model does (`papers/muse/cost.py`), it compares, for an edge from E' to E that some queries may share,
 each of them computing it alone with one shared computation and the evaluation of every query's own values from m
 MatStates. More queries with as many MatStates gain more (Lemma 1), and more MatStates gain less (Lemma 2).
 """
@@ -14,7 +14,7 @@ INTAKE = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
+class EdgeLoad:
     """Of an edge from E' to E and the queries Q that may share it, in one window and partition.
 
     `before`: |E'|; `events`: |E|; `queries`: |Q|; `values`: numbers kept by all of Q together, |Q| where each has one
@@ -46,15 +46,15 @@ class Costs:
         return self.alone - self.shared - self.evaluation
 
 
-Model = Callable[[Load], Costs]
+Model = Callable[[EdgeLoad], Costs]
 
 
-def engine_costs(load: Load) -> Costs:
+def engine_costs(load: EdgeLoad) -> Costs:
     """What the executors of this engine do for an event."""
     return _windowed_costs(load) if load.conditioned else _running_costs(load)
 
 
-def _running_costs(load: Load) -> Costs:
+def _running_costs(load: EdgeLoad) -> Costs:
     """Totals are kept running: a MatState replaces those before it, once working out every query's own values."""
     matstates = min(load.matstates, load.events)
     return Costs(
@@ -64,7 +64,7 @@ def _running_costs(load: Load) -> Costs:
     )
 
 
-def _windowed_costs(load: Load) -> Costs:
+def _windowed_costs(load: EdgeLoad) -> Costs:
     """An event walks a tree once, with a component per MatState, or per query where there are fewer of those."""
     step = load.events * (1.0 + log2_of(load.before))
     alone = step * (load.queries + load.values)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from stretto.stats.estimate import MICROSECONDS
 from stretto.stats.profile import Stats
 from stretto.trends.benefit import Costs
-from stretto.trends.graph import Graph, merged
-from stretto.trends.judge import Judge, Part
-from stretto.trends.plan import Edge, TrendPlan, Unit
+from stretto.trends.graph import TrendGraph, merged
+from stretto.trends.judge import Judge, SharedPart
+from stretto.trends.plan import Edge, TrendPlan, TrendUnit
 from stretto.trends.rates import Rates
 
 
@@ -49,7 +49,7 @@ def estimated(plan: TrendPlan, stats: Stats) -> TrendEstimate:
     return TrendEstimate(nodes, tuple(_unit(judge, unit) for unit in plan.units))
 
 
-def _unit(judge: Judge, unit: Unit) -> UnitEstimate:
+def _unit(judge: Judge, unit: TrendUnit) -> UnitEstimate:
     part = part_of(judge.graph, unit)
     queries = [member.query for member in unit.members]
     alone = {
@@ -67,11 +67,11 @@ def _unit(judge: Judge, unit: Unit) -> UnitEstimate:
     return UnitEstimate(matstates * _times(judge, part, sorted(entries)), cost, sum(alone.values()))
 
 
-def part_of(graph: Graph, unit: Unit) -> Part:
+def part_of(graph: TrendGraph, unit: TrendUnit) -> SharedPart:
     """What the queries of a unit share, by nodes and edges of the graph."""
     numbers = {labelled.edge: number for number, labelled in enumerate(graph.edges)}
     edges = (Edge(unit.nodes[one.source], unit.nodes[one.target], one.condition) for one in unit.edges)
-    return Part(
+    return SharedPart(
         frozenset(member.query for member in unit.members),
         frozenset(unit.nodes[node] for node in unit.shared),
         frozenset(numbers[edge] for edge in edges),
@@ -80,18 +80,18 @@ def part_of(graph: Graph, unit: Unit) -> Part:
 
 def _alone(judge: Judge, query: int, edge: int) -> float:
     """The cost of an edge to a query that shares nothing: the same in every plan."""
-    mine = Part(frozenset({query}), frozenset(judge.graph.places[query]), judge.graph.of_query[query])
+    mine = SharedPart(frozenset({query}), frozenset(judge.graph.places[query]), judge.graph.of_query[query])
     return _costs(judge, edge, mine, 1.0).alone
 
 
-def _costs(judge: Judge, edge: int, part: Part, matstates: float) -> Costs:
+def _costs(judge: Judge, edge: int, part: SharedPart, matstates: float) -> Costs:
     """The costs of an edge per second."""
     found = judge.model(judge.load(edge, part, matstates))
     times = _times(judge, part, (judge.graph.edges[edge].edge.target,))
     return Costs(found.alone * times, found.shared * times, found.evaluation * times)
 
 
-def _times(judge: Judge, part: Part, nodes: Sequence[int]) -> float:
+def _times(judge: Judge, part: SharedPart, nodes: Sequence[int]) -> float:
     """How often per second what happens in one window and one partition does: with conditions in every window, else
     in as many of them as lie side by side.
     """

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from stretto.pattern.describe import stream_text, term_text
 from stretto.screen import as_lines, visible
-from stretto.trends.plan import Condition, Decision, TrendPlan, Unit
+from stretto.trends.plan import Condition, Decision, TrendPlan, TrendUnit
 
 SHOWN: Final = 4
 """Queries of one set, or sets of one label, that are named in text and pictures; JSON has all."""
@@ -149,7 +149,7 @@ def unit_text(plan: TrendPlan, number: int) -> str:
     return "  ".join(parts)
 
 
-def _nodes(plan: TrendPlan, unit: Unit, local: Iterable[int]) -> str:
+def _nodes(plan: TrendPlan, unit: TrendUnit, local: Iterable[int]) -> str:
     return ", ".join(node_name(plan, unit.nodes[node]) for node in local)
 
 

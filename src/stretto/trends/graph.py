@@ -4,15 +4,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from stretto.pattern.nodes import Stream
-from stretto.trends.plan import Automaton, Edge, Entry, Labelled, Node
+from stretto.trends.plan import Automaton, Edge, Entry, GraphNode, LabelledEdge
 
 
 @dataclass(frozen=True, slots=True)
-class Graph:
+class TrendGraph:
     """MUSE's global plan. `places[q][v]`: the node of state v of query q; `of_query[q]`: the numbers of its edges."""
 
-    nodes: tuple[Node, ...]
-    edges: tuple[Labelled, ...]
+    nodes: tuple[GraphNode, ...]
+    edges: tuple[LabelledEdge, ...]
     places: tuple[tuple[int, ...], ...]
     of_query: tuple[frozenset[int], ...]
     automata: tuple[Automaton, ...]
@@ -41,13 +41,13 @@ class Graph:
         return tuple(Entry(self.places[query][entry.node], entry.condition) for entry in entries)
 
 
-def merged(automata: Sequence[Automaton]) -> Graph:
+def merged(automata: Sequence[Automaton]) -> TrendGraph:
     """The graph of some automata, nodes and edges in the order of their first use.
 
     A stream that a pattern uses several times has as many nodes. Repeated states take the first of them, so that they
     meet the repeated states of other queries, in which there is most to share.
     """
-    nodes: dict[Node, int] = {}
+    nodes: dict[GraphNode, int] = {}
     places = tuple(_places(one, nodes) for one in automata)
     labels: dict[Edge, dict[int, bool]] = {}
     for query, one in enumerate(automata):
@@ -55,17 +55,17 @@ def merged(automata: Sequence[Automaton]) -> Graph:
             placed = Edge(places[query][edge.source], places[query][edge.target], edge.condition)
             labels.setdefault(placed, {})[query] = number in one.loops
     edges = tuple(
-        Labelled(edge, tuple(found), any(found.values()), not all(found.values()))
+        LabelledEdge(edge, tuple(found), any(found.values()), not all(found.values()))
         for edge, found in labels.items()
     )
     having: list[set[int]] = [set() for _ in automata]
     for number, labelled in enumerate(edges):
         for query in labelled.queries:
             having[query].add(number)
-    return Graph(tuple(nodes), edges, places, tuple(map(frozenset, having)), tuple(automata))
+    return TrendGraph(tuple(nodes), edges, places, tuple(map(frozenset, having)), tuple(automata))
 
 
-def _places(one: Automaton, nodes: dict[Node, int]) -> tuple[int, ...]:
+def _places(one: Automaton, nodes: dict[GraphNode, int]) -> tuple[int, ...]:
     """The node of every state; new ones are added to `nodes`."""
     repeated = {edge.source for edge in one.edges if edge.source == edge.target}
     copies: dict[Stream, int] = {}
@@ -75,11 +75,12 @@ def _places(one: Automaton, nodes: dict[Node, int]) -> tuple[int, ...]:
         copy_of[state] = copies.get(stream, 0)
         copies[stream] = copy_of[state] + 1
     return tuple(
-        nodes.setdefault(Node(stream, copy_of[state]), len(nodes)) for state, stream in enumerate(one.streams)
+        nodes.setdefault(GraphNode(stream, copy_of[state]), len(nodes))
+        for state, stream in enumerate(one.streams)
     )
 
 
-def processing_order(graph: Graph) -> tuple[int, ...]:
+def processing_order(graph: TrendGraph) -> tuple[int, ...]:
     """The nodes so that each comes after those before it in a SEQ: the edges of Kleenes do not count.
 
     Where queries disagree about the order and a cycle of steps remains, the node with the fewest unprocessed
@@ -102,7 +103,7 @@ def processing_order(graph: Graph) -> tuple[int, ...]:
     return tuple(order)
 
 
-def cycles(graph: Graph) -> dict[int, frozenset[int]]:
+def cycles(graph: TrendGraph) -> dict[int, frozenset[int]]:
     """The nodes inside the cycle that each loop edge closes, by the number of the edge.
 
     Those between its target and its source, both included, along the steps of the queries that have it as a loop.
@@ -114,7 +115,7 @@ def cycles(graph: Graph) -> dict[int, frozenset[int]]:
     }
 
 
-def _inside(graph: Graph, loop: Edge, query: int) -> frozenset[int]:
+def _inside(graph: TrendGraph, loop: Edge, query: int) -> frozenset[int]:
     """The states of a pattern are numbered in its order, so that a loop encloses a run of them."""
     places = graph.places[query]
     first, last = places.index(loop.target), places.index(loop.source)

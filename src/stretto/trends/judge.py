@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from stretto.pattern.nodes import TrendQuery
-from stretto.trends.benefit import Load, Model, engine_costs
-from stretto.trends.graph import Graph
+from stretto.trends.benefit import EdgeLoad, Model, engine_costs
+from stretto.trends.graph import TrendGraph
 from stretto.trends.measures import measures_of
 from stretto.trends.plan import Automaton, Entry
 from stretto.trends.rates import Nodes, Partition, Rates
@@ -16,7 +16,7 @@ Class = tuple[Partition, tuple[int, int] | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class SharedPart:
     """Queries that share nodes: all have these nodes and the edges, each between two of the nodes."""
 
     queries: Queries
@@ -40,7 +40,7 @@ class Judge:
 
     def __init__(
         self,
-        graph: Graph,
+        graph: TrendGraph,
         queries: Sequence[TrendQuery],
         rates: Rates,
         model: Model = engine_costs,
@@ -58,7 +58,7 @@ class Judge:
             kinds.setdefault((numbers, graph.starts(query)), query)
             for query, numbers in enumerate(graph.of_query)
         ]
-        self._loads: dict[Part, Load] = {}
+        self._loads: dict[SharedPart, EdgeLoad] = {}
         self.into: list[dict[int, list[int]]] = [{} for _ in queries]
         for query, numbers in enumerate(graph.of_query):
             for number in sorted(numbers):
@@ -73,20 +73,20 @@ class Judge:
         """One query of each automaton among these: what they enter and how, the others do alike."""
         return list({self._kinds[query]: query for query in sorted(queries, reverse=True)}.values())
 
-    def own_edges(self, query: int, part: Part) -> list[int]:
+    def own_edges(self, query: int, part: SharedPart) -> list[int]:
         """A query's edges into the part that are not shared: what they bring changes with every event they leave."""
         into = self.into[query]
         return [edge for node in part.nodes for edge in into.get(node, ()) if edge not in part.edges]
 
-    def entering(self, query: int, part: Part) -> Nodes:
+    def entering(self, query: int, part: SharedPart) -> Nodes:
         """The nodes whose events change what a query brings into the part."""
         return frozenset(self.graph.edges[number].edge.source for number in self.own_edges(query, part))
 
-    def entries(self, part: Part) -> Nodes:
+    def entries(self, part: SharedPart) -> Nodes:
         """The MatPoints: shared nodes where some query starts, or which it enters by an edge of its own."""
         return frozenset(entry.node for entry in self._ways_in(part))
 
-    def _ways_in(self, part: Part) -> set[Entry]:
+    def _ways_in(self, part: SharedPart) -> set[Entry]:
         """How the queries enter the part, with the conditions."""
         found: set[Entry] = set()
         for query in self.alike(part.queries):
@@ -100,7 +100,7 @@ class Judge:
     def window(self, queries: Iterable[int]) -> int:
         return max(self.queries[query].window_us for query in queries)
 
-    def matstates(self, part: Part) -> float:
+    def matstates(self, part: SharedPart) -> float:
         """MatStates of a window: one where it opens, and one at an entry's event after one that changed what enters."""
         entering = frozenset[int]().union(*(self.entering(query, part) for query in self.alike(part.queries)))
         window, partition = self.window(part.queries), self._partition(part)
@@ -111,21 +111,21 @@ class Judge:
         found = self._openings(part.queries) + self.rates.alternations(entering, entries, window, partition)
         return found + sum(self.rates.events(node, window, partition) for node in chosen)
 
-    def alternations(self, part: Part, entering: Iterable[Nodes]) -> dict[Nodes, float]:
+    def alternations(self, part: SharedPart, entering: Iterable[Nodes]) -> dict[Nodes, float]:
         """How many MatStates each of some sets of nodes would bring by itself if it entered the part."""
         window, partition, entries = self.window(part.queries), self._partition(part), self.entries(part)
         return {nodes: self.rates.alternations(nodes, entries, window, partition) for nodes in entering}
 
-    def benefit(self, part: Part, matstates: float | None = None) -> float:
+    def benefit(self, part: SharedPart, matstates: float | None = None) -> float:
         """What sharing all edges of the part saves in a window."""
         if matstates is None:
             matstates = self.matstates(part)
         return sum(self.edge_benefit(number, part, matstates) for number in sorted(part.edges))
 
-    def edge_benefit(self, number: int, part: Part, matstates: float) -> float:
+    def edge_benefit(self, number: int, part: SharedPart, matstates: float) -> float:
         return self.model(self.load(number, part, matstates)).benefit
 
-    def load(self, number: int, part: Part, matstates: float) -> Load:
+    def load(self, number: int, part: SharedPart, matstates: float) -> EdgeLoad:
         """The load of one edge of a part."""
         if part not in self._loads:
             self._loads[part] = self._load(part)
@@ -138,10 +138,10 @@ class Judge:
             matstates=matstates,
         )
 
-    def _load(self, part: Part) -> Load:
+    def _load(self, part: SharedPart) -> EdgeLoad:
         """What the loads of all edges of a part have in common."""
         values = sum(self._lanes((query,), part.nodes) * self.overlap(query) for query in part.queries)
-        return Load(
+        return EdgeLoad(
             before=0.0,
             events=0.0,
             queries=len(part.queries),
@@ -170,5 +170,5 @@ class Judge:
         found = {measure for query in queries for measure in self._measures[query] if measure.node in nodes}
         return 1 + len(found)
 
-    def _partition(self, part: Part) -> Partition:
+    def _partition(self, part: SharedPart) -> Partition:
         return self.classes[min(part.queries)][0]

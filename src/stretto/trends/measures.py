@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from stretto.pattern.nodes import Aggregate, TrendQuery
-from stretto.trends.plan import Measure, Member, TrendPlan, Unit, What
+from stretto.trends.plan import Measure, Member, TrendPlan, TrendUnit, What
 
 # A sum, a minimum or a maximum over nothing but nulls is null, which only the number of known values tells.
 NEEDS: Final[Mapping[str, tuple[What, ...]]] = {
@@ -33,7 +33,7 @@ def needed(aggregate: Aggregate, places: Sequence[int]) -> tuple[Measure, ...]:
     )
 
 
-def places_in(plan: TrendPlan, unit: Unit, member: Member) -> tuple[dict[What, int], ...]:
+def places_in(plan: TrendPlan, unit: TrendUnit, member: Member) -> tuple[dict[What, int], ...]:
     """For every aggregate of a member's query, where among the member's measures what it needs stands."""
     local = {node: number for number, node in enumerate(unit.nodes)}
     places = [local[node] for node in plan.places[member.query]]

@@ -7,8 +7,8 @@ from stretto.pattern.nodes import TrendQuery
 from stretto.stats.profile import Stats
 from stretto.trends.automaton import automaton
 from stretto.trends.benefit import Model, engine_costs
-from stretto.trends.graph import Graph, merged
-from stretto.trends.judge import Judge, Part
+from stretto.trends.graph import TrendGraph, merged
+from stretto.trends.judge import Judge, SharedPart
 from stretto.trends.plan import Decision, TrendPlan
 from stretto.trends.rates import Rates
 from stretto.trends.units import Sharing, decisions_of, pane_part, shared_parts, unit_of
@@ -27,6 +27,7 @@ class TrendRecipe:
     model: Model = engine_costs
     unmeasured: Model = engine_costs
     panes: bool = False
+    about: str = ""
 
 
 def trend_plan(queries: Sequence[TrendQuery], stats: Stats | None, recipe: TrendRecipe) -> TrendPlan:
@@ -50,8 +51,8 @@ def trend_plan(queries: Sequence[TrendQuery], stats: Stats | None, recipe: Trend
 
 
 def _parts(
-    graph: Graph, queries: Sequence[TrendQuery], rates: Rates, recipe: TrendRecipe, *, known: bool
-) -> list[tuple[Judge, Part]]:
+    graph: TrendGraph, queries: Sequence[TrendQuery], rates: Rates, recipe: TrendRecipe, *, known: bool
+) -> list[tuple[Judge, SharedPart]]:
     """Every query in one part, with the judge of its costs; a part without nodes shares nothing."""
     engine = Judge(graph, queries, rates, engine_costs)
     model = recipe.model if known else recipe.unmeasured
@@ -62,7 +63,7 @@ def _parts(
     for query in range(len(queries)):
         if query not in taken:
             part = pane_part(engine, query) if recipe.panes else None
-            found.append((engine, part or Part(frozenset({query}), frozenset(), frozenset())))
+            found.append((engine, part or SharedPart(frozenset({query}), frozenset(), frozenset())))
     return found
 
 

@@ -67,7 +67,7 @@ class Automaton:
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class GraphNode:
     """A node of the graph: the events of a stream; `copy` tells apart several uses in one pattern."""
 
     stream: Stream
@@ -75,7 +75,7 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
-class Labelled:
+class LabelledEdge:
     """An edge of the graph, between numbers of nodes, with the queries that have it.
 
     `is_loop`: it closes a Kleene of some of them; `is_step`: it is an edge of a SEQ in some.
@@ -119,7 +119,7 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class TrendUnit:
     """Queries that are computed together. Edges, entries and measures have local nodes: places in `nodes`.
 
     `partition`: attributes whose values all events of a trend agree on, the same for every member. `shared`: the nodes
@@ -153,9 +153,9 @@ class TrendPlan:
     queries: tuple[TrendQuery, ...]
     automata: tuple[Automaton, ...]
     places: tuple[tuple[int, ...], ...]
-    nodes: tuple[Node, ...]
-    edges: tuple[Labelled, ...]
-    units: tuple[Unit, ...]
+    nodes: tuple[GraphNode, ...]
+    edges: tuple[LabelledEdge, ...]
+    units: tuple[TrendUnit, ...]
     decisions: tuple[Decision, ...]
     benefits: tuple[float, ...]
     optimizer: str

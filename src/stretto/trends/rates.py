@@ -11,7 +11,7 @@ from stretto.stats.estimate import MICROSECONDS, Estimator
 from stretto.stats.otherwise import otherwise
 from stretto.stats.profile import Stats
 from stretto.stats.sample import Sample
-from stretto.trends.plan import Node
+from stretto.trends.plan import GraphNode
 from stretto.values.rows import I64, Bool
 
 ASSUMED: Final = 1000.0
@@ -33,7 +33,7 @@ class Rates:
     `repeated`: the nodes that some query repeats by themselves.
     """
 
-    def __init__(self, nodes: Sequence[Node], repeated: Nodes, stats: Stats | None) -> None:
+    def __init__(self, nodes: Sequence[GraphNode], repeated: Nodes, stats: Stats | None) -> None:
         self._repeated = repeated
         self._streams = [node.stream for node in nodes]
         self._estimator = None if stats is None else Estimator(stats)

@@ -11,10 +11,10 @@ from itertools import combinations
 
 from stretto.pattern.disjoint_sets import DisjointSets
 from stretto.pattern.nodes import TrendQuery
-from stretto.trends.graph import Graph
-from stretto.trends.judge import Edges, Judge, Part, Queries
+from stretto.trends.graph import TrendGraph
+from stretto.trends.judge import Edges, Judge, Queries, SharedPart
 from stretto.trends.measures import measures_of
-from stretto.trends.plan import Decision, Edge, Entry, Measure, Member, Unit
+from stretto.trends.plan import Decision, Edge, Entry, Measure, Member, TrendUnit
 from stretto.trends.rates import Nodes
 
 MOST_SETS = 24
@@ -38,10 +38,10 @@ class Sharing:
         )
 
 
-def shared_parts(judge: Judge, sharing: Sharing) -> list[Part]:
+def shared_parts(judge: Judge, sharing: Sharing) -> list[SharedPart]:
     """Parts of disjoint sets of at least two queries, the most beneficial first."""
     left = frozenset(range(len(judge.queries)))
-    found: list[Part] = []
+    found: list[SharedPart] = []
     while True:
         worth = [
             (judge.benefit(part), -number, part) for number, part in enumerate(_parts(judge, sharing, left))
@@ -53,14 +53,14 @@ def shared_parts(judge: Judge, sharing: Sharing) -> list[Part]:
         left -= best[2].queries
 
 
-def _parts(judge: Judge, sharing: Sharing, left: Queries) -> Iterator[Part]:
+def _parts(judge: Judge, sharing: Sharing, left: Queries) -> Iterator[SharedPart]:
     """Everything a set of sharing queries has in common, and the pieces of it that hang together."""
     for queries in _sets(sharing, left):
         ends = [judge.graph.edges[number].edge for number in sorted(sharing.shared_by(queries))]
         pieces = list(map(frozenset, DisjointSets((edge.source, edge.target) for edge in ends).sets()))
         whole = [frozenset().union(*pieces)] if len(pieces) > 1 else []
         for nodes in (*whole, *pieces):
-            yield Part(queries, nodes, judge.graph.common_edges(queries, nodes))
+            yield SharedPart(queries, nodes, judge.graph.common_edges(queries, nodes))
 
 
 def _sets(sharing: Sharing, left: Queries) -> list[Queries]:
@@ -74,7 +74,7 @@ def _sets(sharing: Sharing, left: Queries) -> list[Queries]:
     return sorted((queries for queries in decided if len(queries) > 1), key=sorted)
 
 
-def pane_part(judge: Judge, query: int) -> Part | None:
+def pane_part(judge: Judge, query: int) -> SharedPart | None:
     """What of one query its overlapping windows had best share, if that pays."""
     if judge.overlap(query) <= 1.0:
         return None
@@ -82,13 +82,13 @@ def pane_part(judge: Judge, query: int) -> Part | None:
     ends = [graph.edges[number].edge for number in graph.of_query[query]]
     repeated = {edge.source for edge in ends if edge.source == edge.target}
     options = [frozenset(graph.places[query]), frozenset(repeated)]
-    parts = [Part(mine, nodes, graph.common_edges(mine, nodes)) for nodes in options if nodes]
+    parts = [SharedPart(mine, nodes, graph.common_edges(mine, nodes)) for nodes in options if nodes]
     worth = [(judge.benefit(part), -number, part) for number, part in enumerate(parts)]
     best = max(worth, key=lambda one: one[:2])
     return best[2] if best[0] > 0.0 else None
 
 
-def decisions_of(judge: Judge, part: Part) -> Iterator[Decision]:
+def decisions_of(judge: Judge, part: SharedPart) -> Iterator[Decision]:
     """What a part means for each edge that it shares."""
     matstates, entries = judge.matstates(part), judge.entries(part)
     for number in sorted(part.edges):
@@ -97,7 +97,7 @@ def decisions_of(judge: Judge, part: Part) -> Iterator[Decision]:
         yield Decision(number, tuple(sorted(part.queries)), matpoint, matstates, benefit)
 
 
-def _matpoint(graph: Graph, part: Part, edge: int, entries: Nodes) -> int:
+def _matpoint(graph: TrendGraph, part: SharedPart, edge: int, entries: Nodes) -> int:
     """The nearest entry from which the shared edges lead to an edge; the lowest of equally near ones."""
     seen = {graph.edges[edge].edge.source}
     front = set(seen)
@@ -108,13 +108,13 @@ def _matpoint(graph: Graph, part: Part, edge: int, entries: Nodes) -> int:
     return min(front & entries or entries)
 
 
-def unit_of(graph: Graph, queries: Sequence[TrendQuery], part: Part, entries: Nodes) -> Unit:
+def unit_of(graph: TrendGraph, queries: Sequence[TrendQuery], part: SharedPart, entries: Nodes) -> TrendUnit:
     """The unit that computes a part, and beside it what its queries have of their own."""
     members = sorted(part.queries)
     nodes = sorted({place for query in members for place in graph.places[query]})
     local = {node: number for number, node in enumerate(nodes)}
     first = queries[members[0]]
-    return Unit(
+    return TrendUnit(
         tuple(sorted({*first.groups, *first.same})),
         tuple(nodes),
         tuple(sorted(local[node] for node in part.nodes)),
@@ -124,7 +124,9 @@ def unit_of(graph: Graph, queries: Sequence[TrendQuery], part: Part, entries: No
     )
 
 
-def _member(graph: Graph, query: TrendQuery, number: int, shared: Edges, local: dict[int, int]) -> Member:
+def _member(
+    graph: TrendGraph, query: TrendQuery, number: int, shared: Edges, local: dict[int, int]
+) -> Member:
     return Member(
         number,
         tuple(Entry(local[entry.node], entry.condition) for entry in graph.starts(number)),
@@ -137,6 +139,6 @@ def _member(graph: Graph, query: TrendQuery, number: int, shared: Edges, local: 
     )
 
 
-def _local_edges(graph: Graph, numbers: Edges, local: dict[int, int]) -> tuple[Edge, ...]:
+def _local_edges(graph: TrendGraph, numbers: Edges, local: dict[int, int]) -> tuple[Edge, ...]:
     edges = [graph.edges[number].edge for number in sorted(numbers)]
     return tuple(Edge(local[edge.source], local[edge.target], edge.condition) for edge in edges)

@@ -9,8 +9,7 @@ from stretto.cli.calibrate import command as calibrate
 from stretto.cli.calibrate import trials as price_trials
 from stretto.cli.calibrate.fit import fit_prices, non_negative_least_squares
 from stretto.cli.calibrate.trials import TRIALS
-from stretto.memo.cost import NAMES
-from stretto.memo.prices import Prices, load
+from stretto.memo.prices import NAMES, Prices, load
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from stretto.engine.trends.taken import concat_results
 from stretto.engine.trends.windowed import Windowed
 from stretto.pattern.predicates import Apply, Const, Ref, Which
 from stretto.schema import Kind
-from stretto.trends.plan import Edge, Entry, Measure, Member, Unit
+from stretto.trends.plan import Edge, Entry, Measure, Member, TrendUnit
 
 KINDS = {"x": Kind.FLOAT, "k": Kind.INT, "s": Kind.STRING, "ts": Kind.TIME}
 
@@ -99,7 +99,7 @@ def units(draw):
         measures.sort(key=lambda m: not m.is_linear)
         members.append(Member(number, entries(1), entries(1), edges, tuple(measures)))
     entered = {e.node for m in members for e in m.starts} | {e.target for m in members for e in m.edges}
-    return Unit(
+    return TrendUnit(
         (),
         tuple(nodes),
         shared,
@@ -231,7 +231,7 @@ def many_members(condition, count):
         )
         for n in range(count)
     ]
-    return Unit((), (0, 1, 2, 3), (0,), (0,), (Edge(0, 0, condition),), tuple(members))
+    return TrendUnit((), (0, 1, 2, 3), (0,), (0,), (Edge(0, 0, condition),), tuple(members))
 
 
 @settings(max_examples=20)
@@ -261,7 +261,9 @@ def test_where_matstates_are_many_members_stand_side_by_side():
 
 
 def rising(measures=()):
-    return Unit((), (0,), (), (), (), (Member(0, (Entry(0),), (Entry(0),), (Edge(0, 0, RISING),), measures),))
+    return TrendUnit(
+        (), (0,), (), (), (), (Member(0, (Entry(0),), (Entry(0),), (Edge(0, 0, RISING),), measures),)
+    )
 
 
 @pytest.mark.parametrize("n", [3, 4, 5, 16, 17, 62, 63, 64, 65, 300, 5000])

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from stretto.memo.memo import Memo
-from stretto.memo.ways import Kind, Way
+from stretto.memo.ways import Way, WayKind
 from stretto.papers.partial_matches import PaperCost
 from stretto.pattern.nodes import Stream
 from stretto.pattern.piece import Piece
@@ -38,4 +38,4 @@ class MottoCost(PaperCost):
 
     def cost(self, memo: Memo, number: int, way: Way) -> float:
         found = super().cost(memo, number, way)
-        return FILTER * found if way.kind is Kind.FILTER else found
+        return FILTER * found if way.kind is WayKind.FILTER else found

@@ -8,13 +8,13 @@ from tests.memo.plain_estimates import PlainEstimates, memo_of
 from stretto.memo.memo import Memo
 from stretto.memo.ways import Way
 from stretto.papers.mcep.local_search import Patterns, Planner
-from stretto.papers.mcep.shapes import Parts
+from stretto.papers.mcep.sub_patterns import CoreParts
 from stretto.papers.mcep.trees import Trees
 from stretto.papers.partial_matches import PaperCost
 from stretto.pattern.nodes import Stream
 from stretto.pattern.piece import Piece
 from stretto.solve.common.budget import Budget
-from stretto.solve.common.solution import Node, Solution
+from stretto.solve.common.solution import Computation, Solution
 
 FOREVER = 1e9
 
@@ -102,13 +102,13 @@ def shape_letters(trees: Trees, shape: int) -> str:
     return "".join(slot.source.type for slot in form.slots if isinstance(slot.source, Stream))
 
 
-def slots_of(parts: Parts, memo: Memo, types: str) -> list[int]:
+def slots_of(parts: CoreParts, memo: Memo, types: str) -> list[int]:
     """The slots of a core that bind these types, in the order given."""
     own = letters(memo, parts.number)
     return [own.index(name) for name in types]
 
 
-def mask_of(parts: Parts, memo: Memo, types: str) -> int:
+def mask_of(parts: CoreParts, memo: Memo, types: str) -> int:
     return sum(1 << slot for slot in slots_of(parts, memo, types))
 
 
@@ -117,7 +117,7 @@ def joins(memo: Memo, solution: Solution) -> list[str]:
     return sorted(letters(memo, node.piece) for node in solution.nodes() if node.way.kind == "join")
 
 
-def core_nodes(memo: Memo, solution: Solution) -> list[Node]:
+def core_nodes(memo: Memo, solution: Solution) -> list[Computation]:
     return [node for node in solution.nodes() if memo.is_core(node.piece)]
 
 

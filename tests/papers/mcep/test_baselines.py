@@ -14,14 +14,14 @@ from stretto.memo.memo import Memo
 from stretto.papers.mcep.baselines import reorder, share
 from stretto.papers.mcep.spass import spass
 from stretto.solve.common.budget import Budget
-from stretto.solve.common.solution import Node, Solution
+from stretto.solve.common.solution import Computation, Solution
 from stretto.solve.quick.as_written import none
 
 FOREVER = Budget(1e9)
 BASELINES = [none, reorder, share, spass]
 
 
-def steps(memo: Memo, node: Node) -> str:
+def steps(memo: Memo, node: Computation) -> str:
     """What a join takes from left to right."""
     return ",".join(letters(memo, part.piece) for part in node.inputs)
 

@@ -16,18 +16,18 @@ from tests.papers.mcep.patterns import (
 
 from stretto.memo.memo import Memo
 from stretto.papers.mcep.local_plans import LocalPlans, OrderPlans, Placed, TreePlans
-from stretto.papers.mcep.shapes import Parts, Shapes
+from stretto.papers.mcep.sub_patterns import CoreParts, SubPatterns
 from stretto.papers.mcep.trees import Trees
 
 
 def plans_of(memo: Memo, kind: type[LocalPlans] = TreePlans, core: int = 0) -> LocalPlans:
-    trees = Trees(Shapes(memo), paper_cost(RATES))
-    return kind(trees, Parts(trees.shapes, memo.cores()[core]))
+    trees = Trees(SubPatterns(memo), paper_cost(RATES))
+    return kind(trees, CoreParts(trees.shapes, memo.cores()[core]))
 
 
 def whimsical(memo: Memo, kind: type[LocalPlans] = TreePlans) -> LocalPlans:
-    trees = Trees(Shapes(memo), Whims())
-    return kind(trees, Parts(trees.shapes, memo.cores()[0]))
+    trees = Trees(SubPatterns(memo), Whims())
+    return kind(trees, CoreParts(trees.shapes, memo.cores()[0]))
 
 
 @pytest.mark.parametrize("types", ["ABC", "ABCD", "EDCBA"])

@@ -14,12 +14,12 @@ from tests.papers.mcep.patterns import (
 
 from stretto.memo.memo import Memo
 from stretto.papers.mcep.multi_pattern_graph import MultiPatternGraph
-from stretto.papers.mcep.shapes import Parts, Shapes
+from stretto.papers.mcep.sub_patterns import CoreParts, SubPatterns
 
 
-def graph_of(memo: Memo, least: int = 2) -> tuple[MultiPatternGraph, Shapes]:
-    shapes = Shapes(memo)
-    return MultiPatternGraph([Parts(shapes, core) for core in memo.cores()], least), shapes
+def graph_of(memo: Memo, least: int = 2) -> tuple[MultiPatternGraph, SubPatterns]:
+    shapes = SubPatterns(memo)
+    return MultiPatternGraph([CoreParts(shapes, core) for core in memo.cores()], least), shapes
 
 
 def common(memo: Memo, one: int, other: int, least: int = 2) -> list[str]:
@@ -88,7 +88,7 @@ def test_removing_a_pattern_leaves_what_adding_the_others_makes() -> None:
     graph, shapes = graph_of(memo)
     gone, *kept = memo.cores()
     graph.remove(gone)
-    fresh = MultiPatternGraph([Parts(shapes, core) for core in kept])
+    fresh = MultiPatternGraph([CoreParts(shapes, core) for core in kept])
     assert list(graph.edges()) == list(fresh.edges())
     assert graph._having == fresh._having
     assert gone not in graph
@@ -114,7 +114,7 @@ def test_maximal_parts_are_those_of_every_pair_compared(seed: int) -> None:
         assert set(graph.common(one, other)) == largest == set(graph.common(other, one))
 
 
-def _inside(parts: Parts, graph: MultiPatternGraph, small: int, large: int) -> bool:
+def _inside(parts: CoreParts, graph: MultiPatternGraph, small: int, large: int) -> bool:
     places = graph.masks(parts.number, small), graph.masks(parts.number, large)
     return any(a != b and a & b == a for a in places[0] for b in places[1])
 
@@ -124,8 +124,8 @@ def test_patterns_of_many_types_offer_polynomially_many_parts() -> None:
     text = "SEQ(" + ", ".join(f"{name} v{i}" for i, name in enumerate(names)) + ")"
     middle = "SEQ(" + ", ".join(f"{name} v{i}" for i, name in enumerate(names[:14])) + ")"
     memo = memo_of_patterns(text, middle)
-    shapes = Shapes(memo)
-    long, short = (Parts(shapes, core_of_query(memo, i)) for i in (0, 1))
+    shapes = SubPatterns(memo)
+    long, short = (CoreParts(shapes, core_of_query(memo, i)) for i in (0, 1))
     assert len(list(long.shareable())) == 29
     assert len(list(short.shareable())) < 14 * 14
     graph = MultiPatternGraph([long, short])

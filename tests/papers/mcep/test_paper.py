@@ -22,11 +22,11 @@ from tests.papers.mcep.patterns import (
 
 from stretto.memo.memo import Memo
 from stretto.memo.pricing import Pricing
-from stretto.papers.mcep.anneal import anneal
 from stretto.papers.mcep.baselines import reorder, share
 from stretto.papers.mcep.local_plans import OrderPlans
 from stretto.papers.mcep.prefix import MultiPatternTree, anneal_prefixes
-from stretto.papers.mcep.tabu import tabu
+from stretto.papers.mcep.simulated_annealing import anneal
+from stretto.papers.mcep.tabu_search import tabu
 from stretto.solve.common.budget import Budget
 from stretto.solve.common.solution import Solution
 
@@ -96,7 +96,7 @@ def test_figure_5(orders: tuple[str, str], states: list[tuple[int, str]]) -> Non
     memo = memo_of_patterns(seq("ABC"), seq("ABD"), within=[10, 20])
     tree = tree_of(memo, RATES, *orders)
     assert tree.cost == pytest.approx(sum(state_cost(window, RATES, types) for window, types in states))
-    trees = tree._forest.trees
+    trees = tree._multitree.trees
     shown = sorted((tree.window(s) // 10**6, shape_letters(trees, trees.shape[s])) for s in tree.states)
     assert shown == sorted(states)
 
@@ -111,11 +111,12 @@ def test_figure_6() -> None:
     new = core_of_query(memo, 2)
     tree.add(new, slots_of(tree._plans[new].parts, memo, "ACE"))
     added = [
-        shape_letters(tree._forest.trees, tree._forest.trees.shape[s]) for s in set(tree.states) - before
+        shape_letters(tree._multitree.trees, tree._multitree.trees.shape[s])
+        for s in set(tree.states) - before
     ]
     assert sorted(added) == ["AC", "ACE"]
     tree.remove(core_of_query(memo, 0))
-    trees = tree._forest.trees
+    trees = tree._multitree.trees
     assert sorted(shape_letters(trees, trees.shape[s]) for s in tree.states) == ["AB", "ABD", "AC", "ACE"]
     costs = [state_cost(10, RATES, types) for types in ("AB", "ABD", "AC", "ACE")]
     assert tree.cost == pytest.approx(sum(costs))

@@ -74,7 +74,7 @@ def test_every_plan_is_an_order() -> None:
 def test_trees_are_never_dearer_at_the_start() -> None:
     memo = random_patterns(4, count=10)
     orders, trees = (
-        sum(patterns.forest({core: tree}).cost for core, tree in patterns.chosen.items())
+        sum(patterns.multitree({core: tree}).cost for core, tree in patterns.chosen.items())
         for patterns in (patterns_of(memo, RATES, planner) for planner in (OrderPlans, TreePlans))
     )
     assert trees <= orders * (1 + 1e-12)

@@ -8,7 +8,7 @@ import pytest
 
 from stretto.papers.motto.arborescence import ROOT, Arborescence, components, restricted
 from stretto.papers.motto.dual_ascent import dual_ascent, hopeless
-from stretto.papers.motto.steiner_search import Tree, anneal_tree, branch_and_bound, descended
+from stretto.papers.motto.steiner_search import SteinerTree, anneal_tree, branch_and_bound, descended
 from stretto.solve.common.budget import Budget
 
 LONG, NONE = 60.0, 0.0
@@ -75,7 +75,7 @@ def test_bounds_and_reductions_keep_the_best_tree(seed: int) -> None:
 def test_cost_is_kept_up(seed: int) -> None:
     problem = random_problem(seed, 9)
     random = Random(seed)
-    tree = Tree(problem)
+    tree = SteinerTree(problem)
     for _ in range(60 * bool(tree.optional)):
         v = random.choice(tree.optional)
         expected = tree.cost + tree.change(v)

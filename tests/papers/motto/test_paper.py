@@ -9,11 +9,11 @@ from tests.papers.mcep.partial_matches import MottoCost
 
 from stretto.memo.explore import Rules, explore
 from stretto.memo.memo import Memo
-from stretto.memo.ways import Kind
+from stretto.memo.ways import WayKind
 from stretto.papers.motto import rules
 from stretto.papers.motto.steiner import steiner
 from stretto.solve.common.budget import Budget
-from stretto.solve.common.solution import Node, Solution
+from stretto.solve.common.solution import Computation, Solution
 
 QUERIES = {
     "q1": "SEQ(E1, E2, E3)",
@@ -56,7 +56,7 @@ def sources(memo: Memo, solution: Solution) -> Sources:
     }
 
 
-def _shared(memo: Memo, node: Node) -> list[Node]:
+def _shared(memo: Memo, node: Computation) -> list[Computation]:
     return [part for part in node.inputs if len(memo.pieces[part.piece].slots) > 1]
 
 
@@ -119,7 +119,7 @@ def test_example_5() -> None:
     memo = explored("q2", "q5")
     solution = solved(memo)
     assert sources(memo, solution) == {"SEQ(E1, E3)": "AND(E1, E3)", "AND(E1, E3)": "scratch"}
-    assert solution.roots[0].way.kind is Kind.FILTER
+    assert solution.roots[0].way.kind is WayKind.FILTER
 
 
 def test_example_6() -> None:

@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.trends.shapes import SCHEMA, SECOND, figure_queries, parsed, shapes, trend
 
-from stretto.papers.muse.costs import paper_costs
+from stretto.papers.muse.cost import paper_costs
 from stretto.papers.muse.sharing import choose
 from stretto.pattern.nodes import TrendQuery
 from stretto.stats.profile import Stats
 from stretto.trends.automaton import automaton
 from stretto.trends.benefit import Model, engine_costs
 from stretto.trends.graph import cycles, merged
-from stretto.trends.judge import Judge, Part
+from stretto.trends.judge import Judge, SharedPart
 from stretto.trends.rates import Rates
 
 
@@ -95,7 +95,7 @@ def test_pruning_loses_no_better_set(rates: list[float], often: float) -> None:
     b = next(i for i, node in enumerate(judge.graph.nodes) if node.stream.type == "B")
     edge = next(i for i, one in enumerate(judge.graph.edges) if one.edge.source == one.edge.target == b)
     best = max(
-        judge.benefit(Part(frozenset(some), frozenset({b}), frozenset({edge})))
+        judge.benefit(SharedPart(frozenset(some), frozenset({b}), frozenset({edge})))
         for size in range(2, len(rates) + 1)
         for some in combinations(range(len(rates)), size)
     )
@@ -146,14 +146,14 @@ def test_measures_of_others_are_a_burden() -> None:
         )
         for returned in ("COUNT(*)", "SUM(b.x), SUM(b.y), COUNT(b)")
     )
-    part = Part(frozenset({0, 1}), frozenset({0}), frozenset({0}))
+    part = SharedPart(frozenset({0, 1}), frozenset({0}), frozenset({0}))
     loads = [judge.load(0, part, 1.0) for judge in (plain, burdened)]
     assert [(load.values, load.lanes) for load in loads] == [(2, 1), (7, 6)]
 
 
 def test_windows_that_overlap_count_as_users() -> None:
     query = trend(("+", "B"), window_us=60 * SECOND, slide_us=SECOND)
-    part = Part(frozenset({0}), frozenset({0}), frozenset({0}))
+    part = SharedPart(frozenset({0}), frozenset({0}), frozenset({0}))
     judge = judge_of([query], {"B": 100.0}, engine_costs)
     assert judge.matstates(part) == 60.0
     assert judge.load(0, part, 1.0).values == 60.0

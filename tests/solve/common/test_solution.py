@@ -5,7 +5,7 @@ from tests.support.strategies import SCHEMA
 from stretto.memo.explore import Rules, explore
 from stretto.memo.memo import Memo, build_memo
 from stretto.memo.rules.split_in_two import split_in_two
-from stretto.memo.ways import Kind, Way
+from stretto.memo.ways import Way, WayKind
 from stretto.pattern.workload import Workload
 from stretto.solve.common.problem import Problem
 from stretto.solve.common.solution import Solution, each_alone, one_way_each
@@ -20,7 +20,7 @@ class PerJoin:
         return float(len(memo.pieces[number].slots))
 
     def cost(self, memo: Memo, number: int, way: Way) -> float:
-        return float(way.kind is Kind.JOIN and number < len(memo))
+        return float(way.kind is WayKind.JOIN and number < len(memo))
 
 
 def memo_of(text: str) -> Memo:

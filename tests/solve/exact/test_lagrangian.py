@@ -8,18 +8,18 @@ from tests.solve.random_problems import all_choices, best_cost, random_problem
 from tests.solve.shared_workloads import Shape, problem_of
 
 from stretto.solve.common.budget import Budget
+from stretto.solve.common.presolve import everything, presolve
 from stretto.solve.common.problem import Problem
-from stretto.solve.common.reduction import everything, reduce
 from stretto.solve.exact.components import whole
-from stretto.solve.exact.cost_shares import Shares
-from stretto.solve.exact.lagrangian import Schedule, ascend, most_used
-from stretto.solve.exact.reduced_cost_fixing import Remembered, fix, least_extra, least_loss
+from stretto.solve.exact.cost_splitting import CostSplitting
+from stretto.solve.exact.lagrangian import StepSizes, ascend, most_used
+from stretto.solve.exact.reduced_cost_fixing import WarmStart, fix, least_extra, least_loss
 
-STEPS = Schedule(200)
+STEPS = StepSizes(200)
 
 
-def shares_of(problem: Problem) -> Shares:
-    return Shares(everything(problem))
+def shares_of(problem: Problem) -> CostSplitting:
+    return CostSplitting(everything(problem))
 
 
 @pytest.mark.parametrize("seed", range(100))
@@ -39,9 +39,9 @@ def test_never_above_the_best_plan(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(40))
 def test_never_above_the_best_plan_of_the_residue(seed: int) -> None:
     problem = random_problem(Random(seed), pieces=10, roots=4)
-    residue = reduce(problem)
+    residue = presolve(problem)
     if residue.roots:
-        assert ascend(Shares(residue), STEPS, Budget(20)).bound <= best_cost(problem) * (1 + 1e-12)
+        assert ascend(CostSplitting(residue), STEPS, Budget(20)).bound <= best_cost(problem) * (1 + 1e-12)
 
 
 def test_a_piece_used_twice_by_one_root_is_paid_once() -> None:
@@ -70,7 +70,7 @@ def test_ascent_stops_in_time_and_at_its_goal() -> None:
 def test_tight_where_output_dominates() -> None:
     problem = problem_of(Shape(6, 8, length=4, window_s=4.0))
     shares = shares_of(problem)
-    found = ascend(shares, Schedule(600), Budget(20))
+    found = ascend(shares, StepSizes(600), Budget(20))
     used = most_used(shares, found.used)
     assert found.bound == pytest.approx(_cost_by_use(problem, used), rel=1e-3)
 
@@ -105,7 +105,7 @@ def test_slack_is_what_the_cheapest_tree_through_an_arc_costs_more(seed: int) ->
 def test_what_is_fixed_holds_for_every_better_plan(seed: int) -> None:
     problem = random_problem(Random(seed), pieces=7, roots=2)
     residue = everything(problem)
-    shares = Shares(residue)
+    shares = CostSplitting(residue)
     ascend(shares, STEPS, Budget(20))
     bound = shares.bound()
     extra, loss = least_extra(shares), least_loss(shares, len(residue.order))
@@ -126,10 +126,10 @@ def test_fixing_keeps_the_best_plan(seed: int) -> None:
     problem = random_problem(Random(seed))
     best = best_cost(problem)
     residue = everything(problem)
-    shares = Shares(residue)
+    shares = CostSplitting(residue)
     ascend(shares, STEPS, Budget(20))
     fixing = fix(residue, shares, best + 0.5)
-    left = reduce(problem, fixing.kept, fixing.required)
+    left = presolve(problem, fixing.kept, fixing.required)
     narrowed = Problem(
         tuple(
             tuple(parts for w, parts in enumerate(ways) if w in fixing.kept.get(p, ()))
@@ -148,7 +148,7 @@ def test_fixing_keeps_the_best_plan(seed: int) -> None:
 def test_shares_are_remembered_by_name() -> None:
     problem = problem_of(Shape(12, 8, window_s=0.1))
     part, residue = whole(problem), everything(problem)
-    shares, again = Shares(residue), Shares(residue)
+    shares, again = CostSplitting(residue), CostSplitting(residue)
     found = ascend(shares, STEPS, Budget(20))
-    Remembered(part, residue, shares).give(part, residue, again)
+    WarmStart(part, residue, shares).give(part, residue, again)
     assert again.bound() == pytest.approx(found.bound, rel=1e-4)

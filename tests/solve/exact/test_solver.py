@@ -10,14 +10,14 @@ from tests.solve.shared_workloads import DrawnPricing, Shape, memo_of, problem_o
 
 from stretto.errors import StrettoError
 from stretto.memo.memo import Memo
-from stretto.papers.mcep.anneal import anneal
+from stretto.papers.mcep.simulated_annealing import anneal
 from stretto.solve.common.budget import Budget
+from stretto.solve.common.presolve import everything
 from stretto.solve.common.problem import Problem
-from stretto.solve.common.reduction import everything
-from stretto.solve.common.routes import Routes
-from stretto.solve.exact import close_gap as closing
-from stretto.solve.exact import program
-from stretto.solve.exact.improve import Polish
+from stretto.solve.common.working_plan import WorkingPlan
+from stretto.solve.exact import binary_program as program
+from stretto.solve.exact import bound_and_fix as closing
+from stretto.solve.exact.lagrangian_heuristic import LagrangianHeuristic
 from stretto.solve.exact.solver import exact, solve_exact
 from stretto.solve.quick.greedy import greedy
 
@@ -103,7 +103,7 @@ def test_the_program_decides_what_shares_do_not(
     monkeypatch.setattr(program, "SMALL", small)
     monkeypatch.setattr(closing, "MOST_STEPS", 2)
     monkeypatch.setattr(closing, "FEWEST_STEPS", 2)
-    monkeypatch.setattr(closing, "POLISH_PART", 0.0)
+    monkeypatch.setattr(closing, "HEURISTIC_PART", 0.0)
     monkeypatch.setattr(closing, "PROGRAM_PART", 1.0)
     problem = random_problem(Random(1000 + seed), pieces=11, ways=4, roots=4)
     chosen, bound = solve_exact(problem, Budget(20))
@@ -117,7 +117,7 @@ def test_the_program_of_a_whole_problem(seed: int, small: int, monkeypatch: pyte
     monkeypatch.setattr(program, "SMALL", small)
     problem = random_problem(Random(seed))
     residue = everything(problem)
-    polish = Polish(Routes(residue), Random(0))
+    polish = LagrangianHeuristic(WorkingPlan(residue), Random(0))
     found = program.solve_program(residue, Budget(20), dict.fromkeys(residue.order, 0), 0.0)
     assert found.paid is not None
     polish.build_of(found.paid)

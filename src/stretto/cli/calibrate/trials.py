@@ -12,12 +12,12 @@ import pyarrow as pa
 from stretto.engine.kernels import patience
 from stretto.engine.run import STEP, Engine
 from stretto.generate.streams import generate
-from stretto.memo.cost import NAMES, CostModel
+from stretto.memo.cost import CostModel
 from stretto.memo.explore import PieceRule, Rules, explore
 from stretto.memo.memo import Memo, build_memo
-from stretto.memo.prices import Prices
+from stretto.memo.prices import NAMES, Prices
 from stretto.memo.rules.join_left_to_right import join_left_to_right
-from stretto.memo.ways import Kind, Way
+from stretto.memo.ways import Way, WayKind
 from stretto.pattern.workload import Workload
 from stretto.plan.assemble import assemble
 from stretto.plan.build import Builder
@@ -171,6 +171,6 @@ def _join_types(order: str) -> PieceRule:
     def join(number: int, memo: Memo) -> Iterator[Way]:
         slots = memo.pieces[number].slots
         place = {name: i for i, slot in enumerate(slots) for name in slot.types}
-        yield Way(Kind.JOIN, tuple(memo.part(number, (place[name],)) for name in order), "join_types")
+        yield Way(WayKind.JOIN, tuple(memo.part(number, (place[name],)) for name in order), "join_types")
 
     return join

@@ -8,14 +8,14 @@ import numpy as np
 from stretto.engine.trends.kernels.layout import Lanes, Layout
 from stretto.engine.trends.lanes import Columns, columns_of, lane_map, split, weight_lanes
 from stretto.pattern.nodes import TrendQuery
-from stretto.trends.plan import Measure, Member, Unit
+from stretto.trends.plan import Measure, Member, TrendUnit
 from stretto.values.rows import I64
 
 LADDER = 64
 """MatStates of some members before all members catch up."""
 
 
-def paned(unit: Unit, queries: Sequence[TrendQuery]) -> Unit:
+def paned(unit: TrendUnit, queries: Sequence[TrendQuery]) -> TrendUnit:
     """The unit, its nodes all shared if it is one query whose windows overlap: they share what lies in a pane."""
     if len(unit.members) > 1 or unit.shared:
         return unit
@@ -54,7 +54,7 @@ class Arrays:
         return len(self.layout.entry) + len(self.layout.entered)
 
 
-def arrays_of(unit: Unit, queries: Sequence[TrendQuery]) -> Arrays:
+def arrays_of(unit: TrendUnit, queries: Sequence[TrendQuery]) -> Arrays:
     """Lay a unit without conditions out."""
     assert not unit.is_conditioned
     columns = columns_of(measure for member in unit.members for measure in member.measures)
@@ -98,14 +98,14 @@ def _index(measures: tuple[Measure, ...], measure: Measure) -> int | None:
     return measures.index(measure) if measure in measures else None
 
 
-def _entries(unit: Unit) -> list[int]:
+def _entries(unit: TrendUnit) -> list[int]:
     """The shared nodes that some member enters by itself."""
     entered = {start.node for member in unit.members for start in member.starts}
     entered |= {edge.target for member in unit.members for edge in member.edges}
     return [node for node in unit.shared if node in entered]
 
 
-def _places(unit: Unit) -> list[dict[int, int]]:
+def _places(unit: TrendUnit) -> list[dict[int, int]]:
     """Per member the place of each of its nodes."""
     first = len(unit.shared) + len(_entries(unit))
     return [
@@ -115,7 +115,7 @@ def _places(unit: Unit) -> list[dict[int, int]]:
     ]
 
 
-def _own_nodes(unit: Unit, member: Member) -> list[int]:
+def _own_nodes(unit: TrendUnit, member: Member) -> list[int]:
     nodes = {entry.node for entry in (*member.starts, *member.ends)}
     nodes |= {node for edge in member.edges for node in (edge.source, edge.target)}
     return sorted(nodes - set(unit.shared))
@@ -125,7 +125,7 @@ def _users(places: list[dict[int, int]], node: int) -> list[int]:
     return [m for m, of in enumerate(places) if node in of]
 
 
-def _layout(unit: Unit, queries: Sequence[TrendQuery], places: list[dict[int, int]]) -> Layout:
+def _layout(unit: TrendUnit, queries: Sequence[TrendQuery], places: list[dict[int, int]]) -> Layout:
     entries, shared = _entries(unit), {node: place for place, node in enumerate(unit.shared)}
     spans = [(queries[member.query].window_us, queries[member.query].slide_us) for member in unit.members]
     frames = sorted(set(spans))
@@ -171,7 +171,7 @@ def _layout(unit: Unit, queries: Sequence[TrendQuery], places: list[dict[int, in
     )
 
 
-def _enters(unit: Unit, member: Member, node: int) -> bool:
+def _enters(unit: TrendUnit, member: Member, node: int) -> bool:
     """Whether the member goes from this node into a shared one by an edge of its own."""
     return any(edge.source == node and edge.target in unit.shared for edge in member.edges)
 

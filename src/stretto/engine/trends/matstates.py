@@ -7,7 +7,7 @@ import numpy as np
 from stretto.engine.trends.cells import Cells
 from stretto.engine.trends.conditions import meets
 from stretto.engine.trends.tables import merged
-from stretto.trends.plan import Condition, Unit
+from stretto.trends.plan import Condition, TrendUnit
 from stretto.values.evaluate import Events
 from stretto.values.rows import I64, Bool
 
@@ -33,7 +33,7 @@ class _Inputs:
     starts: tuple[Condition, ...]
 
 
-def _inputs(unit: Unit, node: int) -> _Inputs:
+def _inputs(unit: TrendUnit, node: int) -> _Inputs:
     edges = [edge for member in unit.members for edge in member.edges if edge.target == node]
     starts = [merged(member.starts) for member in unit.members]
     conditions = [found[node] for found in starts if node in found]
@@ -45,7 +45,7 @@ def _inputs(unit: Unit, node: int) -> _Inputs:
     )
 
 
-def matstates_of(unit: Unit, cells: Cells, events: Events) -> MatStates:
+def matstates_of(unit: TrendUnit, cells: Cells, events: Events) -> MatStates:
     """Two events of a node have one MatState if the same has entered before both, for every member."""
     n = len(cells.event)
     codes = np.full(n, -1, np.int64)
@@ -97,7 +97,9 @@ def _numbered(codes: I64, cells: Cells) -> MatStates:
     return MatStates(of, count)
 
 
-def worth_sharing(unit: Unit, cells: Cells, states: MatStates, own_lanes: int, shared_lanes: int) -> Bool:
+def worth_sharing(
+    unit: TrendUnit, cells: Cells, states: MatStates, own_lanes: int, shared_lanes: int
+) -> Bool:
     """The cells that MatStates make cheaper: fewer than members, even with what turns them into members' values."""
     shared = np.isin(cells.node, sorted(unit.shared))
     inside = np.bincount(cells.cell[shared], minlength=len(cells))

@@ -14,7 +14,7 @@ from stretto.engine.trends.taken import Executor, Taken
 from stretto.engine.trends.totals import total_rows
 from stretto.engine.trends.windowed import Windowed
 from stretto.schema import Kind
-from stretto.trends.plan import TrendPlan, Unit
+from stretto.trends.plan import TrendPlan, TrendUnit
 from stretto.trends.work import TrendWork, UnitWork
 from stretto.values.evaluate import Events
 from stretto.values.rows import I64, Rows
@@ -28,7 +28,7 @@ TAKEN_BYTES = 64
 class _Run:
     """A unit at work; `windows`: length and slide of its members' windows."""
 
-    unit: Unit
+    unit: TrendUnit
     executor: Executor
     partitions: Partitions
     windows: frozenset[tuple[int, int]]
@@ -163,7 +163,7 @@ def _shared(run: _Run) -> UnitWork:
     return UnitWork(0, 0.0, *run.executor.sharing)
 
 
-def _gathered(unit: Unit, rows: Mapping[int, Sequence[Rows]]) -> tuple[I64, I64, I64, np.ndarray] | None:
+def _gathered(unit: TrendUnit, rows: Mapping[int, Sequence[Rows]]) -> tuple[I64, I64, I64, np.ndarray] | None:
     """The events of a unit's nodes, each once, in order: positions, times, and their nodes."""
     parts = [(local, part) for local, node in enumerate(unit.nodes) for part in rows.get(node, ())]
     if not parts:

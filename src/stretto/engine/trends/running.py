@@ -22,7 +22,7 @@ from stretto.engine.trends.layout import arrays_of, paned
 from stretto.engine.trends.numbers import I32, zeros
 from stretto.engine.trends.taken import FREE, TOTAL_BYTES, Results, Taken, concat_results, no_results
 from stretto.pattern.nodes import TrendQuery
-from stretto.trends.plan import Unit
+from stretto.trends.plan import TrendUnit
 from stretto.values.evaluate import Events
 from stretto.values.rows import I64, Bool
 
@@ -33,7 +33,7 @@ ROOM = 4096
 class Running:
     """One unit without conditions. `share`: False never shares, True always, None where it is less work."""
 
-    def __init__(self, unit: Unit, queries: Sequence[TrendQuery], *, share: bool | None = None) -> None:
+    def __init__(self, unit: TrendUnit, queries: Sequence[TrendQuery], *, share: bool | None = None) -> None:
         self._share = share
         self._arrays = arrays = arrays_of(paned(unit, queries), queries)
         self._blocks = Blocks(arrays)

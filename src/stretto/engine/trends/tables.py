@@ -8,7 +8,7 @@ import numpy as np
 
 from stretto.engine.trends.conditions import Look, Store, looks_of
 from stretto.engine.trends.lanes import Columns, LaneMap, lane_map, split, weight_lanes
-from stretto.trends.plan import Condition, Edge, Entry, Measure, Member, Unit
+from stretto.trends.plan import Condition, Edge, Entry, Measure, Member, TrendUnit
 from stretto.values.rows import I64
 
 
@@ -43,12 +43,12 @@ class Program:
     ends: int
 
 
-def program_of(unit: Unit, chosen: Sequence[int], columns: Columns, *, matstates: bool) -> Program:
+def program_of(unit: TrendUnit, chosen: Sequence[int], columns: Columns, *, matstates: bool) -> Program:
     """The program for these members. Without MatStates every node has a value for each member that has the node."""
     return _Builder(unit, tuple(chosen), columns, frozenset(unit.shared if matstates else ())).build()
 
 
-def shared_measures(unit: Unit) -> tuple[Measure, ...]:
+def shared_measures(unit: TrendUnit) -> tuple[Measure, ...]:
     """All that members measure at shared nodes, linear measures first."""
     found = {m for member in unit.members for m in member.measures if m.node in unit.shared}
     linear, extreme = split(sorted(found, key=lambda m: (m.node, m.attribute, m.what)))
@@ -81,7 +81,9 @@ class _Lists:
 
 
 class _Builder:
-    def __init__(self, unit: Unit, chosen: tuple[int, ...], columns: Columns, shared: frozenset[int]) -> None:
+    def __init__(
+        self, unit: TrendUnit, chosen: tuple[int, ...], columns: Columns, shared: frozenset[int]
+    ) -> None:
         self.unit, self.chosen, self.columns, self.shared = unit, chosen, columns, shared
         self.members: list[Member] = [unit.members[c] for c in chosen]
         self.nodes = range(len(unit.nodes))

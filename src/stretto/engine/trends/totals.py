@@ -15,7 +15,7 @@ from stretto.engine.trends.partition import Partitions
 from stretto.engine.trends.taken import Results
 from stretto.pattern.nodes import Aggregate, TrendQuery
 from stretto.schema import Kind
-from stretto.trends.plan import Measure, TrendPlan, Unit, What
+from stretto.trends.plan import Measure, TrendPlan, TrendUnit, What
 from stretto.values.rows import F64, I64, Bool
 from stretto.values.strings import Strings, stretches
 
@@ -51,7 +51,7 @@ class Found:
 
 
 def total_rows(
-    plan: TrendPlan, unit: Unit, results: Results, partitions: Partitions, strings: Strings
+    plan: TrendPlan, unit: TrendUnit, results: Results, partitions: Partitions, strings: Strings
 ) -> Iterator[pa.RecordBatch]:
     """The rows of closed windows, in batches that each are of one query and one aggregate."""
     for number, member in enumerate(unit.members):

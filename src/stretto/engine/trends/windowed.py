@@ -21,7 +21,7 @@ from stretto.engine.trends.tables import Program, program_of, shared_measures
 from stretto.engine.trends.taken import FREE, TOTAL_BYTES, Results, Taken, concat_results, no_results
 from stretto.pattern.nodes import TrendQuery
 from stretto.pattern.predicates import Ref, walk
-from stretto.trends.plan import Unit
+from stretto.trends.plan import TrendUnit
 from stretto.values.evaluate import Events
 from stretto.values.rows import I64, Bool
 
@@ -43,7 +43,7 @@ class Windowed:
     `matstates` and `shared_cells` tell how often the shared part was computed for MatStates, of `cells` in all.
     """
 
-    def __init__(self, unit: Unit, queries: Sequence[TrendQuery]) -> None:
+    def __init__(self, unit: TrendUnit, queries: Sequence[TrendQuery]) -> None:
         mine = [queries[member.query] for member in unit.members]
         self._unit = unit
         self._window, self._slide = mine[0].window_us, mine[0].slide_us
@@ -191,7 +191,7 @@ def _bounded(ts: int) -> int:
     return min(max(ts, -(2**63)), 2**63 - 1)
 
 
-def _attributes(unit: Unit) -> set[str]:
+def _attributes(unit: TrendUnit) -> set[str]:
     """The attributes that conditions read."""
     edges = [*unit.edges, *(edge for member in unit.members for edge in member.edges)]
     entries = [entry for member in unit.members for entry in (*member.starts, *member.ends)]

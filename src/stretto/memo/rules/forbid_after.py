@@ -5,8 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from stretto.memo.memo import Memo
-from stretto.memo.text_order import keep_text_order
-from stretto.memo.ways import Kind, Way
+from stretto.memo.ways import Way, WayKind
 
 MOST_NEGATIONS: Final = 5
 """Of so many every subset is looked at; of more those that begin the one order that they have."""
@@ -27,6 +26,5 @@ def forbid_after(number: int, memo: Memo) -> Iterator[Way]:
         last = last[len(last) if memo.is_wide(number) else -1 :]
     kept = [(), *(negations[:i] + negations[i + 1 :] for i in last)]
     for others in dict.fromkeys(kept):
-        source = memo.input(replace(piece, negations=others))
-        keep_text_order(memo, source, number)
-        yield Way(Kind.FORBID, (source,), "forbid_after")
+        source = memo.invent(replace(piece, negations=others), number)
+        yield Way(WayKind.FORBID, (source,), "forbid_after")

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from stretto.memo.memo import Memo
-from stretto.memo.ways import Kind, Way
+from stretto.memo.ways import Way
 
 
 def join_left_to_right(number: int, memo: Memo) -> Iterator[Way]:
@@ -11,6 +11,5 @@ def join_left_to_right(number: int, memo: Memo) -> Iterator[Way]:
 
     Law: L1. Requires: skip-till-any. Source: every engine that runs a query alone.
     """
-    order = memo.own_order.get(number)
-    if order is not None:
-        yield Way(Kind.JOIN, tuple(memo.part(number, (slot,)) for slot in order), "join_left_to_right")
+    if number in memo.own_order:
+        yield memo.alone(number)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from stretto.memo.memo import Memo
-from stretto.memo.ways import Input, Kind, Way
+from stretto.memo.ways import Input, Way, WayKind
 from stretto.pattern.nodes import Window
 from stretto.pattern.piece import Piece
 
@@ -25,9 +25,9 @@ def join_wider(memo: Memo) -> Iterator[tuple[int, Way]]:
         return
     for number, ways in enumerate(memo.ways):
         for way in ways:
-            if way.kind is Kind.JOIN and way.rule != "join_wider":
+            if way.kind is WayKind.JOIN and way.rule != "join_wider":
                 yield from (
-                    (number, Way(Kind.JOIN, inputs, "join_wider")) for inputs in _choices(way, widest)
+                    (number, Way(WayKind.JOIN, inputs, "join_wider")) for inputs in _choices(way, widest)
                 )
 
 

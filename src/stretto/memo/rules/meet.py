@@ -6,8 +6,7 @@ from typing import Final
 
 from stretto.memo.containment import Before, Fact, Holds, Lacks, Passes, claims, strongest
 from stretto.memo.memo import Memo
-from stretto.memo.text_order import alone
-from stretto.memo.ways import Kind, Way
+from stretto.memo.ways import Way, WayKind
 from stretto.memo.weaker_pieces import Alike, Held, alike
 from stretto.pattern.nodes import Stream
 from stretto.pattern.order import NO_ORDER, Order
@@ -29,13 +28,20 @@ def meet(memo: Memo) -> Iterator[tuple[int, Way]]:
     Law: L4. Requires: skip-till-any; equal `[attr]`; a negation is kept only with the order around it.
     Source: ours (MCEP, sec. 5.2, takes the terms that patterns have in common).
     """
-    if any(way.rule == "meet" for ways in memo.ways for way in ways):
-        return  # parts of what was invented are not worth more inventions
     users = _users(memo)
+    yield from memo.analysis("meet", len(users), lambda: list(_inventions(memo, users)))
+
+
+def _inventions(memo: Memo, users: dict[int, set[int]]) -> Iterator[tuple[int, Way]]:
+    """The common parts that serve most pieces, and the ways that read them.
+
+    Only what the queries are made of is compared: parts of what was invented are not worth more inventions.
+    """
     found = [one for shelf in alike(memo) if not memo.ends() for one in _common(shelf, users)]
     found.sort(key=lambda one: (-len(one.served), one.parent.number, one.mask))
-    for one in found[: max(FEW, len(memo) // SHARE)]:
-        yield from one.ways(memo)
+    known = set(users)
+    for one in found[: max(FEW, len(users) // SHARE)]:
+        yield from one.ways(memo, known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,20 +54,21 @@ class _Common:
     window: int
     served: tuple[tuple[Held, int], ...]
 
-    def ways(self, memo: Memo) -> Iterator[tuple[int, Way]]:
+    def ways(self, memo: Memo, known: set[int]) -> Iterator[tuple[int, Way]]:
+        """The ways around this part, unless it is one of the pieces `known`, to which it is added."""
         piece = _piece(memo.pieces[self.parent.number], self.parent.slots[0], self.shelf.facts(self.mask))
         piece = replace(piece, window=replace(piece.window, size=self.window))
-        known = len(memo)
-        number, columns = memo.intern(piece)
-        if number < known:
+        parent = memo.pieces[self.parent.number]
+        columns = parent.columns_of(self.parent.slots[0])
+        number = memo.invent(piece, self.parent.number, columns).piece
+        if number in known:
             return  # without a negation that lost its order it was there already
-        order = piece.slots_of(columns)
-        memo.own_order.setdefault(number, tuple(sorted(range(len(order)), key=order.__getitem__)))
-        yield number, alone(memo, number)
+        known.add(number)
+        yield number, memo.alone(number)
         for held, arrangement in self.served:
             reader = memo.pieces[held.number]
             to = reader.columns_of(held.slots[arrangement])
-            yield held.number, Way(Kind.FILTER, (memo.input(piece, to),), "meet")
+            yield held.number, Way(WayKind.FILTER, (memo.input(piece, to),), "meet")
 
 
 def _common(shelf: Alike, users: dict[int, set[int]]) -> list[_Common]:
@@ -72,6 +79,7 @@ def _common(shelf: Alike, users: dict[int, set[int]]) -> list[_Common]:
     there = {
         (known, held.window)
         for held, all_known in zip(shelf.held, shelf.known, strict=True)
+        if held.number in users
         for known in all_known
     }
     known = shelf.known
@@ -122,7 +130,7 @@ def _users(memo: Memo) -> dict[int, set[int]]:
                 continue
             mine.add(core)
             for way in memo.ways[number]:
-                if way.kind in (Kind.JOIN, Kind.FORBID):
+                if way.kind in (WayKind.JOIN, WayKind.FORBID):
                     pending.extend(way.pieces)
     return users
 

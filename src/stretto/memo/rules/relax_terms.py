@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from stretto.memo.memo import Memo
-from stretto.memo.ways import Kind, Way
+from stretto.memo.ways import Way, WayKind
 from stretto.memo.weaker_pieces import Alike, Weaker, alike
 
 CLOSEST: Final = 2  # sources with the fewest facts missing
@@ -21,7 +21,9 @@ def relax_terms(memo: Memo) -> Iterator[tuple[int, Way]]:
     """
     for shelf in alike(memo):
         for source in _chosen(shelf, memo):
-            kind = Kind.FORBID if source.missing and not source.missing & ~shelf.absences else Kind.FILTER
+            kind = (
+                WayKind.FORBID if source.missing and not source.missing & ~shelf.absences else WayKind.FILTER
+            )
             yield source.reader.number, Way(kind, (source.input(memo),), "relax_terms")
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from stretto.memo.memo import Memo
-from stretto.memo.ways import Kind, Way
+from stretto.memo.ways import Way, WayKind
 
 MOST_SLOTS = 8
 """Pieces with more slots are split into a first and a last part alone."""
@@ -21,7 +21,7 @@ def split_in_two(number: int, memo: Memo) -> Iterator[Way]:
     for left in splits(count):
         chosen = frozenset(left)
         right = tuple(slot for slot in range(count) if slot not in chosen)
-        yield Way(Kind.JOIN, (memo.part(number, left), memo.part(number, right)), "split_in_two")
+        yield Way(WayKind.JOIN, (memo.part(number, left), memo.part(number, right)), "split_in_two")
 
 
 def splits(count: int) -> Iterator[tuple[int, ...]]:

@@ -6,7 +6,7 @@ from typing import Final
 from stretto.memo.explore import PieceRule
 from stretto.memo.memo import Memo
 from stretto.memo.pricing import Pricing
-from stretto.memo.ways import Kind, Way
+from stretto.memo.ways import Way, WayKind
 
 RULE: Final = "split_off_commonest"
 
@@ -24,6 +24,6 @@ def split_off_commonest(pricing: Pricing) -> PieceRule:
         single = [memo.part(number, (slot,)) for slot in slots]
         last = max(slots, key=lambda slot: (pricing.rows(memo, single[slot].piece), slot))
         rest = memo.part(number, tuple(slot for slot in slots if slot != last))
-        yield Way(Kind.JOIN, (rest, single[last]), RULE)
+        yield Way(WayKind.JOIN, (rest, single[last]), RULE)
 
     return rule

@@ -3,10 +3,10 @@
 from stretto.memo.memo import Memo
 from stretto.memo.pricing import Pricing
 from stretto.memo.rules.join_left_to_right import join_left_to_right
-from stretto.memo.ways import Kind, Way
+from stretto.memo.ways import Way, WayKind
 from stretto.papers.mcep.local_plans import OrderPlans, TimeIsUpError
 from stretto.papers.mcep.local_search import Patterns
-from stretto.papers.mcep.shapes import Parts, Shapes
+from stretto.papers.mcep.sub_patterns import CoreParts, SubPatterns
 from stretto.papers.mcep.trees import Trees
 from stretto.solve.common.budget import Budget
 from stretto.solve.common.solution import Solution
@@ -18,13 +18,13 @@ def reorder(memo: Memo, pricing: Pricing, budget: Budget) -> Solution:
 
     Source: MCEP, sec. 6.2.2 (RE). When the budget is over, the other queries keep the order of the text.
     """
-    trees = Trees(Shapes(memo), pricing)
+    trees = Trees(SubPatterns(memo), pricing)
 
     def way(core: int) -> Way:
         if budget.denies(0):
             return next(join_left_to_right(core, memo))
-        order = greedy_order(OrderPlans(trees, Parts(trees.shapes, core), budget), memo, pricing)
-        return Way(Kind.JOIN, tuple(memo.part(core, (slot,)) for slot in order), "reorder_by_cost")
+        order = greedy_order(OrderPlans(trees, CoreParts(trees.shapes, core), budget), memo, pricing)
+        return Way(WayKind.JOIN, tuple(memo.part(core, (slot,)) for slot in order), "reorder_by_cost")
 
     return one_by_one(memo, way)
 

@@ -1,6 +1,7 @@
 """The cheapest plan of one pattern alone, perhaps with given sub-trees in it: the algorithm A of MCEP, sec. 4.2 and 5.
 
-Dynamic programming over sets of slots. A given sub-tree is one item that is not taken apart, so that given ones make
+Dynamic programming over sets of slots (Selinger et al., SIGMOD 1979; over bushy trees DPsub, Vance and Maier, SIGMOD
+1996). A given sub-tree is one item that is not taken apart, so that given ones make
 the search smaller. Where more than `ALL_SUBSETS` items are left, trees are found over runs of neighbouring items and
 greedily, orders greedily; beyond `RUNS` items the order of the text is kept.
 """
@@ -9,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from math import inf
 
-from stretto.papers.mcep.shapes import ALL_SUBSETS, RUNS, Parts
+from stretto.papers.mcep.sub_patterns import ALL_SUBSETS, RUNS, CoreParts
 from stretto.papers.mcep.trees import Columns, Trees
 from stretto.solve.common.budget import Budget
 
@@ -30,7 +31,7 @@ class LocalPlans(ABC):
     When the budget is over nothing more is priced: what is left to find is joined in the order of the text.
     """
 
-    def __init__(self, trees: Trees, parts: Parts, budget: Budget | None = None) -> None:
+    def __init__(self, trees: Trees, parts: CoreParts, budget: Budget | None = None) -> None:
         self.trees = trees
         self.parts = parts
         self._budget = budget
@@ -124,6 +125,7 @@ class LocalPlans(ABC):
                 raise TimeIsUpError
             shape, first, second = self._split(one, other)
             size = self.parts.size
+            # The side with column 0 is the left one, as in `Trees.join`: both ways round are one join, with one price.
             left = self.parts[one][0], size, first
             right = self.parts[other][0], size, second
             if 0 in second:
@@ -187,6 +189,8 @@ class TreePlans(LocalPlans):
             if not rest:
                 continue
             best, best_split = inf, 0
+            # Every subset of `rest` once, by (right - 1) & rest; the lowest item stays left, so that no split is seen
+            # twice. Subsets have smaller numbers than the set: their costs are known.
             right = rest
             while right:
                 left = some ^ right

@@ -9,21 +9,19 @@ from typing import Final
 
 from stretto.memo.memo import Memo
 from stretto.memo.pricing import Pricing
-from stretto.memo.text_order import alone
-from stretto.papers.mcep.core_nodes import NodeOf, wrapped
-from stretto.papers.mcep.forest import Forest, MixedForest, forest
 from stretto.papers.mcep.local_plans import LocalPlans, TreePlans
-from stretto.papers.mcep.moves import EDGE, Moves
 from stretto.papers.mcep.multi_pattern_graph import MultiPatternGraph
-from stretto.papers.mcep.shapes import Parts, Shapes
+from stretto.papers.mcep.multitree import MixedWindowMultitree, Multitree, multitree
+from stretto.papers.mcep.neighbourhoods import EDGE, Neighbourhood
+from stretto.papers.mcep.sub_patterns import CoreParts, SubPatterns
 from stretto.papers.mcep.trees import Trees
 from stretto.papers.mcep.walk import Walk
 from stretto.solve.common.budget import Budget
-from stretto.solve.common.solution import Node, Solution
+from stretto.solve.common.solution import Computation, NodeOf, Solution, around_cores
 
 FREE: Final = 20_000
 """Squares of slots of patterns that are taken apart in the order of their text, however short the time."""
-Planner = Callable[[Trees, Parts, Budget], LocalPlans]
+Planner = Callable[[Trees, CoreParts, Budget], LocalPlans]
 Improve = Callable[[Walk, Random, Budget], None]
 """Walks from a plan to better ones until the budget is over or nothing more is to be hoped for."""
 
@@ -45,7 +43,7 @@ class Patterns:
         searched: bool = True,
     ) -> None:
         self.memo = memo
-        shapes = Shapes(memo)
+        shapes = SubPatterns(memo)
         self.trees = Trees(shapes, pricing)
         self.plans: dict[int, LocalPlans] = {}
         self.chosen: dict[int, int] = {}
@@ -54,7 +52,7 @@ class Patterns:
         for core in memo.cores():
             if memo.is_wide(core):
                 continue
-            plans = planner(self.trees, Parts(shapes, core), budget)
+            plans = planner(self.trees, CoreParts(shapes, core), budget)
             if searched and not budget.over:
                 self.chosen[core] = plans.best()
                 self.graph.add(plans.parts)
@@ -62,32 +60,32 @@ class Patterns:
                 self.chosen[core] = plans.in_order(plans.parts.own_order)
             self.plans[core] = plans
 
-    def forest(self, patterns: Mapping[int, int] | None = None) -> Forest:
+    def multitree(self, patterns: Mapping[int, int] | None = None) -> Multitree:
         """The chosen trees (or these) together."""
         chosen = self.chosen if patterns is None else patterns
-        found = forest(self.trees, {core: self.plans[core].parts.size for core in chosen})
+        found = multitree(self.trees, {core: self.plans[core].parts.size for core in chosen})
         for core, tree in chosen.items():
             found.put(core, tree)
         return found
 
     def solution(self) -> Solution:
         """The chosen trees as nodes: a join of several patterns is one node."""
-        return Solution(wrapped(self.memo, _Nodes(self.forest())))
+        return Solution(around_cores(self.memo, _Nodes(self.multitree())))
 
 
 class _Nodes:
-    """Makes the nodes of a forest's joins."""
+    """Makes the nodes of a multitree's joins."""
 
-    def __init__(self, found: Forest) -> None:
-        self._forest = found
-        self._made: dict[int, Node] = {}
+    def __init__(self, found: Multitree) -> None:
+        self._multitree = found
+        self._made: dict[int, Computation] = {}
 
-    def __call__(self, core: int, node_of: NodeOf) -> Node:
-        trees, found = self._forest.trees, self._forest
+    def __call__(self, core: int, node_of: NodeOf) -> Computation:
+        trees, found = self._multitree.trees, self._multitree
         tree = found.chosen.get(core)
         if tree is None:
-            way = alone(trees.shapes.memo, core)
-            return Node(core, way, tuple(node_of(piece) for piece in way.pieces))
+            way = trees.shapes.memo.alone(core)
+            return Computation(core, way, tuple(node_of(piece) for piece in way.pieces))
         for join in trees.inner[tree]:
             if join not in self._made:
                 self._made[join] = self._joined(join, found.size(join), node_of)
@@ -95,14 +93,14 @@ class _Nodes:
         wider = found.size(tree)
         if size == wider:
             return self._made[tree]
-        assert isinstance(found, MixedForest), "one window is not wider than itself"
+        assert isinstance(found, MixedWindowMultitree), "one window is not wider than itself"
         if found.narrow_by_filter(core):
             number, way = trees.narrow_way(trees.shape[tree], size, wider)
-            return Node(number, way, (self._made[tree],))
+            return Computation(number, way, (self._made[tree],))
         return self._joined(tree, size, node_of)
 
-    def _joined(self, join: int, size: int, node_of: NodeOf) -> Node:
-        trees, found = self._forest.trees, self._forest
+    def _joined(self, join: int, size: int, node_of: NodeOf) -> Computation:
+        trees, found = self._multitree.trees, self._multitree
         sides = trees.sides[join]
         assert sides is not None, "leaves are no joins"
         left, left_columns, right, right_columns = sides
@@ -117,7 +115,7 @@ class _Nodes:
             self._made.get(side) or node_of(part.piece)
             for side, part in zip((left, right), way.inputs, strict=True)
         )
-        return Node(number, way, tuple(inputs))
+        return Computation(number, way, tuple(inputs))
 
 
 def search(
@@ -148,8 +146,8 @@ def improve_all(
     for i, component in enumerate(components):
         if budget.over:
             break
-        found = patterns.forest({core: patterns.chosen[core] for core in component})
-        walk = Walk(found, Moves(graph, component, patterns.plans, found, random, most))
+        found = patterns.multitree({core: patterns.chosen[core] for core in component})
+        walk = Walk(found, Neighbourhood(graph, component, patterns.plans, found, random, most))
         improve(walk, random, budget.share(weights[i] / sum(weights[i:])))
         walk.to_best()
         patterns.chosen.update(found.chosen)

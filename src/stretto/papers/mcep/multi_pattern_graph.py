@@ -11,22 +11,22 @@ it when asked for. Adding or removing a pattern touches its own parts alone, how
 
 from collections.abc import Iterable, Iterator
 
-from stretto.papers.mcep.shapes import ALL_SUBSETS, Parts
+from stretto.papers.mcep.sub_patterns import ALL_SUBSETS, CoreParts
 from stretto.pattern.disjoint_sets import DisjointSets
 
 
 class MultiPatternGraph:
     """Patterns by number; two are neighbours if they have a part of at least `least` slots in common."""
 
-    def __init__(self, patterns: Iterable[Parts] = (), least: int = 2) -> None:
+    def __init__(self, patterns: Iterable[CoreParts] = (), least: int = 2) -> None:
         self._least = least
-        self._parts: dict[int, Parts] = {}
+        self._parts: dict[int, CoreParts] = {}
         self._masks: dict[int, dict[int, tuple[int, ...]]] = {}  # pattern -> part -> where it stands
         self._having: dict[int, dict[int, None]] = {}  # part -> patterns, in the order in which they came
         for parts in patterns:
             self.add(parts)
 
-    def add(self, parts: Parts) -> None:
+    def add(self, parts: CoreParts) -> None:
         """Add a pattern."""
         where: dict[int, list[int]] = {}
         for mask in parts.shareable(self._least):

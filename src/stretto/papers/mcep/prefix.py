@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 
 from stretto.memo.memo import Memo
 from stretto.memo.pricing import Pricing
-from stretto.papers.mcep.anneal import PAPER, Schedule, anneal
-from stretto.papers.mcep.forest import forest
 from stretto.papers.mcep.local_plans import OrderPlans
-from stretto.papers.mcep.moves import EDGE
+from stretto.papers.mcep.multitree import multitree
+from stretto.papers.mcep.neighbourhoods import EDGE
+from stretto.papers.mcep.simulated_annealing import PAPER, CoolingSchedule, anneal
 from stretto.solve.common.budget import Budget
 from stretto.solve.common.solution import Solution
 
@@ -27,17 +27,17 @@ class MultiPatternTree:
         self._plans = dict(plans)
         self._orders: dict[int, tuple[int, ...]] = {}
         trees = next(iter(self._plans.values())).trees
-        self._forest = forest(trees, {pattern: own.parts.size for pattern, own in self._plans.items()})
+        self._multitree = multitree(trees, {pattern: own.parts.size for pattern, own in self._plans.items()})
 
     def add(self, pattern: int, order: Sequence[int]) -> None:
         """Add a pattern in this order of its slots, or give it this order instead of its own."""
         self._orders[pattern] = tuple(order)
-        self._forest.put(pattern, self._plans[pattern].in_order(order))
+        self._multitree.put(pattern, self._plans[pattern].in_order(order))
 
     def remove(self, pattern: int) -> None:
         """Remove a pattern; the states that only it reached go with it."""
         del self._orders[pattern]
-        self._forest.take(pattern)
+        self._multitree.take(pattern)
 
     def order(self, pattern: int) -> tuple[int, ...]:
         """The order of a pattern's slots."""
@@ -46,20 +46,20 @@ class MultiPatternTree:
     @property
     def cost(self) -> float:
         """The cost of all states of two slots or more."""
-        return self._forest.cost
+        return self._multitree.cost
 
     @property
     def states(self) -> dict[int, int]:
         """The states, as trees, and how many patterns pass through each."""
-        return dict(self._forest.count)
+        return dict(self._multitree.count)
 
     def window(self, state: int) -> int:
         """The window of a state: the largest among its patterns."""
-        return self._forest.size(state)
+        return self._multitree.size(state)
 
     def path(self, pattern: int) -> tuple[int, ...]:
         """The states of a pattern, from the first to its final one."""
-        return self._forest.trees.inner[self._forest.chosen[pattern]]
+        return self._multitree.trees.inner[self._multitree.chosen[pattern]]
 
 
 def anneal_prefixes(
@@ -70,7 +70,7 @@ def anneal_prefixes(
     most: int = EDGE,
     seed: int = 0,
     steps: int | None = None,
-    schedule: Schedule = PAPER,
+    schedule: CoolingSchedule = PAPER,
 ) -> Solution:
     """Simulated annealing over multi-pattern trees."""
     return anneal(

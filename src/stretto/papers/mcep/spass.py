@@ -18,17 +18,16 @@ from math import inf
 
 from stretto.memo.memo import Memo
 from stretto.memo.pricing import Pricing
-from stretto.memo.ways import Input, Kind, Way
-from stretto.papers.mcep.core_nodes import NodeOf, wrapped
-from stretto.papers.mcep.shapes import Parts, Shapes
+from stretto.memo.ways import Input, Way, WayKind
+from stretto.papers.mcep.sub_patterns import CoreParts, SubPatterns
 from stretto.solve.common.budget import Budget
-from stretto.solve.common.solution import Node, Solution
+from stretto.solve.common.solution import Computation, NodeOf, Solution, around_cores
 
 RULE = "share_redundant_substring"
 
-Step = tuple[int, int]
+Substring = tuple[int, int]
 """Slots of a text from the first to before the end."""
-Covered = dict[Step, tuple[int, int]]
+Covered = dict[Substring, tuple[int, int]]
 """Substrings of a text that are read: their shape and window."""
 
 
@@ -36,14 +35,14 @@ def spass(memo: Memo, pricing: Pricing, budget: Budget) -> Solution:
     """The greedy cover; when the budget is over, what has been covered so far."""
     cover = _Cover(memo, pricing)
     cover.choose(budget)
-    return Solution(wrapped(memo, cover.node))
+    return Solution(around_cores(memo, cover.node))
 
 
 @dataclass(slots=True)
 class _Text:
     """A core as a string of slots, and the substrings by which it is covered: (first, end) -> (shape, window)."""
 
-    parts: Parts
+    parts: CoreParts
     covered: Covered = field(default_factory=dict)
     cost: float = 0.0
 
@@ -61,9 +60,9 @@ class _Cover:
     def __init__(self, memo: Memo, pricing: Pricing) -> None:
         self._memo = memo
         self._pricing = pricing
-        self._shapes = Shapes(memo)
-        self._texts = {core: _Text(Parts(self._shapes, core)) for core in memo.cores()}
-        self._shared: dict[tuple[int, int], Node] = {}
+        self._shapes = SubPatterns(memo)
+        self._texts = {core: _Text(CoreParts(self._shapes, core)) for core in memo.cores()}
+        self._shared: dict[tuple[int, int], Computation] = {}
         for text in self._texts.values():
             text.cost = self._cost(text, {})
 
@@ -84,7 +83,7 @@ class _Cover:
                 text.covered[start, end] = shape, size
                 text.cost = self._cost(text, text.covered)
 
-    def node(self, core: int, node_of: NodeOf) -> Node:
+    def node(self, core: int, node_of: NodeOf) -> Computation:
         """The node of a core: its substrings and what is left, from left to right."""
         text = self._texts[core]
         steps = _steps(text)
@@ -95,15 +94,15 @@ class _Cover:
             self._substring(core, step, node_of) if step in text.covered else node_of(part.piece)
             for step, part in zip(steps, way.inputs, strict=True)
         )
-        return Node(core, way, tuple(inputs))
+        return Computation(core, way, tuple(inputs))
 
-    def _substring(self, core: int, step: Step, node_of: NodeOf) -> Node:
+    def _substring(self, core: int, step: Substring, node_of: NodeOf) -> Computation:
         shape, size = self._texts[core].covered[step]
         known = self._shared.get((shape, size))
         if known is None:
             number, way = self._alone(core, step, shape, size)
             inputs = tuple(node_of(part.piece) for part in way.inputs)
-            known = self._shared[shape, size] = Node(number, way, inputs)
+            known = self._shared[shape, size] = Computation(number, way, inputs)
         return known
 
     def _places(self, budget: Budget) -> dict[int, list[tuple[int, int, int]]]:
@@ -142,14 +141,14 @@ class _Cover:
         work = sum(self._texts[core].cost for core, _, _ in savers)
         return (saved - once) / work, size, savers
 
-    def _alone(self, core: int, step: Step, shape: int, size: int) -> tuple[int, Way]:
+    def _alone(self, core: int, step: Substring, shape: int, size: int) -> tuple[int, Way]:
         """A substring from its single slots."""
         text = self._texts[core]
         whole = self._shapes.at(shape, size)
         columns = text.parts[text.mask(*step)][1]
         place = {columns[c]: i for i, c in enumerate(whole.columns)}
         singles = [(self._texts[core].parts[1 << slot]) for slot in text.parts.own_order[slice(*step)]]
-        return whole.piece, Way(Kind.JOIN, tuple(self._input(*one, size, place) for one in singles), RULE)
+        return whole.piece, Way(WayKind.JOIN, tuple(self._input(*one, size, place) for one in singles), RULE)
 
     def _way(self, text: _Text, covered: Covered) -> Way | None:
         """The last computation of a text, or None if it is one covered substring itself."""
@@ -160,9 +159,11 @@ class _Cover:
             shape, columns = text.parts[text.mask(*step)]
             inputs.append(self._input(shape, columns, covered.get(step, (shape, text.parts.size))[1], own))
         if len(inputs) > 1:
-            return Way(Kind.JOIN, tuple(inputs), RULE if covered else "join_left_to_right")
+            return Way(WayKind.JOIN, tuple(inputs), RULE if covered else "join_left_to_right")
         return (
-            None if inputs[0].piece == text.parts.number else Way(Kind.FILTER, tuple(inputs), "narrow_window")
+            None
+            if inputs[0].piece == text.parts.number
+            else Way(WayKind.FILTER, tuple(inputs), "narrow_window")
         )
 
     def _input(self, shape: int, columns: tuple[int, ...], size: int, place: dict[int, int]) -> Input:
@@ -175,9 +176,9 @@ class _Cover:
         return 0.0 if way is None else self._pricing.cost(self._memo, text.parts.number, way)
 
 
-def _steps(text: _Text, covered: Covered | None = None) -> list[Step]:
+def _steps(text: _Text, covered: Covered | None = None) -> list[Substring]:
     """The covered substrings and the single slots between them, in the order of the text."""
-    found: list[Step] = []
+    found: list[Substring] = []
     ends = dict(text.covered if covered is None else covered)
     at = 0
     while at < text.parts.count:

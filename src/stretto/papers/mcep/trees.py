@@ -4,8 +4,8 @@ Source: MCEP, sec. 5 (multi-pattern multitree) and App. C (its cost).
 """
 
 from stretto.memo.pricing import Pricing
-from stretto.memo.ways import Input, Kind, Way
-from stretto.papers.mcep.shapes import Shapes
+from stretto.memo.ways import Input, Way, WayKind
+from stretto.papers.mcep.sub_patterns import SubPatterns
 
 Columns = tuple[int, ...]
 RULE = "split_in_two"
@@ -18,7 +18,7 @@ class Trees:
     The left side is the one that holds column 0, so that A with B and B with A are one tree.
     """
 
-    def __init__(self, shapes: Shapes, pricing: Pricing) -> None:
+    def __init__(self, shapes: SubPatterns, pricing: Pricing) -> None:
         self.shapes = shapes
         self.pricing = pricing
         self.shape: list[int] = []
@@ -84,11 +84,11 @@ class Trees:
         for side, side_size, columns in (left, right):
             part = self.shapes.at(side, side_size)
             inputs.append(Input(part.piece, tuple(place[columns[c]] for c in part.columns)))
-        return whole.piece, Way(Kind.JOIN, tuple(inputs), RULE)
+        return whole.piece, Way(WayKind.JOIN, tuple(inputs), RULE)
 
     def narrow_way(self, shape: int, size: int, wider: int) -> tuple[int, Way]:
         """The shape at a window from itself at a wider one."""
         whole, part = self.shapes.at(shape, size), self.shapes.at(shape, wider)
         place = {column: i for i, column in enumerate(whole.columns)}
         columns = tuple(place[c] for c in part.columns)
-        return whole.piece, Way(Kind.FILTER, (Input(part.piece, columns),), "narrow_window")
+        return whole.piece, Way(WayKind.FILTER, (Input(part.piece, columns),), "narrow_window")

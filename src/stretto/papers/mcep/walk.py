@@ -1,7 +1,7 @@
 """A walk through the plans of connected patterns that can be taken back step by step and remembers its best."""
 
-from stretto.papers.mcep.forest import Forest
-from stretto.papers.mcep.moves import Moves
+from stretto.papers.mcep.multitree import Multitree
+from stretto.papers.mcep.neighbourhoods import Neighbourhood
 
 HOPELESS = 1_000
 """After so many draws of every pattern and part without a better plan there is none to be hoped for."""
@@ -10,61 +10,61 @@ NOTICED = 1e-12
 
 
 class Walk:
-    """The forest as it is now; `best` is the least cost so far."""
+    """The multitree as it is now; `best` is the least cost so far."""
 
-    def __init__(self, forest: Forest, moves: Moves) -> None:
-        self.forest = forest
+    def __init__(self, multitree: Multitree, moves: Neighbourhood) -> None:
+        self.multitree = multitree
         self.moves = moves
-        self.best = forest.cost
+        self.best = multitree.cost
         self.steps = 0
         self.improved_at = 0
         self._at_best: dict[int, int] = {}  # trees of the best plan where the present one differs
         self._undo: list[tuple[int, int]] = []
-        self._before = forest.cost
+        self._before = multitree.cost
 
     def step(self) -> float:
         """Go to a random neighbour; by how much it is dearer comes back. Then `stay` or `back`."""
-        forest = self.forest
+        multitree = self.multitree
         self.steps += 1
-        self._before = forest.cost
+        self._before = multitree.cost
         self._undo = []
         for pattern, tree in self.moves.draw():
-            old = forest.put(pattern, tree)
+            old = multitree.put(pattern, tree)
             if old is not None and old != tree:
                 self._undo.append((pattern, old))
-        return forest.cost - self._before
+        return multitree.cost - self._before
 
     def back(self) -> None:
         """Take the step back."""
         for pattern, old in self._undo:
-            self.forest.put(pattern, old)
-        self.forest.cost = self._before
+            self.multitree.put(pattern, old)
+        self.multitree.cost = self._before
 
     def stay(self) -> None:
         """Keep the step."""
         for pattern, old in self._undo:
             self._at_best.setdefault(pattern, old)
-        if self.forest.cost < self.best * (1 - NOTICED):
-            self.best = self.forest.cost
+        if self.multitree.cost < self.best * (1 - NOTICED):
+            self.best = self.multitree.cost
             self.improved_at = self.steps
             self._at_best.clear()
 
     def changes(self) -> list[tuple[int, int]]:
         """The patterns that the step changed, with their new trees."""
-        return [(pattern, self.forest.chosen[pattern]) for pattern, _ in self._undo]
+        return [(pattern, self.multitree.chosen[pattern]) for pattern, _ in self._undo]
 
     def turn(self) -> int:
         """What the step changes in the exclusive or of the hashes of (pattern, tree) over all patterns."""
         found = 0
         for pattern, old in self._undo:
-            found ^= hash((pattern, old)) ^ hash((pattern, self.forest.chosen[pattern]))
+            found ^= hash((pattern, old)) ^ hash((pattern, self.multitree.chosen[pattern]))
         return found
 
     def put(self, changes: list[tuple[int, int]]) -> None:
         """Make a step that was drawn before, and keep it."""
         self._undo = []
         for pattern, tree in changes:
-            old = self.forest.put(pattern, tree)
+            old = self.multitree.put(pattern, tree)
             if old is not None and old != tree:
                 self._undo.append((pattern, old))
         self.stay()
@@ -72,9 +72,9 @@ class Walk:
     def to_best(self) -> None:
         """Go back to the best plan so far."""
         for pattern, tree in self._at_best.items():
-            self.forest.put(pattern, tree)
+            self.multitree.put(pattern, tree)
         self._at_best.clear()
-        self.forest.cost = self.best
+        self.multitree.cost = self.best
 
     @property
     def hopeless(self) -> bool:

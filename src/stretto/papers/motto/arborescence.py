@@ -88,6 +88,8 @@ def restricted(
         for v, sources in problem.into.items()
         if v not in dropped
     }
+    # A vertex that becomes wanted opens arcs, which makes others useless, whose going may make others pay: so again,
+    # until neither happens. Each round takes away or decides a vertex, so it ends.
     while True:
         always = _drop_dear_arcs(into, wanted)
         useless = {v for v in into if v not in wanted} - _that_can_pay(into, wanted, always)

@@ -8,14 +8,14 @@ MOST_STRINGS: Final = 16  # long strings of one pair of lists
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class CommonString:
     """Places in the left list and the equal operands' places in the right one."""
 
     left: tuple[int, ...]
     right: tuple[int, ...]
 
 
-def common_runs(left: Sequence[str], right: Sequence[str]) -> list[Match]:
+def common_runs(left: Sequence[str], right: Sequence[str]) -> list[CommonString]:
     """The common substrings that cannot be made longer, in the order of the left list.
 
     Source: MOTTO, sec. IV-B. A list has few operands, so equal places are found by a table in place of a suffix tree.
@@ -23,7 +23,7 @@ def common_runs(left: Sequence[str], right: Sequence[str]) -> list[Match]:
     places: dict[str, list[int]] = {}
     for j, operand in enumerate(right):
         places.setdefault(operand, []).append(j)
-    found: list[Match] = []
+    found: list[CommonString] = []
     for i, operand in enumerate(left):
         for j in places.get(operand, ()):
             if i and j and left[i - 1] == right[j - 1]:
@@ -33,11 +33,11 @@ def common_runs(left: Sequence[str], right: Sequence[str]) -> list[Match]:
                 i + length < len(left) and j + length < len(right) and left[i + length] == right[j + length]
             ):
                 length += 1
-            found.append(Match(tuple(range(i, i + length)), tuple(range(j, j + length))))
+            found.append(CommonString(tuple(range(i, i + length)), tuple(range(j, j + length))))
     return found
 
 
-def interesting(left: Sequence[str], right: Sequence[str]) -> list[Match]:
+def interesting(left: Sequence[str], right: Sequence[str]) -> list[CommonString]:
     """The common strings worth sharing: common substrings of two and more, and the long strings of single operands.
 
     Single operands that stand in the other order are kept apart, so a long string stands in the order of both lists.
@@ -46,7 +46,7 @@ def interesting(left: Sequence[str], right: Sequence[str]) -> list[Match]:
     longer = [run for run in runs if len(run.left) > 1]
     single = [(run.left[0], run.right[0]) for run in runs if len(run.left) == 1]
     chains = (chain for chain in _chains(single) if len(chain) > 1)
-    return longer + [Match(*(tuple(side) for side in zip(*chain, strict=True))) for chain in chains]
+    return longer + [CommonString(*(tuple(side) for side in zip(*chain, strict=True))) for chain in chains]
 
 
 def _chains(places: Sequence[tuple[int, int]]) -> list[tuple[tuple[int, int], ...]]:
@@ -69,7 +69,7 @@ def _chains(places: Sequence[tuple[int, int]]) -> list[tuple[tuple[int, int], ..
     return found
 
 
-def longest_common(left: Sequence[str], right: Sequence[str]) -> Match | None:
+def longest_common(left: Sequence[str], right: Sequence[str]) -> CommonString | None:
     """The longest common substring of two and more operands; the first of several."""
     runs = [run for run in common_runs(left, right) if len(run.left) > 1]
     return max(runs, key=lambda run: len(run.left)) if runs else None

@@ -14,7 +14,7 @@ from stretto.solve.common.budget import Budget
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class DualBound:
     """No tree costs less than `value`; one through arc u -> v costs at least `left[v][u]` more."""
 
     value: float
@@ -42,7 +42,7 @@ class _Cut:
             self.fresh = list(reached)
 
 
-def dual_ascent(problem: Arborescence, budget: Budget) -> Bound:
+def dual_ascent(problem: Arborescence, budget: Budget) -> DualBound:
     """A bound and what arcs have left; the bound holds wherever the time ends."""
     left = {v: dict(sources) for v, sources in problem.into.items()}
     cuts = {t: _Cut(t) for t in problem.wanted}
@@ -56,7 +56,7 @@ def dual_ascent(problem: Arborescence, budget: Budget) -> Bound:
             continue
         size = len(cut.arcs)
         if size == 0:
-            return Bound(inf, left)  # nothing leads there
+            return DualBound(inf, left)  # nothing leads there
         if queue and size > queue[0][0]:
             heappush(queue, (size, t))  # smaller cuts first: they leave more for the others
             continue
@@ -65,10 +65,10 @@ def dual_ascent(problem: Arborescence, budget: Budget) -> Bound:
         for v, u in cut.arcs:
             left[v][u] -= paid
         heappush(queue, (size, t))
-    return Bound(value, left)
+    return DualBound(value, left)
 
 
-def hopeless(problem: Arborescence, bound: Bound, most: float) -> set[int]:
+def hopeless(problem: Arborescence, bound: DualBound, most: float) -> set[int]:
     """Optional vertices through which no tree costs less than `most`."""
     order = problem.order()
     down: dict[int, float] = {ROOT: 0.0}

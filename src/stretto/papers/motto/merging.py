@@ -4,12 +4,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Final
-from weakref import WeakKeyDictionary
 
 from stretto.memo.containment import Lacks, claims, columns_between
 from stretto.memo.memo import Memo
-from stretto.memo.text_order import single, text_order
-from stretto.memo.ways import Input, Kind, Way
+from stretto.memo.ways import Input, Way, WayKind
 from stretto.papers.motto.operands import Operands, levels
 from stretto.pattern.piece import Piece
 
@@ -30,18 +28,18 @@ def read_as_operand(memo: Memo, reader: int, source: Input, slots: Sequence[int]
     if len(covered) == len(memo.pieces[reader].slots):
         return Way(_narrowing(memo.pieces[source.piece], memo.pieces[reader]), (source,), rule)
     inputs: list[Input] = []
-    for slot in text_order(memo, reader):
+    for slot in memo.text_order(reader):
         if slot not in covered:
-            inputs.append(single(memo, reader, slot))
+            inputs.append(memo.part(reader, (slot,)))
         elif source not in inputs:
             inputs.append(source)
-    return Way(Kind.JOIN, tuple(inputs), rule)
+    return Way(WayKind.JOIN, tuple(inputs), rule)
 
 
-def _narrowing(source: Piece, reader: Piece) -> Kind:
+def _narrowing(source: Piece, reader: Piece) -> WayKind:
     """What turns a piece into one with the same terms: only negations are missing, or order or window too."""
     alike = len(source.order) == len(reader.order) and source.window == reader.window
-    return Kind.FORBID if alike else Kind.FILTER
+    return WayKind.FORBID if alike else WayKind.FILTER
 
 
 # ---- sources that are there --------------------------------------------------------------------------------
@@ -74,18 +72,12 @@ class Contained:
         return read_as_operand(memo, self.reader.owner, source, self.slots, rule)
 
 
-_seen: WeakKeyDictionary[Memo, dict[bool, tuple[int, list[Contained]]]] = WeakKeyDictionary()
-
-
 def contained(memo: Memo, *, relaxed: bool = False) -> list[Contained]:
     """Every core that another has as a part, whatever their windows; `relaxed`: only those that it has but for order.
 
     Terms are the same on both sides; a source may lack negations of its reader.
     """
-    seen = _seen.setdefault(memo, {})
-    if relaxed not in seen or seen[relaxed][0] < len(memo):
-        seen[relaxed] = len(memo), list(_contained(memo, relaxed=relaxed))
-    return seen[relaxed][1]
+    return memo.analysis(("contained", relaxed), len(memo), lambda: list(_contained(memo, relaxed=relaxed)))
 
 
 def several_windows(memo: Memo) -> bool:

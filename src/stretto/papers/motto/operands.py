@@ -8,7 +8,6 @@ are equal.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal as OneOf
-from weakref import WeakKeyDictionary
 
 from stretto.memo.containment import Before, Fact, claims, slot_key
 from stretto.memo.memo import Memo
@@ -105,12 +104,6 @@ def _divide(
     return f"{word}({', '.join(keys)})", tuple(slot for part in held for slot in part)
 
 
-_seen: WeakKeyDictionary[Memo, dict[int, tuple[Operands, ...]]] = WeakKeyDictionary()
-
-
 def levels(memo: Memo, number: int) -> tuple[Operands, ...]:
     """The levels of a core, the outermost last."""
-    seen = _seen.setdefault(memo, {})
-    if number not in seen:
-        seen[number] = divide(number, memo.pieces[number])
-    return seen[number]
+    return memo.analysis(("levels", number), None, lambda: divide(number, memo.pieces[number]))

@@ -10,12 +10,11 @@ from typing import Final
 
 from stretto.memo.memo import Memo
 from stretto.memo.pricing import Pricing
-from stretto.memo.text_order import alone
 from stretto.memo.ways import Way
 from stretto.papers.motto.arborescence import ROOT, Arborescence, components, restricted
 from stretto.papers.motto.steiner_search import anneal_tree, branch_and_bound, descended
 from stretto.solve.common.budget import Budget
-from stretto.solve.common.solution import Node, Solution
+from stretto.solve.common.solution import Solution, by_ways
 
 FREE: Final = 10_000  # slots of ways that are looked at however short the time
 EXACT_SHARE: Final = 0.7  # of the time, before annealing goes on with what is not proven
@@ -42,7 +41,12 @@ def steiner(memo: Memo, pricing: Pricing, budget: Budget) -> Solution:
     for part, best in parts:
         sources.update(part.sources(best.taken))
     bound = fixed + sum(min(best.bound, best.cost) for _, best in parts)
-    return Solution(_nodes(memo, graph, sources), bound)
+
+    def way_of(number: int) -> Way:
+        """Cores by the tree's ways, everything else by its one way."""
+        return graph.ways[sources[number], number] if number in sources else memo.ways[number][0]
+
+    return Solution(by_ways(memo, way_of), bound)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +86,7 @@ def _tree_ways(memo: Memo, number: int) -> list[Way]:
     found = [way for way in memo.ways[number] if len(_shared(memo, way)) < 2]
     if any(not _shared(memo, way) for way in found):
         return found
-    return [*found, alone(memo, number)]
+    return [*found, memo.alone(number)]
 
 
 def _shared(memo: Memo, way: Way) -> set[int]:
@@ -92,24 +96,3 @@ def _shared(memo: Memo, way: Way) -> set[int]:
 
 def _source(memo: Memo, way: Way) -> int:
     return next(iter(_shared(memo, way)), ROOT)
-
-
-def _nodes(memo: Memo, graph: _Graph, sources: dict[int, int]) -> tuple[Node, ...]:
-    """Nodes for the roots: cores by the tree's ways, everything else by its one way; each piece once."""
-    made: dict[int, Node] = {}
-
-    def way_of(number: int) -> Way:
-        return graph.ways[sources[number], number] if number in sources else memo.ways[number][0]
-
-    for root in memo.roots:
-        pending = [root.piece]
-        while pending:
-            number = pending[-1]
-            way = way_of(number)
-            missing = [piece for piece in way.pieces if piece not in made]
-            if number in made or not missing:
-                pending.pop()
-                made.setdefault(number, Node(number, way, tuple(made[p] for p in way.pieces)))
-            else:
-                pending.extend(missing)
-    return tuple(made[root.piece] for root in memo.roots)

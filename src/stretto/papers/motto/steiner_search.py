@@ -18,7 +18,7 @@ RUNS_IN_VAIN: Final = 3  # annealing runs without a better tree, after which it 
 
 
 @dataclass(slots=True)
-class Best:
+class Incumbent:
     """The best tree known: its optional vertices, its cost, and a bound below which there is none."""
 
     taken: frozenset[int]
@@ -37,7 +37,7 @@ class Best:
         return True
 
 
-class Tree:
+class SteinerTree:
     """A set of optional vertices that changes by one at a time, with its cost kept up."""
 
     def __init__(self, problem: Arborescence, taken: Iterable[int] = ()) -> None:
@@ -114,21 +114,23 @@ class Tree:
                 return
 
 
-def descended(problem: Arborescence, budget: Budget, starts: Iterable[Iterable[int]] = ((),)) -> Best:
+def descended(problem: Arborescence, budget: Budget, starts: Iterable[Iterable[int]] = ((),)) -> Incumbent:
     """The best tree that descents from some sets of vertices reach."""
-    best = Best(frozenset(), problem.cost(()))
+    best = Incumbent(frozenset(), problem.cost(()))
     for start in starts:
-        tree = Tree(problem, start)
+        tree = SteinerTree(problem, start)
         tree.descend(budget)
         best.offer(tree.taken, problem.cost(tree.taken))
     return best
 
 
-def branch_and_bound(problem: Arborescence, best: Best, budget: Budget) -> None:
+def branch_and_bound(problem: Arborescence, best: Incumbent, budget: Budget) -> None:
     """Improve a tree until it is proven best or the time is over; the bound is kept up.
 
     Branches take or drop one optional vertex. The branch with the least bound comes next.
     """
+    # Best first: the least bound among the open branches is a bound of the whole problem, so that it can be told at any
+    # time. `made` breaks ties, as sets have no order.
     made = 0
     open_: list[tuple[float, int, frozenset[int], frozenset[int]]] = [(0.0, made, frozenset(), frozenset())]
     while open_:
@@ -149,6 +151,7 @@ def branch_and_bound(problem: Arborescence, best: Best, budget: Budget) -> None:
             best.offer(rest, problem.cost(rest))
             continue
         v = _most_contested(part, undecided)
+        # What restriction and reduced costs have decided here holds in all of this branch: its children start from it.
         gone_for_good = dropped | gone | (problem.optional - part.into.keys())
         fixed = frozenset(part.wanted - problem.wanted)
         for more, less in (({v}, frozenset[int]()), (frozenset[int](), {v})):
@@ -160,14 +163,14 @@ def branch_and_bound(problem: Arborescence, best: Best, budget: Budget) -> None:
 def _improve(
     problem: Arborescence,
     part: Arborescence,
-    best: Best,
+    best: Incumbent,
     left: dict[int, dict[int, float]],
     budget: Budget,
 ) -> None:
     """Try the vertices that the bound has paid for entirely, and the best tree as far as this branch allows it."""
     paid = [v for v in part.optional if any(cost <= 0 for cost in left[v].values())]
     for start in (paid, best.taken & part.optional):
-        tree = Tree(part, start)
+        tree = SteinerTree(part, start)
         tree.descend(budget)
         taken = (part.wanted | tree.taken) - problem.wanted
         best.offer(taken, problem.cost(taken))
@@ -184,13 +187,13 @@ def _most_contested(part: Arborescence, undecided: Iterable[int]) -> int:
     return max(sorted(undecided), key=saving)
 
 
-def anneal_tree(problem: Arborescence, best: Best, budget: Budget, seed: int = 0) -> None:
+def anneal_tree(problem: Arborescence, best: Incumbent, budget: Budget, seed: int = 0) -> None:
     """Simulated annealing from the best tree, run after run, until the time is over or runs are in vain.
 
     A move takes or drops one optional vertex. The temperature starts at the mean change of cost and falls by one
     percent each time all vertices had a turn.
     """
-    tree = Tree(problem, best.taken & problem.optional)
+    tree = SteinerTree(problem, best.taken & problem.optional)
     if not tree.optional:
         return
     random = Random(seed)  # noqa: S311 - a search, not a secret
@@ -201,7 +204,7 @@ def anneal_tree(problem: Arborescence, best: Best, budget: Budget, seed: int = 0
             tree.flip(v)
 
 
-def _anneal_once(tree: Tree, best: Best, budget: Budget, random: Random) -> bool:
+def _anneal_once(tree: SteinerTree, best: Incumbent, budget: Budget, random: Random) -> bool:
     changes = [abs(tree.change(v)) for v in tree.optional]
     finite = [change for change in changes if change < inf]
     start = temperature = sum(finite) / max(1, len(finite))

@@ -4,15 +4,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from stretto.memo.containment import Lacks
 from stretto.memo.memo import Memo
-from stretto.memo.text_order import alone, keep_text_order
 from stretto.memo.ways import Input, Way
-from stretto.papers.motto.common_substrings import Match
+from stretto.papers.motto.common_substrings import CommonString
 from stretto.papers.motto.merging import read_as_operand
 from stretto.papers.motto.operands import Operands, levels
 from stretto.pattern.nodes import Window
@@ -22,7 +20,7 @@ PARTNERS: Final = 120  # lists that one list is compared with: those with the mo
 
 Strings = tuple[str, ...]
 Lists = dict[Strings, list[Operands]]
-Find = Callable[[Sequence[str], Sequence[str]], Iterable[Match]]
+Find = Callable[[Sequence[str], Sequence[str]], Iterable[CommonString]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +46,8 @@ class Occurrence:
     def input(self, memo: Memo, piece: Piece) -> Input:
         owner = memo.pieces[self.reader.owner]
         slots = self.reader.slots_at(self.places)
-        return memo.input(piece, [column for slot in slots for column in owner.columns(slot)])
+        columns = [column for slot in slots for column in owner.columns(slot)]
+        return memo.invent(piece, self.reader.owner, columns)
 
 
 Pick = Callable[[Sequence[Occurrence]], Iterable[tuple[Window, list[Occurrence]]]]
@@ -66,23 +65,26 @@ def wider_window(found: Sequence[Occurrence]) -> Iterator[tuple[Window, list[Occ
         yield window, [one for one in found if one.window.size <= window.size]
 
 
-_shared: WeakKeyDictionary[Memo, set[tuple[str, bool, int]]] = WeakKeyDictionary()
-
-
 def share_common(
     memo: Memo, rule: str, find: Find, pick: Pick = same_window, *, relaxed: bool = False, again: bool = True
-) -> Iterator[tuple[int, Way]]:
+) -> list[tuple[int, Way]]:
     """Ways that read sub-queries which several queries have in common, and the ways to compute these.
 
     `find` tells the strings that two operand lists share, `pick` whose occurrences are served together, `relaxed` lets
-    SEQs meet ANDs. With `again` the sub-queries found are searched in the same way, until there are no more. What
-    queries have in common does not change by what is found, so the second time for a memo there is nothing new.
+    SEQs meet ANDs. With `again` the sub-queries found are searched in the same way, until there are no more.
     """
     numbers = memo.cores()
-    asked = (rule, relaxed, len(numbers))
-    if asked in _shared.setdefault(memo, set()):
-        return
-    _shared[memo].add(asked)
+    # What queries have in common does not change by what is found: the number of their cores is the version.
+    return memo.analysis(
+        (rule, relaxed),
+        len(numbers),
+        lambda: list(_share_common(memo, numbers, rule, find, pick, relaxed=relaxed, again=again)),
+    )
+
+
+def _share_common(
+    memo: Memo, numbers: list[int], rule: str, find: Find, pick: Pick, *, relaxed: bool, again: bool
+) -> Iterator[tuple[int, Way]]:
     seen: set[int] = set()
     while numbers:
         made: dict[int, None] = {}
@@ -112,8 +114,7 @@ def _serve(
         source = one.input(memo, replace(one.part(window), negations=negations))
         if source.piece not in made:
             made[source.piece] = None
-            keep_text_order(memo, source, one.reader.owner)
-            yield source.piece, alone(memo, source.piece)
+            yield source.piece, memo.alone(source.piece)
         if source.piece != one.reader.owner:
             slots = one.reader.slots_at(one.places)
             yield one.reader.owner, read_as_operand(memo, one.reader.owner, source, slots, rule)

@@ -15,7 +15,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from stretto.trends.graph import cycles, processing_order
-from stretto.trends.judge import Judge, Part, Queries
+from stretto.trends.judge import Judge, Queries, SharedPart
 from stretto.trends.plan import Decision
 from stretto.trends.rates import Nodes
 from stretto.trends.units import Sharing
@@ -116,10 +116,10 @@ class _Choice:
         self.found.spans[best] = nodes
         return best
 
-    def _part(self, queries: Queries, nodes: Nodes) -> Part:
-        return Part(queries, nodes, self.graph.common_edges(queries, nodes))
+    def _part(self, queries: Queries, nodes: Nodes) -> SharedPart:
+        return SharedPart(queries, nodes, self.graph.common_edges(queries, nodes))
 
-    def _decision(self, edge: int, matpoint: int, part: Part) -> Decision:
+    def _decision(self, edge: int, matpoint: int, part: SharedPart) -> Decision:
         matstates = self.judge.matstates(part)
         benefit = self.judge.edge_benefit(edge, part, matstates)
         return Decision(edge, tuple(sorted(part.queries)), matpoint, matstates, benefit)

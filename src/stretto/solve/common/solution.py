@@ -1,20 +1,29 @@
 """What a solver finds: for every root a tree of computations, in which a shared one is one object."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from stretto.memo.memo import Memo
 from stretto.memo.pricing import Pricing
 from stretto.memo.ways import Way
 
+WayOf = Callable[[int], Way]
+"""The way of a piece, by its number."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Node:
+class Computation:
     """One computation of a piece. Nodes are compared by identity: two of them for one piece compute it twice."""
 
     piece: int
     way: Way
-    inputs: tuple["Node", ...] = ()
+    inputs: tuple["Computation", ...] = ()
+
+
+NodeOf = Callable[[int], Computation]
+"""The node of a piece."""
+CoreNode = Callable[[int, NodeOf], Computation]
+"""The node of a core, given the nodes of the single slots that it reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +33,10 @@ class Solution:
     `lower_bound`: no solution over the same memo costs less, as far as that is proven.
     """
 
-    roots: tuple[Node, ...]
+    roots: tuple[Computation, ...]
     lower_bound: float | None = None
 
-    def nodes(self) -> Iterator[Node]:
+    def nodes(self) -> Iterator[Computation]:
         """Every computation once, inputs before their readers."""
         seen: set[int] = set()
         for root in self.roots:
@@ -37,7 +46,7 @@ class Solution:
         return sum(pricing.cost(memo, node.piece, node.way) for node in self.nodes())
 
 
-def inputs_first(root: Node, seen: set[int]) -> Iterator[Node]:
+def inputs_first(root: Computation, seen: set[int]) -> Iterator[Computation]:
     """A node and all that it reads, without those in `seen`, which is added to; inputs before their readers."""
     pending = [(root, False)]
     while pending:
@@ -50,28 +59,55 @@ def inputs_first(root: Node, seen: set[int]) -> Iterator[Node]:
             pending.extend((part, False) for part in reversed(node.inputs))
 
 
-def one_way_each(memo: Memo, chosen: Mapping[int, int]) -> tuple[Node, ...]:
+def one_way_each(memo: Memo, chosen: Mapping[int, int]) -> tuple[Computation, ...]:
     """Nodes for the roots with one way per piece, numbered in `chosen` (0 where it says nothing): all is shared."""
-    made: dict[int, Node] = {}
-    return tuple(_made(root.piece, memo, chosen, made) for root in memo.roots)
+    return by_ways(memo, lambda number: memo.ways[number][chosen.get(number, 0)])
 
 
-def each_alone(memo: Memo, chosen: Mapping[int, int]) -> tuple[Node, ...]:
+def by_ways(memo: Memo, way_of: WayOf) -> tuple[Computation, ...]:
+    """The same with the way that is told for each piece."""
+    made: dict[int, Computation] = {}
+    return tuple(_made(root.piece, way_of, made) for root in memo.roots)
+
+
+def each_alone(memo: Memo, chosen: Mapping[int, int]) -> tuple[Computation, ...]:
     """The same, but every root computes all it needs for itself."""
-    return tuple(_made(root.piece, memo, chosen, {}) for root in memo.roots)
+
+    def way_of(number: int) -> Way:
+        return memo.ways[number][chosen.get(number, 0)]
+
+    return tuple(_made(root.piece, way_of, {}) for root in memo.roots)
 
 
-def _made(wanted: int, memo: Memo, chosen: Mapping[int, int], made: dict[int, Node]) -> Node:
+def _made(wanted: int, way_of: WayOf, made: dict[int, Computation]) -> Computation:
     """The node of a piece; those already made are used again."""
     pending = [wanted]
     while pending:
         number = pending[-1]
-        way = memo.ways[number][chosen.get(number, 0)]
+        way = way_of(number)
         missing = [] if number in made else [piece for piece in way.pieces if piece not in made]
         if missing:
             pending.extend(reversed(missing))
             continue
         pending.pop()
         if number not in made:
-            made[number] = Node(number, way, tuple(made[piece] for piece in way.pieces))
+            made[number] = Computation(number, way, tuple(made[piece] for piece in way.pieces))
     return made[wanted]
+
+
+def around_cores(memo: Memo, core_node: CoreNode) -> tuple[Computation, ...]:
+    """Nodes for the roots: cores by `core_node`, and what is around them by its one given way; each piece once."""
+    made: dict[int, Computation] = {}
+
+    def node_of(number: int) -> Computation:
+        known = made.get(number)
+        if known is None:
+            if memo.is_core(number):
+                known = core_node(number, node_of)
+            else:
+                way = memo.ways[number][0]
+                known = Computation(number, way, tuple(node_of(piece) for piece in way.pieces))
+            made[number] = known
+        return known
+
+    return tuple(node_of(root.piece) for root in memo.roots)

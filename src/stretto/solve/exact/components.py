@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from stretto.pattern.disjoint_sets import DisjointSets
+from stretto.solve.common.presolve import Residue
 from stretto.solve.common.problem import Problem
-from stretto.solve.common.reduction import Residue
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Component:
     """A problem whose piece i is piece `pieces[i]` of a larger one, and its way w that one's way `ways[i][w]`."""
 
     problem: Problem
@@ -29,9 +29,9 @@ class Part:
                 found[piece] = ways.index(way)
         return found
 
-    def within(self, outer: "Part") -> "Part":
+    def within(self, outer: "Component") -> "Component":
         """The same part in the numbers that `outer`, of which it is a part, is itself given in."""
-        return Part(
+        return Component(
             self.problem,
             tuple(outer.pieces[piece] for piece in self.pieces),
             tuple(
@@ -41,13 +41,13 @@ class Part:
         )
 
 
-def whole(problem: Problem) -> Part:
+def whole(problem: Problem) -> Component:
     """A problem as a part of itself."""
     ways = tuple(tuple(range(len(inputs))) for inputs in problem.inputs)
-    return Part(problem, tuple(range(len(problem.inputs))), ways)
+    return Component(problem, tuple(range(len(problem.inputs))), ways)
 
 
-def components(residue: Residue) -> list[Part]:
+def components(residue: Residue) -> list[Component]:
     """The open pieces, those apart that no root can use together; the smallest part first."""
     together = DisjointSets([piece] for piece in residue.order)
     for piece in residue.order:
@@ -56,11 +56,11 @@ def components(residue: Residue) -> list[Part]:
     return [_part(residue, pieces, roots) for pieces in sorted(together.sets(), key=len)]
 
 
-def _part(residue: Residue, pieces: Sequence[int], roots: frozenset[int]) -> Part:
+def _part(residue: Residue, pieces: Sequence[int], roots: frozenset[int]) -> Component:
     number = {piece: i for i, piece in enumerate(pieces)}
     problem = Problem(
         tuple(tuple(tuple(number[p] for p in parts) for parts in residue.inputs[piece]) for piece in pieces),
         tuple(residue.costs[piece] for piece in pieces),
         tuple(number[piece] for piece in pieces if piece in roots),
     )
-    return Part(problem, tuple(pieces), tuple(residue.ways[piece] for piece in pieces))
+    return Component(problem, tuple(pieces), tuple(residue.ways[piece] for piece in pieces))

@@ -1,7 +1,9 @@
 """The best shares of costs, by ascent: a lower bound, and a measure of which ways a good plan uses.
 
 Shares move by the exponentiated subgradient: a root whose cheapest tree uses a way, while other roots' trees do not,
-comes to bear more of it. The step shrinks geometrically from `first_step` to `last_step`.
+comes to bear more of it. The step shrinks geometrically from `first_step` to `last_step`. Lagrangian relaxation with
+subgradient ascent is Held and Karp's (Mathematical Programming 1, 1971), the multiplicative step Kivinen and Warmuth's
+(Information and Computation 132, 1997).
 """
 
 from collections.abc import Callable
@@ -10,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from stretto.solve.common.budget import Budget
-from stretto.solve.exact.cost_shares import Floats, Ints, Shares
+from stretto.solve.exact.cost_splitting import CostSplitting, Floats, Ints
 
 MEMORY = 0.85
 """How much of the direction of earlier steps stays in the next one."""
@@ -20,7 +22,7 @@ LEAST = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class Schedule:
+class StepSizes:
     """So many steps, the first and the last of these sizes."""
 
     steps: int = 1000
@@ -40,8 +42,8 @@ class Ascent:
 
 
 def ascend(
-    shares: Shares,
-    schedule: Schedule,
+    shares: CostSplitting,
+    schedule: StepSizes,
     budget: Budget,
     goal: Callable[[], float] = lambda: np.inf,
     look: Callable[[int, Floats], None] | None = None,
@@ -82,7 +84,7 @@ def _add_up(parts: Floats, group: Ints, total: Floats) -> Floats:
     return parts * scale[group]
 
 
-def most_used(shares: Shares, used: Floats) -> Floats:
+def most_used(shares: CostSplitting, used: Floats) -> Floats:
     """For each way the greatest use that any root makes of it (0..1)."""
     found = np.zeros(len(shares.cost))
     np.maximum.at(found, shares.way, used)

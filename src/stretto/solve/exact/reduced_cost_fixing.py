@@ -3,16 +3,17 @@
 With bound L, shares s and slacks d (what a root loses at least by using a way), a plan that uses way w costs at least
 L + sum over roots of min(s, d), and for the root that does use it the rest of its slack: the way is paid in full, and
 who does not use it gives back its share only as far as that made it cheaper. A plan that does not compute a piece
-costs at least L plus what every root loses without it.
+costs at least L plus what every root loses without it. This is reduced-cost fixing (Dantzig, Fulkerson and Johnson,
+Operations Research 2, 1954), with the slacks of the Lagrangian bound as reduced costs.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from stretto.solve.common.reduction import Residue
-from stretto.solve.exact.components import Part
-from stretto.solve.exact.cost_shares import Floats, Shares
+from stretto.solve.common.presolve import Residue
+from stretto.solve.exact.components import Component
+from stretto.solve.exact.cost_splitting import CostSplitting, Floats
 
 MARGIN = 1e-9
 """Relative room for rounding: plans that are better by less are not looked for."""
@@ -33,7 +34,7 @@ def worth_finding(cost: float) -> float:
     return cost - MARGIN * abs(cost)
 
 
-def fix(residue: Residue, shares: Shares, best_cost: float) -> Fixing:
+def fix(residue: Residue, shares: CostSplitting, best_cost: float) -> Fixing:
     """What remains for plans that are cheaper than `best_cost`; `shares` hold a bound below it."""
     bound = shares.bound()
     limit = worth_finding(best_cost)
@@ -51,7 +52,7 @@ def fix(residue: Residue, shares: Shares, best_cost: float) -> Fixing:
     return Fixing(kept, tuple(residue.order[piece] for piece in required))
 
 
-def least_extra(shares: Shares) -> Floats:
+def least_extra(shares: CostSplitting) -> Floats:
     """For each way by how much, at least, plans that use it cost more than the bound."""
     slack = shares.slack()
     borne = np.minimum(shares.share, slack)
@@ -61,7 +62,7 @@ def least_extra(shares: Shares) -> Floats:
     return extra
 
 
-def least_loss(shares: Shares, pieces: int) -> Floats:
+def least_loss(shares: CostSplitting, pieces: int) -> Floats:
     """For each piece by how much, at least, plans that do not compute it cost more than the bound.
 
     One piece of each root's tree is forbidden at a time, for all roots together; roots whose cheapest tree does not
@@ -87,13 +88,13 @@ def least_loss(shares: Shares, pieces: int) -> Floats:
     return found
 
 
-class Remembered:
+class WarmStart:
     """Shares by root, piece and way in the numbers of the whole problem, to begin with where less is left of it."""
 
-    def __init__(self, part: Part, residue: Residue, shares: Shares) -> None:
+    def __init__(self, part: Component, residue: Residue, shares: CostSplitting) -> None:
         self._share = dict(zip(_names(part, residue, shares), shares.share.tolist(), strict=True))
 
-    def give(self, part: Part, residue: Residue, shares: Shares) -> None:
+    def give(self, part: Component, residue: Residue, shares: CostSplitting) -> None:
         """Begin with these shares; where none is known, with equal ones."""
         even = shares.cost[shares.way] / shares.users[shares.way]
         known = np.array([self._share.get(name, np.nan) for name in _names(part, residue, shares)])
@@ -103,7 +104,7 @@ class Remembered:
         shares.share = found * scale[shares.way]
 
 
-def _names(part: Part, residue: Residue, shares: Shares) -> list[tuple[int, int, int]]:
+def _names(part: Component, residue: Residue, shares: CostSplitting) -> list[tuple[int, int, int]]:
     """Root, piece and way of each arc."""
     ways = [(part.pieces[p], part.ways[p][w]) for p in residue.order for w in residue.ways[p]]
     roots = [part.pieces[root] for root in residue.roots]

@@ -9,7 +9,7 @@ from stretto.memo.ways import Way
 from stretto.solve.common.budget import Budget
 from stretto.solve.common.problem import Problem
 from stretto.solve.common.solution import Solution, one_way_each
-from stretto.solve.exact.close_gap import close
+from stretto.solve.exact.bound_and_fix import solve_component
 from stretto.solve.exact.components import whole
 
 CHOOSING = 0.3
@@ -44,7 +44,7 @@ def solve_exact(
     The choice is the best up to one part in a billion if the bound says so; with less time than that takes it is the
     best that was found.
     """
-    found = close(whole(problem), budget, Random(seed), start or {})  # noqa: S311 - nothing secret
+    found = solve_component(whole(problem), budget, Random(seed), start or {})  # noqa: S311 - nothing secret
     chosen, cost = found.chosen, problem.cost(found.chosen)
     if start is not None and problem.cost(start) < cost:
         chosen, cost = dict(start), problem.cost(start)

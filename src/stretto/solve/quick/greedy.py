@@ -3,10 +3,10 @@
 from stretto.memo.memo import Memo
 from stretto.memo.pricing import Pricing
 from stretto.solve.common.budget import Budget
+from stretto.solve.common.presolve import everything
 from stretto.solve.common.problem import Problem
-from stretto.solve.common.reduction import everything
-from stretto.solve.common.routes import Routes
 from stretto.solve.common.solution import Solution, one_way_each
+from stretto.solve.common.working_plan import WorkingPlan
 
 
 def greedy(memo: Memo, pricing: Pricing, budget: Budget) -> Solution:
@@ -17,7 +17,7 @@ def greedy(memo: Memo, pricing: Pricing, budget: Budget) -> Solution:
 def solve_greedy(problem: Problem, budget: Budget) -> dict[int, int]:
     """A choice of one way per piece, each where it is cheapest given the others."""
     residue = everything(problem)
-    routes = Routes(residue)
-    routes.build(routes.roots)
-    routes.improve(budget)
-    return residue.chosen(routes.places())
+    plan = WorkingPlan(residue)
+    plan.build(plan.roots)
+    plan.improve(budget)
+    return residue.chosen(plan.places())

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from stretto.memo.memo import Memo
 from stretto.memo.ways import Way
-from stretto.papers.motto.common_substrings import Match, longest_common
+from stretto.papers.motto.common_substrings import CommonString, longest_common
 from stretto.papers.motto.subqueries import share_common
 
 
@@ -16,6 +16,6 @@ def share_longest_common(memo: Memo) -> Iterator[tuple[int, Way]]:
     yield from share_common(memo, "share_longest_common", _longest, again=False)
 
 
-def _longest(left: Sequence[str], right: Sequence[str]) -> list[Match]:
+def _longest(left: Sequence[str], right: Sequence[str]) -> list[CommonString]:
     found = longest_common(left, right)
     return [] if found is None else [found]

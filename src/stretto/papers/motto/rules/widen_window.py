@@ -5,8 +5,7 @@ from dataclasses import replace
 from itertools import chain
 
 from stretto.memo.memo import Memo
-from stretto.memo.text_order import alone, text_order
-from stretto.memo.ways import Input, Kind, Way
+from stretto.memo.ways import Input, Way, WayKind
 from stretto.papers.motto.common_substrings import interesting
 from stretto.papers.motto.merging import Contained, contained, read_as_operand, several_windows
 from stretto.papers.motto.subqueries import share_common, wider_window
@@ -32,10 +31,9 @@ def widen_window(memo: Memo) -> Iterator[tuple[int, Way]]:
 def _widened(found: Contained, memo: Memo) -> Iterator[tuple[int, Way]]:
     """The source within its reader's window, from scratch, and both as its readers."""
     narrow, reader = memo.pieces[found.source], found.reader.owner
-    wide = memo.input(replace(narrow, window=memo.pieces[reader].window))
-    memo.own_order.setdefault(wide.piece, text_order(memo, found.source))
-    yield wide.piece, alone(memo, wide.piece)
-    yield found.source, Way(Kind.FILTER, (wide,), "widen_window")
+    wide = memo.invent(replace(narrow, window=memo.pieces[reader].window), found.source)
+    yield wide.piece, memo.alone(wide.piece)
+    yield found.source, Way(WayKind.FILTER, (wide,), "widen_window")
     columns = found.columns(memo)
     source = Input(wide.piece, tuple(columns[column] for column in wide.columns))
     if wide.piece != reader:

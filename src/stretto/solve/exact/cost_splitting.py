@@ -3,7 +3,8 @@
 A cell is a piece as one root can use it, an arc one of its ways. Every arc bears a share of its way's cost, and the
 shares of a way add up to its cost. Then the cheapest trees of all roots together cost no more than any plan: a plan
 pays a way once, which is what all roots that could use it bear together (the Lagrangian bound with one multiplier per
-root and way).
+root and way). This is Lagrangian decomposition, or cost splitting (Guignard and Kim, Mathematical Programming 39,
+1987): the constraint that all roots pay for one copy of a way is relaxed.
 
 A root may use a piece several times (equal parts of one pattern); a tree counts it each time and a plan once. So an arc
 that can occur m times in one tree is charged an m-th of its share each time.
@@ -16,7 +17,7 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
-from stretto.solve.common.reduction import Residue
+from stretto.solve.common.presolve import Residue
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -40,7 +41,7 @@ class _Level:
     read: Ints
 
 
-class Shares:
+class CostSplitting:
     """The cells of all roots, inputs before their readers; `share[a]` is the share of arc a.
 
     `way[a]` numbers the ways of the residue, piece by piece in its order; `piece[c]` numbers its pieces. After `bound`,

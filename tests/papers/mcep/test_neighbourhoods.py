@@ -15,10 +15,10 @@ from tests.papers.mcep.patterns import (
 
 from stretto.memo.memo import Memo
 from stretto.memo.pricing import Pricing
-from stretto.papers.mcep.forest import MixedForest, forest
 from stretto.papers.mcep.local_plans import OrderPlans, TreePlans
 from stretto.papers.mcep.local_search import Patterns, Planner
-from stretto.papers.mcep.moves import EDGE, Moves
+from stretto.papers.mcep.multitree import MixedWindowMultitree, multitree
+from stretto.papers.mcep.neighbourhoods import EDGE, Neighbourhood
 from stretto.papers.mcep.walk import Walk
 from stretto.solve.common.budget import Budget
 from stretto.solve.common.solution import Solution
@@ -27,9 +27,9 @@ PRICES = [paper_cost, FromInputs]
 
 
 def walk_of(patterns: Patterns, seed: int, most: int = EDGE) -> Walk:
-    found = patterns.forest()
+    found = patterns.multitree()
     random = Random(seed)
-    moves = Moves(patterns.graph, list(patterns.graph), patterns.plans, found, random, most)
+    moves = Neighbourhood(patterns.graph, list(patterns.graph), patterns.plans, found, random, most)
     return Walk(found, moves)
 
 
@@ -51,34 +51,34 @@ def test_costs_kept_up_to_date_equal_a_recount(
     patterns = Patterns(memo, pricing, Budget(1e9), planner)
     walk = walk_of(patterns, seed=most, most=most)
     for step in range(60):
-        before = dict(walk.forest.chosen)
+        before = dict(walk.multitree.chosen)
         walk.step()
         if step % 3:
             walk.stay()
         else:
             walk.back()
-            assert walk.forest.chosen == before
-        fresh = patterns.forest(walk.forest.chosen)
-        assert walk.forest.cost == pytest.approx(fresh.cost)
-        assert walk.forest.cost == pytest.approx(walk.forest.recount())
-        assert walk.forest.count == fresh.count
-    patterns.chosen = dict(walk.forest.chosen)
-    assert chosen_cost(memo, pricing, patterns.solution()) == pytest.approx(walk.forest.cost)
+            assert walk.multitree.chosen == before
+        fresh = patterns.multitree(walk.multitree.chosen)
+        assert walk.multitree.cost == pytest.approx(fresh.cost)
+        assert walk.multitree.cost == pytest.approx(walk.multitree.recount())
+        assert walk.multitree.count == fresh.count
+    patterns.chosen = dict(walk.multitree.chosen)
+    assert chosen_cost(memo, pricing, patterns.solution()) == pytest.approx(walk.multitree.cost)
 
 
 def test_a_walk_finds_back_to_its_best() -> None:
     memo = random_patterns(3, windows=(10, 20))
     patterns = Patterns(memo, paper_cost(RATES), Budget(1e9))
     walk = walk_of(patterns, 1)
-    best, cost = dict(walk.forest.chosen), walk.forest.cost
+    best, cost = dict(walk.multitree.chosen), walk.multitree.cost
     for _ in range(100):
         walk.step()
         walk.stay()
-        if walk.forest.cost < cost * (1 - 1e-12):
-            best, cost = dict(walk.forest.chosen), walk.forest.cost
+        if walk.multitree.cost < cost * (1 - 1e-12):
+            best, cost = dict(walk.multitree.chosen), walk.multitree.cost
     walk.to_best()
-    assert walk.forest.chosen == best
-    assert patterns.forest(best).cost == pytest.approx(walk.best)
+    assert walk.multitree.chosen == best
+    assert patterns.multitree(best).cost == pytest.approx(walk.best)
 
 
 def test_every_tree_computes_its_pattern() -> None:
@@ -88,7 +88,7 @@ def test_every_tree_computes_its_pattern() -> None:
     for _ in range(100):
         walk.step()
         walk.stay()
-        for core, tree in walk.forest.chosen.items():
+        for core, tree in walk.multitree.chosen.items():
             parts = patterns.plans[core].parts
             assert patterns.trees.shape[tree] == parts[parts.full][0]
 
@@ -102,8 +102,8 @@ def test_a_move_shares_a_part_that_was_not_shared() -> None:
         walk.step()
         shared |= {
             shape_letters(patterns.trees, patterns.trees.shape[join])
-            for join in walk.forest.count
-            if walk.forest.shared(join)
+            for join in walk.multitree.count
+            if walk.multitree.shared(join)
         }
         walk.back()
     assert shared == {"AC"}
@@ -118,7 +118,7 @@ def test_a_move_may_keep_what_is_shared_and_may_give_it_up() -> None:
     plans = patterns.plans
     for core in (first, third):  # share SEQ(B, D), which neither would choose alone
         mask = mask_of(plans[core].parts, memo, "BD")
-        walk.forest.put(core, plans[core].best(((mask, plans[core].best(within=mask)),)))
+        walk.multitree.put(core, plans[core].best(((mask, plans[core].best(within=mask)),)))
     (common,) = patterns.graph.common(first, second)
     seen = set()
     for move in (dict(walk.moves._sharing((first, second), common)) for _ in range(40)):
@@ -152,8 +152,8 @@ def test_edges_and_their_parts_are_drawn_alike_often() -> None:
 def test_a_shared_join_has_the_widest_window_of_its_patterns() -> None:
     memo = memo_of_patterns(seq("AB"), seq("ABC"), within=[10, 20])
     patterns = Patterns(memo, paper_cost({"A": 0.1, "B": 0.1, "C": 9.0}), Budget(1e9))
-    found = patterns.forest()
-    assert isinstance(found, MixedForest)
+    found = patterns.multitree()
+    assert isinstance(found, MixedWindowMultitree)
     narrow, wide = (core_of_query(memo, i) for i in (0, 1))
     join = found.chosen[narrow]
     assert found.size(join) == 20_000_000
@@ -173,7 +173,7 @@ def test_an_empty_forest_costs_nothing() -> None:
     memo = memo_of_patterns(seq("ABC"), seq("ABD"), within=[10, 20])
     patterns = Patterns(memo, paper_cost(RATES), Budget(1e9))
     for sizes in (dict.fromkeys(patterns.plans, 10), {core: core for core in patterns.plans}):
-        found = forest(patterns.trees, sizes)
+        found = multitree(patterns.trees, sizes)
         for core, tree in patterns.chosen.items():
             found.put(core, tree)
         assert found.cost > 0

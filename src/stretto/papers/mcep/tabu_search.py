@@ -1,4 +1,4 @@
-"""Tabu search over plans for many patterns.
+"""Tabu search (Glover, ORSA Journal on Computing 1, 1989) over plans for many patterns.
 
 Source: MCEP, App. B: each step looks at L = 100 random neighbours and goes to the cheapest that was not visited
 before; the last 10,000 visited plans are remembered.
@@ -13,7 +13,7 @@ from stretto.memo.memo import Memo
 from stretto.memo.pricing import Pricing
 from stretto.papers.mcep.local_plans import TreePlans
 from stretto.papers.mcep.local_search import Planner, search
-from stretto.papers.mcep.moves import EDGE
+from stretto.papers.mcep.neighbourhoods import EDGE
 from stretto.papers.mcep.walk import Walk
 from stretto.solve.common.budget import Budget
 from stretto.solve.common.solution import Solution
@@ -71,7 +71,7 @@ def roam(
     last = inf if steps is None else walk.steps + steps
     visited = Visited()
     plan = 0
-    for change in walk.forest.chosen.items():
+    for change in walk.multitree.chosen.items():
         plan ^= hash(change)
     visited.add(plan)
     while walk.steps < last and not budget.over and not walk.hopeless:

@@ -17,7 +17,7 @@ RUNS: Final = 20
 """Up to so many: through runs of neighbouring slots and pairs. Beyond: through the prefixes of the text alone."""
 
 
-class Shapes:
+class SubPatterns:
     """Shapes by number: canonical pieces that differ in the size of their window alone are one shape."""
 
     def __init__(self, memo: Memo) -> None:
@@ -50,17 +50,17 @@ class Shapes:
         return known
 
 
-class Parts:
+class CoreParts:
     """The parts of one core: for a set of its slots, as bits, the shape and the core's columns that it has."""
 
-    def __init__(self, shapes: Shapes, number: int) -> None:
+    def __init__(self, shapes: SubPatterns, number: int) -> None:
         memo = shapes.memo
         piece = memo.pieces[number]
         self.number = number
         self.size = piece.window.size
         self.count = len(piece.slots)
         self.full = (1 << self.count) - 1
-        self.own_order = memo.own_order.get(number, tuple(range(self.count)))
+        self.own_order = memo.text_order(number)
         self._shapes = shapes
         self._bits = tuple(1 << slot for slot in range(self.count) for _ in piece.columns(slot))
         self._known: dict[int, tuple[int, tuple[int, ...]]] = {}

@@ -3,8 +3,8 @@ from tests.papers.mcep.patterns import RATES, joins, memo_of_patterns, paper_cos
 
 from stretto.papers.mcep.local_plans import OrderPlans, TreePlans
 from stretto.papers.mcep.local_search import Patterns, Planner
-from stretto.papers.mcep.moves import EDGE
-from stretto.papers.mcep.tabu import CAPACITY, NEIGHBOURS, Visited, tabu
+from stretto.papers.mcep.neighbourhoods import EDGE
+from stretto.papers.mcep.tabu_search import CAPACITY, NEIGHBOURS, Visited, tabu
 from stretto.papers.mcep.walk import Walk
 from stretto.solve.common.budget import Budget
 
@@ -46,7 +46,7 @@ def test_no_plan_is_visited_twice(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def put(walk: Walk, changes: list[tuple[int, int]]) -> None:
         kept(walk, changes)
-        plans.append(tuple(sorted(walk.forest.chosen.items())))
+        plans.append(tuple(sorted(walk.multitree.chosen.items())))
 
     kept = Walk.put
     monkeypatch.setattr(Walk, "put", put)

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from random import Random
 
-from stretto.papers.mcep.forest import Forest
 from stretto.papers.mcep.local_plans import LocalPlans, Placed
 from stretto.papers.mcep.multi_pattern_graph import MultiPatternGraph
+from stretto.papers.mcep.multitree import Multitree
 
 EDGE = 0
 """N_edge: an edge of the graph and a common sub-pattern of its two patterns, all alike likely."""
@@ -23,8 +23,8 @@ Move = list[tuple[int, int]]
 """Patterns and their new trees."""
 
 
-class Moves:
-    """Draws neighbours of a forest. `most` is the k of N_vertex^k, or EDGE.
+class Neighbourhood:
+    """Draws neighbours of a multitree. `most` is the k of N_vertex^k, or EDGE.
 
     N_vertex^k draws a pattern, then one of the parts it has in common with others, then up to k patterns with it.
     """
@@ -34,13 +34,13 @@ class Moves:
         graph: MultiPatternGraph,
         patterns: Sequence[int],
         plans: Mapping[int, LocalPlans],
-        forest: Forest,
+        multitree: Multitree,
         random: Random,
         most: int = EDGE,
     ) -> None:
         self._graph = graph
         self._plans = plans
-        self._forest = forest
+        self._multitree = multitree
         self._random = random
         self._most = most
         self._vicinity = {pattern: graph.vicinity(pattern) for pattern in patterns}
@@ -91,8 +91,8 @@ class Moves:
 
     def _share(self, one: int, other: int, shape: int) -> bool:
         """Whether this part is now a maximal one that two patterns compute together."""
-        trees = self._forest.trees
-        mine, theirs = (trees.inner[self._forest.chosen[pattern]] for pattern in (one, other))
+        trees = self._multitree.trees
+        mine, theirs = (trees.inner[self._multitree.chosen[pattern]] for pattern in (one, other))
         both = [join for join in mine if join in theirs]
         return any(
             trees.shape[join] == shape and not any(join in trees.inner[more] for more in both if more != join)
@@ -127,6 +127,6 @@ class Moves:
         """The shared joins of a pattern's tree, or none of them, as chance has it."""
         if self._random.random() < 0.5:
             return []
-        forest = self._forest
-        joins = self._plans[pattern].joins(forest.chosen[pattern])
-        return [item for item in joins if forest.shared(item[1])]
+        multitree = self._multitree
+        joins = self._plans[pattern].joins(multitree.chosen[pattern])
+        return [item for item in joins if multitree.shared(item[1])]

@@ -1,4 +1,4 @@
-"""What is left to choose once the choices that decide themselves are made.
+"""Presolve: what is left to choose once the choices that decide themselves are made.
 
 A piece that every plan computes is as good as a root: others read it for nothing. A required piece with one way is
 settled. A way is dominated if another one of its piece, with all that this one reads in addition made from scratch,
@@ -12,7 +12,7 @@ from functools import reduce as fold
 
 from stretto.solve.common.problem import NO_WAY, Problem
 
-Kept = Mapping[int, Collection[int]]
+KeptWays = Mapping[int, Collection[int]]
 """The ways of a piece that may still be chosen; pieces it does not name keep all of theirs."""
 
 
@@ -65,7 +65,7 @@ class Residue:
         return {**self.settled, **{p: self.ways[p][places[p]] for p in self.reached(places)}}
 
 
-def reduce(problem: Problem, kept: Kept | None = None, required: Iterable[int] = ()) -> Residue:
+def presolve(problem: Problem, kept: KeptWays | None = None, required: Iterable[int] = ()) -> Residue:
     """What is left of a problem, if only `kept` ways count and `required` pieces are computed in any case.
 
     The best plan of the residue is a best plan of the problem so restricted; NoPlanError if there is none.

@@ -1,4 +1,4 @@
-"""Plans as routes: every piece that is computed has one way, and counts who reads it.
+"""A plan that is being changed: every piece that is computed has one way, and counts who reads it.
 
 A piece is routed anew by releasing what only it needs and taking its cheapest tree, in which pieces that others
 compute cost nothing. Nothing here looks at a whole plan for a single move.
@@ -8,14 +8,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from random import Random
 
 from stretto.solve.common.budget import Budget
-from stretto.solve.common.reduction import Residue
+from stretto.solve.common.presolve import Residue
 
-NONE = -1
+NOT_COMPUTED = -1
 Prices = Sequence[Sequence[float]]
 State = tuple[list[int], list[int], float]
 
 
-class Routes:
+class WorkingPlan:
     """A plan over a residue that is being improved; pieces are numbered by their place in `residue.order`.
 
     `way[p]` is the place of the chosen way (NONE: not computed), `count[p]` how many chosen ways read it, `cost` the
@@ -31,14 +31,14 @@ class Routes:
             tuple(tuple(number[part] for part in parts) for parts in residue.inputs[piece])
             for piece in residue.order
         ]
-        self.way = [NONE] * len(self.costs)
+        self.way = [NOT_COMPUTED] * len(self.costs)
         self.count = [0] * len(self.costs)
         for root in self.roots:
             self.count[root] = 1
         self.cost = 0.0
         self._below: dict[int, list[int]] = {}
         self._value = [0.0] * len(self.costs)
-        self._best = [NONE] * len(self.costs)
+        self._best = [NOT_COMPUTED] * len(self.costs)
 
     # ---- moves -------------------------------------------------------------------------------------------------
 
@@ -49,14 +49,14 @@ class Routes:
         while pending:
             piece = pending.pop()
             chosen = way[piece]
-            way[piece] = NONE
+            way[piece] = NOT_COMPUTED
             self.cost -= self.costs[piece][chosen]
             for part in self.inputs[piece][chosen]:
                 count[part] -= 1
                 if not count[part] and way[part] >= 0:
                     pending.append(part)
 
-    def route(self, piece: int, prices: Prices | None = None, banned: int = NONE) -> float:
+    def route(self, piece: int, prices: Prices | None = None, banned: int = NOT_COMPUTED) -> float:
         """Find the cheapest tree of a piece that is not computed, given all that is; what it costs."""
         value, best, way, inputs = self._value, self._best, self.way, self.inputs
         costs = self.costs if prices is None else prices
@@ -64,7 +64,7 @@ class Routes:
             if way[under] >= 0:
                 value[under] = 0.0
                 continue
-            least, chosen = INFINITE, NONE
+            least, chosen = INFINITE, NOT_COMPUTED
             if under != banned:
                 own = costs[under]
                 for place, parts in enumerate(inputs[under]):
@@ -126,13 +126,13 @@ class Routes:
     def build(self, order: Iterable[int], prices: Prices | None = None) -> None:
         """Route the roots that are not computed, one after the other."""
         for root in order:
-            if self.way[root] == NONE:
+            if self.way[root] == NOT_COMPUTED:
                 self.route(root, prices)
                 self.take(root)
 
     def clear(self) -> None:
         """Compute nothing."""
-        self.way = [NONE] * len(self.costs)
+        self.way = [NOT_COMPUTED] * len(self.costs)
         self.count = [0] * len(self.costs)
         for root in self.roots:
             self.count[root] = 1
@@ -169,9 +169,9 @@ class Routes:
         """Become a plan given as places of ways by piece of the memo; the rest is routed."""
         self.clear()
         for number, piece in enumerate(self.residue.order):
-            self._best[number] = places.get(piece, NONE)
+            self._best[number] = places.get(piece, NOT_COMPUTED)
         for root in self.roots:
-            if self.way[root] == NONE and self._complete(root):
+            if self.way[root] == NOT_COMPUTED and self._complete(root):
                 self.take(root)
         self.build(self.roots)
 
@@ -179,7 +179,7 @@ class Routes:
         pending, seen = [root], {root}
         while pending:
             piece = pending.pop()
-            if self._best[piece] == NONE:
+            if self._best[piece] == NOT_COMPUTED:
                 return False
             for part in self.inputs[piece][self._best[piece]]:
                 if part not in seen:

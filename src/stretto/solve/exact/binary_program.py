@@ -13,8 +13,8 @@ from typing import Any
 
 from stretto.errors import StrettoError
 from stretto.solve.common.budget import Budget
-from stretto.solve.common.reduction import Residue
-from stretto.solve.exact.cost_shares import pieces_below, repetitions
+from stretto.solve.common.presolve import Residue
+from stretto.solve.exact.cost_splitting import pieces_below, repetitions
 
 SCALE_BITS = 40
 """In the integers of CP-SAT the dearest plan costs two to this power."""
@@ -26,7 +26,7 @@ SMALL = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ProgramResult:
     """The ways, by piece and place, that several roots can take and the best choice found pays for; a lower bound."""
 
     paid: set[tuple[int, int]] | None
@@ -34,7 +34,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class BinaryProgram:
     """Minimise the cost of the columns that are 1, subject to rows: the columns `less` add up to no more than `more`.
 
     A column of `more` that is None stands for 1; in an `equal` row both sides are the same. `paid` gives the column of
@@ -57,9 +57,9 @@ class Program:
         return len(self.costs) - 1
 
 
-def program_of(residue: Residue) -> Program:
+def program_of(residue: Residue) -> BinaryProgram:
     """The program; it has a solution of some cost for every plan of that cost, and none cheaper than the best plan."""
-    program = Program()
+    program = BinaryProgram()
     below = pieces_below(residue)
     users: dict[int, int] = {}
     for root in residue.roots:
@@ -74,7 +74,7 @@ def program_of(residue: Residue) -> Program:
 
 
 def _add_root(
-    program: Program,
+    program: BinaryProgram,
     residue: Residue,
     root: int,
     below: Mapping[int, frozenset[int]],
@@ -91,6 +91,8 @@ def _add_root(
                 program.rows.append(([taken], [paid], False))
             for part in parts:
                 readers[part].setdefault(piece, []).append(taken)
+    # Flow along the root's tree: a piece is taken as often as it is read, which is once at most where no way reads it
+    # twice. That equality is what makes the relaxation as tight as the Lagrangian bound.
     often = repetitions(residue, root, below)
     for piece in inside:
         ways = [program.taken[root, piece, place] for place in range(len(residue.inputs[piece]))]
@@ -106,24 +108,26 @@ def _add_root(
 
 def solve_program(
     residue: Residue, budget: Budget, start: Mapping[int, int], bound: float, seed: int = 0
-) -> Found:
+) -> ProgramResult:
     """The cheapest choice, as far as the budget allows; `bound` is known to be below every plan's cost."""
     program = program_of(residue)
     hint = _hint(program, residue, start)
     if budget.over:
-        return Found(None, bound)
+        return ProgramResult(None, bound)
     if len(program.costs) > SMALL:
         values, least = _by_scip(program, hint, budget.left, seed)
     else:
         values, least = _by_cp_sat(program, hint, budget.left, seed, bound - residue.constant)
     bound = max(bound, residue.constant + least)
     if values is None:
-        return Found(None, bound)
+        return ProgramResult(None, bound)
     shared = program.shared
-    return Found({way for way, column in program.paid.items() if column in shared and values[column]}, bound)
+    return ProgramResult(
+        {way for way, column in program.paid.items() if column in shared and values[column]}, bound
+    )
 
 
-def _hint(program: Program, residue: Residue, start: Mapping[int, int]) -> list[bool]:
+def _hint(program: BinaryProgram, residue: Residue, start: Mapping[int, int]) -> list[bool]:
     """The columns that are 1 in a plan."""
     found = [False] * len(program.costs)
     for piece in residue.reached(start):
@@ -148,7 +152,7 @@ def _used_by(residue: Residue, root: int, places: Mapping[int, int]) -> Iterator
 
 
 def _by_cp_sat(
-    program: Program, hint: Sequence[bool], seconds: float, seed: int, bound: float
+    program: BinaryProgram, hint: Sequence[bool], seconds: float, seed: int, bound: float
 ) -> tuple[list[bool] | None, float]:
     """Costs are rounded down to integers, so that a bound of these is one of the costs."""
     cp_model = _loaded("ortools.sat.python.cp_model")
@@ -179,7 +183,7 @@ def _by_cp_sat(
 
 
 def _by_scip(
-    program: Program, hint: Sequence[bool], seconds: float, seed: int
+    program: BinaryProgram, hint: Sequence[bool], seconds: float, seed: int
 ) -> tuple[list[bool] | None, float]:
     """What several roots can take is paid for or not; what each root takes follows from that."""
     model_builder = _loaded("ortools.linear_solver.python.model_builder")

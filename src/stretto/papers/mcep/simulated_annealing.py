@@ -1,4 +1,4 @@
-"""Simulated annealing over plans for many patterns.
+"""Simulated annealing (Kirkpatrick, Gelatt and Vecchi, Science 220, 1983) over plans for many patterns.
 
 Source: MCEP, App. B: a dearer neighbour is taken with probability exp(-difference / threshold); the threshold
 starts as the largest difference among 1,000 neighbours of the start and is multiplied by 0.99 in every step.
@@ -14,14 +14,14 @@ from stretto.memo.memo import Memo
 from stretto.memo.pricing import Pricing
 from stretto.papers.mcep.local_plans import TreePlans
 from stretto.papers.mcep.local_search import Planner, search
-from stretto.papers.mcep.moves import EDGE
+from stretto.papers.mcep.neighbourhoods import EDGE
 from stretto.papers.mcep.walk import Walk
 from stretto.solve.common.budget import Budget
 from stretto.solve.common.solution import Solution
 
 
 @dataclass(frozen=True, slots=True)
-class Schedule:
+class CoolingSchedule:
     """How the threshold falls, and what is done with the time that is left when it has fallen.
 
     The paper stops by time alone. At 0.99 per step the threshold is nothing after two thousand steps, and what
@@ -36,7 +36,7 @@ class Schedule:
     reheats: tuple[float, ...] = (0.1, 0.01, 0.001, 1.0)
 
 
-PAPER = Schedule()
+PAPER = CoolingSchedule()
 COLD = 1e-9
 """Below so much of its start the threshold lets nothing through."""
 
@@ -50,7 +50,7 @@ def anneal(
     most: int = EDGE,
     seed: int = 0,
     steps: int | None = None,
-    schedule: Schedule = PAPER,
+    schedule: CoolingSchedule = PAPER,
 ) -> Solution:
     """The best plan found in the budget, or in so many steps per component; never worse than the start."""
     improve = partial(cool, steps=steps, schedule=schedule)
@@ -58,7 +58,7 @@ def anneal(
 
 
 def cool(
-    walk: Walk, random: Random, budget: Budget, *, steps: int | None = None, schedule: Schedule = PAPER
+    walk: Walk, random: Random, budget: Budget, *, steps: int | None = None, schedule: CoolingSchedule = PAPER
 ) -> None:
     """Anneal until the time or the steps are over, or nothing more is to be hoped for."""
     last = inf if steps is None else walk.steps + steps
@@ -73,7 +73,7 @@ def cool(
 
 
 def _one_round(
-    walk: Walk, random: Random, budget: Budget, schedule: Schedule, threshold: float, last: float
+    walk: Walk, random: Random, budget: Budget, schedule: CoolingSchedule, threshold: float, last: float
 ) -> None:
     """Let the threshold fall, then improve until nothing better has been found for long enough."""
     patience = schedule.patience * walk.moves.extent
@@ -86,8 +86,8 @@ def _one_round(
         else:
             walk.back()
         threshold *= schedule.alpha
-        if threshold > cold or walk.forest.cost < lowest:
-            lowest, lowest_at = walk.forest.cost, walk.steps
+        if threshold > cold or walk.multitree.cost < lowest:
+            lowest, lowest_at = walk.multitree.cost, walk.steps
         elif walk.steps - lowest_at > patience:
             return
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from stretto.papers.mcep.trees import Trees
 
 
-class Forest:
+class Multitree:
     """One tree per pattern, all patterns with windows of one size. `count[t]` patterns have the join t in their tree.
 
     `cost` is the sum over the joins with at least one pattern; scans and what follows the cores are the same in all.
@@ -79,7 +79,7 @@ class Forest:
         return known
 
 
-class MixedForest(Forest):
+class MixedWindowMultitree(Multitree):
     """The same for patterns with windows of several sizes.
 
     A join is computed at the largest window among its patterns. A pattern whose whole tree is computed at a wider
@@ -187,6 +187,6 @@ class MixedForest(Forest):
         return max(size, self.size(side))
 
 
-def forest(trees: Trees, sizes: Mapping[int, int]) -> Forest:
-    """An empty forest for patterns with these windows."""
-    return (Forest if len(set(sizes.values())) <= 1 else MixedForest)(trees, sizes)
+def multitree(trees: Trees, sizes: Mapping[int, int]) -> Multitree:
+    """An empty multitree for patterns with these windows."""
+    return (Multitree if len(set(sizes.values())) <= 1 else MixedWindowMultitree)(trees, sizes)

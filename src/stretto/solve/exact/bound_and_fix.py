@@ -2,7 +2,10 @@
 
 For a connected part the best shares of costs give a bound and guide the search for plans. Bound and plan together tell
 which ways no better plan uses and which pieces all of them compute; what is left is reduced, cut apart and searched
-in the same manner. Where that does not get on, the 0-1 program has the rest of the time.
+in the same manner. Where that does not get on, the 0-1 program has the rest of the time: branch and bound by a solver.
+
+Invariant: `bound` holds for every plan of the component, not just for those that fixing has left. Fixing takes away
+only what no plan cheaper than the best known one does, so what is proven of the rest counts up to that plan's cost.
 """
 
 from collections.abc import Mapping
@@ -12,14 +15,14 @@ from random import Random
 from time import monotonic
 
 from stretto.solve.common.budget import Budget
-from stretto.solve.common.reduction import Kept, NoPlanError, everything, reduce
-from stretto.solve.common.routes import Routes
-from stretto.solve.exact.components import Part, components
-from stretto.solve.exact.cost_shares import Floats, Shares
-from stretto.solve.exact.improve import Polish
-from stretto.solve.exact.lagrangian import Schedule, ascend, most_used
-from stretto.solve.exact.program import solve_program
-from stretto.solve.exact.reduced_cost_fixing import Remembered, fix, worth_finding
+from stretto.solve.common.presolve import KeptWays, NoPlanError, everything, presolve
+from stretto.solve.common.working_plan import WorkingPlan
+from stretto.solve.exact.binary_program import solve_program
+from stretto.solve.exact.components import Component, components
+from stretto.solve.exact.cost_splitting import CostSplitting, Floats
+from stretto.solve.exact.lagrangian import StepSizes, ascend, most_used
+from stretto.solve.exact.lagrangian_heuristic import LagrangianHeuristic
+from stretto.solve.exact.reduced_cost_fixing import WarmStart, fix, worth_finding
 
 MOST_STEPS, FEWEST_STEPS = 1500, 100
 ASCENT_PART = 0.25
@@ -27,7 +30,7 @@ ASCENT_PART = 0.25
 PLAN_EVERY = 50
 FIRST_PLAN = 200
 WARM_STEP = 0.03
-POLISH_PART = 0.1
+HEURISTIC_PART = 0.1
 SHRUNK = 0.9
 """With no more than so much of its ways left a part is searched again."""
 SMALL_PROGRAM, LARGEST_PROGRAM = 2_000, 15_000
@@ -43,7 +46,7 @@ ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
-class Closed:
+class Solved:
     """The cheapest choice found, its cost, and what no choice costs less than."""
 
     chosen: dict[int, int]
@@ -55,32 +58,32 @@ class Closed:
         """Whether it is not worth trying again."""
         return self.bound >= self.cost * (1 - AS_GOOD_AS_PROVEN)
 
-    def or_else(self, other: "Closed") -> "Closed":
+    def or_else(self, other: "Solved") -> "Solved":
         """The better of both plans with the better of both bounds."""
         best = self if self.cost <= other.cost else other
-        return Closed(best.chosen, best.cost, min(best.cost, max(self.bound, other.bound)))
+        return Solved(best.chosen, best.cost, min(best.cost, max(self.bound, other.bound)))
 
 
-def close(
-    part: Part,
+def solve_component(
+    part: Component,
     budget: Budget,
     random: Random,
     start: Mapping[int, int],
     *,
-    kept: Kept | None = None,
+    kept: KeptWays | None = None,
     required: tuple[int, ...] = (),
-    remembered: Remembered | None = None,
-) -> Closed:
+    remembered: WarmStart | None = None,
+) -> Solved:
     """The best choice for a part if only `kept` ways count and `required` pieces are computed in any case."""
-    residue = reduce(part.problem, kept, required)
+    residue = presolve(part.problem, kept, required)
     inner = components(residue)
-    found = {i: Closed(one.inward(start), inf, 0.0) for i, one in enumerate(inner)}
+    found = {i: Solved(one.inward(start), inf, 0.0) for i, one in enumerate(inner)}
     for _ in range(ATTEMPTS):
         left = [i for i in found if not found[i].proven]
         sizes = [sum(map(len, inner[i].problem.inputs)) for i in left]
         for turn, i in enumerate(left):
             own = budget.share(sizes[turn] / sum(sizes[turn:]))
-            search = _Search(inner[i].within(part), own, random, found[i].chosen)
+            search = _ComponentSearch(inner[i].within(part), own, random, found[i].chosen)
             found[i] = search.run(remembered).or_else(found[i])
         if budget.over:
             break
@@ -88,61 +91,65 @@ def close(
     for i, one in enumerate(inner):
         chosen.update(one.outward(found[i].chosen))
     cost = residue.constant + sum(one.cost for one in found.values())
-    return Closed(chosen, cost, residue.constant + sum(one.bound for one in found.values()))
+    return Solved(chosen, cost, residue.constant + sum(one.bound for one in found.values()))
 
 
-class _Search:
+class _ComponentSearch:
     """A connected part: plans from above, bounds from below, until they meet or time is over."""
 
-    def __init__(self, part: Part, budget: Budget, random: Random, start: Mapping[int, int]) -> None:
+    def __init__(self, part: Component, budget: Budget, random: Random, start: Mapping[int, int]) -> None:
         self.part, self.budget, self.random = part, budget, random
         self.residue = everything(part.problem)
-        self.routes = Routes(self.residue)
-        self.polish = Polish(self.routes, random)
+        self.plan = WorkingPlan(self.residue)
+        self.heuristic = LagrangianHeuristic(self.plan, random)
         self.bound = 0.0
-        self.routes.build(self.routes.roots)
-        self.routes.improve(budget)
-        self.polish.keep()
+        self.plan.build(self.plan.roots)
+        self.plan.improve(budget)
+        self.heuristic.keep()
         if start:
-            self.routes.follow(start)
-            self.polish.keep()
+            self.plan.follow(start)
+            self.heuristic.keep()
 
     @property
     def done(self) -> bool:
-        return self.budget.over or self.bound >= worth_finding(self.polish.cost)
+        return self.budget.over or self.bound >= worth_finding(self.heuristic.cost)
 
-    def run(self, remembered: Remembered | None) -> Closed:
+    def run(self, remembered: WarmStart | None) -> Solved:
         if self.done:
             return self._result()
-        shares = Shares(self.residue)
+        shares = CostSplitting(self.residue)
         if remembered is not None:
             remembered.give(self.part, self.residue, shares)
         self._ascend(shares, 1.0 if remembered is None else WARM_STEP)
         if not self.done:
-            self.polish.build(self.budget)
-            self.polish.open_and_close(self.budget)
+            self.heuristic.build(self.budget)
+            self.heuristic.open_and_close(self.budget)
         if not self.done and len(shares.way) > SMALL_PROGRAM:
-            self._disturb(self.budget.share(POLISH_PART))
+            self._disturb(self.budget.share(HEURISTIC_PART))
         if not self.done:
             self._narrow(shares)
         return self._result()
 
-    def _ascend(self, shares: Shares, first_step: float) -> None:
+    def _ascend(self, shares: CostSplitting, first_step: float) -> None:
         steps = self._steps(shares)
         first_plan = min(FIRST_PLAN, steps // 3)
 
         def look(step: int, used: Floats) -> None:
             if step >= first_plan and step % PLAN_EVERY == 0:
-                self.polish.guide = most_used(shares, used)
-                self.polish.build(self.budget)
+                self.heuristic.guide = most_used(shares, used)
+                self.heuristic.build(self.budget)
 
         found = ascend(
-            shares, Schedule(steps, first_step), self.budget, lambda: worth_finding(self.polish.cost), look
+            shares,
+            StepSizes(steps, first_step),
+            self.budget,
+            lambda: worth_finding(self.heuristic.cost),
+            look,
         )
-        self.polish.guide = most_used(shares, found.used)
+        self.heuristic.guide = most_used(shares, found.used)
         self._raise_bound(found.bound * (1 - ROUNDING))
 
-    def _steps(self, shares: Shares) -> int:
+    def _steps(self, shares: CostSplitting) -> int:
         """As many steps as fit into a part of the time."""
         began = monotonic()
         shares.bound()
@@ -152,24 +159,24 @@ class _Search:
 
     def _disturb(self, budget: Budget) -> None:
         """Moves from the best plan, until they have not helped for long."""
-        best, idle = self.polish.cost, 0
-        while idle < PATIENCE + 2 * self.polish.shared and not (budget.over or self.done):
-            self.polish.disturb(budget)
-            idle = idle + 1 if self.polish.cost >= best else 0
-            best = self.polish.cost
+        best, idle = self.heuristic.cost, 0
+        while idle < PATIENCE + 2 * self.heuristic.shared and not (budget.over or self.done):
+            self.heuristic.disturb(budget)
+            idle = idle + 1 if self.heuristic.cost >= best else 0
+            best = self.heuristic.cost
 
-    def _narrow(self, shares: Shares) -> None:
+    def _narrow(self, shares: CostSplitting) -> None:
         """Search what is left of the part for a better plan; if that is nearly all of it, by the 0-1 program."""
-        fixing = fix(self.residue, shares, self.polish.cost)
+        fixing = fix(self.residue, shares, self.heuristic.cost)
         left = sum(map(len, fixing.kept.values()))
         if left > SHRUNK * len(shares.cost) and not fixing.required:
             self._decide(len(shares.way))
             return
-        limit = worth_finding(self.polish.cost)
-        remembered = Remembered(self.part, self.residue, shares)
+        limit = worth_finding(self.heuristic.cost)
+        remembered = WarmStart(self.part, self.residue, shares)
         start = self._chosen()
         try:
-            found = close(
+            found = solve_component(
                 self.part,
                 self.budget,
                 self.random,
@@ -181,8 +188,8 @@ class _Search:
         except NoPlanError:
             self._raise_bound(limit)
             return
-        self.routes.follow(found.chosen)
-        self.polish.keep()
+        self.plan.follow(found.chosen)
+        self.heuristic.keep()
         self._raise_bound(min(found.bound, limit))
 
     def _decide(self, arcs: int) -> None:
@@ -194,18 +201,18 @@ class _Search:
             self._disturb(self.budget.share(1 - PROGRAM_PART))
         if self.done:
             return
-        self.polish.back_to_best()
-        found = solve_program(self.residue, self.budget, self.routes.places(), self.bound)
+        self.heuristic.back_to_best()
+        found = solve_program(self.residue, self.budget, self.plan.places(), self.bound)
         if found.paid is not None:
-            self.polish.build_of(found.paid)
+            self.heuristic.build_of(found.paid)
         self._raise_bound(found.bound)
 
     def _raise_bound(self, bound: float) -> None:
         self.bound = max(self.bound, bound)
 
     def _chosen(self) -> dict[int, int]:
-        self.polish.back_to_best()
-        return self.residue.chosen(self.routes.places())
+        self.heuristic.back_to_best()
+        return self.residue.chosen(self.plan.places())
 
-    def _result(self) -> Closed:
-        return Closed(self._chosen(), self.polish.cost, min(self.bound, self.polish.cost))
+    def _result(self) -> Solved:
+        return Solved(self._chosen(), self.heuristic.cost, min(self.bound, self.heuristic.cost))

@@ -6,10 +6,16 @@ import pytest
 from tests.papers.mcep.patterns import RATES, joins, memo_of_patterns, paper_cost, random_patterns, seq
 
 from stretto.memo.memo import Memo
-from stretto.papers.mcep.anneal import PAPER, Schedule, _one_round, anneal, largest_difference
 from stretto.papers.mcep.local_plans import OrderPlans, TreePlans
 from stretto.papers.mcep.local_search import Patterns, Planner
-from stretto.papers.mcep.moves import EDGE, Moves
+from stretto.papers.mcep.neighbourhoods import EDGE, Neighbourhood
+from stretto.papers.mcep.simulated_annealing import (
+    PAPER,
+    CoolingSchedule,
+    _one_round,
+    anneal,
+    largest_difference,
+)
 from stretto.papers.mcep.walk import Walk
 from stretto.solve.common.budget import Budget
 
@@ -18,8 +24,8 @@ FOREVER = Budget(1e9)
 
 def walk_of(memo: Memo) -> Walk:
     patterns = Patterns(memo, paper_cost(RATES), FOREVER)
-    found = patterns.forest()
-    return Walk(found, Moves(patterns.graph, list(patterns.graph), patterns.plans, found, Random(0)))
+    found = patterns.multitree()
+    return Walk(found, Neighbourhood(patterns.graph, list(patterns.graph), patterns.plans, found, Random(0)))
 
 
 @pytest.mark.parametrize("planner", [TreePlans, OrderPlans])
@@ -76,7 +82,7 @@ def test_the_schedule_is_the_papers() -> None:
 def test_the_threshold_starts_with_the_largest_difference() -> None:
     memo = memo_of_patterns(seq("ABCD"), seq("AECF"))
     walk = walk_of(memo)
-    found = walk.forest
+    found = walk.multitree
     before = dict(found.chosen)
     differences = []
     for _ in range(200):
@@ -91,18 +97,18 @@ def test_a_threshold_of_nothing_lets_nothing_dearer_through() -> None:
     costs = []
     for _ in range(200):
         _one_round(walk, Random(1), FOREVER, PAPER, threshold=0.0, last=walk.steps + 1)
-        costs.append(walk.forest.cost)
+        costs.append(walk.multitree.cost)
     assert all(later <= earlier * (1 + 1e-9) for earlier, later in pairwise(costs))
 
 
 def test_a_high_threshold_lets_dearer_plans_through() -> None:
     walk = walk_of(random_patterns(6, count=10))
-    start = walk.forest.cost
+    start = walk.multitree.cost
     _one_round(walk, Random(1), FOREVER, PAPER, threshold=1e9, last=walk.steps + 20)
-    assert walk.forest.cost > start
+    assert walk.multitree.cost > start
 
 
 def test_without_reheating_the_search_ends_by_itself() -> None:
     memo = memo_of_patterns(seq("ABCD"), seq("AECF"))
-    schedule = replace(Schedule(), reheats=())
+    schedule = replace(CoolingSchedule(), reheats=())
     anneal(memo, paper_cost(RATES), FOREVER, schedule=schedule)

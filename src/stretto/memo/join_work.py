@@ -1,0 +1,285 @@
+"""The work of joins and negations: rows kept, rows that look for partners, candidates compared, rows made."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final, Protocol
+
+from stretto.memo.memo import NO_WINDOW, Memo
+from stretto.memo.prices import NAMES, STEP
+from stretto.memo.pricing import MOST_INPUTS, RowEstimates
+from stretto.memo.slot_masks import Facts
+from stretto.memo.ways import Input, Way
+from stretto.pattern.nodes import Stream, Window
+from stretto.pattern.order import NO_ORDER, members
+from stretto.pattern.piece import Negation, Piece, Slot
+
+(
+    EVENT, ATTRIBUTE, SCAN, A_STEP, STORE, STORE_LANE, SORT, PROBE, KEY, CANDIDATE, TERM, CHAIN, ROW, COLUMN,
+    GATHER, GATHER_COLUMN, EVALUATE, FORBID, LINK, GROW, ELEMENT, UNITE, FOLLOW, EMIT, EMIT_COLUMN,
+) = range(len(NAMES))  # fmt: skip
+
+Work = list[float]
+"""Units of work per second of the stream, in the order of the prices."""
+
+LOOKED_AT_FIRST: Final = 16.0
+"""Forbidden events of an interval that are compared before the others."""
+COMPUTED_EQUAL: Final = 0.1
+"""The share of pairs that is guessed to pass an equality of computed values."""
+MICROSECONDS: Final = 1e6
+
+
+class Estimates(RowEstimates, Protocol):
+    """What joins need to know in addition."""
+
+    def selectivity_of_equalities(self, piece: Piece, left: Sequence[int], right: Sequence[int]) -> float:
+        """The share of pairs of rows over two sets of slots that satisfy the equalities between them."""
+        ...
+
+
+class JoinWork:
+    """Units of work, added to a list in the order of the prices.
+
+    Sets of slots are bits, so that a part of a piece is one integer and all that is known of it is kept by (piece,
+    slots): a solver asks for thousands of joins over the same few parts. What is kept belongs to one memo and is
+    forgotten when another one is asked about.
+    """
+
+    def __init__(self, estimator: Estimates) -> None:
+        self.estimator = estimator
+        self._steps = estimator.total_rate / STEP
+        self._forget(None)
+
+    def _forget(self, memo: Memo | None) -> None:
+        self._memo = memo
+        self._known: dict[int, Facts] = {}
+        self._rows: dict[int, float] = {}
+        self._demanded: dict[int, int] = {}
+        self._parts: dict[tuple[int, int], float] = {}
+        self._shares: dict[tuple[int, int, int], float] = {}
+        self._judged: dict[tuple[int, int, int], float] = {}
+        self._settled_in: dict[tuple[int, int], frozenset[int]] = {}
+
+    def rows(self, memo: Memo, number: int) -> float:
+        """Rows per second of a piece, estimated."""
+        if memo is not self._memo:
+            self._forget(memo)
+        found = self._rows.get(number)
+        if found is None:
+            found = self._rows[number] = self.estimator.rows(memo.pieces[number])
+        return found
+
+    # ---- joins -----------------------------------------------------------------------------------------------------
+
+    def _join(self, memo: Memo, number: int, way: Way, work: Work) -> None:
+        """The sides from left to right; between them rows that nothing else reads. Of many each costs as the last."""
+        facts = self._facts(memo, number)
+        left, left_rows = self._side(memo, number, facts, way.inputs[0], work)
+        provided = len(memo.pieces[way.inputs[0].piece].negations)
+        for part in way.inputs[1:MOST_INPUTS]:
+            before = work[:]
+            right, right_rows = self._side(memo, number, facts, part, work)
+            provided += len(memo.pieces[part.piece].negations)
+            joined = left | right
+            rows = self._part_rows(memo, number, facts, joined)
+            made = rows
+            if facts.piece.negations:
+                made = self._forbidden(number, facts, left, right, rows, provided, work)
+                provided = len(self._settled(number, facts, joined))
+            self._pairs(number, facts, (left, left_rows), (right, right_rows), made, work)
+            left, left_rows = joined, rows
+        if len(way.inputs) > MOST_INPUTS:
+            more = len(way.inputs) - MOST_INPUTS
+            work[:] = [now + more * (now - then) for now, then in zip(work, before, strict=True)]
+
+    def _side(self, memo: Memo, number: int, facts: Facts, part: Input, work: Work) -> tuple[int, float]:
+        """The slots and rows of an input; of a weaker one, what is left when all that it lacks has been checked."""
+        slots, rows = facts.slots(part.columns), self.rows(memo, part.piece)
+        # The input claims no more than the projection; so counting what either demands tells how much it lacks.
+        missing = facts.demands(slots) - self._demands(memo, part.piece)
+        if missing <= 0:
+            return slots, rows
+        kept = self._part_rows(memo, number, facts, slots)
+        work[A_STEP] += self._steps
+        work[EVALUATE] += rows * missing
+        work[GATHER_COLUMN] += kept * (2 + facts.width(slots))
+        return slots, kept
+
+    def _pairs(
+        self,
+        number: int,
+        facts: Facts,
+        left: tuple[int, float],
+        right: tuple[int, float],
+        made: float,
+        work: Work,
+    ) -> None:
+        """Rows kept, rows that probe, candidates, and the rows made."""
+        (one, one_rows), (other, other_rows) = left, right
+        joined = one | other
+        keys = equal = rest = alike = 0
+        share = 1.0
+        if facts.equal or facts.piece.same:
+            equal, share = self._equalities(number, facts, one, other)
+        for term in facts.compared:
+            if term.crosses(one, other):
+                if term.equal:
+                    share *= 1.0 if equal else COMPUTED_EQUAL
+                    equal += 1
+                else:
+                    keys += 1
+        for mask, _ in facts.rest:
+            rest += bool(mask & one and mask & other) and not mask & ~joined
+        pairs = self._unjudged(number, facts, one, other, made) if rest else made
+        for slot in members(one) if facts.any_alike else ():
+            alike += (facts.alike[slot] & other).bit_count()
+        window = self.seconds(facts.piece.window)
+        looks = facts.orders.looks(one, other)
+        # One look where the order says which side holds a pair's last event, else two: each side stores its rows and
+        # looks among the other's. A look meets the stored rows of its band, window times rate, but for what the
+        # order takes off (`share`); equalities are hashed, so that only rows of the same chain are met.
+        work[A_STEP] += self._steps * len(looks)
+        for look in looks:
+            kept, looking = (one_rows, other_rows) if look.stored == one else (other_rows, one_rows)
+            width = facts.width(look.stored)
+            candidates = kept * looking * window * look.share
+            terms = keys + look.terms + (2 * equal if equal > 1 else 0) + look.floor
+            work[STORE] += kept
+            work[STORE_LANE] += kept * (terms + width + (width > 1) + (2 if equal else 0))
+            if look.sorts:
+                work[SORT] += kept
+            work[PROBE] += looking
+            work[KEY] += (keys + equal + look.terms) * (kept + looking) + look.times * looking
+            if equal:
+                met = candidates * share
+                work[CHAIN] += met + kept + looking
+                work[TERM] += met * terms
+                continue
+            work[CANDIDATE] += candidates
+            if terms > 1:
+                work[TERM] += candidates
+            # The first two terms are looked at for every candidate. Of the others the k-th is reached by those that
+            # passed the ones before; with equal selectivities about made / candidates to the power 2 / terms.
+            if terms > 2 and candidates > 0:
+                work[TERM] += candidates * (terms - 2) * min(made / candidates, 1.0) ** (2 / terms)
+        columns = facts.width(joined)
+        if equal or rest or alike:
+            work[GATHER] += made
+            work[GATHER_COLUMN] += made * columns
+            work[EVALUATE] += made * alike + pairs * rest
+        else:
+            work[ROW] += made
+            work[COLUMN] += made * columns
+
+    def _unjudged(self, number: int, facts: Facts, one: int, other: int, made: float) -> float:
+        """Pairs on which the terms that are no comparison of keys are evaluated."""
+        key = (number, one | other, one)
+        found = self._judged.get(key)
+        if found is None:
+            crossing = {term for mask, term in facts.rest if mask & one and mask & other}
+            kept = tuple(term for term in facts.piece.terms if term not in crossing)
+            free = Facts.of(replace(facts.piece, terms=kept)).part(one | other)
+            found = self._judged[key] = max(self.estimator.rows(free), made)
+        return found
+
+    def _equalities(self, number: int, facts: Facts, one: int, other: int) -> tuple[int, float]:
+        """How many equalities relate two sides, and the share of pairs that satisfy all of them."""
+        found = len(facts.piece.same)
+        read = facts.whole if found else 0
+        for members_ in facts.equal:
+            slots = 0
+            for bit, _ in members_:
+                slots |= bit
+            if slots & one and slots & other:
+                found += 1
+                read |= slots
+        return found, self._share(number, facts, one & read, other & read) if found else 1.0
+
+    def _share(self, number: int, facts: Facts, one: int, other: int) -> float:
+        """The share of pairs of rows over two sets of slots that satisfy all equalities between them."""
+        key = (number, one, other)
+        found = self._shares.get(key)
+        if found is None:
+            sides = members(one), members(other)
+            found = self._shares[key] = self.estimator.selectivity_of_equalities(facts.piece, *sides)
+        return found
+
+    # ---- negations -------------------------------------------------------------------------------------------------
+
+    def _forbidden(
+        self, number: int, facts: Facts, one: int, other: int, rows: float, provided: int, work: Work
+    ) -> float:
+        """Rows that a join makes before the negations that only it can judge have dropped some."""
+        settled = self._settled(number, facts, one | other)
+        if len(settled) <= provided:
+            return rows
+        kept = self._settled(number, facts, one) | self._settled(number, facts, other)
+        if len(kept) != provided:
+            kept = frozenset()
+        negations = facts.piece.negations
+        piece = facts.part(one | other)
+        of_part = dict(zip(sorted(settled), piece.negations, strict=True))
+        free = replace(piece, negations=tuple(of_part[i] for i in sorted(kept)))
+        made = self.estimator.rows(free)
+        for i in settled - kept:
+            self._judge(piece, negations[i], made, work)
+        return made
+
+    def _settled(self, number: int, facts: Facts, slots: int) -> frozenset[int]:
+        """The negations that the projection on some slots has."""
+        key = (number, slots)
+        found = self._settled_in.get(key)
+        if found is None:
+            found = self._settled_in[key] = facts.projector.settled(members(slots))
+        return found
+
+    def _judge(self, piece: Piece, negation: Negation, rows: float, work: Work) -> None:
+        """Rows looked up among the forbidden events of their interval."""
+        events = self.estimator.rows(one_event(negation.stream, piece.same))
+        work[A_STEP] += self._steps
+        work[STORE] += events
+        work[STORE_LANE] += 2 * events
+        work[FORBID] += rows
+        if negation.terms or piece.same:
+            interval = self.seconds(piece.window) / max(len(piece.slots), 1)
+            equal = bool(piece.same)
+            met = rows * min(events * interval, LOOKED_AT_FIRST)
+            work[FORBID] += rows
+            work[CHAIN if equal else CANDIDATE] += met
+            work[KEY] += (rows + events) * (len(negation.terms) + len(piece.same))
+            work[GATHER] += rows
+
+    # ---- what is known of pieces -----------------------------------------------------------------------------------
+
+    def seconds(self, window: Window) -> float:
+        """A window in seconds of the stream."""
+        if window.unit == "us":
+            return window.size / MICROSECONDS
+        return window.size / self.estimator.total_rate if self.estimator.total_rate > 0 else 0.0
+
+    def _facts(self, memo: Memo, number: int) -> Facts:
+        found = self._known.get(number)
+        if found is None:
+            found = self._known[number] = Facts.of(memo.pieces[number])
+        return found
+
+    def _demands(self, memo: Memo, number: int) -> int:
+        found = self._demanded.get(number)
+        if found is None:
+            facts = self._facts(memo, number)
+            found = self._demanded[number] = facts.demands(facts.whole)
+        return found
+
+    def _part_rows(self, memo: Memo, number: int, facts: Facts, slots: int) -> float:
+        """Rows of a piece projected on some slots."""
+        if slots == facts.whole:
+            return self.rows(memo, number)
+        key = (number, slots)
+        found = self._parts.get(key)
+        if found is None:
+            found = self._parts[key] = self.estimator.rows(facts.part(slots))
+        return found
+
+
+def one_event(stream: Stream, same: tuple[str, ...]) -> Piece:
+    """One event of a stream."""
+    return Piece((Slot(stream),), NO_ORDER, (), same, (), NO_WINDOW)
