@@ -77,7 +77,7 @@ def expected(home: Path) -> dict[str, Counter[tuple]]:
     found = run(plan, table)
     return {
         kind: Counter(tuple(map(_plain, row)) for row in zip(*_columns(results, kind), strict=True))
-        for kind, results in (("matches", found.table()), ("trends", found.totals()))
+        for kind, results in (("matches", found.to_arrow()), ("trends", found.totals()))
     }
 
 
