@@ -69,7 +69,7 @@ def _in_process(workload: str, events: str, special: "Special", sample: float | 
     pieces = _read(workload, source.schema).bind(source.schema).normal_forms()
 
     from stretto.stats.profile import Stats  # loads what evaluates terms, so after what may be wrong
-    from stretto.stats.stretches import SIZE
+    from stretto.stats.sampling import SIZE
 
     with reported(FAILED):
         rows = source.survey().rows
@@ -89,7 +89,7 @@ def _on_spark(
     from stretto.cli.on_spark import measured, opened, started
     from stretto.spark.errors import clear_failures
     from stretto.spark.files import survey
-    from stretto.stats.stretches import SIZE
+    from stretto.stats.sampling import SIZE
 
     with opened(events, special) as files, clear_failures():
         spark = started(master, quiet=False)

@@ -15,7 +15,7 @@ from stretto.pattern.nodes import Stream, Window
 from stretto.pattern.order import NO_ORDER, members
 from stretto.pattern.piece import Negation, Piece, Slot
 from stretto.pattern.predicates import Reduce, Ref, walk
-from stretto.stats.otherwise import otherwise
+from stretto.stats.safe_estimates import otherwise
 
 (
     EVENT, ATTRIBUTE, SCAN, A_STEP, STORE, STORE_LANE, SORT, PROBE, KEY, CANDIDATE, TERM, CHAIN, ROW, COLUMN,

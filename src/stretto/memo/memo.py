@@ -7,12 +7,12 @@ from typing import Final
 from stretto.memo.ways import Input, Kind, Way
 from stretto.pattern.canonical import canonical
 from stretto.pattern.core import core_of
-from stretto.pattern.duties import tighten
 from stretto.pattern.nodes import Policy, Stream, Window
 from stretto.pattern.order import NO_ORDER
 from stretto.pattern.piece import Detection, Group, Piece, Slot
 from stretto.pattern.predicates import numbered
 from stretto.pattern.project import Projector
+from stretto.pattern.repetition_terms import tighten
 
 WIDE: Final = 64
 """Cores with more slots are computed as they are written: what can be taken from a core grows with its square."""

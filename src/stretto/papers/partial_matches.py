@@ -10,7 +10,7 @@ from stretto.memo.ways import Kind, Way
 from stretto.pattern.nodes import Policy, Stream, Window
 from stretto.pattern.order import NO_ORDER
 from stretto.pattern.piece import Group, Piece, Slot
-from stretto.stats.otherwise import otherwise
+from stretto.stats.safe_estimates import otherwise
 
 MICROSECONDS = 1e6
 
