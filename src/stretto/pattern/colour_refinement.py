@@ -2,6 +2,9 @@
 
 Slots get colours that any way of writing the piece gives them: first what they are and how many slots precede
 them, then again and again what stands around them. Slots that stay alike are told apart by trying each in turn.
+
+Source: colour refinement (1-dimensional Weisfeiler-Leman, 1968), with individualization as in McKay, "Practical Graph
+Isomorphism" (1981). Invariant: a colour depends on the piece alone, never on the numbers of its slots.
 """
 
 from collections.abc import Iterator, Sequence
