@@ -30,7 +30,7 @@ from benchmarks.optimizers_report import named, say  # noqa: E402
 
 from stretto.engine.run import Engine  # noqa: E402
 from stretto.errors import StrettoError  # noqa: E402
-from stretto.generate.muse_workload import RIDES, STOCKS, MuseOptions, Subject, stream_rates  # noqa: E402
+from stretto.generate.muse_workload import RIDES, STOCKS, MuseOptions, MuseSubject, stream_rates  # noqa: E402
 from stretto.generate.streams import StreamOptions, generate, generate_batches  # noqa: E402
 from stretto.generate.workloads import workload  # noqa: E402
 from stretto.pattern.workload import Workload  # noqa: E402
@@ -142,7 +142,7 @@ def experiment(setting: Setting, only: Sequence[str] = SWEEPS) -> Outcome:
 class _Case:
     """A workload of so many queries on a stream with so many events in a window."""
 
-    subject: Subject
+    subject: MuseSubject
     queries: int
     events: int
     matstates: float

@@ -30,7 +30,7 @@ from benchmarks.contestants import events as stream  # noqa: E402  (after the pa
 from benchmarks.contestants.answers import WrongAnswerError  # noqa: E402
 from benchmarks.contestants.report import machine  # noqa: E402
 from benchmarks.contestants.workloads import WORKLOADS, Query  # noqa: E402
-from benchmarks.contestants.workloads import Shape as Form  # noqa: E402
+from benchmarks.contestants.workloads import ResultForm as Form  # noqa: E402
 from benchmarks.optimizers_report import say  # noqa: E402
 from pyspark.sql import DataFrame, SparkSession  # noqa: E402
 from pyspark.sql import functions as F  # noqa: E402, N812 - as everybody calls it
@@ -40,15 +40,16 @@ from stretto.engine.run import Engine, attributes_of  # noqa: E402
 from stretto.pattern.workload import Workload  # noqa: E402
 from stretto.plan.dag import Plan  # noqa: E402
 from stretto.plan.optimize import optimize  # noqa: E402
-from stretto.plan.spread.targets import ByTime, choose, describe  # noqa: E402
+from stretto.plan.spread.choice import choose, describe  # noqa: E402
+from stretto.plan.spread.spreads import ByTime  # noqa: E402
 from stretto.schema import Special  # noqa: E402
-from stretto.spark import archive, detect, session  # noqa: E402
-from stretto.spark.batch import Shape  # noqa: E402
-from stretto.spark.chunks import METRICS  # noqa: E402
-from stretto.spark.files import EventFiles, find, open_files  # noqa: E402
-from stretto.spark.java import java_home, version_of  # noqa: E402
-from stretto.spark.metrics import StreamMetrics, read_metrics  # noqa: E402
-from stretto.spark.sinks import committed_files  # noqa: E402
+from stretto.spark import detect, session  # noqa: E402
+from stretto.spark.batch.event_files import EventFiles, open_files  # noqa: E402
+from stretto.spark.batch.find_in_files import find  # noqa: E402
+from stretto.spark.batch.targets import ResultForm  # noqa: E402
+from stretto.spark.io.sinks import committed_files  # noqa: E402
+from stretto.spark.packed import METRICS  # noqa: E402
+from stretto.spark.stream.metrics import StreamMetrics, read_metrics  # noqa: E402
 from stretto.stats.profile import Stats  # noqa: E402
 
 FILE = 1_000_000
@@ -169,13 +170,13 @@ class Bench:
         files = open_files(str(path))
         for slices in (2, 200):
             spread = ByTime.of(self.plan, files.times, slices)
-            found = find(self.spark, self.plan, files, spread, Shape(pa.timestamp("us")))
+            found = find(self.spark, self.plan, files, spread, ResultForm(pa.timestamp("us")))
             _same(f"{slices} slices of time", found, expected)
         _same("a DataFrame", detect(self.plan, self._numbered(path)), expected)
 
     def _counted(self, files: EventFiles, spread: Any, name: str) -> tuple[Timed, dict[str, int]]:
         start = time.perf_counter()
-        packed = find(self.spark, self.plan, files, spread, Shape(packed=True, keep=0))
+        packed = find(self.spark, self.plan, files, spread, ResultForm(packed=True, keep=0))
         rows = packed.where(F.col("kind") == METRICS).select("payload").collect()
         seconds = time.perf_counter() - start
         counts: Counter[str] = Counter(dict.fromkeys(self.plan.queries, 0))
@@ -300,7 +301,6 @@ class Bench:
         before = _batches(commits)
         os.killpg(killed.pid, signal.SIGKILL)
         killed.wait()
-        self._archived()
         start = time.perf_counter()
         again = subprocess.Popen(job)
         _until(lambda: _batches(commits) > before, again)
@@ -315,13 +315,6 @@ class Bench:
             f"after a kill the next micro-batch was done in {seconds:.1f} s (goal {SECONDS_TO_RECOVER:.0f})"
         )
         self.ratios["seconds to recover"] = seconds
-
-    def _archived(self) -> None:
-        """Wait for the archive of Java's classes that a first stream has had made, where this Java takes one."""
-        home = java_home()
-        if version_of(home / "bin" / "java") in archive.VERSIONS:
-            _until(archive.archive_of(home).exists)
-            self.notes.append("Java starts with an archive of its classes")
 
     # ---- events and results --------------------------------------------------------------------------------------
 

@@ -26,7 +26,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from stretto import Engine, Schema, StrettoError, Workload, optimize
-from stretto.spark.sinks import committed_files
+from stretto.spark.io.sinks import committed_files
 
 EVENTS = "security_windows_lsass_2023.parquet"
 RULES = Path(__file__).parent.parent / "examples" / "security.cep"

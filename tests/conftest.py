@@ -1,4 +1,4 @@
-"""How much hypothesis tries: 50 examples a test, or STRETTO_EXAMPLES. STRETTO_BLESS=1 rewrites golden files.
+"""How much hypothesis tries: 50 examples a test, or STRETTO_EXAMPLES. `--bless` rewrites golden files.
 
 Examples are new in every run; in CI, which sets the variable CI, they are the same until the code of a test changes, so
 that a change is judged by itself.
@@ -6,7 +6,9 @@ that a change is judged by itself.
 
 import os
 
+import pytest
 from hypothesis import HealthCheck, settings
+from tests.support.golden import Golden
 
 from stretto.engine.kernels import patience
 from stretto.stats import safe_estimates
@@ -25,3 +27,15 @@ settings.register_profile(
     print_blob=True,
 )
 settings.load_profile("stretto")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--bless", action="store_true", help="write golden files anew; read the diff before a commit"
+    )
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Golden:
+    """What compares texts with golden files, or writes these files."""
+    return Golden(bless=request.config.getoption("--bless"))

@@ -7,9 +7,9 @@ import pyarrow as pa
 import pytest
 from benchmarks.baselines.trends import detections, flat, flatten, two_step
 from hypothesis import given
-from tests.strategies import Sample, to_table
-from tests.trend_comparison import assert_right_totals, rows_of
-from tests.trend_strategies import trend_workloads
+from tests.support.strategies import Sample, to_table
+from tests.support.trend_comparison import assert_right_totals, rows_of
+from tests.support.trend_strategies import trend_workloads
 
 from stretto.engine.tables import run
 from stretto.errors import EngineError, StrettoError

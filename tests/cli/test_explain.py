@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.html_page import read
+from tests.support.html_page import read
 
 from stretto.cli.inputs import measure
 from stretto.data.files import open_events

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.full_disk import fill_disk
+from tests.support.full_disk import fill_disk
 
 ODD = """\
 ts,type,x

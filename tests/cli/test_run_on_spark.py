@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from stretto.spark.session import session
+from stretto.spark.setup.session import session
 
 pytestmark = pytest.mark.spark
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.full_disk import fill_disk
+from tests.support.full_disk import fill_disk
 
 from stretto.data.json_write import json_lines, json_texts
 from stretto.data.sinks import open_sink

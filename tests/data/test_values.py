@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.wild_values import TEXTS, TIMES, events, iso, plain
+from tests.support.wild_values import TEXTS, TIMES, events, iso, plain
 
 from stretto import Schema, Workload, optimize, run
 from stretto.data.files import open_events

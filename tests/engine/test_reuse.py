@@ -5,9 +5,9 @@ from random import Random
 
 import numpy as np
 import pytest
-from tests import test_engine_oracle, test_optimizers_oracle, test_trends_oracle
-from tests.strategies import random_events, random_workload, to_table
-from tests.variations import sharing_workload
+from tests.exactness import test_engine, test_optimizers, test_trends
+from tests.support.strategies import random_events, random_workload, to_table
+from tests.support.variations import sharing_workload
 
 from stretto.engine import reuse
 from stretto.engine.arena import Growing
@@ -86,18 +86,18 @@ def test_an_operator_that_gives_borrowed_rows_is_found(monkeypatch):
 def test_matches_are_those_of_the_oracle(first, monkeypatch):
     for seed in range(first, first + 10):
         monkeypatch.setattr(patience, "always", seed % 3 != 0)
-        test_engine_oracle.check(random_workload(Random(seed)), seed)
+        test_engine.check(random_workload(Random(seed)), seed)
 
 
 def test_so_they_are_by_every_optimizer(monkeypatch):
     for seed in range(SEED, SEED + 8):
         monkeypatch.setattr(patience, "always", seed % 3 != 0)
-        test_optimizers_oracle.check(sharing_workload(Random(seed)), seed)
+        test_optimizers.check(sharing_workload(Random(seed)), seed)
 
 
 def test_so_are_totals():
     for seed in range(SEED, SEED + 30):
-        test_trends_oracle.check(seed)
+        test_trends.check(seed)
 
 
 @pytest.mark.parametrize("seed", range(SEED, SEED + 8))

@@ -7,17 +7,17 @@ from time import monotonic
 from typing import Any
 from unittest import mock
 
-from tests import test_engine_oracle, test_optimizers_oracle, test_switching_oracle, test_wild_statistics
+from tests.exactness import test_engine, test_optimizers, test_switching, test_wild_statistics
 from tests.fuzz.sized_streams import Sized, sized_workload
 from tests.fuzz.sized_trends import TiledTrends, compare_trends, tiled_trends, trend_way
 from tests.fuzz.tiled_trials import compare_tiled
 from tests.fuzz.trials import Differs, Tally, compare
 from tests.fuzz.ways import Way, some_way
-from tests.strategies import ATTRIBUTES, SCHEMA, Event, Sample, random_workload
+from tests.support.strategies import ATTRIBUTES, SCHEMA, Event, Sample, random_workload
+from tests.support.variations import sharing_workload
+from tests.support.wild import CHARACTERS, wild
 from tests.text.mutations import mutated
 from tests.text.test_mutated import TEXTS, check_text
-from tests.variations import sharing_workload
-from tests.wild import CHARACTERS, wild
 
 from stretto.engine.kernels import patience
 from stretto.plan.optimizers import RECIPES
@@ -151,15 +151,13 @@ def draw_small(seed: int) -> Case:
 def check_small(case: Case) -> Tally:
     seed, sample = case["seed"], Sample(case["text"], SCHEMA, _events(case["events"]))
     with mock.patch.object(patience, "always", seed % 3 != 0):
-        found = test_engine_oracle.check(sample, seed)
+        found = test_engine.check(sample, seed)
         if found < 0:
             return Tally(workloads=1, refused=1)
-        test_optimizers_oracle.check(sample, seed)
-        lives = test_switching_oracle.switch_plans(sample, seed)
-        lives += test_switching_oracle.update_queries(sample, seed)
-    runs = (
-        len(test_engine_oracle.RUNNERS) + len(RECIPES) + 1
-    )  # changing plans; lives of queries are not counted
+        test_optimizers.check(sample, seed)
+        lives = test_switching.switch_plans(sample, seed)
+        lives += test_switching.update_queries(sample, seed)
+    runs = len(test_engine.RUNNERS) + len(RECIPES) + 1  # changing plans; lives of queries are not counted
     return Tally(1, runs * sample.text.count("QUERY "), runs * found + lives)
 
 

@@ -12,12 +12,12 @@ from random import Random
 from unittest import mock
 
 import pyarrow as pa
+from tests.exactness.test_trends import plan_of
 from tests.fuzz.trials import Differs, Tally
 from tests.fuzz.ways import LATENESS, Way
-from tests.strategies import SCHEMA, Event, Sample, out_of_order, to_table
-from tests.test_trends_oracle import plan_of
-from tests.trend_comparison import assert_same_totals, rows_of
-from tests.trend_strategies import random_trends
+from tests.support.strategies import SCHEMA, Event, Sample, out_of_order, to_table
+from tests.support.trend_comparison import assert_same_totals, rows_of
+from tests.support.trend_strategies import random_trends
 
 from stretto.engine import reuse
 from stretto.engine.run import Engine

@@ -10,7 +10,7 @@ from tests.fuzz.kinds import KINDS, sized_case
 from tests.fuzz.sized_streams import Sized
 from tests.fuzz.trials import Differs, Tally
 from tests.fuzz.ways import Way
-from tests.strategies import Event
+from tests.support.strategies import Event
 
 from stretto.engine.operators.emit import EmitOperator
 

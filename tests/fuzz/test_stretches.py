@@ -7,14 +7,14 @@ from unittest import mock
 
 import pyarrow as pa
 import pytest
-from tests.comparison import assert_same_matches
 from tests.fuzz import stretches, tiled_rows
 from tests.fuzz.exact_rows import expected_rows, table_of
 from tests.fuzz.sized_streams import sized_events, window_sizes
 from tests.fuzz.stretches import Judge, TooHeavy
 from tests.fuzz.tiled_rows import TiledJudge
 from tests.fuzz.tiles import Tiling, tiled_workload
-from tests.strategies import SCHEMA, TYPES, Event, random_query
+from tests.support.comparison import assert_same_matches
+from tests.support.strategies import SCHEMA, TYPES, Event, random_query
 
 from stretto import oracle
 from stretto.engine.tables import run

@@ -8,14 +8,14 @@ from unittest import mock
 
 import numpy as np
 import pyarrow as pa
+from tests.exactness.test_engine import REFUSALS
 from tests.fuzz.exact_rows import table_of
 from tests.fuzz.stretches import Judge, TooHeavy
 from tests.fuzz.tiled_rows import TiledJudge
 from tests.fuzz.tiles import tiled_workload
 from tests.fuzz.trials import Differs, Tally
 from tests.fuzz.ways import Way
-from tests.strategies import SCHEMA
-from tests.test_engine_oracle import REFUSALS
+from tests.support.strategies import SCHEMA
 
 from stretto.engine.kernels import patience
 from stretto.engine.matches import Matches

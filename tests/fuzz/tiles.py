@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from tests.fuzz.sized_streams import sized_events, window_sizes
-from tests.strategies import ATTRIBUTES, TYPES, Event, random_query, to_table
+from tests.support.strategies import ATTRIBUTES, TYPES, Event, random_query, to_table
 
 from stretto.schema import Kind
 

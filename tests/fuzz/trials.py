@@ -9,14 +9,14 @@ from random import Random
 from unittest import mock
 
 import pyarrow as pa
+from tests.exactness.test_engine import REFUSALS
+from tests.exactness.test_switching import some_plan
 from tests.fuzz.exact_rows import Row, difference, expected_rows
 from tests.fuzz.sized_runs import BUDGET_S, Life, Run
 from tests.fuzz.sized_streams import Sized
 from tests.fuzz.stretches import Judge, TooHeavy
 from tests.fuzz.ways import Way
-from tests.strategies import SCHEMA, to_table
-from tests.test_engine_oracle import REFUSALS
-from tests.test_switching_oracle import some_plan
+from tests.support.strategies import SCHEMA, to_table
 
 from stretto.engine import reuse
 from stretto.engine import run as engine_run

@@ -6,36 +6,36 @@ import numpy as np
 import pytest
 
 from stretto.errors import StrettoError
-from stretto.generate.mcep_patterns import Pattern
-from stretto.generate.mcep_workload import STOCKS, TRAFFIC, McepOptions, Subject, density, patterns
+from stretto.generate.mcep_patterns import McepPattern
+from stretto.generate.mcep_workload import STOCKS, TRAFFIC, McepOptions, McepSubject, density, patterns
 
 SUBJECTS = {"stocks": STOCKS, "traffic": TRAFFIC}
 
 
-def made(subject: Subject = STOCKS, queries: int = 60, seed: int = 1, **options) -> list[Pattern]:
+def made(subject: McepSubject = STOCKS, queries: int = 60, seed: int = 1, **options) -> list[McepPattern]:
     return patterns(subject, queries, seed, McepOptions(**options))
 
 
 @pytest.fixture(params=SUBJECTS)
-def subject(request) -> Subject:
+def subject(request) -> McepSubject:
     return SUBJECTS[request.param]
 
 
-def test_one_in_five_has_a_not_or_a_kleene(subject: Subject) -> None:
+def test_one_in_five_has_a_not_or_a_kleene(subject: McepSubject) -> None:
     marks = Counter(pattern.mark for pattern in made(subject))
     assert marks[""] == 48
     assert marks["NOT"] + marks["+"] == 12
     assert min(marks["NOT"], marks["+"]) >= 2
 
 
-def test_a_not_stands_inside(subject: Subject) -> None:
+def test_a_not_stands_inside(subject: McepSubject) -> None:
     for pattern in made(subject, unusual=1.0):
         if pattern.mark == "NOT":
             assert 0 < pattern.types.index(pattern.unusual) < len(pattern.types) - 1
 
 
 @pytest.mark.parametrize("length", [3, 5, 8])
-def test_length_and_half_as_many_comparisons(subject: Subject, length: int) -> None:
+def test_length_and_half_as_many_comparisons(subject: McepSubject, length: int) -> None:
     found = made(subject, length=length)
     sizes = [len(pattern.types) for pattern in found]
     assert np.mean(sizes) == length
@@ -70,25 +70,25 @@ def test_no_pattern_twice() -> None:
 
 
 @pytest.mark.parametrize("wanted", [0.05, 0.2, 0.5, 0.8])
-def test_density(subject: Subject, wanted: float) -> None:
+def test_density(subject: McepSubject, wanted: float) -> None:
     assert density(made(subject, density=wanted, operator="seq")) == pytest.approx(wanted, abs=0.08)
 
 
 def test_what_is_a_neighbour() -> None:
-    one = Pattern("SEQ", (1, 2, 3), ((1, 3),))
-    assert density([one, Pattern("SEQ", (1, 9, 3), ((1, 3),))]) == 1.0
-    assert density([one, Pattern("SEQ", (1, 9, 3), ((3, 1),))]) == 0.0
-    assert density([one, Pattern("SEQ", (3, 9, 1), ((1, 3),))]) == 0.0
-    assert density([one, Pattern("AND", (1, 2, 3), ((1, 3),))]) == 0.0
-    assert density([one, Pattern("SEQ", (1, 8, 9), ((8, 9),))]) == 0.0
-    assert density([one, Pattern("SEQ", (1, 9, 3), ((1, 3),), "NOT", 3)]) == 0.0
-    assert density([one, Pattern("SEQ", (1, 9, 3), ((1, 3),), "+", 3)]) == 0.0
-    assert density([one, Pattern("SEQ", (1, 9, 3), ((1, 3),), "+", 9)]) == 1.0
-    thirds = density([one, Pattern("SEQ", (1, 9, 3), ((1, 3),)), Pattern("SEQ", (5, 6), ())])
+    one = McepPattern("SEQ", (1, 2, 3), ((1, 3),))
+    assert density([one, McepPattern("SEQ", (1, 9, 3), ((1, 3),))]) == 1.0
+    assert density([one, McepPattern("SEQ", (1, 9, 3), ((3, 1),))]) == 0.0
+    assert density([one, McepPattern("SEQ", (3, 9, 1), ((1, 3),))]) == 0.0
+    assert density([one, McepPattern("AND", (1, 2, 3), ((1, 3),))]) == 0.0
+    assert density([one, McepPattern("SEQ", (1, 8, 9), ((8, 9),))]) == 0.0
+    assert density([one, McepPattern("SEQ", (1, 9, 3), ((1, 3),), "NOT", 3)]) == 0.0
+    assert density([one, McepPattern("SEQ", (1, 9, 3), ((1, 3),), "+", 3)]) == 0.0
+    assert density([one, McepPattern("SEQ", (1, 9, 3), ((1, 3),), "+", 9)]) == 1.0
+    thirds = density([one, McepPattern("SEQ", (1, 9, 3), ((1, 3),)), McepPattern("SEQ", (5, 6), ())])
     assert thirds == pytest.approx(1 / 3)
 
 
-def test_rate_difference(subject: Subject) -> None:
+def test_rate_difference(subject: McepSubject) -> None:
     rates = np.array(subject.sources(None).rates)
 
     def widest(limit: float) -> float:

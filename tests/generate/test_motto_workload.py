@@ -9,7 +9,7 @@ from stretto.generate.motto_workload import (
     DATACENTER,
     STOCKS,
     MottoOptions,
-    Node,
+    OperatorTree,
     Pair,
     Scenario,
     pairs,
@@ -97,13 +97,13 @@ def test_complex_types_are_what_they_say(scenario: Scenario) -> None:
     assert operators == {"SEQ", "AND", "ANY"}
 
 
-def inmost(node: Node) -> Node:
-    inner = [part for part in node.parts if isinstance(part, Node)]
+def inmost(node: OperatorTree) -> OperatorTree:
+    inner = [part for part in node.parts if isinstance(part, OperatorTree)]
     return inmost(inner[0]) if inner else node
 
 
-def depth(node: Node) -> int:
-    return 1 + max((depth(part) for part in node.parts if isinstance(part, Node)), default=0)
+def depth(node: OperatorTree) -> int:
+    return 1 + max((depth(part) for part in node.parts if isinstance(part, OperatorTree)), default=0)
 
 
 @pytest.mark.parametrize("level", [2, 5, 8])
@@ -133,11 +133,17 @@ def test_no_query_twice(scenario: Scenario) -> None:
 
 
 def test_equal_patterns_have_equal_keys() -> None:
-    flat = Node("SEQ", ("A", "B", "C"))
-    assert Node("SEQ", ("A", Node("SEQ", ("B", "C")))).key() == flat.key()
-    assert Node("SEQ", ("B", "A", "C")).key() != flat.key()
-    assert Node("AND", ("B", "A", "C")).key() == Node("AND", (Node("AND", ("C", "A")), "B")).key()
-    assert Node("AND", ("A", Node("SEQ", ("B", "C")))).key() != Node("AND", ("A", "B", "C")).key()
+    flat = OperatorTree("SEQ", ("A", "B", "C"))
+    assert OperatorTree("SEQ", ("A", OperatorTree("SEQ", ("B", "C")))).key() == flat.key()
+    assert OperatorTree("SEQ", ("B", "A", "C")).key() != flat.key()
+    assert (
+        OperatorTree("AND", ("B", "A", "C")).key()
+        == OperatorTree("AND", (OperatorTree("AND", ("C", "A")), "B")).key()
+    )
+    assert (
+        OperatorTree("AND", ("A", OperatorTree("SEQ", ("B", "C")))).key()
+        != OperatorTree("AND", ("A", "B", "C")).key()
+    )
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from random import Random
 
-from tests.strategies import SCHEMA, Sample, random_events
+from tests.support.strategies import SCHEMA, Sample, random_events
 
 TYPES = ("A", "B", "C", "D")
 TERMS = ("{0}.x < {1}.x", "{0}.n <= {1}.n", "{0}.k = {1}.k", "{0}.n < {1}.n + 1", "{0}.x - {1}.x >= {c}")

@@ -1,4 +1,4 @@
-"""Cases of rules: queries, and the ways that one rule adds for them. STRETTO_BLESS=1 rewrites what is expected.
+"""Cases of rules: queries, and the ways that one rule adds for them. `pytest --bless` rewrites what is expected.
 
 A file `cases/RULE.txt` holds the cases of one rule, each with a title, queries, and lines `piece <- KIND input; input`.
 Pieces of one slot are named by their type alone.

@@ -1,11 +1,11 @@
 """Every rule adds the ways that its cases say, and names a law that there is."""
 
-import os
 import re
 from pathlib import Path
 
 import pytest
 from tests.memo.rule_cases import ALL_RULES, CASES, Case, load, load_all, memo_of, rule_named, ways_of, write
+from tests.support.golden import Golden
 
 from stretto.memo import rules
 from stretto.memo.explore import Rules, explore
@@ -17,9 +17,9 @@ NAMES = sorted(rule.__name__ for rule in ALL_RULES)
 
 
 @pytest.mark.parametrize("case", load_all(), ids=lambda case: f"{case.rule}: {case.title}")
-def test_case(case: Case) -> None:
+def test_case(case: Case, golden: Golden) -> None:
     found = ways_of(case.text, case.rule) or ("none",)
-    if os.environ.get("STRETTO_BLESS") == "1":
+    if golden.bless:
         cases = load(CASES / f"{case.rule}.txt")
         write(
             case.rule, [Case(c.rule, c.title, c.text, found) if c.title == case.title else c for c in cases]

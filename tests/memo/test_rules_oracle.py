@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from random import Random
 
 import pytest
-from tests.comparison import assert_same_matches, matches_of
 from tests.memo.related import related_workload
-from tests.strategies import Sample, random_workload, to_table
+from tests.support.comparison import assert_same_matches, matches_of
+from tests.support.strategies import Sample, random_workload, to_table
 
 from stretto import oracle
 from stretto.engine.tables import run

@@ -6,8 +6,8 @@ from itertools import permutations
 from random import Random
 
 import pytest
-from tests.comparison import assert_same_matches
-from tests.strategies import SCHEMA, random_events, random_workload
+from tests.support.comparison import assert_same_matches
+from tests.support.strategies import SCHEMA, random_events, random_workload
 
 from stretto.oracle.detections import Event, Match, matches
 from stretto.oracle.values import evaluate

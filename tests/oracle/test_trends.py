@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 from hypothesis import given
-from tests.strategies import SCHEMA
-from tests.trend_strategies import Sample, random_trends, trend_workloads
+from tests.support.strategies import SCHEMA
+from tests.support.trend_strategies import Sample, random_trends, trend_workloads
 
 from stretto.oracle.detections import Event, matches
 from stretto.oracle.trends import totals

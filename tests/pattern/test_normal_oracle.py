@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 from tests.pattern.piece_matches import Matcher, detected
-from tests.strategies import random_workload
+from tests.support.strategies import random_workload
 
 from stretto import oracle
 from stretto.errors import QueryError

@@ -4,9 +4,9 @@ from random import Random
 from typing import TypeVar
 
 import pytest
-from tests.comparison import assert_same_matches
 from tests.plan.reference import Reference
-from tests.strategies import SCHEMA, Sample, random_workload
+from tests.support.comparison import assert_same_matches
+from tests.support.strategies import SCHEMA, Sample, random_workload
 
 from stretto import oracle
 from stretto.errors import QueryError

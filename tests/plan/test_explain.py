@@ -1,12 +1,12 @@
-"""EXPLAIN: golden texts (STRETTO_BLESS=1 rewrites them), JSON as other programs read it, estimates."""
+"""EXPLAIN: golden texts (`--bless` rewrites them), JSON as other programs read it, estimates."""
 
 import json
-import os
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.plan.estimated import ALONE, SHARED
+from tests.support.golden import Golden
 
 from stretto.errors import StrettoError
 from stretto.pattern.workload import Workload
@@ -23,12 +23,8 @@ def plan_of(name: str) -> Plan:
 
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in GOLDEN.glob("*.cep")))
-def test_explain_is_golden(name: str) -> None:
-    text = plan_of(name).explain()
-    expected = GOLDEN / f"{name}.plan"
-    if os.environ.get("STRETTO_BLESS"):
-        expected.write_text(text)
-    assert text == expected.read_text()
+def test_explain_is_golden(name: str, golden: Golden) -> None:
+    golden.check(GOLDEN / f"{name}.plan", plan_of(name).explain())
 
 
 def test_json_has_the_promised_shape() -> None:

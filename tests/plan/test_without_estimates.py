@@ -6,8 +6,8 @@ from random import Random
 
 import numpy as np
 import pytest
-from tests.comparison import assert_same_matches, matches_of
-from tests.strategies import SCHEMA, random_events, to_table
+from tests.support.comparison import assert_same_matches, matches_of
+from tests.support.strategies import SCHEMA, random_events, to_table
 
 from stretto import oracle
 from stretto.engine.tables import run

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pyarrow as pa
 import pytest
-from tests.html_page import LOADS, read
+from tests.support.html_page import LOADS, read
 
 from stretto.pattern.workload import Workload
 from stretto.plan.optimize import optimize

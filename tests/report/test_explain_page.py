@@ -5,9 +5,9 @@ from dataclasses import replace
 from hashlib import sha256
 
 import pytest
-from tests.html_page import LOADS, Page, read
 from tests.plan.estimated import SHARED, emit, plan
 from tests.plan.test_analyze import MEASURED
+from tests.support.html_page import LOADS, Page, read
 
 from stretto.pattern.nodes import Stream
 from stretto.pattern.workload import Workload

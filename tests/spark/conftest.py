@@ -12,7 +12,7 @@ from tests.spark.postgres_server import new_database, server
 from tests.spark.stream_state import Stream, use_folder
 
 from stretto.plan.spread.stream_slices import StreamSpread
-from stretto.spark.session import session
+from stretto.spark.setup.session import session
 
 
 @pytest.fixture(scope="session")

@@ -13,9 +13,9 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 import stretto.spark
-from stretto.spark.java import java_home
-from stretto.spark.session import RUNTIME, _log_settings
-from stretto.spark.sinks import committed_files
+from stretto.spark.io.sinks import committed_files
+from stretto.spark.setup.java import java_home
+from stretto.spark.setup.session import RUNTIME, _log_settings
 
 
 def connected() -> SparkSession:

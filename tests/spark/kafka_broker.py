@@ -12,7 +12,7 @@ from uuid import uuid4
 
 import pytest
 
-from stretto.spark.java import cache_folder, java_home
+from stretto.spark.setup.java import cache_folder, java_home
 
 RELEASE = "3.9.1"
 POM = f"""\

@@ -9,7 +9,7 @@ from pathlib import Path
 from pyspark.sql.types import DoubleType, LongType, StringType, StructField, StructType, TimestampType
 
 from stretto.pattern.workload import Workload
-from stretto.plan.spread.targets import ByKey
+from stretto.plan.spread.spreads import ByKey
 from stretto.spark import detect, session
 
 COLUMNS = StructType(

@@ -7,12 +7,13 @@ import pyarrow as pa
 from stretto import Schema, Workload, optimize
 from stretto.plan.dag import Plan
 from stretto.plan.spread.partition_keys import tying_attributes
+from stretto.plan.spread.reach import MatchReach
+from stretto.plan.spread.spreads import ByKey, Whole
 from stretto.plan.spread.stream_slices import Slices, StreamSpread
-from stretto.plan.spread.targets import ByKey, Reach, Whole
 from stretto.schema import Special
-from stretto.spark.chunks import LATE, REJECTED, WORKLOAD, Packed
-from stretto.spark.processor import Settings
-from stretto.spark.versions import Version
+from stretto.spark.packed import LATE, REJECTED, WORKLOAD, Packed
+from stretto.spark.stream.processor import Settings
+from stretto.spark.stream.versions import Version
 
 SCHEMA = Schema.of(pa.schema([("k", pa.int64()), ("x", pa.float64()), ("id", pa.int64())]), {"A", "B", "C"})
 
@@ -48,7 +49,7 @@ def some_spread(plan: Plan, rng: Random) -> StreamSpread:
 
 def some_slices(plan: Plan, rng: Random) -> Slices:
     """Slices for a plan without windows in EVENTS: narrow ones, so that matches cross their borders."""
-    reach = Reach.of(plan)
+    reach = MatchReach.of(plan)
     before, after = reach.before_us + rng.choice((0, 0, 2000)), reach.after_us + rng.choice((0, 0, 1))
     width = max(before + after, 1) + rng.choice((0, 0, 1, 500, 1000, 3000))
     return Slices(width, before, after, rng.choice((2, 2, 3, 5)))

@@ -6,8 +6,8 @@ from dataclasses import replace
 from datetime import datetime
 from random import Random
 
-from tests.strategies import Sample, random_workload
-from tests.variations import sharing_workload
+from tests.support.strategies import Sample, random_workload
+from tests.support.variations import sharing_workload
 
 from stretto.errors import QueryError
 from stretto.oracle.detections import Event, Match

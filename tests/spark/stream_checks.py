@@ -7,17 +7,17 @@ from random import Random
 
 import pyarrow as pa
 import pytest
-from tests.comparison import assert_same_matches
 from tests.spark.operator_cases import settings_of, workload_rows
 from tests.spark.stream_cases import END_TYPE, ended, matches_by_query, without_values
 from tests.spark.stream_state import Stream, use_folder
 from tests.spark.trend_cases import assert_totals, expected_totals
-from tests.strategies import Sample, in_batches, out_of_order, to_table
+from tests.support.comparison import assert_same_matches
+from tests.support.strategies import Sample, in_batches, out_of_order, to_table
 
 from stretto import Schema, Workload, optimize, oracle
 from stretto.plan.dag import Plan
 from stretto.plan.spread.stream_slices import Slices, StreamSpread
-from stretto.spark.versions import Version
+from stretto.spark.stream.versions import Version
 from stretto.values.times import START_OF_TIME
 
 SpreadOf = Callable[[Plan, Random], StreamSpread]

@@ -13,9 +13,7 @@ import pyarrow as pa
 from pyspark.sql import Row
 
 from stretto.engine.trends.totals import TOTALS
-from stretto.spark import cache, processor
-from stretto.spark.cache import EngineCache
-from stretto.spark.chunks import (
+from stretto.spark.packed import (
     ARROW,
     LATE,
     MATCHES,
@@ -27,9 +25,12 @@ from stretto.spark.chunks import (
     pack,
     packed_rows,
 )
-from stretto.spark.metrics import TargetMetrics
-from stretto.spark.processor import MatchProcessor, Settings
-from stretto.spark.window import Head
+from stretto.spark.stream import engine_cache as cache
+from stretto.spark.stream import processor
+from stretto.spark.stream.engine_cache import EngineCache
+from stretto.spark.stream.metrics import TargetMetrics
+from stretto.spark.stream.processor import MatchProcessor, Settings
+from stretto.spark.stream.state import Head
 
 DataRow = Row(*ARROW.names)
 

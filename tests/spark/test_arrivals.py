@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 
 from stretto.schema import Special
-from stretto.spark.arrivals import Numbering, arrivals
-from stretto.spark.chunks import from_payload, to_payload
+from stretto.spark.packed import from_payload, to_payload
+from stretto.spark.stream.arrivals import Numbering, arrivals
 from stretto.values.times import START_OF_TIME
 
 SPECIAL = Special()

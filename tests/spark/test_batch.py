@@ -4,9 +4,9 @@ from random import Random
 
 import pyarrow as pa
 import pytest
-from tests.comparison import assert_same_matches
-from tests.strategies import SCHEMA, TYPES, Sample, random_events, to_table, with_ties
-from tests.variations import _query, _terms
+from tests.support.comparison import assert_same_matches
+from tests.support.strategies import SCHEMA, TYPES, Sample, random_events, to_table, with_ties
+from tests.support.variations import _query, _terms
 
 import stretto.spark
 from stretto import oracle
@@ -16,10 +16,11 @@ from stretto.oracle.detections import Match
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan
 from stretto.plan.optimize import optimize
-from stretto.plan.spread.targets import ByKey, ByTime
+from stretto.plan.spread.spreads import ByKey, ByTime
 from stretto.plan.spread.time_slices import Times
 from stretto.schema import Kind, Schema
-from stretto.spark.batch import cores_of, detect
+from stretto.spark.batch.dataframe import detect
+from stretto.spark.setup.session import cores_of
 
 COLUMNS = ["query", "match_id", "start", "end", "detected", "events", "returned"]
 POLICIES = (

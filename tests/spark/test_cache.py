@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from stretto import Engine, Schema, Workload, optimize
-from stretto.spark.cache import KEPT, EngineCache, local_folder
+from stretto.spark.stream.engine_cache import KEPT, EngineCache, local_folder
 
 PLAN = optimize(
     Workload.parse("QUERY q PATTERN SEQ(A a, B b) WHERE a.s = b.s WITHIN 100 us RETURN a.s AS s;"),

@@ -8,10 +8,10 @@ import pytest
 from stretto.engine.matches import SCHEMA
 from stretto.engine.trends.totals import TOTALS
 from stretto.errors import EventsError
-from stretto.plan.spread.targets import ByKey, Whole
+from stretto.plan.spread.spreads import ByKey, Whole
 from stretto.schema import Special
-from stretto.spark import chunks
-from stretto.spark.chunks import (
+from stretto.spark import packed as chunks
+from stretto.spark.packed import (
     ARROW,
     FAR,
     MARK,

@@ -8,10 +8,10 @@ from pyspark.sql import SparkSession
 
 import stretto.spark.calls
 from stretto import QueryError, Special, Workload, optimize
-from stretto.plan.spread.targets import ByKey, Whole
+from stretto.plan.spread.spreads import ByKey, Whole
 from stretto.schema import Kind, Schema
 from stretto.spark.errors import StrettoSparkError
-from stretto.spark.versions import last_version
+from stretto.spark.stream.versions import last_version
 
 KEYED = "QUERY same PATTERN SEQ(A a, B b) WHERE [k] WITHIN 5 SECONDS;"
 FREE = "QUERY free PATTERN SEQ(A a, B b) WHERE a.x < b.x WITHIN 5 SECONDS;"
@@ -51,7 +51,7 @@ def test_a_stream_is_planned_by_its_columns(
     stretto.spark.detect(Workload.parse(FREE), events, special=SPECIAL)
     keyed, free = handed_on
     assert list(keyed["plan"].queries) == ["same"]
-    assert (keyed["special"], keyed["lateness"], keyed["outputs"]) == (SPECIAL, "3 seconds", "all")
+    assert (keyed["special"], keyed["lateness_us"], keyed["outputs"]) == (SPECIAL, 3_000_000, "all")
     assert isinstance(keyed["spread"], ByKey)
     assert free["spread"] == Whole()
     numbered = events.selectExpr("*", "k AS id")

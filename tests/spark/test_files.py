@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.strategies import SCHEMA, TYPES, Sample, random_events, to_table, with_ties
+from tests.support.strategies import SCHEMA, TYPES, Sample, random_events, to_table, with_ties
 
 import stretto.spark
 from stretto import oracle
@@ -19,12 +19,13 @@ from stretto.errors import StrettoError
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan, attributes_of
 from stretto.plan.optimize import optimize
-from stretto.plan.spread.targets import ByKey, ByTime, Whole
+from stretto.plan.spread.spreads import ByKey, ByTime, Whole
 from stretto.schema import Special
-from stretto.spark.batch import Shape
-from stretto.spark.chunks import METRICS, REJECTED, from_payload
-from stretto.spark.files import Unit, _Piece, _runs, detect_files, find, open_files, survey, unit_batches
-from stretto.spark.parquet import Window, read_group, row_groups
+from stretto.spark.batch.event_files import ReadUnit, _Piece, _runs, open_files, survey, unit_batches
+from stretto.spark.batch.find_in_files import detect_files, find
+from stretto.spark.batch.row_groups import TimeRange, read_group, row_groups
+from stretto.spark.batch.targets import ResultForm
+from stretto.spark.packed import METRICS, REJECTED, from_payload
 
 SPECIAL = Special()
 TEXT = """
@@ -105,7 +106,7 @@ def test_row_groups_with_times_out_of_range_do_not_say_when(tmp_path: Path) -> N
     assert [(g.first, g.last) for g in groups] == [(None, None), (None, None), (5000, 6000)]
     wanted = pa.schema([("ts", pa.timestamp("us")), ("type", pa.dictionary(pa.int32(), pa.string()))])
     for timeless, rows in ((True, [0, 1]), (False, [0])):
-        window = Window(0, 3000, timeless)
+        window = TimeRange(0, 3000, timeless)
         assert [r for _, rs in read_group(path, 0, wanted, SPECIAL, window) for r in rs.tolist()] == rows
 
 
@@ -118,9 +119,9 @@ def test_a_window_of_a_row_group(tmp_path: Path) -> None:
     wanted = pa.schema([("ts", pa.timestamp("us")), ("type", pa.dictionary(pa.int32(), pa.string()))])
     for window, rows in (
         (None, [0, 1, 2, 3, 4]),
-        (Window(4, 6, False), [3, 4]),
-        (Window(4, 5, True), [2, 3]),
-        (Window(20, 30, False), []),
+        (TimeRange(4, 6, False), [3, 4]),
+        (TimeRange(4, 5, True), [2, 3]),
+        (TimeRange(20, 30, False), []),
     ):
         found = [row for _, rows in read_group(path, 0, wanted, SPECIAL, window) for row in rows.tolist()]
         assert found == rows
@@ -173,10 +174,10 @@ def test_matches_of_files(spark, tmp_path: Path, endings: tuple[str, ...]) -> No
     assert ours.batch_schema == theirs.batch_schema
     assert files.summary.rows == theirs.survey().rows
     for spread in (Whole(), ByTime.of(plan, files.times, 2), ByTime.of(plan, files.times, 200)):
-        found = find(spark, plan, files, spread, Shape(pa.timestamp("us"))).toArrow()
+        found = find(spark, plan, files, spread, ResultForm(pa.timestamp("us"))).toArrow()
         assert rows_of(found) == expected, spread
     keyed = plan_of(KEYED)
-    found = find(spark, keyed, files, ByKey(("k",), 3), Shape(pa.timestamp("us"))).toArrow()
+    found = find(spark, keyed, files, ByKey(("k",), 3), ResultForm(pa.timestamp("us"))).toArrow()
     assert rows_of(found) == in_process(keyed, path)
 
 
@@ -290,7 +291,7 @@ def test_counts_and_rejected_rows(spark, tmp_path: Path) -> None:
     files = survey(spark, open_files(str(folder)))
     spread = ByTime.of(plan, files.times, 3)
     assert spread.targets == 3
-    packed = find(spark, plan, files, spread, Shape(packed=True, keep=1)).toArrow().to_pylist()
+    packed = find(spark, plan, files, spread, ResultForm(packed=True, keep=1)).toArrow().to_pylist()
     counts = [json.loads(row["payload"]) for row in packed if row["kind"] == METRICS]
     assert sum(count["events"] for count in counts) == 8
     assert sum(count["rejected"] for count in counts) == 4
@@ -328,7 +329,8 @@ def test_a_file_that_breaks_in_a_task_is_named(spark, tmp_path: Path) -> None:
 def test_row_groups_that_follow_each_other_are_runs_of_their_own() -> None:
     def pieces(*times: tuple[int | None, int | None]) -> list[_Piece]:
         return [
-            _Piece(Unit("f", "f", i, 10, first, last), 10 * i, None) for i, (first, last) in enumerate(times)
+            _Piece(ReadUnit("f", "f", i, 10, first, last), 10 * i, None)
+            for i, (first, last) in enumerate(times)
         ]
 
     def numbers(runs: list[list[_Piece]]) -> list[list[int | None]]:

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from stretto.spark import java, private
 from stretto.spark.errors import StrettoSparkError
-from stretto.spark.java import DROPPED, java_home
+from stretto.spark.setup import java
+from stretto.spark.setup import private_folder as private
+from stretto.spark.setup.java import DROPPED, java_home
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Java is not started by a script there")
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pyspark
 import pytest
+from tests.spark.kafka_broker import broker, connector_jars
 
-from spark.kafka_broker import broker, connector_jars
-from stretto.spark.kafka import SETTING, connector_settings
-from stretto.spark.sinks import committed_files
+from stretto.spark.io.sinks import committed_files
+from stretto.spark.io.specs import SETTING, connector_settings
 
 STRETTO = [sys.executable, "-c", "from stretto.cli.main import main; main()"]
 RISE = "QUERY rise PATTERN SEQ(A a, B b) WITHIN 2 SECONDS RETURN b.x - a.x AS gain;"

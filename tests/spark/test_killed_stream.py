@@ -13,8 +13,8 @@ from time import monotonic, sleep
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from tests.comparison import assert_same_matches
 from tests.spark.stream_cases import END_TYPE, matches_by_query, without_values
+from tests.support.comparison import assert_same_matches
 
 from stretto import oracle
 from stretto.oracle.detections import Event

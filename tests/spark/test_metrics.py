@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from stretto import Schema, Workload, optimize
-from stretto.spark.metrics import StreamMetrics, TargetMetrics, merged, read_metrics
+from stretto.spark.stream.metrics import StreamMetrics, TargetMetrics, merged, read_metrics
 from stretto.values.times import START_OF_TIME
 
 ONE = TargetMetrics(0, 2, 10, 1, 2, {"q": 3}, {"n0": 7, "n2": 3}, 8, 800, 500, 900, 0.5, "cache")

@@ -11,7 +11,6 @@ from random import Random
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.comparison import assert_same_matches
 from tests.spark.operator_cases import batch_of, plan_of, settings_of, some_spread, workload_rows
 from tests.spark.stream_cases import (
     ended,
@@ -24,17 +23,18 @@ from tests.spark.stream_cases import (
 )
 from tests.spark.stream_checks import check_changes, check_each
 from tests.spark.stream_state import Stream, use_folder
-from tests.strategies import Sample, in_batches, out_of_order, random_workload, to_table, with_ties
-from tests.variations import sharing_workload
+from tests.support.comparison import assert_same_matches
+from tests.support.strategies import Sample, in_batches, out_of_order, random_workload, to_table, with_ties
+from tests.support.variations import sharing_workload
 
 from stretto import oracle, run
 from stretto.engine.kernels import patience
 from stretto.errors import StrettoError
 from stretto.plan.dag import Plan
 from stretto.plan.ops import Next
+from stretto.plan.spread.spreads import ByKey, Whole
 from stretto.plan.spread.stream_slices import Slices
-from stretto.plan.spread.targets import ByKey, Whole
-from stretto.spark.versions import Version
+from stretto.spark.stream.versions import Version
 
 STREAMS = int(os.environ.get("STRETTO_STREAMS", "160"))
 SEED = int(os.environ.get("STRETTO_SEED", "20261101"))
@@ -215,7 +215,7 @@ def test_an_engine_is_kept_only_where_its_window_is_much_work(
     for number, worth_s in enumerate((0.0, 1e9)):
         whole = stream(ALERT)
         whole.runs = number
-        monkeypatch.setattr("stretto.spark.processor.WORTH_S", worth_s)
+        monkeypatch.setattr("stretto.spark.stream.processor.WORTH_S", worth_s)
         for at in range(0, 30, 10):
             whole.batch(batch_of((at, "A", 1, at)))
         sources.append([m.engine for m in whole.metrics if m.events])
@@ -275,7 +275,7 @@ def test_operators_and_queries_are_counted(stream) -> None:
 
 
 def test_a_batch_of_many_events_is_kept_in_pieces(stream, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stretto.spark.window.PIECE_ROWS", 100)
+    monkeypatch.setattr("stretto.spark.stream.state.PIECE_ROWS", 100)
     whole = stream("QUERY q PATTERN SEQ(A a, B b) WHERE [k] WITHIN 1 s;")
     n = 950
     ts = np.arange(n)

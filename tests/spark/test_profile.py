@@ -7,9 +7,9 @@ import pytest
 from stretto.errors import EventsError
 from stretto.pattern.workload import Workload
 from stretto.schema import Special
-from stretto.spark.chunks import from_payload
-from stretto.spark.profile import heaviest_of, in_ranges, profile, sample_rows, summarize, wanted_sample
-from stretto.spark.summary import Summary, total
+from stretto.spark.batch.profile import heaviest_of, in_ranges, profile, sample_rows, summarize, wanted_sample
+from stretto.spark.batch.summary import Summary, total
+from stretto.spark.packed import from_payload
 from stretto.stats.profile import Stats
 from stretto.values.times import END_OF_TIME, START_OF_TIME
 

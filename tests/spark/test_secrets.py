@@ -2,12 +2,13 @@
 
 import pytest
 
+from stretto import Workload
 from stretto.spark.errors import StrettoSparkError, clear_failures
-from stretto.spark.job import Job
-from stretto.spark.secrets import hiding, redacted
-from stretto.spark.sinks import parse_sink
-from stretto.spark.spec import Spec
-from stretto.spark.upsert import upsert
+from stretto.spark.io.passwords import hiding, redacted
+from stretto.spark.io.sinks import parse_sink
+from stretto.spark.io.specs import Spec
+from stretto.spark.io.upsert import upsert
+from stretto.spark.stream.job import StreamJob
 
 
 @pytest.mark.parametrize(
@@ -35,8 +36,8 @@ def test_an_address_is_shown_without_its_password(address: str, shown: str) -> N
 def test_a_sink_is_shown_without_its_password(tmp_path) -> None:
     sink = parse_sink("postgresql://u:geheim@host/db")
     assert sink == Spec("postgres", "//u:geheim@host/db")
-    job = Job(
-        workload="rules.cep",
+    job = StreamJob(
+        workload=Workload(),
         source=Spec("rate", "1"),
         sink=sink,
         checkpoint=tmp_path,

@@ -10,9 +10,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from stretto.spark.session import defaults, driver_memory, local_cores, session
+from stretto.spark.setup.session import defaults, driver_memory, local_cores, session
 
-module = import_module("stretto.spark.session")  # the room has a function of that name
+module = import_module("stretto.spark.setup.session")
 
 
 @pytest.mark.parametrize(
@@ -60,9 +60,8 @@ def told(monkeypatch) -> Callable[..., str]:
         getActiveSession = staticmethod(lambda: None)  # noqa: N815 - Spark's name
 
     monkeypatch.setattr(module, "SparkSession", Session)
-    monkeypatch.setattr(module, "_prepare", lambda _: Path("home"))
+    monkeypatch.setattr(module, "_prepare", lambda _: None)
     monkeypatch.setattr(module.atexit, "register", lambda *_: None)
-    monkeypatch.setattr(module.archive, "options", lambda home, lists: f"{home} {lists}")
     for name in module.TOLD_BY:
         monkeypatch.delenv(name, raising=False)
 
@@ -75,9 +74,9 @@ def told(monkeypatch) -> Callable[..., str]:
 
 def test_what_java_is_told(told, monkeypatch) -> None:
     quick = " ".join(module.QUICK_START)
-    assert told().endswith(f"log4j2.properties {quick} home False")
+    assert told().endswith(f"log4j2.properties {quick}")
     monkeypatch.setenv("JAVA_TOOL_OPTIONS", "-XX:+UseZGC")  # two collectors, and Java would not start
-    assert told().endswith("log4j2.properties home False")
+    assert told().endswith("log4j2.properties")
     assert told(**{"spark.driver.extraJavaOptions": "-Dmine=1"}) == "-Dmine=1"
 
 

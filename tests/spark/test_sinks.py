@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from stretto.spark.sinks import committed_files, kafka_rows, parse_sink, print_results, start
+from stretto.spark.io.sinks import committed_files, kafka_rows, parse_sink, print_results, start
 
 ALL = (
     "kind string, query string, match_id string, start timestamp, end timestamp, detected timestamp,"

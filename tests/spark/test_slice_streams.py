@@ -13,7 +13,6 @@ from random import Random
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from tests.comparison import assert_same_matches
 from tests.spark.operator_cases import batch_of, plan_of, settings_of, some_slices, workload_rows
 from tests.spark.stream_cases import (
     END_TYPE,
@@ -25,18 +24,19 @@ from tests.spark.stream_cases import (
 )
 from tests.spark.stream_checks import check_changes, check_each, check_totals
 from tests.spark.stream_state import Stream, use_folder
-from tests.strategies import Sample, in_batches, out_of_order, random_workload, to_table
-from tests.trend_strategies import random_trends
-from tests.variations import sharing_workload
+from tests.support.comparison import assert_same_matches
+from tests.support.strategies import Sample, in_batches, out_of_order, random_workload, to_table
+from tests.support.trend_strategies import random_trends
+from tests.support.variations import sharing_workload
 
 from stretto import oracle
 from stretto.engine.kernels import patience
 from stretto.errors import StrettoError
 from stretto.oracle.detections import Event
+from stretto.plan.spread.spreads import TOO_LITTLE
 from stretto.plan.spread.stream_slices import Slices
-from stretto.plan.spread.targets import TOO_LITTLE
-from stretto.spark.processor import us_of
-from stretto.spark.versions import Version
+from stretto.spark.stream.processor import us_of
+from stretto.spark.stream.versions import Version
 
 STREAMS = int(os.environ.get("STRETTO_STREAMS", "80"))
 SEED = int(os.environ.get("STRETTO_SEED", "20261116"))

@@ -17,14 +17,14 @@ from pyspark.sql import types as T  # noqa: N812
 
 from stretto.errors import EventsError
 from stretto.schema import Kind, Schema, Special
-from stretto.spark import columns
-from stretto.spark.batch import schema_of
-from stretto.spark.chunks import MARK
-from stretto.spark.columns import parse_schema, recall, remember
 from stretto.spark.errors import StrettoSparkError
-from stretto.spark.sources import Source, open_source
-from stretto.spark.spec import Spec, kafka_place, parse_source
-from stretto.spark.watermark import with_watermark
+from stretto.spark.io import columns
+from stretto.spark.io.columns import parse_schema, recall, remember
+from stretto.spark.io.sources import EventSource, open_source
+from stretto.spark.io.specs import Spec, kafka_place, parse_source
+from stretto.spark.packed import MARK
+from stretto.spark.plans import schema_of
+from stretto.spark.stream.detect_stream import with_watermark
 
 SPECIAL = Special()
 NINE = datetime.fromisoformat("2024-01-01T09:00:00")
@@ -45,7 +45,7 @@ def arrived(events: DataFrame, name: str, folder: Path) -> list[Row]:
     return spark.table(name).collect()
 
 
-def opened(spark: SparkSession, folder: Path, **options: Any) -> Source:
+def opened(spark: SparkSession, folder: Path, **options: Any) -> EventSource:
     return open_source(spark, Spec("files", str(folder)), SPECIAL, **options)
 
 

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.live import Live
 
 from stretto.cli.stream_display import Board, LiveTable, how_long, line, size, when
-from stretto.spark.metrics import TargetMetrics, merged
+from stretto.spark.stream.metrics import TargetMetrics, merged
 
 REPORT = TargetMetrics(
     target=0,

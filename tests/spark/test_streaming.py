@@ -13,7 +13,6 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
-from tests.comparison import assert_same_matches
 from tests.spark.stream_cases import (
     END_TYPE,
     in_milliseconds,
@@ -22,26 +21,22 @@ from tests.spark.stream_cases import (
     planned,
     without_values,
 )
-from tests.strategies import SCHEMA, Sample, out_of_order, random_events, random_workload, to_table
+from tests.support.comparison import assert_same_matches
+from tests.support.strategies import SCHEMA, Sample, out_of_order, random_events, random_workload, to_table
 
-from stretto import Schema, Workload, optimize, oracle
+from stretto import Schema, StrettoError, Workload, optimize, oracle
 from stretto.oracle.detections import Event
 from stretto.plan.dag import Plan
+from stretto.plan.spread.spreads import TOO_LITTLE, ByKey, ByTime, Whole
 from stretto.plan.spread.stream_slices import Slices, StreamSpread
-from stretto.plan.spread.targets import TOO_LITTLE, ByKey, ByTime, Whole
 from stretto.spark import detect
 from stretto.spark.errors import StrettoSparkError
-from stretto.spark.metrics import StreamMetrics, read_metrics
-from stretto.spark.streaming import (
-    detect_stream,
-    late_of,
-    lateness_us,
-    matches_of,
-    rejected_of,
-    slice_us,
-    stream_spread,
-)
-from stretto.spark.versions import publish
+from stretto.spark.outputs import late_of, matches_of, rejected_of
+from stretto.spark.stream.detect_stream import detect_stream
+from stretto.spark.stream.metrics import StreamMetrics, read_metrics
+from stretto.spark.stream.stream_spread import stream_spread
+from stretto.spark.stream.versions import publish
+from stretto.text.parser import option_us
 
 SEED = int(os.environ.get("STRETTO_SEED", "20261102"))
 WORKLOADS = 12
@@ -141,7 +136,7 @@ def test_streams_find_what_the_oracle_finds(spark, files: Files, tmp_path: Path,
     files.write(to_table([Event(-1, START_US + 1000 * PAUSE_US, END_TYPE, {})]))
 
     spread = spread_by(name, plan)
-    stream = detect_stream(plan, files.stream(spark), spread=spread, lateness="3 ms")
+    stream = detect_stream(plan, files.stream(spark), spread=spread, lateness_us=3000)
     written, progress = run_to_end(stream, tmp_path / "checkpoint", tmp_path / "out")
     rows = written.toArrow().to_pylist()
     results = matches_by_query(rows)
@@ -193,7 +188,7 @@ def test_late_rejected_and_changed_workloads(
     def stream() -> DataFrame:
         source = files.stream(spark)
         return detect_stream(
-            plan_of(PAIRS), source, spread=spread, lateness="2 seconds", outputs="all", versions=versions
+            plan_of(PAIRS), source, spread=spread, lateness_us=2_000_000, outputs="all", versions=versions
         )
 
     checkpoint = tmp_path / "checkpoint"
@@ -265,15 +260,15 @@ def test_a_wrong_call_says_what_is_wrong(spark, files: Files) -> None:
     ("text", "us"), [("0", 0), ("0 seconds", 0), ("10 minutes", 600 * 10**6), ("5ms", 5000)]
 )
 def test_a_lateness_is_a_duration(text: str, us: int) -> None:
-    assert lateness_us(text) == us
+    assert option_us(text, "lateness") == us
 
 
 @pytest.mark.parametrize("text", ["soon", "-5 seconds", ""])
 def test_other_latenesses_and_slices_are_refused(text: str) -> None:
-    with pytest.raises(StrettoSparkError, match="lateness"):
-        lateness_us(text)
-    with pytest.raises(StrettoSparkError, match="slice"):
-        slice_us(text)
+    with pytest.raises(StrettoError, match="lateness"):
+        option_us(text, "lateness")
+    with pytest.raises(StrettoError, match="slice"):
+        option_us(text, "slice", positive=True)
 
 
 TIED = "QUERY q PATTERN SEQ(A a, B b) WHERE [x] WITHIN 10 SECONDS;"

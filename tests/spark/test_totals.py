@@ -11,16 +11,16 @@ from pyspark.sql import SparkSession
 from tests.spark.stream_cases import END_TYPE, in_milliseconds
 from tests.spark.test_streaming import Files, run_to_end
 from tests.spark.trend_cases import assert_totals, expected_totals, grouped
-from tests.strategies import SCHEMA, Sample, random_events, to_table
-from tests.trend_strategies import random_trends
+from tests.support.strategies import SCHEMA, Sample, random_events, to_table
+from tests.support.trend_strategies import random_trends
 
 import stretto.spark
 from stretto import Workload, optimize
 from stretto.oracle.values import Event
-from stretto.plan.spread.targets import ByTime
+from stretto.plan.spread.spreads import ByTime
 from stretto.plan.spread.time_slices import Times
+from stretto.spark.batch.find_in_files import detect_files
 from stretto.spark.errors import StrettoSparkError
-from stretto.spark.files import detect_files
 
 PAIRS = "QUERY pairs PATTERN SEQ(A a, B b) WHERE [k] WITHIN 9 us;"
 COUNTS = """

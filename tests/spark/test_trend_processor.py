@@ -13,11 +13,11 @@ from tests.spark.stream_cases import in_milliseconds
 from tests.spark.stream_checks import check_each, check_totals
 from tests.spark.stream_state import Stream
 from tests.spark.trend_cases import grouped
-from tests.strategies import Sample
-from tests.trend_strategies import random_trends
+from tests.support.strategies import Sample
+from tests.support.trend_strategies import random_trends
 
-from stretto.plan.spread.targets import ByKey
-from stretto.spark.versions import Version
+from stretto.plan.spread.spreads import ByKey
+from stretto.spark.stream.versions import Version
 
 STREAMS = int(os.environ.get("STRETTO_STREAMS", "60"))
 SEED = int(os.environ.get("STRETTO_SEED", "20261203"))

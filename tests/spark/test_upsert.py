@@ -12,7 +12,7 @@ from tests.spark.postgres_server import address
 
 from stretto.errors import StrettoError
 from stretto.spark.errors import StrettoSparkError
-from stretto.spark.upsert import upsert
+from stretto.spark.io.upsert import upsert
 
 ALL = (
     "kind string, query string, match_id string, start timestamp, end timestamp, detected timestamp,"

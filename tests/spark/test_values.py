@@ -18,15 +18,15 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from tests.spark.postgres_server import address, new_database
 from tests.spark.wild_rows import rows
-from tests.wild_values import DOUBLES, INTEGERS, TEXTS, TIMES, events, iso
-from tests.wild_values import plain as plain_rows
+from tests.support.wild_values import DOUBLES, INTEGERS, TEXTS, TIMES, events, iso
+from tests.support.wild_values import plain as plain_rows
 
 from stretto.data.sinks import open_sink
 from stretto.schema import Special
 from stretto.spark import detect
-from stretto.spark.sinks import committed_files, kafka_rows, parse_sink, print_results, replaced_in, start
-from stretto.spark.sources import open_source
-from stretto.spark.spec import Spec
+from stretto.spark.io.sinks import committed_files, kafka_rows, parse_sink, print_results, replaced_in, start
+from stretto.spark.io.sources import open_source
+from stretto.spark.io.specs import Spec
 from stretto.values.texts import time_texts
 
 NUMBERS = {name: number for number, name in enumerate(TEXTS)}

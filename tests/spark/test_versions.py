@@ -11,7 +11,14 @@ import stretto
 from stretto import QueryError, Workload, optimize
 from stretto.schema import Kind, Schema
 from stretto.spark.errors import StrettoSparkError
-from stretto.spark.versions import Publisher, Version, Watch, last_version, publish, read_versions
+from stretto.spark.stream.versions import (
+    Publisher,
+    Version,
+    WorkloadWatch,
+    last_version,
+    publish,
+    read_versions,
+)
 
 SCHEMA = Schema({"x": Kind.FLOAT, "k": Kind.STRING})
 RISE = "QUERY rise PATTERN SEQ(A a, B b) WHERE a.x < b.x WITHIN 10 SECONDS;"
@@ -86,7 +93,7 @@ def test_a_watched_file_becomes_versions(tmp_path: Path) -> None:
     file.write_text(RISE)
     publisher = Publisher(tmp_path / "w", SCHEMA)
     publisher.offer_file(file)
-    watch = Watch(file, publisher, told.append)
+    watch = WorkloadWatch(file, publisher, told.append)
 
     def change(text: str) -> None:
         file.write_text(text)
@@ -115,7 +122,7 @@ def test_a_half_written_file_waits_for_the_rest(tmp_path: Path) -> None:
     file.write_text(RISE)
     publisher = Publisher(tmp_path / "w", SCHEMA)
     publisher.offer_file(file)
-    watch = Watch(file, publisher, told.append)
+    watch = WorkloadWatch(file, publisher, told.append)
     file.write_text(SAME[:20])
     watch.look()
     file.write_text(SAME)
@@ -130,7 +137,7 @@ def test_the_thread_looks_until_it_is_ended(tmp_path: Path) -> None:
     file.write_text(RISE)
     publisher = Publisher(tmp_path / "w", SCHEMA)
     publisher.offer_file(file)
-    watch = Watch(file, publisher, lambda message: (told.append(message), watch.end()), every_s=0.01)  # type: ignore[func-returns-value]
+    watch = WorkloadWatch(file, publisher, lambda message: (told.append(message), watch.end()), every_s=0.01)  # type: ignore[func-returns-value]
     watch.start()
     file.write_text(SAME)
     watch.join(60)

@@ -13,7 +13,7 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
 from stretto.spark import detect, rejected_of
-from stretto.spark.metrics import read_metrics
+from stretto.spark.stream.metrics import read_metrics
 
 TEXT = "QUERY pair PATTERN SEQ(A a, B b) WITHIN 1 MINUTE;"
 NINE = 1_704_099_600_000_000  # on the first of January 2024

@@ -8,10 +8,10 @@ import pyarrow as pa
 import pytest
 from tests.spark.stream_state import Handle, Store
 
-from stretto.spark import window as module
-from stretto.spark.chunks import to_payload
 from stretto.spark.errors import StrettoSparkError
-from stretto.spark.window import NO_TIMER, Head, Window, from_floor
+from stretto.spark.packed import to_payload
+from stretto.spark.stream import state as module
+from stretto.spark.stream.state import NO_TIMER, Head, TargetState, from_floor
 
 
 @pytest.fixture
@@ -20,8 +20,8 @@ def store() -> Store:
 
 
 @pytest.fixture
-def window(store: Store) -> Window:
-    return Window(Handle(store))
+def window(store: Store) -> TargetState:
+    return TargetState(Handle(store))
 
 
 def events(*times):

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pyarrow as pa
-from tests.strategies import Sample
-from tests.trend_comparison import assert_same_totals, rows_of
+from tests.support.strategies import Sample
+from tests.support.trend_comparison import assert_same_totals, rows_of
 
 from stretto.engine.trends.totals import TOTALS
 from stretto.oracle.trends import Total, totals

@@ -4,9 +4,9 @@ import json
 from typing import Any
 
 import pyarrow as pa
-from tests.wild_values import DOUBLES, INTEGERS, TEXTS, TIMES
+from tests.support.wild_values import DOUBLES, INTEGERS, TEXTS, TIMES
 
-from stretto.spark.chunks import result_arrow
+from stretto.spark.packed import result_arrow
 
 UTC = pa.timestamp("us", "UTC")
 EVENT = pa.struct(

@@ -1,10 +1,10 @@
-"""Every mistake has its own message, with the place and what was expected. STRETTO_BLESS=1 rewrites the files."""
+"""Every mistake has its own message, with the place and what was expected. `--bless` rewrites the files."""
 
-import os
 import re
 from pathlib import Path
 
 import pytest
+from tests.support.golden import Golden
 
 from stretto.errors import QueryError
 from stretto.text.parser import parse
@@ -15,15 +15,12 @@ TERMINALS = re.compile(r"\b(LPAR|RPAR|[LR]SQB|COMMA|STAR|PLUS|MINUS|COMBINE|NEGA
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.stem)
-def test_mistakes(case: Path) -> None:
+def test_mistakes(case: Path, golden: Golden) -> None:
     with pytest.raises(QueryError) as caught:
         parse(case.read_text("utf-8"), case.name)
     shown = f"{caught.value}\n"
     assert not TERMINALS.search(shown)
-    expected = case.with_suffix(".err")
-    if os.environ.get("STRETTO_BLESS") == "1":
-        expected.write_text(shown, "utf-8")
-    assert shown == expected.read_text("utf-8")
+    golden.check(case.with_suffix(".err"), shown)
 
 
 def test_there_are_enough_cases() -> None:

@@ -1,8 +1,8 @@
 import json
-import os
 from pathlib import Path
 
 import pytest
+from tests.support.golden import Golden
 from tests.trends.planned import trend_plan
 from tests.trends.shapes import figure_queries, parsed, trend
 
@@ -27,22 +27,13 @@ def mixed_plan() -> TrendPlan:
     return trend_plan(queries, None, "auto")
 
 
-def same(name: str, text: str) -> None:
-    """As in the golden file; STRETTO_BLESS=1 writes it anew."""
-    file = GOLDEN / name
-    if os.environ.get("STRETTO_BLESS"):
-        file.parent.mkdir(exist_ok=True)
-        file.write_text(text)
-    assert file.read_text() == text
-
-
 @pytest.mark.parametrize("plan", [figure_plan, mixed_plan], ids=["figure", "mixed"])
-def test_golden(plan: object, request: pytest.FixtureRequest) -> None:
+def test_golden(plan: object, request: pytest.FixtureRequest, golden: Golden) -> None:
     name = request.node.callspec.id
     found = figure_plan() if name == "figure" else mixed_plan()
-    same(f"{name}.plan", trends_text(found))
-    same(f"{name}.mmd", trends_mermaid(found))
-    same(f"{name}.json", json.dumps(trends_json(found), indent=2) + "\n")
+    golden.check(GOLDEN / f"{name}.plan", trends_text(found))
+    golden.check(GOLDEN / f"{name}.mmd", trends_mermaid(found))
+    golden.check(GOLDEN / f"{name}.json", json.dumps(trends_json(found), indent=2) + "\n")
 
 
 def test_the_labels_of_figure_1() -> None:

@@ -6,7 +6,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from tests.trend_strategies import random_trends
+from tests.support.trend_strategies import random_trends
 from tests.trends.planned import trend_plan
 from tests.trends.shapes import COUNT
 

@@ -25,9 +25,9 @@ def bench(
     ] = None,
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where results go.")] = Path("out"),
 ) -> None:
-    """Run an experiment: answers compared, a table of ratios, JSON and a plot. Further options go to it.
+    """Run an experiment: compare answers, then write ratios as a table, JSON and a plot. Further options go to it.
 
-    Example: stretto bench throughput --data ~/events --out out
+    Example: stretto bench detect --data ~/events --out out
     """
     with reported():
         module = _load(_find(name))

@@ -1,15 +1,23 @@
 """`stretto generate`: the papers' event streams as files."""
 
-from typing import Annotated
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from stretto.cli.console import FAILED, counted, reported, say, tell
+from stretto.cli.records import takes
 from stretto.errors import StrettoError
 from stretto.screen import visible
 
+if TYPE_CHECKING:
+    from stretto.generate.streams import StreamOptions
 
-def generate(
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GenerateOptions:
+    """The options of `stretto generate`."""
+
     stream: Annotated[
         str,
         typer.Argument(
@@ -17,10 +25,8 @@ def generate(
             help="uniform, zipf, stocks, datacenter, mcep-stocks, traffic, rides or ticks.",
             show_default=False,
         ),
-    ],
-    events: Annotated[
-        int, typer.Option("--events", metavar="N", min=0, help="How many.", show_default=False)
-    ],
+    ]
+    events: Annotated[int, typer.Option("--events", metavar="N", min=0, help="How many.", show_default=False)]
     out: Annotated[
         str,
         typer.Option(
@@ -29,10 +35,10 @@ def generate(
             help="A Parquet, CSV, JSON lines or Arrow file, by its ending; `-` is JSON lines on standard output.",
             show_default=False,
         ),
-    ],
+    ]
     seed: Annotated[
         int, typer.Option("--seed", metavar="N", min=0, help="The same seed, the same events.")
-    ] = 0,
+    ] = 0
     rate: Annotated[
         float | None,
         typer.Option(
@@ -40,7 +46,7 @@ def generate(
             metavar="EVENTS_PER_SECOND",
             help="Over all types; 10, or in mcep-stocks and traffic what types of 2 to 47 make together.",
         ),
-    ] = None,
+    ] = None
     types: Annotated[
         int | None,
         typer.Option(
@@ -49,20 +55,20 @@ def generate(
             min=1,
             help="Of uniform and zipf (10); symbols of stocks (13), mcep-stocks, ticks (300); points of traffic (449).",
         ),
-    ] = None,
+    ] = None
     keys: Annotated[
         int, typer.Option("--keys", metavar="N", min=1, help="Values of k, in uniform and zipf.")
-    ] = 1000,
+    ] = 1000
     exponent: Annotated[
         float,
         typer.Option("--exponent", metavar="S", min=0, help="Of Zipf's law: the i-th type has weight i^-S."),
-    ] = 1.0,
+    ] = 1.0
     machines: Annotated[
         int, typer.Option("--machines", metavar="N", min=1, help="Machines of the datacenter.")
-    ] = 20,
+    ] = 20
     drivers: Annotated[
         int | None, typer.Option("--drivers", metavar="N", min=1, help="Drivers of rides (1000).")
-    ] = None,
+    ] = None
     rates: Annotated[
         str | None,
         typer.Option(
@@ -70,32 +76,53 @@ def generate(
             metavar="TYPE=RATE,..",
             help="Events per second of single types of rides and ticks; the others share the rest of --rate.",
         ),
-    ] = None,
+    ] = None
     reshuffle: Annotated[
         int | None,
         typer.Option("--reshuffle", metavar="N", min=1, help="Every N events, some types change places."),
-    ] = None,
+    ] = None
     reshuffle_types: Annotated[
         int, typer.Option("--reshuffle-types", metavar="N", min=2, help="How many change places.")
-    ] = 5,
+    ] = 5
     lasting: Annotated[
         bool, typer.Option("--lasting", help="Types that changed places stay there until they change again.")
-    ] = False,
-) -> None:
+    ] = False
+
+    @property
+    def of_stream(self) -> "StreamOptions":
+        """What the stream is to be like."""
+        from stretto.generate.reshuffle import Reshuffle
+        from stretto.generate.streams import StreamOptions
+
+        moved = self.reshuffle
+        how = None if moved is None else Reshuffle(moved, self.reshuffle_types, self.lasting)
+        single = None if self.rates is None else _rates(self.rates)
+        return StreamOptions(
+            self.seed,
+            self.rate,
+            self.types,
+            self.keys,
+            self.exponent,
+            self.machines,
+            how,
+            single,
+            self.drivers,
+        )
+
+
+@takes(GenerateOptions)
+def generate(options: GenerateOptions) -> None:
     """Write one of the papers' event streams.
 
     Example: stretto generate uniform --events 1000000 --out events.parquet --seed 1 --rate 100
     """
     with reported():
         from stretto.data.sinks import STDOUT, open_sink
-        from stretto.generate.reshuffle import Reshuffle
-        from stretto.generate.streams import StreamOptions, generate_batches, schema_of
+        from stretto.generate.streams import generate_batches, schema_of
 
-        how = None if reshuffle is None else Reshuffle(reshuffle, reshuffle_types, lasting)
-        single = None if rates is None else _rates(rates)
-        options = StreamOptions(seed, rate, types, keys, exponent, machines, how, single, drivers)
-        batches = generate_batches(stream, events, options)
-        with open_sink(out, schema_of(stream, options)) as sink, reported(FAILED):
+        wanted, out = options.of_stream, options.out
+        batches = generate_batches(options.stream, options.events, wanted)
+        with open_sink(out, schema_of(options.stream, wanted)) as sink, reported(FAILED):
             for batch in batches:
                 sink.write(batch)
         (say if out == STDOUT else tell)(f"{visible(out)}: {counted(sink.rows, 'event')}")

@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stretto.errors import QueryError, StrettoError
-from stretto.pattern.workload import Workload, check
+from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan
 from stretto.schema import Schema
+from stretto.text.files import read_text
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
@@ -18,24 +18,9 @@ if TYPE_CHECKING:
     from stretto.stats.profile import Stats
 
 
-def read_text(path: str, what: str) -> str:
-    """The text of a file; the error names it."""
-    try:
-        return Path(path).read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise StrettoError(f"{path}: the {what} is not UTF-8 text (at byte {error.start})") from None
-    except OSError as error:
-        raise StrettoError(f"{path}: the {what} cannot be read: {error.strerror}") from None
-
-
 def read_workload(path: str, schema: Schema | None = None) -> Workload:
     """The workload of a file; QueryError with every mistake that can be known, of syntax and of meaning."""
-    text = read_text(path, "workload")
-    try:
-        workload = Workload.parse(text, path)
-        workload.verify()
-    except QueryError:
-        raise QueryError(check(text, path, schema), text, path) from None
+    workload = Workload.read(path, schema)
     if not workload.statements:
         raise StrettoError(f"{path}: the workload holds no statement")
     return workload

@@ -5,7 +5,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,32 +16,43 @@ from pyspark.sql import DataFrame, SparkSession
 
 from stretto.cli.console import say
 from stretto.cli.inputs import plan_for, read_workload
-from stretto.cli.running import SHOWN_MATCHES, SHOWN_PER_QUERY, Outputs, as_texts
+from stretto.cli.options import PlanningOptions
+from stretto.cli.running import SHOWN_MATCHES, SHOWN_PER_QUERY, Limits, Outputs, as_texts
 from stretto.data.files import STDIN, EventFile
 from stretto.errors import StrettoError
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan, attributes_of
-from stretto.plan.spread.targets import Reach, Spread, choose, describe
+from stretto.plan.spread.choice import choose, describe
+from stretto.plan.spread.reach import MatchReach
+from stretto.plan.spread.spreads import Spread
 from stretto.schema import Special
-from stretto.spark.batch import Shape, cores_of
-from stretto.spark.chunks import LATE, MATCHES, METRICS, TRENDS, from_payload
+from stretto.spark.batch.event_files import EventFiles, open_files, profile_files, survey
+from stretto.spark.batch.find_in_files import ASIDE, find
+from stretto.spark.batch.summary import Summary
+from stretto.spark.batch.targets import ResultForm
 from stretto.spark.errors import clear_failures
-from stretto.spark.files import ASIDE, EventFiles, find, open_files, profile_files, survey
-from stretto.spark.session import available_cores, session
-from stretto.spark.summary import Summary
+from stretto.spark.packed import LATE, MATCHES, METRICS, TRENDS, from_payload
+from stretto.spark.setup.session import available_cores, cores_of, session
 from stretto.stats.profile import Stats
+from stretto.stats.sampling import SIZE
 
 
 @contextmanager
-def opened(events: str, special: Special) -> Iterator[EventFiles]:
-    """The event files of a path; standard input becomes a file for as long as it is read."""
+def opened(workload: str, events: str, special: Special) -> Iterator[tuple[Workload, EventFiles]]:
+    """A workload and the event files of a path; standard input becomes a file for as long as it is read.
+
+    What is wrong with the workload is said now, before Spark starts. The columns of Parquet files are known for sure,
+    so that it is bound to them. Those of other files may turn out otherwise, so that it is checked without them.
+    """
     if events != STDIN:
-        yield open_files(events, special)
+        files = open_files(events, special)
+        yield read_workload(workload, files.schema if files.in_place else None), files
         return
+    read = read_workload(workload)
     with tempfile.TemporaryDirectory(prefix="stretto-") as folder:
         path = Path(folder, "stdin.jsonl")
         path.write_bytes(sys.stdin.buffer.read())
-        yield open_files(str(path), special)
+        yield read, open_files(str(path), special)
 
 
 def started(master: str | None, *, quiet: bool) -> SparkSession:
@@ -56,42 +67,42 @@ def started(master: str | None, *, quiet: bool) -> SparkSession:
         raise StrettoError(f"Spark could not be started: {first[0]} (--on local needs no Spark)") from error
 
 
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A plan, the files with all that a survey tells, and how the work is spread."""
+
+    plan: Plan
+    files: EventFiles
+    spread: Spread
+
+
 def prepare(
-    workload: str,
-    files: EventFiles,
-    spark: SparkSession,
-    optimizer: str,
-    budget: float | None,
-    spread: str,
-) -> tuple[Plan, EventFiles, Spread]:
-    """The plan of a workload over files, these with all that a survey tells, and how the work is spread."""
+    workload: Workload, files: EventFiles, spark: SparkSession, planning: PlanningOptions, spread: str
+) -> Prepared:
+    """The plan of a workload over files, and how the work is spread."""
     with clear_failures():
         known = survey(spark, files)
-        read = read_workload(workload, known.schema)
-        stats = None if optimizer == "none" else profile_files(spark, None, known)
-        plan = plan_for(read, known.schema if stats is None else stats, optimizer, budget)
+        workload.bind(known.schema)  # what is wrong is said before a sample is measured
+        stats = None if planning.optimizer == "none" else profile_files(spark, None, known)
+        plan = plan_for(
+            workload, known.schema if stats is None else stats, planning.optimizer, planning.budget
+        )
         load = known.load(stats)
         chosen = choose(plan, load, cores_of(spark), spread)
     say(describe(chosen, load))
-    return plan, known, chosen
+    return Prepared(plan, known, chosen)
 
 
-def find_on_spark(
-    spark: SparkSession,
-    plan: Plan,
-    files: EventFiles,
-    spread: Spread,
-    outputs: Outputs,
-    memory: int | None,
-    lateness_us: int | None,
-    latest_us: int,
-) -> None:
+def find_on_spark(spark: SparkSession, prepared: Prepared, outputs: Outputs, limits: Limits) -> None:
     """Run a plan over files, and hand what comes out to where it goes."""
+    plan, files = prepared.plan, prepared.files
     events = files.event_file.select(attributes_of(plan))
     outputs.begin(events)
     outputs.found.update(dict.fromkeys(plan.queries, 0))
     keep = SHOWN_PER_QUERY if outputs.matches is None and outputs.totals is None else None
-    packed = find(spark, plan, files, spread, Shape(packed=True, keep=keep), memory, lateness_us, latest_us)
+    form = ResultForm(packed=True, keep=keep)
+    bounds = (limits.memory_bytes, limits.lateness_us, limits.latest_us)
+    packed = find(spark, plan, files, prepared.spread, form, *bounds)
     shown: list[pa.RecordBatch] = []
     shown_totals: list[pa.RecordBatch] = []
     totals = 0
@@ -169,11 +180,11 @@ def _show_totals(batches: list[pa.RecordBatch], plan: Plan, outputs: Outputs) ->
 
 
 def measured(
-    workload: Workload, spark: SparkSession, files: EventFiles, sample: float | None, size: int, seed: int
+    workload: Workload, spark: SparkSession, files: EventFiles, sample: float | None, seed: int
 ) -> Stats:
-    """The statistics of surveyed files; without a share so many events are sampled."""
+    """The statistics of surveyed files; without a share as many events are sampled as in process."""
     assert files.summary is not None
-    share = min(1.0, size / max(files.summary.rows, 1)) if sample is None else sample
+    share = min(1.0, SIZE / max(files.summary.rows, 1)) if sample is None else sample
     stats = profile_files(spark, None, files, share, seed=seed)
     return stats.measured(workload.bind(stats.schema).normal_forms())
 
@@ -181,7 +192,7 @@ def measured(
 def spread_text(plan: Plan, source: EventFile, stats: Stats | None, spread: str) -> str:
     """How the work on some files would be spread over the cores of this machine."""
     files = open_files(source.path, source.special)
-    if files.times is None or Reach.of(plan).after_events:
+    if files.times is None or MatchReach.of(plan).after_events:
         files = replace(files, summary=Summary.of(source.select(()).batches(), source.special))
     load = files.load(stats)
     return describe(choose(plan, load, available_cores(), spread), load)

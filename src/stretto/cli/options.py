@@ -1,12 +1,16 @@
 """The options that several commands take, and how their values are read."""
 
 import time
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from stretto.errors import StrettoError
+
+if TYPE_CHECKING:
+    from stretto.schema import Special
 
 WorkloadPath = Annotated[
     str, typer.Argument(metavar="WORKLOAD", help="A file of queries.", show_default=False)
@@ -67,6 +71,30 @@ Master = Annotated[
     typer.Option("--master", metavar="URL", help="Spark's master; if not given, all cores of this machine."),
 ]
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnNames:
+    """The names of the special columns of the events."""
+
+    ts: TsName = "ts"
+    type_name: TypeName = "type"
+    id_name: IdName = "id"
+
+    @property
+    def special(self) -> "Special":
+        from stretto.schema import Special
+
+        return Special(self.ts, self.type_name, self.id_name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanningOptions:
+    """Who plans, and for how long."""
+
+    optimizer: OptimizerName = "auto"
+    budget: Budget = None
+
+
 _UNITS = {
     "": 1,
     "b": 1,
@@ -109,17 +137,6 @@ def ahead_us(text: str | None) -> int | None:
 
 def lateness_us(text: str | None, option: str = "--lateness") -> int | None:
     """The microseconds of `--lateness`, if it was given."""
-    from stretto.errors import QueryError
-    from stretto.text.parser import parse_duration
+    from stretto.text.parser import option_us
 
-    if text is None:
-        return None
-    try:
-        value = 0 if text.strip() == "0" else parse_duration(text)
-    except QueryError:
-        raise StrettoError(
-            f"{option}: `{text}` is not a duration (write one like `10 seconds` or 500ms)"
-        ) from None
-    if value < 0:
-        raise StrettoError(f"{option}: `{text}` is negative")
-    return value
+    return None if text is None else option_us(text, option)

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
@@ -25,6 +26,7 @@ from stretto.errors import StrettoError
 from stretto.plan.dag import Plan, attributes_of
 from stretto.screen import visible
 from stretto.values.texts import value_texts
+from stretto.values.times import END_OF_TIME
 
 SHOWN_MATCHES = 20
 SHOWN_PER_QUERY = 5
@@ -234,15 +236,22 @@ def _named(out: str | None, kind: str, trends: Trends) -> str | None:
     return str(path.with_name(f"{path.stem}.{kind}{path.suffix}"))
 
 
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The most memory, how late an event may come (None: any), and the latest time it may have."""
+
+    memory_bytes: int | None = None
+    lateness_us: int | None = None
+    latest_us: int = END_OF_TIME - 1
+
+
 def find(
     plan: Plan,
     source: EventFile,
     outputs: Outputs,
+    limits: Limits,
     *,
     batch: int,
-    lateness_us: int,
-    latest_us: int,
-    memory_bytes: int | None,
     quiet: bool,
     adapt: AdaptOptions | bool = False,
 ) -> None:
@@ -250,16 +259,18 @@ def find(
     events = source.select(attributes_of(plan))
     engine = Engine(
         plan,
-        lateness_us=lateness_us,
-        memory_bytes=memory_bytes or MEMORY_BYTES,
+        lateness_us=limits.lateness_us or 0,
+        memory_bytes=limits.memory_bytes or MEMORY_BYTES,
         special=source.special,
         adapt=adapt,
     )
     outputs.found.update(dict.fromkeys(plan.queries, 0))
     outputs.begin(events)
 
-    def finish(matches: Matches) -> None:
-        outputs.add(matches)
+    def finish(found: Iterable[Matches]) -> None:
+        for matches in found:
+            outputs.add(matches)
+            del matches
         outputs.add_late(engine.take_late())
         bad = [as_texts(part, events) for part in engine.take_rejected()]
         outputs.add_rejected(pa.concat_tables([events.take_rejected(), *bad]))
@@ -268,9 +279,9 @@ def find(
 
     with progress(source.rows, quiet=quiet) as advance:
         for piece in events.batches(batch):
-            finish(engine.push(piece, latest_us=latest_us))
+            finish(engine.pushing(piece, latest_us=limits.latest_us))
             advance(outputs.counts)
-        finish(engine.flush())
+        finish(engine.flushing())
         advance(outputs.counts)
     outputs.repeated = engine.repeats.found
     outputs.adaptations = engine.adaptations if adapt else None

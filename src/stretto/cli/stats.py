@@ -1,27 +1,32 @@
 """`stretto stats`: rates of events and selectivities of a workload's terms."""
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from stretto.atomic import write_text
 from stretto.cli.console import FAILED, counted, fail, reported, say
-from stretto.cli.options import EVENTS_HELP, IdName, Master, On, RunOn, TsName, TypeName, WorkloadPath
+from stretto.cli.options import EVENTS_HELP, ColumnNames, Master, On, RunOn, WorkloadPath
+from stretto.cli.records import takes
 
 if TYPE_CHECKING:
     from stretto.pattern.workload import Workload
-    from stretto.schema import Schema, Special
+    from stretto.schema import Schema
     from stretto.stats.profile import Stats
 
 
-def stats(
-    workload: WorkloadPath,
-    events: Annotated[str, typer.Option("--events", metavar="PATH", help=EVENTS_HELP, show_default=False)],
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatsOptions:
+    """The options of `stretto stats`."""
+
+    workload: WorkloadPath
+    events: Annotated[str, typer.Option("--events", metavar="PATH", help=EVENTS_HELP, show_default=False)]
     out: Annotated[
         str | None,
         typer.Option("--out", metavar="PATH", help="A JSON file, which `stretto explain --stats` reads."),
-    ] = None,
-    on: RunOn = On.SPARK,
+    ] = None
+    on: RunOn = On.SPARK
     sample: Annotated[
         float | None,
         typer.Option(
@@ -29,87 +34,74 @@ def stats(
             metavar="FRACTION",
             help="The share of events that terms are measured on; if not given, at most 200,000 of them.",
         ),
-    ] = None,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="For the choice of events.")] = 0,
-    ts: TsName = "ts",
-    type_name: TypeName = "type",
-    id_name: IdName = "id",
-    master: Master = None,
-) -> None:
+    ] = None
+    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="For the choice of events.")] = 0
+    columns: ColumnNames
+    master: Master = None
+
+
+@takes(StatsOptions)
+def stats(options: StatsOptions) -> None:
     """Measure how often events come and which share of them satisfies the terms of a workload.
 
     Without --out the rates and selectivities are shown.
 
     Example: stretto stats rules.cep --events trades.parquet --out stats.json
     """
-    if sample is not None and not 0.0 < sample <= 1.0:
-        fail(f"--sample: {sample} is not a fraction (more than 0, at most 1)")
-    if on is On.LOCAL and master is not None:
+    if options.sample is not None and not 0.0 < options.sample <= 1.0:
+        fail(f"--sample: {options.sample} is not a fraction (more than 0, at most 1)")
+    if options.on is On.LOCAL and options.master is not None:
         fail("--master is for --on spark")
     with reported():
-        from stretto.schema import Special
-
-        special = Special(ts, type_name, id_name)
-        if on is On.SPARK:
-            found = _on_spark(workload, events, special, sample, seed, master)
-        else:
-            found = _in_process(workload, events, special, sample, seed)
+        found = _on_spark(options) if options.on is On.SPARK else _in_process(options)
         with reported(FAILED):
-            if out is None:
+            if options.out is None:
                 _show(found)
             else:
-                write_text(out, found.to_json() + "\n")
+                write_text(options.out, found.to_json() + "\n")
             say(_summary(found))
 
 
-def _in_process(workload: str, events: str, special: "Special", sample: float | None, seed: int) -> "Stats":
+def _in_process(options: StatsOptions) -> "Stats":
+    from stretto.cli.inputs import read_workload
     from stretto.data.files import open_events
 
-    source = open_events(events, special)
-    pieces = _read(workload, source.schema).bind(source.schema).normal_forms()
+    source = open_events(options.events, options.columns.special)
+    read = read_workload(options.workload, source.schema)
+    _name_unsupported(read, source.schema)
+    pieces = read.bind(source.schema).normal_forms()
 
     from stretto.stats.profile import Stats  # loads what evaluates terms, so after what may be wrong
     from stretto.stats.sampling import SIZE
 
     with reported(FAILED):
         rows = source.survey().rows
-        size = SIZE if sample is None else max(1, round(sample * rows))
-        return Stats.of_batches(source.batches(), source.schema, rows, sample=size, seed=seed).measured(
-            pieces
-        )
+        size = SIZE if options.sample is None else max(1, round(options.sample * rows))
+        return Stats.of_batches(
+            source.batches(), source.schema, rows, sample=size, seed=options.seed
+        ).measured(pieces)
 
 
-def _on_spark(
-    workload: str, events: str, special: "Special", sample: float | None, seed: int, master: str | None
-) -> "Stats":
-    from stretto.cli.inputs import read_workload
-
-    read_workload(workload)  # what is wrong with it is said before Spark starts
-
+def _on_spark(options: StatsOptions) -> "Stats":
     from stretto.cli.on_spark import measured, opened, started
+    from stretto.spark.batch.event_files import survey
     from stretto.spark.errors import clear_failures
-    from stretto.spark.files import survey
-    from stretto.stats.sampling import SIZE
 
-    with opened(events, special) as files, clear_failures():
-        spark = started(master, quiet=False)
+    with opened(options.workload, options.events, options.columns.special) as (read, files), clear_failures():
+        spark = started(options.master, quiet=False)
         known = survey(spark, files)
-        read = _read(workload, known.schema)
+        _name_unsupported(read, known.schema)
         with reported(FAILED):
-            return measured(read, spark, known, sample, SIZE, seed)
+            return measured(read, spark, known, options.sample, options.seed)
 
 
-def _read(path: str, schema: "Schema") -> "Workload":
-    """The workload; queries that cannot be run yet are named."""
-    from stretto.cli.inputs import read_workload
-
-    read = read_workload(path, schema)
+def _name_unsupported(read: "Workload", schema: "Schema") -> None:
+    """Name the queries that cannot be run yet."""
     bound = read.bind(schema)
     if bound.unsupported:
         say("left out, as it cannot be run yet:")
         for mistake in bound.unsupported:
             say(mistake.show(read.text, read.file))
-    return read
 
 
 def _show(found: "Stats") -> None:

@@ -14,9 +14,9 @@ from rich.text import Text
 
 from stretto.cli.console import counted, repeated_ids, say
 from stretto.screen import LINES, shortened, visible
-from stretto.spark.job import Running
-from stretto.spark.metrics import StreamMetrics
-from stretto.spark.versions import Watch
+from stretto.spark.stream.job import RunningStream
+from stretto.spark.stream.metrics import StreamMetrics
+from stretto.spark.stream.versions import WorkloadWatch
 from stretto.values.times import time_text
 
 LOOK_EVERY_S = 0.5
@@ -211,14 +211,14 @@ def display(board: Board, *, quiet: bool) -> Iterator[Show]:
         yield table
 
 
-def follow(stream: Running, workload: str, *, quiet: bool) -> bool:
+def follow(stream: RunningStream, workload: str, *, quiet: bool) -> bool:
     """Show how a stream goes until it ends, and watch its workload file. An interrupt stops the stream.
 
     Whether the stream ended with the workload of the file, and not with a version before it.
     """
     board = Board()
     with display(board, quiet=quiet) as show:
-        watch = Watch(workload, stream.publisher, show.tell)
+        watch = WorkloadWatch(workload, stream.publisher, show.tell)
         watch.start()
         try:
             while stream.active:
@@ -237,7 +237,7 @@ def follow(stream: Running, workload: str, *, quiet: bool) -> bool:
     return not (stream.publisher.refused or board.refused)
 
 
-def _news(stream: Running, board: Board, show: Show) -> None:
+def _news(stream: RunningStream, board: Board, show: Show) -> None:
     """Show the micro-batches since the last look."""
     for metrics in stream.reports(-1 if board.last is None else board.last.batch):
         board.take(metrics)

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from stretto.errors import QueryError, StrettoError
-from stretto.text.parser import parse_duration
+from stretto.text.parser import option_us, parse_duration
 
 AVAILABLE_NOW = "available-now"
 
@@ -26,6 +26,11 @@ def trigger_of(text: str | None) -> dict[str, Any]:
     return {"processingTime": f"{us // 1000} milliseconds"}
 
 
+def slice_us(text: str | None) -> int | None:
+    """The microseconds of `--slice`, if it was given."""
+    return None if text is None else option_us(text, "--slice", positive=True)
+
+
 def options_of(given: list[str] | None, option: str) -> dict[str, str]:
     """The options of `NAME=VALUE` texts."""
     found: dict[str, str] = {}
@@ -40,7 +45,7 @@ def options_of(given: list[str] | None, option: str) -> dict[str, str]:
 def folder_of(checkpoint: str) -> Path:
     """The folder of a checkpoint."""
     if "://" in checkpoint:
-        from stretto.spark.secrets import redacted
+        from stretto.spark.io.passwords import redacted
 
         raise StrettoError(
             f"--checkpoint: {redacted(checkpoint)} is an address; name a folder that this machine and all workers see"

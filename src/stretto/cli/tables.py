@@ -16,10 +16,10 @@ LONGEST = 300
 """So much is shown of a value; files have all of it."""
 
 Columns = Sequence[tuple[str, bool]]
-Rows = Sequence[Sequence[str]]
+TableRows = Sequence[Sequence[str]]
 
 
-def show_table(title: str, columns: Columns, rows: Rows) -> None:
+def show_table(title: str, columns: Columns, rows: TableRows) -> None:
     """Print a table; the flag of a column says that it holds numbers."""
     columns = [(_cell(name), is_number) for name, is_number in columns]
     rows = [list(map(_cell, row)) for row in rows]
@@ -35,7 +35,7 @@ def _cell(text: str) -> str:
     return shortened(visible(text), LONGEST)
 
 
-def _framed(title: str, columns: Columns, rows: Rows) -> Table:
+def _framed(title: str, columns: Columns, rows: TableRows) -> Table:
     table = Table(title=title or None, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
     for name, is_number in columns:
         table.add_column(name, justify="right" if is_number else "left", overflow="fold")
@@ -44,7 +44,7 @@ def _framed(title: str, columns: Columns, rows: Rows) -> Table:
     return table
 
 
-def _plain(columns: Columns, rows: Rows) -> Iterator[str]:
+def _plain(columns: Columns, rows: TableRows) -> Iterator[str]:
     lines = [[name for name, _ in columns], *rows]
     widths = [max(len(line[i]) for line in lines) for i in range(len(columns))]
     for line in lines:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from stretto.data.casts import SHARE, is_text, is_timelike, to_time, to_types
-from stretto.data.parts import Chunk, Rejected, need_content, need_special, need_time
+from stretto.data.parts import ReadChunk, Rejected, need_content, need_special, need_time
 from stretto.errors import EventsError
 from stretto.schema import Special
 from stretto.values.texts import value_texts
@@ -49,10 +49,10 @@ class ColumnarPart:
     def known_rows(self) -> int | None:
         return self.rows
 
-    def survey(self, special: Special, rejected: Rejected) -> Iterator[Chunk]:
+    def survey(self, special: Special, rejected: Rejected) -> Iterator[ReadChunk]:
         yield from self.batches([special.ts, special.type], rejected, threads=False)
 
-    def batches(self, names: Collection[str], rejected: Rejected, *, threads: bool) -> Iterator[Chunk]:
+    def batches(self, names: Collection[str], rejected: Rejected, *, threads: bool) -> Iterator[ReadChunk]:
         wanted = [name for name in self.schema.names if name in names]
         before = 0
         with blamed(self.name, self.what), self.raw(wanted, threads) as batches:
@@ -62,7 +62,7 @@ class ColumnarPart:
                     yield self._good(piece, before, rejected)
                     before += piece.num_rows
 
-    def _good(self, batch: pa.RecordBatch, before: int, rejected: Rejected) -> Chunk:
+    def _good(self, batch: pa.RecordBatch, before: int, rejected: Rejected) -> ReadChunk:
         """The batch with plain times and types, without the rows whose time is none."""
         rows = np.arange(before, before + batch.num_rows, dtype=np.int64)
         names = batch.schema.names
@@ -71,7 +71,7 @@ class ColumnarPart:
         type_column = to_types(batch.column(names.index(self.special.type)))
         changed = _replaced(batch, {self.special.ts: ts, self.special.type: type_column})
         if bad is None:
-            return Chunk(changed, rows)
+            return ReadChunk(changed, rows)
         is_written = is_text(batch.column(where).type)
         index = np.flatnonzero(bad)
         columns = [value_texts(column.take(pa.array(index))).to_pylist() for column in batch.columns]
@@ -79,7 +79,7 @@ class ColumnarPart:
             shown = f"{values[where]!r} is not a time" if is_written else f"{values[where]} is out of range"
             reason = f"row {before + i + 1}: {self.special.ts}: {shown}"
             rejected.add(f"{self.name}: {reason}", dict(zip(names, values, strict=True)))
-        return Chunk(changed.filter(pa.array(~bad)), rows[~bad])
+        return ReadChunk(changed.filter(pa.array(~bad)), rows[~bad])
 
 
 def _replaced(batch: pa.RecordBatch, columns: Mapping[str, Any]) -> pa.RecordBatch:

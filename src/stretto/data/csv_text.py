@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
 from stretto.data.casts import TYPES, WORDS, Mask, fit, kind_of_texts
-from stretto.data.parts import Chunk, Numbers, Rejected, need_content, need_special, need_time
+from stretto.data.parts import Numbers, ReadChunk, Rejected, need_content, need_special, need_time
 from stretto.data.utf8 import MARK, MarkedUtf8
 from stretto.errors import EventsError
 from stretto.schema import Kind, Special
@@ -41,7 +41,7 @@ class CsvPart:
     def known_rows(self) -> int | None:
         return self.rows
 
-    def survey(self, special: Special, rejected: Rejected) -> Iterator[Chunk]:
+    def survey(self, special: Special, rejected: Rejected) -> Iterator[ReadChunk]:
         """Also decides the kind of columns that were empty in the sample, at their first values."""
         undecided = [name for name in self.header if name not in self.kinds]
         rows = 0
@@ -66,7 +66,7 @@ class CsvPart:
         if kind is not None:
             self.kinds[name] = Kind.STRING if name == self.special.type else kind
 
-    def batches(self, names: Collection[str], rejected: Rejected, *, threads: bool) -> Iterator[Chunk]:  # noqa: ARG002 - rows are numbered as they are parsed, in one thread
+    def batches(self, names: Collection[str], rejected: Rejected, *, threads: bool) -> Iterator[ReadChunk]:  # noqa: ARG002 - rows are numbered as they are parsed, in one thread
         wanted = [name for name in self.header if name in names]
         for raw in self._raw(wanted, rejected):
             yield self._typed(raw, wanted, rejected)
@@ -74,7 +74,7 @@ class CsvPart:
     def _raw(self, names: list[str], rejected: Rejected) -> "Iterator[_Raw]":
         return _Reader(self, names, rejected).blocks()
 
-    def _typed(self, raw: "_Raw", names: list[str], rejected: Rejected) -> Chunk:
+    def _typed(self, raw: "_Raw", names: list[str], rejected: Rejected) -> ReadChunk:
         """The block with its columns cast, without the rows that do not fit."""
         arrays: list[Any] = []
         bad = np.zeros(raw.batch.num_rows, np.bool_)
@@ -92,8 +92,8 @@ class CsvPart:
         batch = pa.RecordBatch.from_arrays(arrays, names=names)
         keep = ~(bad | raw.blank)
         if keep.all():
-            return Chunk(batch, raw.rows)
-        return Chunk(batch.filter(pa.array(keep)), raw.rows[keep])
+            return ReadChunk(batch, raw.rows)
+        return ReadChunk(batch.filter(pa.array(keep)), raw.rows[keep])
 
 
 @dataclass(slots=True)

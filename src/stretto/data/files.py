@@ -16,7 +16,7 @@ from stretto.data.casts import TIME, TYPES
 from stretto.data.columnar import open_arrow, open_parquet
 from stretto.data.csv_text import open_csv
 from stretto.data.json_text import open_json
-from stretto.data.parts import Chunk, Part, Rejected, need_content
+from stretto.data.parts import FilePart, ReadChunk, Rejected, need_content
 from stretto.errors import EventsError
 from stretto.schema import Kind, Schema, Special, kind_of
 from stretto.values.strings import decoded
@@ -26,7 +26,7 @@ STDIN = "-"
 BATCH = 1 << 16
 
 
-def _open_json_file(path: Path, special: Special) -> Part:
+def _open_json_file(path: Path, special: Special) -> FilePart:
     need_content(path)
 
     def opener() -> AbstractContextManager[Any]:
@@ -35,7 +35,7 @@ def _open_json_file(path: Path, special: Special) -> Part:
     return open_json(str(path), opener, special)
 
 
-ENDINGS: Mapping[str, Callable[[Path, Special], Part]] = {
+ENDINGS: Mapping[str, Callable[[Path, Special], FilePart]] = {
     ".parquet": open_parquet,
     ".pq": open_parquet,
     ".csv": open_csv,
@@ -70,7 +70,7 @@ class EventFile:
     """
 
     path: str
-    parts: tuple[Part, ...]
+    parts: tuple[FilePart, ...]
     special: Special
     wanted: frozenset[str] | None
     _rejected: Rejected = field(default_factory=Rejected)
@@ -197,7 +197,7 @@ def _merged(name: str, one: pa.DataType, other: pa.DataType, first: str, second:
     return kind.arrow
 
 
-def _conformed(chunk: Chunk, before: int, target: pa.Schema, special: Special) -> pa.RecordBatch:
+def _conformed(chunk: ReadChunk, before: int, target: pa.Schema, special: Special) -> pa.RecordBatch:
     """The chunk with exactly the target's columns."""
     batch = chunk.batch
     have = dict(zip(batch.schema.names, batch.columns, strict=True))
@@ -262,7 +262,7 @@ def open_events(
     return EventFile(str(path), parts, special, None if columns is None else frozenset(columns))
 
 
-def _open_parts(path: str, special: Special) -> Iterator[Part]:
+def _open_parts(path: str, special: Special) -> Iterator[FilePart]:
     if path == STDIN:
         # Read whole: queries are checked against all types and columns before the first event is matched.
         yield open_json("standard input", partial(io.BytesIO, sys.stdin.buffer.read()), special)
@@ -282,7 +282,7 @@ def _open_parts(path: str, special: Special) -> Iterator[Part]:
         yield ENDINGS[ending(file)](file, special)
 
 
-def _opener(place: Path, path: str) -> Callable[[Path, Special], Part]:
+def _opener(place: Path, path: str) -> Callable[[Path, Special], FilePart]:
     if ending(place) not in ENDINGS:
         known = ", ".join(ENDINGS)
         raise EventsError(f"{path}: unknown ending {ending(place) or 'of the name'!r} (known: {known})")

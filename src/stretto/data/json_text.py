@@ -11,7 +11,7 @@ import pyarrow.json as pa_json
 
 from stretto.data.casts import TYPES, fit, to_time, to_types
 from stretto.data.json_values import convert, kind_of_values, load, show
-from stretto.data.parts import Chunk, Numbers, Rejected, need_special, need_time
+from stretto.data.parts import Numbers, ReadChunk, Rejected, need_special, need_time
 from stretto.errors import EventsError
 from stretto.schema import Kind, Special, kind_of
 
@@ -23,7 +23,7 @@ Open = Callable[[], AbstractContextManager[Any]]
 
 
 @dataclass(slots=True)
-class _Block:
+class _JsonBlock:
     """Lines that are not blank, with the 1-based line and the 0-based row of each."""
 
     texts: list[bytes]
@@ -33,11 +33,11 @@ class _Block:
     def __len__(self) -> int:
         return len(self.texts)
 
-    def part(self, start: int, stop: int) -> "_Block":
-        return _Block(self.texts[start:stop], self.lines[start:stop], self.rows[start:stop])
+    def part(self, start: int, stop: int) -> "_JsonBlock":
+        return _JsonBlock(self.texts[start:stop], self.lines[start:stop], self.rows[start:stop])
 
-    def take(self, kept: list[int]) -> "_Block":
-        return _Block([self.texts[i] for i in kept], self.lines[kept], self.rows[kept])
+    def take(self, kept: list[int]) -> "_JsonBlock":
+        return _JsonBlock([self.texts[i] for i in kept], self.lines[kept], self.rows[kept])
 
     def objects(self) -> list[dict[str, Any]]:
         return [found for text in self.texts if isinstance(found := load(text), dict)]
@@ -65,7 +65,7 @@ class JsonPart:
     def known_rows(self) -> int | None:
         return self.rows
 
-    def survey(self, special: Special, rejected: Rejected) -> Iterator[Chunk]:
+    def survey(self, special: Special, rejected: Rejected) -> Iterator[ReadChunk]:
         """Also finds the columns that the sample did not have."""
         names = [special.ts, special.type]
         rows = 0
@@ -80,7 +80,7 @@ class JsonPart:
             self.kinds.setdefault(name, Kind.STRING)
         self.rows = rows
 
-    def batches(self, names: Collection[str], rejected: Rejected, *, threads: bool) -> Iterator[Chunk]:  # noqa: ARG002 - lines are numbered as they are parsed, in one thread
+    def batches(self, names: Collection[str], rejected: Rejected, *, threads: bool) -> Iterator[ReadChunk]:  # noqa: ARG002 - lines are numbered as they are parsed, in one thread
         wanted = [name for name in self.kinds if name in names]
         for block in self._blocks():
             yield from self._chunks(block, wanted, rejected)
@@ -101,7 +101,7 @@ class JsonPart:
             self.kinds.setdefault(self.special.type, Kind.STRING)
             return
 
-    def _no_objects(self, block: _Block) -> EventsError:
+    def _no_objects(self, block: _JsonBlock) -> EventsError:
         if block.texts[0].lstrip().startswith(b"["):
             return EventsError(
                 f"{self.name}: a JSON array; events are read as JSON lines, one object per line"
@@ -110,7 +110,7 @@ class JsonPart:
         problem = found if isinstance(found, str) else f"{show(found)} is not an object"
         return EventsError(f"{self.name}: not JSON lines: line {block.lines[0]}: {problem}")
 
-    def _learn(self, block: _Block, table: pa.Table | None) -> None:
+    def _learn(self, block: _JsonBlock, table: pa.Table | None) -> None:
         """Kinds of the columns that this block is the first to have."""
         if table is None:  # a line that Arrow refuses: look at the objects
             self._decide(block.objects())
@@ -145,7 +145,7 @@ class JsonPart:
         kinds = {name: self.kinds[name] for name in names}
         return pa.schema([(n, pa.string() if kind is Kind.TIME else kind.arrow) for n, kind in kinds.items()])
 
-    def _chunks(self, block: _Block, names: list[str], rejected: Rejected) -> Iterator[Chunk]:
+    def _chunks(self, block: _JsonBlock, names: list[str], rejected: Rejected) -> Iterator[ReadChunk]:
         """The good events of a block, in order; halves what Arrow refuses until few lines are left."""
         shape = self._shape(names)
         pending = [(0, len(block))]
@@ -162,7 +162,9 @@ class JsonPart:
             if len(part):
                 yield self._typed(table, part, rejected)
 
-    def _one_by_one(self, block: _Block, shape: pa.Schema, rejected: Rejected) -> tuple[pa.Table, _Block]:
+    def _one_by_one(
+        self, block: _JsonBlock, shape: pa.Schema, rejected: Rejected
+    ) -> tuple[pa.Table, _JsonBlock]:
         kept: list[int] = []
         rows: list[dict[str, Any]] = []
         for i, text in enumerate(block.texts):
@@ -181,7 +183,7 @@ class JsonPart:
             rows.append(row)
         return pa.Table.from_pylist(rows, schema=shape), block.take(kept)
 
-    def _typed(self, table: pa.Table, block: _Block, rejected: Rejected) -> Chunk:
+    def _typed(self, table: pa.Table, block: _JsonBlock, rejected: Rejected) -> ReadChunk:
         """The table with times and types as such, without the rows whose times are none."""
         arrays: list[Any] = []
         bad = np.zeros(table.num_rows, np.bool_)
@@ -201,10 +203,12 @@ class JsonPart:
             arrays.append(to_types(values) if name == self.special.type else values)
         batch = pa.RecordBatch.from_arrays(arrays, names=table.schema.names)
         return (
-            Chunk(batch.filter(pa.array(~bad)), block.rows[~bad]) if bad.any() else Chunk(batch, block.rows)
+            ReadChunk(batch.filter(pa.array(~bad)), block.rows[~bad])
+            if bad.any()
+            else ReadChunk(batch, block.rows)
         )
 
-    def _blocks(self) -> Iterator[_Block]:
+    def _blocks(self) -> Iterator[_JsonBlock]:
         """The lines, about a megabyte at a time."""
         line, row = 1, 0
         rest = b""
@@ -228,18 +232,18 @@ class JsonPart:
             raise EventsError(f"{self.name}: cannot be read: {error}") from error
 
 
-def _without_blanks(texts: list[bytes], line: int, row: int) -> _Block:
+def _without_blanks(texts: list[bytes], line: int, row: int) -> _JsonBlock:
     if line == 1:
         texts[0] = texts[0].removeprefix(b"\xef\xbb\xbf")
     lines = np.arange(line, line + len(texts), dtype=np.int64)
     kept = [i for i, text in enumerate(texts) if text and not text.isspace()]
     rows = np.arange(row, row + len(kept), dtype=np.int64)
     if len(kept) == len(texts):
-        return _Block(texts, lines, rows)
-    return _Block([texts[i] for i in kept], lines[kept], rows)
+        return _JsonBlock(texts, lines, rows)
+    return _JsonBlock([texts[i] for i in kept], lines[kept], rows)
 
 
-def _parsed(block: _Block, shape: pa.Schema, others: str) -> pa.Table | None:
+def _parsed(block: _JsonBlock, shape: pa.Schema, others: str) -> pa.Table | None:
     """The lines as a table, one row each, or None where Arrow would refuse or misread one."""
     data = b"\n".join(block.texts) + b"\n"
     try:

@@ -15,7 +15,7 @@ from stretto.schema import Kind, Special, need_once
 Numbers = npt.NDArray[np.int64]
 
 
-class Chunk(NamedTuple):
+class ReadChunk(NamedTuple):
     """Good events, and the 0-based row of each in its file; rejected rows count, blank lines do not."""
 
     batch: pa.RecordBatch
@@ -46,7 +46,7 @@ class Rejected:
         return pa.Table.from_pylist(rows, schema=schema)
 
 
-class Part(Protocol):
+class FilePart(Protocol):
     """One file of events."""
 
     name: str
@@ -57,10 +57,10 @@ class Part(Protocol):
     def known_rows(self) -> int | None:
         """The number of rows, where the file says it."""
 
-    def survey(self, special: Special, rejected: Rejected) -> Iterator[Chunk]:
+    def survey(self, special: Special, rejected: Rejected) -> Iterator[ReadChunk]:
         """Only the time and the type of every event; finds out on the way what a sample left open."""
 
-    def batches(self, names: Collection[str], rejected: Rejected, *, threads: bool) -> Iterator[Chunk]:
+    def batches(self, names: Collection[str], rejected: Rejected, *, threads: bool) -> Iterator[ReadChunk]:
         """The events, only these columns (those that exist), in the order of the file."""
 
 

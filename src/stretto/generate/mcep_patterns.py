@@ -46,7 +46,7 @@ class Motif:
 
 
 @dataclass(frozen=True, slots=True)
-class Pattern:
+class McepPattern:
     """`types` in the order of the text; `unusual` is the type under NOT or Kleene, `mark` says which."""
 
     operator: str
@@ -69,7 +69,7 @@ class Pattern:
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class PatternFrame:
     """What is settled about a pattern before its types are: how many of what."""
 
     operator: str
@@ -120,7 +120,9 @@ class Maker:
             )
         return cls(list(rates), chances.tolist(), ordered, seed, largest, limits, _random(seed, "motifs"))
 
-    def patterns(self, frames: Sequence[Frame], spread: float, draws: int = DRAWS) -> list[Pattern]:
+    def patterns(
+        self, frames: Sequence[PatternFrame], spread: float, draws: int = DRAWS
+    ) -> list[McepPattern]:
         """As many different patterns as frames; TooFewError where they are not found.
 
         The n-th motif is used in proportion to (1 - 1 / spread) ** n: about `spread` of them are in use. Each pattern
@@ -128,7 +130,7 @@ class Maker:
         """
         random = _random(self.seed, "patterns")
         seen: set[object] = set()
-        made: list[Pattern] = []
+        made: list[McepPattern] = []
         for frame in frames:
             pattern = self._new(random, frame, spread, seen, draws)
             if pattern is None and frame.mark == "+" and frame.size > 2:
@@ -143,8 +145,8 @@ class Maker:
         return made
 
     def _new(
-        self, random: Random, frame: Frame, spread: float, seen: set[object], draws: int
-    ) -> Pattern | None:
+        self, random: Random, frame: PatternFrame, spread: float, seen: set[object], draws: int
+    ) -> McepPattern | None:
         """A pattern that is not there yet: the nearest to what is wished, of so many draws for each of some motifs.
 
         Where all of the popular motifs' patterns are there, as may be with two types, it has a motif of its own.
@@ -224,7 +226,9 @@ class Maker:
         high = bisect_right(self.ordered, start + apart, key=self.rates.__getitem__)
         return self.ordered[low:high]
 
-    def _pattern(self, random: Random, frame: Frame, motif: Motif, spread: float) -> Pattern | None:
+    def _pattern(
+        self, random: Random, frame: PatternFrame, motif: Motif, spread: float
+    ) -> McepPattern | None:
         """A pattern around a motif, and perhaps another one; None where the draw does not work out."""
         near_by = self._within(random, motif.types)
         motifs = [motif]
@@ -246,9 +250,9 @@ class Maker:
         comparisons = self._comparisons(random, types, motifs, frame.comparisons)
         if comparisons is None:
             return None
-        return self._marked(random, Pattern(frame.operator, types, comparisons), frame.mark, fillers)
+        return self._marked(random, McepPattern(frame.operator, types, comparisons), frame.mark, fillers)
 
-    def _distance(self, pattern: Pattern) -> float:
+    def _distance(self, pattern: McepPattern) -> float:
         """How many times too many matches it may find, by how many times too many or too few partial matches it makes.
 
         Comparisons with a type in common are taken to hold together, others independently.
@@ -267,7 +271,7 @@ class Maker:
         partial = self.limits.partial
         return max(found / self.limits.matches, 1.0) * max(most / partial, partial / most)
 
-    def _chance(self, pattern: Pattern, bound: Sequence[int]) -> float:
+    def _chance(self, pattern: McepPattern, bound: Sequence[int]) -> float:
         """How probable it is that the comparisons between some types hold."""
         chance = 1.0
         for linked in _linked([c for c in pattern.comparisons if c[0] in bound and c[1] in bound]):
@@ -292,7 +296,9 @@ class Maker:
                 found.append(one)
         return tuple(found) if len(found) == count else None
 
-    def _marked(self, random: Random, plain: Pattern, mark: str, fillers: Sequence[int]) -> Pattern | None:
+    def _marked(
+        self, random: Random, plain: McepPattern, mark: str, fillers: Sequence[int]
+    ) -> McepPattern | None:
         """The pattern with a NOT or a Kleene on one type, if possible one that belongs to no motif.
 
         None where a Kleene finds no rare type. A NOT stands inside, not at an end.
@@ -309,7 +315,7 @@ class Maker:
             unusual = random.choice(some)
             types.remove(unusual)
             types.insert(random.randint(1, len(types) - 1), unusual)
-        return Pattern(plain.operator, tuple(types), plain.comparisons, mark, unusual)
+        return McepPattern(plain.operator, tuple(types), plain.comparisons, mark, unusual)
 
 
 def _random(seed: int, purpose: str) -> Random:
@@ -345,6 +351,6 @@ def _reaches(comparisons: Sequence[Comparison], start: int, end: int) -> bool:
     return end in reached
 
 
-def _key(pattern: Pattern) -> object:
+def _key(pattern: McepPattern) -> object:
     types = pattern.types if pattern.operator == "SEQ" else tuple(sorted(pattern.types))
     return pattern.operator, types, frozenset(pattern.comparisons), pattern.mark, pattern.unusual

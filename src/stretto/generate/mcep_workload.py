@@ -16,7 +16,7 @@ import numpy as np
 from stretto.errors import StrettoError, near
 from stretto.generate import market, traffic
 from stretto.generate.arrivals import F64, HIGHEST, LOWEST, Sources
-from stretto.generate.mcep_patterns import DRAWS, Frame, Limits, Maker, Pattern, TooFewError
+from stretto.generate.mcep_patterns import DRAWS, Limits, Maker, McepPattern, PatternFrame, TooFewError
 from stretto.generate.workload_text import LETTERS, Written
 from stretto.text.parser import parse
 from stretto.text.syntax import Query
@@ -32,7 +32,7 @@ FAR: Final = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class McepSubject:
     """What the patterns are about: types with rates, how probable comparisons are, and how they are written."""
 
     sources: Callable[[int | None], Sources]
@@ -41,8 +41,8 @@ class Subject:
     shortest: int
 
 
-STOCKS: Final = Subject(market.symbols, market.chances, ("diff",), 2)
-TRAFFIC: Final = Subject(traffic.points, traffic.chances, ("speed_diff", "vehicles_diff"), 3)
+STOCKS: Final = McepSubject(market.symbols, market.chances, ("diff",), 2)
+TRAFFIC: Final = McepSubject(traffic.points, traffic.chances, ("speed_diff", "vehicles_diff"), 3)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +103,7 @@ class McepOptions:
 
 
 def mcep_workload(
-    subject: Subject, queries: int, seed: int, options: McepOptions
+    subject: McepSubject, queries: int, seed: int, options: McepOptions
 ) -> tuple[list[Written], float]:
     """The queries, and the density of their graph."""
     made = patterns(subject, queries, seed, options)
@@ -111,7 +111,7 @@ def mcep_workload(
     return [_written(p, names, subject, options.window) for p in made], density(made)
 
 
-def patterns(subject: Subject, queries: int, seed: int, options: McepOptions) -> list[Pattern]:
+def patterns(subject: McepSubject, queries: int, seed: int, options: McepOptions) -> list[McepPattern]:
     """Patterns of which no two are equal, with motifs so spread that they have the density that is asked for."""
     frames = _frames(subject, queries, np.random.default_rng([seed, 1]), options)
     sources = subject.sources(options.types)
@@ -124,7 +124,7 @@ def patterns(subject: Subject, queries: int, seed: int, options: McepOptions) ->
     return maker.patterns(frames, _spread(maker, frames[:MEASURED], options.density))
 
 
-def density(made: Sequence[Pattern]) -> float:
+def density(made: Sequence[McepPattern]) -> float:
     """The mean share of a pattern's neighbours among the other patterns."""
     if len(made) < 2:
         return 0.0
@@ -138,7 +138,7 @@ def density(made: Sequence[Pattern]) -> float:
     return float((neighbours.sum() - neighbours.trace()) / (len(made) * (len(made) - 1)))
 
 
-def _spread(maker: Maker, frames: Sequence[Frame], wanted: float) -> float:
+def _spread(maker: Maker, frames: Sequence[PatternFrame], wanted: float) -> float:
     """The spread of the motifs that comes nearest to a density; more spread, less density."""
 
     def reached(spread: float, draws: int) -> float:
@@ -164,7 +164,9 @@ def _spread(maker: Maker, frames: Sequence[Frame], wanted: float) -> float:
     return found
 
 
-def _frames(subject: Subject, queries: int, random: np.random.Generator, options: McepOptions) -> list[Frame]:
+def _frames(
+    subject: McepSubject, queries: int, random: np.random.Generator, options: McepOptions
+) -> list[PatternFrame]:
     """Sizes, operators, numbers of comparisons and marks, each in its exact proportion and in random order."""
     shortest = max(2, subject.shortest)
     if options.length < shortest:
@@ -183,12 +185,12 @@ def _frames(subject: Subject, queries: int, random: np.random.Generator, options
     marks = random.permutation(marks)
     marks[(sizes == 2) & (marks == 1)] = 2  # a NOT needs a type on either side
     return [
-        Frame(names[operator], int(size), int(size // 2 + (size % 2) * up), ("", "NOT", "+")[mark])
+        PatternFrame(names[operator], int(size), int(size // 2 + (size % 2) * up), ("", "NOT", "+")[mark])
         for operator, size, up, mark in zip(operators, sizes, odd, marks, strict=True)
     ]
 
 
-def _written(pattern: Pattern, names: Sequence[str], subject: Subject, window: str) -> Written:
+def _written(pattern: McepPattern, names: Sequence[str], subject: McepSubject, window: str) -> Written:
     letters = dict(zip(pattern.types, LETTERS, strict=False))
     parts = []
     for number, letter in letters.items():

@@ -14,10 +14,10 @@ from typing import Final
 
 import numpy as np
 
-from stretto.errors import QueryError, StrettoError
+from stretto.errors import StrettoError
 from stretto.generate.streams import SYMBOLS
 from stretto.generate.workload_text import LETTERS, Written
-from stretto.text.parser import parse_duration
+from stretto.text.parser import option_us
 
 TRIES: Final = 2_000
 RATIOS: Final = ("4:1", "2:1", "1:2", "1:4")
@@ -93,18 +93,8 @@ def windows(longer: str, ratio: str) -> tuple[str, str]:
     if not (colon and left.isdigit() and right.isdigit() and int(left) and int(right)):
         raise StrettoError(f"the ratio of two windows is written like 4:1 or 1:2, not `{ratio}`")
     source, beneficiary = int(left), int(right)
-    longest_us, most = _microseconds(longer), max(source, beneficiary)
+    longest_us, most = option_us(longer, "window", positive=True), max(source, beneficiary)
     return _duration(longest_us * source // most), _duration(longest_us * beneficiary // most)
-
-
-def _microseconds(text: str) -> int:
-    try:
-        found = parse_duration(text)
-    except QueryError:
-        found = 0
-    if found <= 0:
-        raise StrettoError(f"the window `{text}` is no duration (write one like `10 SECONDS`)")
-    return found
 
 
 def _duration(microseconds: int) -> str:
@@ -115,27 +105,27 @@ def _duration(microseconds: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class OperatorTree:
     """A pattern: an operator over types and patterns."""
 
     operator: str
-    parts: "tuple[str | Node, ...]"
+    parts: "tuple[str | OperatorTree, ...]"
 
     def leaves(self) -> tuple[str, ...]:
         """Its types from left to right."""
         found: list[str] = []
         for part in self.parts:
-            found += part.leaves() if isinstance(part, Node) else [part]
+            found += part.leaves() if isinstance(part, OperatorTree) else [part]
         return tuple(found)
 
     def key(self) -> tuple[str, tuple[object, ...]]:
         """Equal for patterns that mean the same: SEQ in SEQ and AND in AND are flat, AND and ANY have no order."""
         parts: list[object] = []
         for part in self.parts:
-            if isinstance(part, Node) and part.operator == self.operator and self.operator != "ANY":
+            if isinstance(part, OperatorTree) and part.operator == self.operator and self.operator != "ANY":
                 parts += part.key()[1]
             else:
-                parts.append(part.key() if isinstance(part, Node) else part)
+                parts.append(part.key() if isinstance(part, OperatorTree) else part)
         ordered = parts if self.operator == "SEQ" else sorted(parts, key=repr)
         return self.operator, tuple(ordered)
 
@@ -143,7 +133,8 @@ class Node:
         """The pattern in the language; variables are a, b, .. from left to right."""
         left = list(LETTERS) if letters is None else letters
         texts = [
-            part.text(left) if isinstance(part, Node) else f"{part} {left.pop(0)}" for part in self.parts
+            part.text(left) if isinstance(part, OperatorTree) else f"{part} {left.pop(0)}"
+            for part in self.parts
         ]
         return f"{self.operator}({', '.join(texts)})"
 
@@ -153,8 +144,8 @@ class Pair:
     """Two queries with one type of sharing: the source and its beneficiary, each with its window."""
 
     type: int
-    source: Node
-    beneficiary: Node
+    source: OperatorTree
+    beneficiary: OperatorTree
     windows: tuple[str, str]
 
 
@@ -216,7 +207,7 @@ class _Maker:
             source, beneficiary = self._nested()
         return Pair(kind, source, beneficiary, windows(window, ratio or "1:1"))
 
-    def _related(self, relation: "Relation") -> tuple[Node, Node]:
+    def _related(self, relation: "Relation") -> tuple[OperatorTree, OperatorTree]:
         """Two lists under one operator."""
         operator = self._operator()
         longest = self.scenario.longest
@@ -224,9 +215,9 @@ class _Maker:
         length = int(self.random.integers(shortest, max(longest, shortest) + 1))
         types = self._types(length + 2, in_order=operator == "AND")
         short, long = relation(types, length)
-        return Node(operator, tuple(short)), Node(operator, tuple(long))
+        return OperatorTree(operator, tuple(short)), OperatorTree(operator, tuple(long))
 
-    def _other_operator(self) -> tuple[Node, Node]:
+    def _other_operator(self) -> tuple[OperatorTree, OperatorTree]:
         """One list under two operators."""
         length = int(self.random.integers(self.scenario.shortest, self.scenario.longest + 1))
         first, second = "SEQ", "AND"
@@ -236,23 +227,23 @@ class _Maker:
         types = tuple(self._types(length))
         if self.random.random() < 0.5:
             first, second = second, first
-        return Node(first, types), Node(second, types)
+        return OperatorTree(first, types), OperatorTree(second, types)
 
-    def _nested(self) -> tuple[Node, Node]:
+    def _nested(self) -> tuple[OperatorTree, OperatorTree]:
         """Two queries around one sub-query of two types."""
         level = self.options.level
         types = self._types(2 + level)
-        inmost = Node(self._operator(), tuple(types[:2]))
+        inmost = OperatorTree(self._operator(), tuple(types[:2]))
         others = [name for name in self._types(len(self.scenario.types)) if name not in inmost.parts]
         return self._around(inmost, types[2:]), self._around(inmost, others[:level])
 
-    def _around(self, inmost: Node, others: Sequence[str]) -> Node:
+    def _around(self, inmost: OperatorTree, others: Sequence[str]) -> OperatorTree:
         """Each level a new operator and a type more; the second level has one on both sides."""
         operator = self._operator()
-        node = Node(operator, (others[0], inmost, others[1]))
+        node = OperatorTree(operator, (others[0], inmost, others[1]))
         for other in others[2:]:
             operator = "AND" if operator == "SEQ" else "SEQ"
-            node = Node(operator, (other, node) if self.random.random() < 0.5 else (node, other))
+            node = OperatorTree(operator, (other, node) if self.random.random() < 0.5 else (node, other))
         return node
 
     def _operator(self) -> str:

@@ -14,10 +14,10 @@ from typing import Final
 
 import numpy as np
 
-from stretto.errors import QueryError, StrettoError, near
+from stretto.errors import StrettoError, near
 from stretto.generate import rides, ticks
 from stretto.generate.workload_text import LETTERS, Written
-from stretto.text.parser import parse_duration
+from stretto.text.parser import option_us
 
 TRIES: Final = 1_000
 BEFORE: Final = (0.1, 0.4, 0.35, 0.15)
@@ -28,7 +28,7 @@ MOST_MATSTATES: Final = 0.25
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class MuseSubject:
     """What the patterns are about: the stream, its repeated type, the attribute that `goes` down or up in a trend, the
     other types, and what trends can be grouped by.
     """
@@ -41,7 +41,7 @@ class Subject:
     groups: tuple[str, ...]
 
 
-RIDES: Final = Subject(
+RIDES: Final = MuseSubject(
     "rides",
     "Travel",
     "speed",
@@ -49,7 +49,7 @@ RIDES: Final = Subject(
     tuple(name for name in rides.TYPES if name != "Travel"),
     ("district", "driver"),
 )
-STOCKS: Final = Subject(
+STOCKS: Final = MuseSubject(
     "ticks",
     "Trade",
     "price",
@@ -86,27 +86,18 @@ class MuseOptions:
             raise StrettoError(f"matstates must be between 0 and {MOST_MATSTATES}, not {self.matstates}")
         if self.events_per_window is not None and self.events_per_window < 1:
             raise StrettoError(f"events_per_window must be at least 1, not {self.events_per_window}")
-        duration_us("window", self.window)
+        option_us(self.window, "window", positive=True)
         if self.slide is not None:
-            duration_us("slide", self.slide)
+            option_us(self.slide, "slide", positive=True)
 
 
-def duration_us(name: str, text: str) -> int:
-    """Microseconds of a positive duration."""
-    try:
-        found = parse_duration(text)
-    except QueryError:
-        found = 0
-    if found <= 0:
-        raise StrettoError(f"the {name} `{text}` is no duration (write one like `10 MINUTES`)")
-    return found
-
-
-def stream_rates(subject: Subject, options: MuseOptions) -> tuple[float | None, Mapping[str, float] | None]:
+def stream_rates(
+    subject: MuseSubject, options: MuseOptions
+) -> tuple[float | None, Mapping[str, float] | None]:
     """The rate of a stream with so many events in a window, and that of the repeated type, for so many MatStates."""
     rate = None
     if options.events_per_window is not None:
-        rate = options.events_per_window * 1e6 / duration_us("window", options.window)
+        rate = options.events_per_window * 1e6 / option_us(options.window, "window", positive=True)
     if options.matstates is None:
         return rate, None
     # Two neighbours are of another type and of the repeated one with the chance p (1 - p).
@@ -115,7 +106,7 @@ def stream_rates(subject: Subject, options: MuseOptions) -> tuple[float | None, 
     return whole, {subject.repeated: whole * (1.0 - others)}
 
 
-def muse_workload(subject: Subject, queries: int, seed: int, options: MuseOptions) -> list[Written]:
+def muse_workload(subject: MuseSubject, queries: int, seed: int, options: MuseOptions) -> list[Written]:
     """The queries; the same seed gives the same ones, and a longer workload begins with a shorter one."""
     if options.group is not None and options.group not in subject.groups:
         hint = near(options.group, subject.groups)
@@ -140,7 +131,7 @@ def _one_of(number: int, share: float, square: int) -> bool:
     return (number * sqrt(square)) % 1.0 < share
 
 
-def _query(subject: Subject, random: np.random.Generator, options: MuseOptions, number: int) -> Written:
+def _query(subject: MuseSubject, random: np.random.Generator, options: MuseOptions, number: int) -> Written:
     nested = _one_of(number, options.nested, 2)
     before, after = int(random.choice(len(BEFORE), p=BEFORE)), int(random.choice(len(AFTER), p=AFTER))
     if nested and not before and not after:

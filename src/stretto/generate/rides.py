@@ -149,7 +149,7 @@ class _Rides:
 
 
 @dataclass(frozen=True, slots=True)
-class _Runs:
+class _RideRuns:
     """Runs of events of one type in one ride of one driver: those of a driver together, in order."""
 
     driver: I64
@@ -157,14 +157,14 @@ class _Runs:
     ride: I64
     count: I64
 
-    def then(self, other: "_Runs") -> "_Runs":
-        both = _Runs(*(np.concatenate([getattr(self, n), getattr(other, n)]) for n in self.__slots__))
+    def then(self, other: "_RideRuns") -> "_RideRuns":
+        both = _RideRuns(*(np.concatenate([getattr(self, n), getattr(other, n)]) for n in self.__slots__))
         return both.at(np.argsort(both.driver, kind="stable"))
 
-    def at(self, index: I64) -> "_Runs":
-        return _Runs(*(getattr(self, name)[index] for name in self.__slots__))
+    def at(self, index: I64) -> "_RideRuns":
+        return _RideRuns(*(getattr(self, name)[index] for name in self.__slots__))
 
-    def split(self, wanted: I64) -> tuple["_Runs", "_Runs"]:
+    def split(self, wanted: I64) -> tuple["_RideRuns", "_RideRuns"]:
         """The first events of every driver, as many as are wanted, each as a run of its own; and the rest."""
         ends = np.cumsum(self.count)
         first = np.searchsorted(self.driver, self.driver, side="left")
@@ -173,7 +173,7 @@ class _Runs:
         used = np.clip(wanted[self.driver] - starts, 0, self.count)
         taken = self.at(np.repeat(np.arange(len(used)), used))
         left = np.flatnonzero(self.count > used)
-        kept = _Runs(self.driver[left], self.type[left], self.ride[left], (self.count - used)[left])
+        kept = _RideRuns(self.driver[left], self.type[left], self.ride[left], (self.count - used)[left])
         return taken, kept
 
 
@@ -183,9 +183,9 @@ class _Scripts:
     def __init__(self, rides: _Rides, drivers: int) -> None:
         self.rides, self.drivers = rides, drivers
         self._made = 0
-        self._left: _Runs | None = None
+        self._left: _RideRuns | None = None
 
-    def take(self, random: np.random.Generator, wanted: I64) -> _Runs:
+    def take(self, random: np.random.Generator, wanted: I64) -> _RideRuns:
         """The next events of all drivers, those of one driver after those of the one before."""
         everyone = np.arange(self.drivers)
         left = self._left or self._runs(everyone, self.rides.rests(random, self.drivers))
@@ -200,9 +200,9 @@ class _Scripts:
         taken, self._left = left.split(wanted)
         return taken
 
-    def _runs(self, drivers: I64, counts: I64) -> _Runs:
+    def _runs(self, drivers: I64, counts: I64) -> _RideRuns:
         """One ride per row of `counts`, each of the driver in the same place."""
         ride, kind = np.nonzero(counts)
         numbers = self._made + ride
         self._made += len(drivers)
-        return _Runs(drivers[ride], kind.astype(np.int64), numbers, counts[ride, kind])
+        return _RideRuns(drivers[ride], kind.astype(np.int64), numbers, counts[ride, kind])

@@ -12,12 +12,12 @@ from stretto.generate.workload_text import workload_text
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class WorkloadKind:
     """One kind of workload: its options, the stream it is for, and its text by number of queries, seed and options."""
 
     options: type[Any]
     stream: str
-    text: Callable[["Kind", int, int, Any, str], str]
+    text: Callable[["WorkloadKind", int, int, Any, str], str]
     about: Any
 
 
@@ -61,7 +61,7 @@ def _call(kind: str, queries: int, seed: int, options: Mapping[str, Any]) -> str
     return " ".join(["stretto workload", kind, f"--queries {queries}", f"--seed {seed}", *given])
 
 
-def _motto_text(kind: Kind, queries: int, seed: int, options: motto.MottoOptions, call: str) -> str:
+def _motto_text(kind: WorkloadKind, queries: int, seed: int, options: motto.MottoOptions, call: str) -> str:
     written = motto.motto_workload(kind.about, queries, seed, options)
     header = [
         f"{queries} queries in pairs with MOTTO's types of sharing (Table IV), {options.ratio:.0%} of them basic.",
@@ -71,7 +71,7 @@ def _motto_text(kind: Kind, queries: int, seed: int, options: motto.MottoOptions
     return workload_text(header, kind.about.definitions, written)
 
 
-def _mcep_text(kind: Kind, queries: int, seed: int, options: mcep.McepOptions, call: str) -> str:
+def _mcep_text(kind: WorkloadKind, queries: int, seed: int, options: mcep.McepOptions, call: str) -> str:
     written, density = mcep.mcep_workload(kind.about, queries, seed, options)
     types = "" if options.types is None else f" --types {options.types}"
     header = [
@@ -83,7 +83,7 @@ def _mcep_text(kind: Kind, queries: int, seed: int, options: mcep.McepOptions, c
     return workload_text(header, (), written)
 
 
-def _muse_text(kind: Kind, queries: int, seed: int, options: muse.MuseOptions, call: str) -> str:
+def _muse_text(kind: WorkloadKind, queries: int, seed: int, options: muse.MuseOptions, call: str) -> str:
     written = muse.muse_workload(kind.about, queries, seed, options)
     rate, rates = muse.stream_rates(kind.about, options)
     stream = f"events: stretto generate {kind.stream}"
@@ -96,11 +96,11 @@ def _muse_text(kind: Kind, queries: int, seed: int, options: muse.MuseOptions, c
     return workload_text([about, call, stream], (), written)
 
 
-KINDS: Final[Mapping[str, Kind]] = {
-    "motto-stocks": Kind(motto.MottoOptions, "stocks", _motto_text, motto.STOCKS),
-    "motto-datacenter": Kind(motto.MottoOptions, "datacenter", _motto_text, motto.DATACENTER),
-    "mcep-stocks": Kind(mcep.McepOptions, "mcep-stocks", _mcep_text, mcep.STOCKS),
-    "mcep-traffic": Kind(mcep.McepOptions, "traffic", _mcep_text, mcep.TRAFFIC),
-    "muse-rides": Kind(muse.MuseOptions, muse.RIDES.stream, _muse_text, muse.RIDES),
-    "muse-stocks": Kind(muse.MuseOptions, muse.STOCKS.stream, _muse_text, muse.STOCKS),
+KINDS: Final[Mapping[str, WorkloadKind]] = {
+    "motto-stocks": WorkloadKind(motto.MottoOptions, "stocks", _motto_text, motto.STOCKS),
+    "motto-datacenter": WorkloadKind(motto.MottoOptions, "datacenter", _motto_text, motto.DATACENTER),
+    "mcep-stocks": WorkloadKind(mcep.McepOptions, "mcep-stocks", _mcep_text, mcep.STOCKS),
+    "mcep-traffic": WorkloadKind(mcep.McepOptions, "traffic", _mcep_text, mcep.TRAFFIC),
+    "muse-rides": WorkloadKind(muse.MuseOptions, muse.RIDES.stream, _muse_text, muse.RIDES),
+    "muse-stocks": WorkloadKind(muse.MuseOptions, muse.STOCKS.stream, _muse_text, muse.STOCKS),
 }

@@ -62,7 +62,9 @@ def is_early(negation: Negation, piece: Piece, growing: frozenset[int]) -> bool:
     """Whether a negation can be judged on the core: by no repetition but the last, and without waiting."""
     if negation.place is not Place.BETWEEN:
         return False
-    needed = {*negation.before, *slots_inside(negation, piece)}
+    if not growing:
+        return True
+    needed = {*negation.before, *slots_inside(negation, piece, growing)}
     for term in negation.terms:
         found = duty(term, piece, growing)
         needed |= {slot for slot, use in found.uses.items() if use is not Use.LAST}

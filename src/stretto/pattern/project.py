@@ -110,12 +110,12 @@ class Projector:
             yield self.piece.negations[number].moved(to_slot, to_column)
 
 
-def slots_inside(negation: Negation, piece: Piece) -> list[int]:
-    """The slots that could bind an event of the forbidden type inside the interval."""
+def slots_inside(negation: Negation, piece: Piece, among: Iterable[int] | None = None) -> list[int]:
+    """The slots (of those `among`) that could bind an event of the forbidden type inside the interval."""
     return [
-        i
-        for i, slot in enumerate(piece.slots)
-        if negation.stream.type in slot.types and not negation.spares(i, piece.order)
+        slot
+        for slot in (range(len(piece.slots)) if among is None else among)
+        if negation.stream.type in piece.slots[slot].types and not negation.spares(slot, piece.order)
     ]
 
 

@@ -1,17 +1,18 @@
 """A workload: the statements of a text or a program, and what becomes of them against a schema."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, is_dataclass, replace
+from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from stretto.errors import Mistake, QueryError, near
-from stretto.pattern.binding.statements import bind
+from stretto.pattern.binding.statements import BoundStatements, bind
 from stretto.pattern.nodes import Query, TrendQuery
 from stretto.pattern.normal import normalize
 from stretto.pattern.piece import Detection
 from stretto.schema import Schema
 from stretto.text import syntax
 from stretto.text.build import QueryBuilder
+from stretto.text.files import read_text
 from stretto.text.json import from_json, to_json
 from stretto.text.parser import parse_partial
 from stretto.text.printer import to_text
@@ -55,14 +56,28 @@ class Workload:
     statements: tuple[syntax.Statement, ...] = ()
     text: str = field(default="", compare=False, repr=False)
     file: str = field(default="", compare=False, repr=False)
+    _known: list[tuple[Schema, BoundStatements]] = field(
+        default_factory=list, init=False, compare=False, repr=False
+    )
+    """What it was bound to last, so that all who ask for the same share it."""
 
     @classmethod
-    def parse(cls, text: str, file: str = "") -> Self:
+    def parse(cls, text: str, file: str = "", schema: Schema | None = None) -> Self:
         """The workload of a text. If it cannot be read, the QueryError also lists what else is surely wrong."""
         statements, mistakes = parse_partial(text)
         if mistakes:
-            raise QueryError((*mistakes, *bind(statements, None).mistakes), text, file)
+            raise QueryError((*mistakes, *bind(statements, schema).mistakes), text, file)
         return cls(statements, text, file)
+
+    @classmethod
+    def read(cls, path: str | Path, schema: Schema | None = None) -> Self:
+        """The workload of a file, checked; QueryError with every mistake that can be known."""
+        workload = cls.parse(read_text(path, "workload"), str(path), schema)
+        workload.bind(schema)
+        return workload
+
+    def __reduce__(self) -> tuple[type["Workload"], tuple[Any, ...]]:
+        return type(self), (self.statements, self.text, self.file)
 
     @classmethod
     def from_json(cls, value: Any) -> Self:
@@ -110,18 +125,28 @@ class Workload:
 
     def verify(self) -> None:
         """Check what can be known without a schema; QueryError with every mistake."""
-        self._refuse(bind(self.statements, None).mistakes)
+        self.bind(None)
 
     def bind(self, schema: Schema | None) -> BoundWorkload:
         """The bound workload; QueryError with every mistake. Without a schema nothing is bound, only checked."""
-        bound = bind(self.statements, schema)
-        self._refuse(bound.mistakes)
+        bound = next((found for before, found in self._known if _same(found, before, schema)), None)
+        if bound is None:
+            bound = bind(self.statements, schema)
+            if bound.mistakes:
+                raise QueryError(bound.mistakes, self.text, self.file)
+        if schema is not None:
+            self._known[:] = [(schema, bound)]
         return BoundWorkload(bound.detections, bound.trends, bound.unsupported, self.text, self.file)
 
-    def _refuse(self, mistakes: Iterable[Mistake]) -> None:
-        found = tuple(mistakes)
-        if found:
-            raise QueryError(found, self.text, self.file)
+
+def _same(bound: BoundStatements, before: Schema, now: Schema | None) -> bool:
+    """Whether a workload that was bound without a mistake is bound to another schema in the same way.
+
+    It is where the attributes are the same and all types that it names exist. Those are known later than the columns.
+    """
+    if now is None or replace(before, types=None) != replace(now, types=None):
+        return False
+    return now.types is None or (bound.types <= now.types and bound.definitions.isdisjoint(now.types))
 
 
 def _statement(added: syntax.Statement | QueryBuilder) -> syntax.Statement:

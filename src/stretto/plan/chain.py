@@ -70,7 +70,8 @@ class Chain:
         draft.filter(tuple(term for term in cross if not joinable(term)))
         settled = self._due.negations(provided.slots, new.stop)
         for negation in missing_negations(self.piece, settled, provided):
-            forbid(draft, negation, slots_inside(negation, draft.piece))
+            alike = members(self._of_type.get(negation.stream.type, 0))
+            forbid(draft, negation, slots_inside(negation, draft.piece, alike))
 
     def part(self) -> Part:
         """The finished rows."""

@@ -181,7 +181,7 @@ def _words(plan: "Plan", op: Op) -> Iterator[str]:
             yield f"join n{op.left} n{op.right}"
             if op.order == "before":
                 yield "in order"
-            yield from _terms("where", op.terms, _columns(width + plan.width(op.right)))
+            yield from _terms("where", op.terms, _columns(width + plan.width(op.right) if op.terms else 0))
             yield from _distinct((left, column_name(width + right)) for left, right in op.distinct)
         case Filter():
             yield f"filter n{op.input}"
@@ -192,7 +192,7 @@ def _words(plan: "Plan", op: Op) -> Iterator[str]:
             scanned = plan.ops[op.events]
             kind = scanned.stream.type if isinstance(scanned, Scan) else "?"
             yield f"forbid n{op.events} in n{op.input}: {Absence(kind, op.place, op.after, op.before).text()}"
-            yield from _terms("where", op.terms, [*_columns(plan.width(op.input)), "it"])
+            yield from _terms("where", op.terms, [*_columns(plan.width(op.input) if op.terms else 0), "it"])
             yield from _distinct((column, "it") for column in op.distinct)
         case Next():
             marks = zip(op.steps, op.bounds, strict=True)

@@ -7,10 +7,12 @@ have equal keys as far as canonical forms tell.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Final
 
+from stretto.memo.memo import WIDE
 from stretto.pattern.canonical import canonical, parted_terms, piece_key
 from stretto.pattern.canonical_terms import canonical_terms, key
 from stretto.pattern.comparisons import equal, equality
@@ -30,19 +32,26 @@ NAMED: Final = "@"
 
 def computed(ops: Sequence[Op]) -> tuple[Piece | None, ...]:
     """The canonical piece that each operator computes; None for an Emit. Operators stand in topological order."""
-    read = _Reading(ops)
-    return tuple(None if isinstance(op, Emit) else read.form(number)[0] for number, op in enumerate(ops))
+    return _computed(ops, frozenset(number for number, op in enumerate(ops) if isinstance(op, Emit)))
+
+
+def _computed(ops: Sequence[Op], but: AbstractSet[int]) -> tuple[Piece | None, ...]:
+    """The same, but for some operators that no others read."""
+    read = _Reading(ops, but)
+    return tuple(None if number in but else read.form(number)[0] for number in range(len(ops)))
 
 
 def with_all_rows(plan: Plan, rows: Callable[[Piece], float]) -> Plan:
     """The plan with the rows per second of those operators too that the optimizer did not look at one by one.
 
-    Such are the steps of a join of many inputs. What no piece says stays unknown.
+    Such are the steps of a join of many inputs. What no piece says stays unknown, and what is wider than `WIDE`.
     """
     known = plan.estimate
     if known is None or None not in known.rows:
         return plan
-    pieces = computed(plan.ops)
+    numbers = range(len(plan.ops))
+    wide = {number for number in numbers if plan.width(number) > WIDE or isinstance(plan.ops[number], Emit)}
+    pieces = _computed(plan.ops, wide)
     found = tuple(
         rows(piece) if rate is None and piece is not None and _is_whole(piece) else rate
         for rate, piece in zip(known.rows, pieces, strict=True)
@@ -66,10 +75,10 @@ class _Reading:
     pieces: list[Piece]
     forms: dict[Piece, tuple[Piece, tuple[int, ...]]]
 
-    def __init__(self, ops: Sequence[Op]) -> None:
+    def __init__(self, ops: Sequence[Op], but: AbstractSet[int]) -> None:
         self.ops, self.pieces, self.forms = ops, [], {}
-        for op in ops:
-            self.pieces.append(self._piece(op))
+        for number, op in enumerate(ops):
+            self.pieces.append(NOTHING if number in but else self._piece(op))
 
     def form(self, number: int) -> tuple[Piece, tuple[int, ...]]:
         """The canonical form of an operator's piece, and the operator's column for each of the form's."""
@@ -100,8 +109,6 @@ class _Reading:
                 branches = tuple(Branch(self.pieces[part], columns) for part, columns in parts)
                 united = _single(Slot(Group(op.width, branches)))
                 return self._sealed(united) if op.width == 1 else united
-            case Emit():
-                return _single(Slot(Stream("")))  # never read
         raise TypeError(f"not an operator: {type(op).__name__}")
 
     # ---- pieces that go on ---------------------------------------------------------------------------------
@@ -191,6 +198,10 @@ class _Reading:
 
 def _single(slot: Slot) -> Piece:
     return Piece((slot,), NO_ORDER, (), (), (), ANY_WINDOW)
+
+
+NOTHING: Final = _single(Slot(Stream("")))
+"""In the place of a piece that is never read."""
 
 
 def _named(text: str, columns: Sequence[int]) -> Piece:

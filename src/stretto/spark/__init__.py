@@ -8,17 +8,21 @@
 The only room that imports pyspark.
 """
 
+from stretto.spark.batch.find_in_files import detect_files
+from stretto.spark.batch.profile import profile
 from stretto.spark.calls import aggregate, detect
 from stretto.spark.errors import StrettoSparkError
-from stretto.spark.files import detect_files
-from stretto.spark.profile import profile
-from stretto.spark.session import session
-from stretto.spark.streaming import late_of, matches_of, rejected_of, trends_of
-from stretto.spark.upsert import upsert
+from stretto.spark.io.sinks import committed_files
+from stretto.spark.io.upsert import upsert
+from stretto.spark.outputs import late_of, matches_of, rejected_of, trends_of
+from stretto.spark.setup.session import session
+from stretto.spark.stream.versions import Publisher
 
 __all__ = [
+    "Publisher",
     "StrettoSparkError",
     "aggregate",
+    "committed_files",
     "detect",
     "detect_files",
     "late_of",

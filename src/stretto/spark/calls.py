@@ -1,6 +1,7 @@
 """`detect` and `aggregate`: one call each for batches and streams."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -10,18 +11,25 @@ from pyspark.sql import DataFrame
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan
 from stretto.plan.optimize import optimize
+from stretto.plan.spread.spreads import ByTime, Spread
 from stretto.plan.spread.stream_slices import Slices, StreamSpread
-from stretto.plan.spread.targets import ByTime, Spread
 from stretto.schema import Special
-from stretto.spark import batch
+from stretto.spark.batch import dataframe
 from stretto.spark.errors import StrettoSparkError, clear_failures
-from stretto.spark.requested import Asked, asked_of
-from stretto.spark.streaming import Outputs, detect_stream, everything, slice_us, stream_spread
-from stretto.spark.versions import Publisher, last_version, publish
-from stretto.spark.watermark import AHEAD
+from stretto.spark.outputs import Outputs, everything
+from stretto.spark.plans import Asked, Planning, asked_of, schema_of, special_of
+from stretto.spark.stream.detect_stream import detect_stream
+from stretto.spark.stream.stream_spread import stream_spread
+from stretto.spark.stream.versions import Publisher, last_version, publish
 from stretto.stats.profile import Stats
+from stretto.text.parser import option_us
 
 NO_LATENESS: Final = "0 seconds"
+AHEAD: Final = "1 day"
+"""How far ahead of the clock an event may be: more than a time can be off that was written in another zone."""
+
+Spreading = Callable[[Plan], StreamSpread]
+"""How the events of a plan are spread; an error where it cannot be so."""
 
 
 def detect(
@@ -52,23 +60,11 @@ def detect(
     Of a stream only: `slice`, how wide the slices of a spread by `time` are. `lateness`, how far behind the greatest
     time an event may come. `ahead`, how far ahead of the clock its time may be, past which it is rejected; None:
     any, and one that is years ahead makes all that follow late. `versions`: a folder of its own, for a workload that
-    changes while the stream runs or between two runs; `stretto.spark.versions.Publisher` adds to it.
+    changes while the stream runs or between two runs; `stretto.spark.Publisher` adds to it.
     """
-    if df.isStreaming:
-        planning = (optimizer, budget, stats, spread, slice)
-        return _of_stream(workload, df, special, outputs, planning, (lateness, ahead), versions)
-    special = special or _special(workload)
-    found = batch.detect(
-        workload,
-        df,
-        optimizer=optimizer,
-        budget=budget,
-        stats=stats,
-        spread=_batch_spread(spread, slice, lateness, ahead, versions),
-        special=special,
-        asked=outputs,
-    )
-    return everything(found, df.schema, batch.ts_type(df, special)) if outputs == "all" else found
+    planning = Planning(optimizer, budget, stats)
+    call = Call(workload, df, outputs, planning, spread, slice, special, lateness, ahead, versions)
+    return call.on_stream() if df.isStreaming else call.on_batch()
 
 
 def aggregate(
@@ -92,113 +88,99 @@ def aggregate(
     and name. `spread`: by key only where every trend query has the attribute in its GROUP BY. A stream gives the totals
     of a window once the watermark has passed its end; `slice`, `lateness`, `ahead` and `versions` as for `detect`.
     """
-    if df.isStreaming:
-        planning = (optimizer, budget, stats, spread, slice)
-        return _of_stream(workload, df, special, "trends", planning, (lateness, ahead), versions)
-    return batch.detect(
-        workload,
-        df,
-        optimizer=optimizer,
-        budget=budget,
-        stats=stats,
-        spread=_batch_spread(spread, slice, lateness, ahead, versions),
-        special=special,
-        asked="trends",
-    )
+    planning = Planning(optimizer, budget, stats)
+    call = Call(workload, df, "trends", planning, spread, slice, special, lateness, ahead, versions)
+    return call.on_stream() if df.isStreaming else call.on_batch()
 
 
-def _special(workload: Workload | Plan | str) -> Special:
-    return workload.schema.special if isinstance(workload, Plan) else Special()
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What `detect` or `aggregate` was asked for."""
 
+    workload: Workload | Plan | str
+    df: DataFrame
+    asked: Asked
+    planning: Planning
+    spread: str | Spread | Slices
+    slice_text: str | None
+    given_special: Special | None
+    lateness: str
+    ahead: str | None
+    versions: str | Path | None
 
-def _batch_spread(
-    spread: str | Spread | Slices,
-    slice_text: str | None,
-    lateness: str,
-    ahead: str | None,
-    versions: str | Path | None,
-) -> str | Spread:
-    """The spread of a batch; what only a stream can do is an error where it would be passed over."""
-    given = {
-        "slice": slice_text is not None,
-        "lateness": lateness != NO_LATENESS,
-        "ahead": ahead != AHEAD,
-        "versions": versions is not None,
-    }
-    meant = [f"`{name}`" for name, is_given in given.items() if is_given]
-    if meant:
-        raise StrettoSparkError(f"{', '.join(meant)}: for a streaming DataFrame, and this is a batch")
-    if isinstance(spread, Slices):
-        raise StrettoSparkError("slices without an end are for a streaming DataFrame; a batch takes `time`")
-    return spread
+    @property
+    def special(self) -> Special:
+        return self.given_special or special_of(self.workload)
 
-
-# ---- streams ---------------------------------------------------------------------------------------------------
-
-Planning = tuple[str, float | None, Stats | None, str | Spread | Slices, str | None]
-"""The optimizer, its budget, what is known of the events, how they are spread, and in slices of which width."""
-Spreading = Callable[[Plan], StreamSpread]
-"""How the events of a plan are spread; an error where it cannot be so."""
-
-
-def _spreading(
-    spread: str | Spread | Slices, slice_text: str | None, versions: str | Path | None, *, ids: bool
-) -> Spreading:
-    """What is noted of the spread lies in our own folder in the checkpoint."""
-    if isinstance(spread, str):
-        home = None if versions is None else Path(versions).parent
-        return partial(stream_spread, name=spread, folder=home, width_us=slice_us(slice_text), ids=ids)
-    if slice_text is not None:
-        raise StrettoSparkError(f"a slice is for a stream that is spread by `time`, not by {spread}")
-    if isinstance(spread, ByTime):
-        raise StrettoSparkError("slices that end are for a batch; a stream takes `Slices`, or spread `time`")
-    return lambda _plan: spread
-
-
-def _of_stream(
-    workload: Workload | Plan | str,
-    df: DataFrame,
-    special: Special | None,
-    asked: Asked,
-    planning: Planning,
-    bounds: tuple[str, str | None],
-    versions: str | Path | None,
-) -> DataFrame:
-    special = special or _special(workload)
-    *_, spread, width = planning
-    spreading = _spreading(spread, width, versions, ids=special.id in df.columns)
-    with clear_failures():
-        plan = _stream_plan(workload, df, special, asked, planning, spreading, versions)
-        return detect_stream(
-            plan,
-            df,
-            spread=spreading(plan),
-            special=special,
-            lateness=bounds[0],
-            ahead=bounds[1],
-            outputs=asked,
-            versions=versions,
+    def on_batch(self) -> DataFrame:
+        special, spread = self.special, self._batch_spread()
+        found = dataframe.detect(
+            self.workload, self.df, planning=self.planning, spread=spread, special=special, asked=self.asked
         )
+        if self.asked != "all":
+            return found
+        return everything(found, self.df.schema, dataframe.ts_type(self.df, special))
 
+    def _batch_spread(self) -> str | Spread:
+        """The spread of a batch; what only a stream can do is an error where it would be passed over."""
+        given = {
+            "slice": self.slice_text is not None,
+            "lateness": self.lateness != NO_LATENESS,
+            "ahead": self.ahead != AHEAD,
+            "versions": self.versions is not None,
+        }
+        meant = [f"`{name}`" for name, is_given in given.items() if is_given]
+        if meant:
+            raise StrettoSparkError(f"{', '.join(meant)}: for a streaming DataFrame, and this is a batch")
+        if isinstance(self.spread, Slices):
+            raise StrettoSparkError(
+                "slices without an end are for a streaming DataFrame; a batch takes `time`"
+            )
+        return self.spread
 
-def _stream_plan(
-    workload: Workload | Plan | str,
-    df: DataFrame,
-    special: Special,
-    asked: Asked,
-    planning: Planning,
-    spreading: Spreading,
-    versions: str | Path | None,
-) -> Plan:
-    """The plan of a stream; where it follows versions, the workload is published if it is another one than the last."""
-    optimizer, budget, stats, *_ = planning
-    schema = batch.schema_of(df, special)
-    read = asked_of(Workload.parse(workload) if isinstance(workload, str) else workload, schema, asked)
-    if isinstance(read, Plan):
-        if versions is not None and last_version(versions) is None:
-            publish(versions, read.workload or Workload(), read)
-        return read
-    known = stats or schema
-    if versions is None:
-        return optimize(read, known, optimizer, budget)
-    return Publisher(Path(versions), known, optimizer, budget, spreading).offer(read).plan
+    def on_stream(self) -> DataFrame:
+        lateness_us = option_us(self.lateness, "lateness")
+        ahead_us = None if self.ahead is None else option_us(self.ahead, "ahead")
+        spreading = self._stream_spread()
+        with clear_failures():
+            plan = self._stream_plan(spreading)
+            return detect_stream(
+                plan,
+                self.df,
+                spread=spreading(plan),
+                special=self.special,
+                lateness_us=lateness_us,
+                ahead_us=ahead_us,
+                outputs=self.asked,
+                versions=self.versions,
+            )
+
+    def _stream_spread(self) -> Spreading:
+        """How the events of a plan are spread; what is noted of it lies in our own folder in the checkpoint."""
+        spread, width = self.spread, self.slice_text
+        if isinstance(spread, str):
+            home = None if self.versions is None else Path(self.versions).parent
+            width_us = None if width is None else option_us(width, "slice", positive=True)
+            ids = self.special.id in self.df.columns
+            return partial(stream_spread, name=spread, folder=home, width_us=width_us, ids=ids)
+        if width is not None:
+            raise StrettoSparkError(f"a slice is for a stream that is spread by `time`, not by {spread}")
+        if isinstance(spread, ByTime):
+            raise StrettoSparkError(
+                "slices that end are for a batch; a stream takes `Slices`, or spread `time`"
+            )
+        return lambda _plan: spread
+
+    def _stream_plan(self, spreading: Spreading) -> Plan:
+        """The plan of a stream; a workload that differs from the last version is published, where versions are kept."""
+        schema = schema_of(self.df, self.special)
+        read = asked_of(self.workload, schema, self.asked)
+        if isinstance(read, Plan):
+            if self.versions is not None and last_version(self.versions) is None:
+                publish(self.versions, read.workload or Workload(), read)
+            return read
+        how = self.planning
+        known = how.stats or schema
+        if self.versions is None:
+            return optimize(read, known, how.optimizer, how.budget)
+        return Publisher(Path(self.versions), known, how.optimizer, how.budget, spreading).offer(read).plan

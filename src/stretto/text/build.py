@@ -12,7 +12,7 @@ from stretto.text import syntax
 from stretto.text.actions import conjuncts
 from stretto.text.parser import parse_duration, parse_expression
 from stretto.text.terms import Constant, Term, as_expression, call
-from stretto.text.values import MAX_WINDOW, microseconds
+from stretto.text.values import microseconds, size_problem
 
 __all__ = [
     "AND",
@@ -262,7 +262,7 @@ def _positive_us(longest: str | timedelta, what: str) -> int:
 
 
 def _positive(size: int, what: str) -> int:
-    if not 0 < size <= MAX_WINDOW:
-        problem = "must be longer than zero" if size <= 0 else "is too long"
-        raise QueryError([Mistake(f"the {what} {problem}")])
+    wrong = size_problem(size, what)
+    if wrong is not None:
+        raise QueryError([Mistake(wrong[0], None, wrong[1])])
     return size

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from stretto.errors import Mistake
-from stretto.text.tokens import KEYWORDS, Chunk, Token, is_indexed
+from stretto.text.tokens import KEYWORDS, Token, TokenChunk, is_indexed
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Clause:
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class StatementDraft:
     """A statement not parsed yet. The last token is what follows it; `marks` are the places of clause keywords."""
 
     tokens: list[Token]
@@ -93,7 +93,7 @@ def is_word(token: Token, word: str = "") -> bool:
     return not word or (not token.quoted and token.value.upper() == word)
 
 
-def drafts(chunk: Chunk, mistakes: list[Mistake]) -> Iterator[Draft]:
+def drafts(chunk: TokenChunk, mistakes: list[Mistake]) -> Iterator[StatementDraft]:
     """The statements of a chunk: none if it is empty, several if a `;` is missing, which is a mistake."""
     tokens = chunk.tokens
     start = 0
@@ -107,12 +107,12 @@ def drafts(chunk: Chunk, mistakes: list[Mistake]) -> Iterator[Draft]:
                 )
             )
             # What follows is a word, but none of this statement's: its type keeps it from being read as a name.
-            yield Draft([*tokens[start:mark], tokens[mark]._replace(type="STATEMENT")], marks)
+            yield StatementDraft([*tokens[start:mark], tokens[mark]._replace(type="STATEMENT")], marks)
             start, marks = mark, []
         else:
             marks.append(mark - start)
     if len(tokens) - 1 > start:
-        yield Draft(tokens[start:] if start else tokens, marks)
+        yield StatementDraft(tokens[start:] if start else tokens, marks)
 
 
 def _begins_statement(tokens: list[Token], at: int) -> bool:

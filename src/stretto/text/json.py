@@ -16,7 +16,7 @@ from typing import Any, Final, NoReturn
 
 from stretto.errors import Mistake, QueryError
 from stretto.text import syntax
-from stretto.text.values import MAX_INT, MAX_WINDOW
+from stretto.text.values import MAX_INT, size_problem
 from stretto.text.walk import MAX_DEPTH, fold, fold_syntax
 
 VERSION: Final = 1
@@ -169,7 +169,7 @@ def _read_statement(entry: Any) -> syntax.Statement:
                 select,
                 tuple(_read_item(item) for item in _list(entry.get("return", []))),
                 _names(entry),
-                None if slide is None else syntax.Duration(_int(slide, 1, MAX_WINDOW)),
+                None if slide is None else syntax.Duration(_size(slide, "SLIDE")),
             )
         case {"event": name, "from": source}:
             return syntax.CreateEvent(_name(name), _name(source), _terms(entry, "where"))
@@ -239,7 +239,7 @@ def _source(data: Any) -> syntax.Source:
 def _read_within(data: Any) -> syntax.Within:
     match data:
         case [size, ("us" | "events") as unit]:
-            return syntax.Within(_int(size, 1, MAX_WINDOW), "us" if unit == "us" else "events")
+            return syntax.Within(_size(size, "window"), "us" if unit == "us" else "events")
         case _:
             raise ValueError('expected a window as [size, "us"] or [size, "events"]')
 
@@ -355,6 +355,13 @@ def _int(value: Any, low: int, high: int) -> int:
     if type(value) is int and low <= value <= high:
         return value
     raise ValueError(f"expected a whole number from {low} to {high}, not {_shown(value)}")
+
+
+def _size(value: Any, what: str) -> int:
+    size = _int(value, -MAX_INT - 1, MAX_INT)
+    wrong = size_problem(size, what)
+    _expect(wrong is None, wrong[0] if wrong else "")
+    return size
 
 
 def _shown(value: Any) -> str:

@@ -3,12 +3,13 @@
 from collections.abc import Iterable
 from typing import Any
 
-from stretto.errors import Mistake, QueryError
+from stretto.errors import Mistake, QueryError, StrettoError
 from stretto.text import syntax
 from stretto.text.clauses import drafts
 from stretto.text.grammar import read
 from stretto.text.statements import Parsed, parse_statement
-from stretto.text.tokens import Chunk, OpenStringError, tokenize
+from stretto.text.tokens import OpenStringError, TokenChunk, tokenize
+from stretto.text.values import size_problem
 from stretto.text.walk import fold_syntax
 
 
@@ -56,7 +57,22 @@ def parse_duration(text: str) -> int:
     return value.us
 
 
-def _parse_chunks(chunks: Iterable[Chunk], text: str) -> tuple[list[Parsed], list[Mistake]]:
+def option_us(text: str, name: str, *, positive: bool = False) -> int:
+    """The microseconds of a duration that an option gives, where `0` is one too; StrettoError names the option."""
+    try:
+        us = 0 if text.strip() == "0" else parse_duration(text)
+    except QueryError:
+        hint = "write one like `10 seconds` or 500ms"
+        raise StrettoError(f"{name}: `{text}` is not a duration ({hint})") from None
+    if us < 0:
+        raise StrettoError(f"{name}: `{text}` is negative")
+    wrong = size_problem(us, "duration") if us or positive else None
+    if wrong is not None:
+        raise StrettoError(f"{name}: `{text}`: {wrong[0]}")
+    return us
+
+
+def _parse_chunks(chunks: Iterable[TokenChunk], text: str) -> tuple[list[Parsed], list[Mistake]]:
     mistakes: list[Mistake] = []
     parsed: list[Parsed] = []
     for chunk in chunks:

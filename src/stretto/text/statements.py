@@ -6,11 +6,11 @@ from typing import Any
 
 from stretto.errors import Mistake, Span, near
 from stretto.text import syntax
-from stretto.text.clauses import Clause, Draft, is_word
+from stretto.text.clauses import Clause, StatementDraft, is_word
 from stretto.text.grammar import read
 from stretto.text.messages import nearest_clause
 from stretto.text.tokens import QUERY_CLAUSES, STREAM_CLAUSES, Token
-from stretto.text.values import MAX_WINDOW
+from stretto.text.values import size_problem
 
 _RULES = {
     "PATTERN": "pattern",
@@ -39,7 +39,7 @@ _POLICIES = ("ANY", "NEXT", "STRICT")
 
 
 @dataclass(frozen=True, slots=True)
-class _Shape:
+class _StatementShape:
     """A kind of statement: its clauses, those that open it in this order, and those it cannot do without."""
 
     title: str
@@ -50,7 +50,7 @@ class _Shape:
     foreign: str
 
 
-_QUERY = _Shape(
+_QUERY = _StatementShape(
     "query",
     QUERY_CLAUSES,
     ("PATTERN",),
@@ -62,7 +62,7 @@ _QUERY = _Shape(
     "",
 )
 _SELECTED = (("SELECT", "expected `SELECT`"), ("FROM", "expected `FROM` and the name of a stream"))
-_EVENT = _Shape(
+_EVENT = _StatementShape(
     "event",
     ("SELECT", "FROM", "WHERE"),
     ("SELECT", "FROM"),
@@ -70,7 +70,7 @@ _EVENT = _Shape(
     "items",
     "an event is a plain selection: SELECT * FROM stream WHERE ...; CREATE STREAM has the rest",
 )
-_STREAM = _Shape("stream", STREAM_CLAUSES, ("SELECT", "FROM", "JOIN", "ON"), _SELECTED, "items", "")
+_STREAM = _StatementShape("stream", STREAM_CLAUSES, ("SELECT", "FROM", "JOIN", "ON"), _SELECTED, "items", "")
 
 
 @dataclass(slots=True)
@@ -84,7 +84,7 @@ class Parsed:
     mistakes: list[Mistake] = field(default_factory=list)
 
 
-def parse_statement(draft: Draft, text: str) -> Parsed:
+def parse_statement(draft: StatementDraft, text: str) -> Parsed:
     """One statement, with all of its mistakes."""
     parsed = Parsed()
     kind = _kind(draft.tokens, parsed.mistakes)
@@ -95,7 +95,7 @@ def parse_statement(draft: Draft, text: str) -> Parsed:
     return parsed
 
 
-def _kind(tokens: Sequence[Token], mistakes: list[Mistake]) -> _Shape | None:
+def _kind(tokens: Sequence[Token], mistakes: list[Mistake]) -> _StatementShape | None:
     """What the first words say, or were meant to say."""
     word = _keyword(tokens[0], ("QUERY", "CREATE"), "statement", mistakes)
     if word != "CREATE":
@@ -116,7 +116,7 @@ def _keyword(token: Token, known: tuple[str, ...], what: str, mistakes: list[Mis
     return next((other for other in known if f"`{other}`" in hint), "")
 
 
-def _query(draft: Draft, text: str, parsed: Parsed) -> None:
+def _query(draft: StatementDraft, text: str, parsed: Parsed) -> None:
     tokens = draft.tokens
     named = _has_name(tokens, 1, "PATTERN")
     if not named:
@@ -143,7 +143,7 @@ def _query(draft: Draft, text: str, parsed: Parsed) -> None:
     )
 
 
-def _create(shape: _Shape, draft: Draft, text: str, parsed: Parsed) -> None:
+def _create(shape: _StatementShape, draft: StatementDraft, text: str, parsed: Parsed) -> None:
     tokens = draft.tokens
     named = _has_name(tokens, 2, "AS")
     if not named:
@@ -186,7 +186,7 @@ def _has_name(tokens: Sequence[Token], at: int, follower: str) -> bool:
 
 
 def _read_clauses(
-    shape: _Shape, clauses: list[Clause], draft: Draft, text: str, parsed: Parsed
+    shape: _StatementShape, clauses: list[Clause], draft: StatementDraft, text: str, parsed: Parsed
 ) -> tuple[dict[str, Any], set[str]]:
     """The value of each clause, and the words of those with mistakes (an empty word for what fits nowhere)."""
     found: dict[str, Any] = {}
@@ -213,7 +213,12 @@ def _read_clauses(
 
 
 def _read_clause(
-    shape: _Shape, clause: Clause, heads: dict[str, Token], found: dict[str, Any], text: str, parsed: Parsed
+    shape: _StatementShape,
+    clause: Clause,
+    heads: dict[str, Token],
+    found: dict[str, Any],
+    text: str,
+    parsed: Parsed,
 ) -> Token | None:
     """Read one clause into `found` and its mistakes into `parsed`; returns the token it was stuck at, if at any."""
     word, mistakes = clause.word, parsed.mistakes
@@ -248,7 +253,7 @@ def _read_clause(
 
 
 def _check_order(
-    shape: _Shape, word: str, head: Token, heads: dict[str, Token], mistakes: list[Mistake]
+    shape: _StatementShape, word: str, head: Token, heads: dict[str, Token], mistakes: list[Mistake]
 ) -> None:
     """The clauses of `order` open the statement, one after the other; the others follow in any order."""
     rank = {other: at for at, other in enumerate(shape.order)}
@@ -277,7 +282,7 @@ def _split_at(clause: Clause, meant: Token, word: str, mistakes: list[Mistake]) 
 
 
 def _check_present(
-    shape: _Shape, heads: dict[str, Token], draft: Draft, parsed: Parsed, broken: set[str]
+    shape: _StatementShape, heads: dict[str, Token], draft: StatementDraft, parsed: Parsed, broken: set[str]
 ) -> None:
     """Required clauses must be there, unless a string that was never closed may have swallowed them."""
     for word, note in shape.required:
@@ -289,7 +294,7 @@ def _check_present(
                 parsed.mistakes.append(Mistake(f"{what} has no {word}", named.span, note))
 
 
-def _wrong_values(shape: _Shape, word: str, value: Any) -> Iterable[Mistake]:
+def _wrong_values(shape: _StatementShape, word: str, value: Any) -> Iterable[Mistake]:
     """Values that the grammar allows and the language does not."""
     if word == "WITHIN":
         yield from _wrong_window(shape, *value)
@@ -307,19 +312,17 @@ def _wrong_values(shape: _Shape, word: str, value: Any) -> Iterable[Mistake]:
         )
 
 
-def _wrong_window(shape: _Shape, within: syntax.Within, slide: syntax.Duration | None) -> Iterable[Mistake]:
+def _wrong_window(
+    shape: _StatementShape, within: syntax.Within, slide: syntax.Duration | None
+) -> Iterable[Mistake]:
     if not isinstance(within.size, int):
         yield Mistake("events are counted in whole numbers", within.span)
-    elif within.size <= 0:
-        yield Mistake("the window must be longer than zero", within.span)
-    elif within.size > MAX_WINDOW:
-        yield Mistake("the window is too long", within.span, "at most 2^62 - 1 microseconds or events")
+    elif wrong := size_problem(within.size, "window"):
+        yield Mistake(wrong[0], within.span, wrong[1])
     if slide is not None and shape is not _QUERY:
         yield Mistake("only the window of a query has a SLIDE", slide.span)
-    elif slide is not None and slide.us <= 0:
-        yield Mistake("the SLIDE must be longer than zero", slide.span)
-    elif slide is not None and slide.us > MAX_WINDOW:
-        yield Mistake("the SLIDE is too long", slide.span, "at most 2^62 - 1 microseconds")
+    elif slide is not None and (wrong := size_problem(slide.us, "SLIDE")):
+        yield Mistake(wrong[0], slide.span, wrong[1])
 
 
 def _policy(word: Token | None, mistakes: list[Mistake], broken: set[str]) -> Any:

@@ -35,7 +35,7 @@ class Token(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Chunk:
+class TokenChunk:
     """The tokens up to a `;` or, in the last chunk, up to one of type END; that one is the last token.
 
     `marks` are the places where a clause or statement may begin; `mistakes` are characters that are no tokens.
@@ -87,7 +87,7 @@ _WITHIN_LINES = re.compile(
 )
 
 
-def tokenize(text: str, *, across_lines: bool = True) -> Iterator[Chunk]:
+def tokenize(text: str, *, across_lines: bool = True) -> Iterator[TokenChunk]:
     """The tokens of a text, chunk by chunk, so that those of a long text need not live all at once.
 
     A string may hold line ends if `across_lines`; then one that is never closed raises OpenStringError, and the text
@@ -96,7 +96,7 @@ def tokenize(text: str, *, across_lines: bool = True) -> Iterator[Chunk]:
     starts = [0, *(found.end() for found in re.finditer("\n", text)), len(text) + 1]
     line, line_start, next_start = 1, 0, starts[1]
     last = Token("END", "", 0, 1, 1, 1, 1, 0)
-    chunk = Chunk()
+    chunk = TokenChunk()
     tokens, marks = chunk.tokens, chunk.marks
     for found in (_ACROSS_LINES if across_lines else _WITHIN_LINES).finditer(text):
         group = found.lastindex
@@ -134,7 +134,7 @@ def tokenize(text: str, *, across_lines: bool = True) -> Iterator[Chunk]:
         tokens.append(last)
         if kind == "SEMICOLON":
             yield chunk
-            chunk = Chunk()
+            chunk = TokenChunk()
             tokens, marks = chunk.tokens, chunk.marks
     # What is missing at the end of the text is shown behind its last token.
     end, line, column = last.end_pos, last.end_line, last.end_column

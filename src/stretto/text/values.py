@@ -8,6 +8,7 @@ from typing import Final
 MAX_INT: Final = 2**63 - 1
 # Times are below 2^62 in size, so a time plus a window stays within 64 bits.
 MAX_WINDOW: Final = 2**62 - 1
+LIMIT: Final = "at most 2^62 - 1 microseconds or events"
 
 _US = {"MICROSECOND": 1, "MILLISECOND": 1000, "SECOND": 10**6, "MINUTE": 60 * 10**6, "HOUR": 3600 * 10**6}
 _US["DAY"] = 24 * _US["HOUR"]
@@ -45,6 +46,13 @@ def duration_us(text: str, unit: str) -> int:
     if whole != us or exact.flags[Inexact]:
         raise ValueError("this duration is not a whole number of microseconds")
     return int(whole)
+
+
+def size_problem(size: int, what: str) -> tuple[str, str] | None:
+    """What is wrong with the size of a window, a SLIDE or an option, and a hint; None: nothing. There is one limit."""
+    if size <= 0:
+        return f"the {what} must be longer than zero", ""
+    return (f"the {what} is too long", LIMIT) if size > MAX_WINDOW else None
 
 
 def duration_text(us: int) -> str:

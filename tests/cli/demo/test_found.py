@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from stretto.cli.demo.found import TOP, Found
+from stretto.cli.demo.found import TOP, DemoMatches
 
 MINUTE = 60_000_000
 
@@ -30,26 +30,26 @@ def test_read_from_files_of_a_folder(tmp_path) -> None:
     pq.write_table(matches(3), tmp_path / "part-0.parquet")
     pq.write_table(matches(2), tmp_path / "part-1.parquet")
     (tmp_path / "_SUCCESS").write_text("")
-    assert Found.read(tmp_path).counts(["q0", "q1", "q2"]) == {"q0": 3, "q1": 2, "q2": 0}
+    assert DemoMatches.read(tmp_path).counts(["q0", "q1", "q2"]) == {"q0": 3, "q1": 2, "q2": 0}
 
 
 def test_ids_are_in_order() -> None:
-    found = Found(matches(5)).ids("q0").to_pylist()
+    found = DemoMatches(matches(5)).ids("q0").to_pylist()
     assert found == sorted(found)
     assert len(found) == 3
 
 
 def test_pace() -> None:
-    assert Found(matches(12)).pace() == [("00:00", 5), ("00:05", 5), ("00:10", 2)]
+    assert DemoMatches(matches(12)).pace() == [("00:00", 5), ("00:05", 5), ("00:10", 2)]
 
 
 def test_top() -> None:
-    best = Found(matches(100)).top()
+    best = DemoMatches(matches(100)).top()
     assert len(best) == TOP
     assert best[0] == ["q1", "01:39:00.000", "01:39:00.000", "a=99 b=99,100", "99,050"]
 
 
 def test_nothing_found() -> None:
-    found = Found(matches(0))
+    found = DemoMatches(matches(0))
     assert (found.counts(["q0"]), found.pace(), found.top()) == ({"q0": 0}, [], [])
     assert len(found.ids("q0")) == 0

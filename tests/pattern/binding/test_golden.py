@@ -1,9 +1,9 @@
-"""Every mistake of binding has its own text; STRETTO_BLESS=1 rewrites the files, and the diff is read."""
+"""Every mistake of binding has its own text; `--bless` rewrites the files, and the diff is read."""
 
-import os
 from pathlib import Path
 
 import pytest
+from tests.support.golden import Golden
 
 from stretto.errors import QueryError
 from stretto.pattern.workload import check
@@ -30,12 +30,9 @@ def mistakes_of(case: Path) -> QueryError:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.stem)
-def test_mistakes_are_listed(case: Path) -> None:
+def test_mistakes_are_listed(case: Path, golden: Golden) -> None:
     found = mistakes_of(case)
-    golden = case.with_suffix(".err")
-    if os.environ.get("STRETTO_BLESS") == "1":
-        golden.write_text(f"{found}\n")
-    assert f"{found}\n" == golden.read_text()
+    golden.check(case.with_suffix(".err"), f"{found}\n")
     assert found.mistakes
 
 

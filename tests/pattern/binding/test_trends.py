@@ -181,7 +181,9 @@ def test_clauses_that_make_no_trends(rest: str, message: str) -> None:
     assert mistake.message == message
 
 
-@pytest.mark.parametrize(("us", "message"), [(0, "SLIDE must be positive"), (2**62, "SLIDE too long")])
+@pytest.mark.parametrize(
+    ("us", "message"), [(0, "the SLIDE must be longer than zero"), (2**62, "the SLIDE is too long")]
+)
 def test_slides_that_no_text_can_have(us: int, message: str) -> None:
     (statement,) = Workload.parse(text_of("A a+")).queries
     with pytest.raises(QueryError, match=message):

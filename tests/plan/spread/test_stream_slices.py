@@ -5,14 +5,14 @@ from random import Random
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.strategies import SCHEMA
+from tests.support.strategies import SCHEMA
 
 from stretto.errors import StrettoError
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan
 from stretto.plan.optimize import optimize
+from stretto.plan.spread.spreads import TOO_LITTLE
 from stretto.plan.spread.stream_slices import Slices
-from stretto.plan.spread.targets import TOO_LITTLE
 from stretto.schema import Special
 
 SPECIAL = Special()

@@ -10,9 +10,17 @@ from random import Random
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.comparison import assert_same_matches, matches_of
-from tests.strategies import SCHEMA, Sample, in_batches, random_events, random_workload, to_table, with_ties
-from tests.variations import sharing_workload
+from tests.support.comparison import assert_same_matches, matches_of
+from tests.support.strategies import (
+    SCHEMA,
+    Sample,
+    in_batches,
+    random_events,
+    random_workload,
+    to_table,
+    with_ties,
+)
+from tests.support.variations import sharing_workload
 
 from stretto import oracle
 from stretto.errors import QueryError, StrettoError
@@ -20,24 +28,14 @@ from stretto.oracle.detections import Event
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan
 from stretto.plan.optimize import optimize
+from stretto.plan.spread.choice import busiest, choose, describe
 from stretto.plan.spread.partition_keys import key_attributes, tying_attributes
-from stretto.plan.spread.targets import (
-    ByKey,
-    ByTime,
-    Load,
-    Reach,
-    Spread,
-    Whole,
-    busiest,
-    choose,
-    describe,
-    read_attributes,
-    times_of,
-)
+from stretto.plan.spread.reach import MatchReach
+from stretto.plan.spread.spreads import ByKey, ByTime, EventLoad, Spread, Whole, read_attributes, times_of
 from stretto.plan.spread.time_slices import Times, stretches_of
 from stretto.schema import Kind, Schema, Special
-from stretto.spark.tasks import Aside, Work
-from stretto.spark.tasks import matches_of as found_by_target
+from stretto.spark.batch.worker import Aside, Work
+from stretto.spark.batch.worker import matches_of as found_by_target
 
 WORKLOADS = int(os.environ.get("STRETTO_WORKLOADS", "240"))
 CHUNK = 40
@@ -207,7 +205,7 @@ def test_a_key_that_does_not_tie_is_refused_with_the_reason(rest: str, reason: s
     assert reason in ByKey(("k",), 2).check(plan)
     if not tying_attributes(plan):
         with pytest.raises(StrettoError, match="cannot spread by key: query `q` "):
-            choose(plan, Load(Times.of([(0, 100, 1000)])), 2, "key")
+            choose(plan, EventLoad(Times.of([(0, 100, 1000)])), 2, "key")
 
 
 ONE = "QUERY one PATTERN A a WHERE a.x > 0 WITHIN 5 us;"
@@ -231,7 +229,7 @@ def test_a_key_is_named_by_a_query(text: str, key: tuple[str, ...]) -> None:
 
 def test_single_events_go_by_their_ids_if_by_key_is_asked_for() -> None:
     text = f"{ONE} QUERY few PATTERN OR(A a, B b) WITHIN 3 EVENTS;"
-    plan, load = plan_of(text), Load(Times.of([(0, 10**9, 10**8)]))
+    plan, load = plan_of(text), EventLoad(Times.of([(0, 10**9, 10**8)]))
     spread = choose(plan, load, 2, "key")
     assert spread == ByKey((), spread.targets)
     assert "by key (id)" in describe(spread, load)
@@ -266,16 +264,16 @@ def test_unknown_attributes_and_plans_without_a_workload() -> None:
 @pytest.mark.parametrize(
     ("query", "reach"),
     [
-        ("SEQ(A a, B b) WITHIN 7 us", Reach(0, 7, 0, 0)),
-        ("SEQ(A a, B b, NOT(C c)) WITHIN 7 us", Reach(0, 7, 0, 0)),
-        ("SEQ(NOT(C c), A a, B b) WITHIN 7 us", Reach(7, 7, 0, 0)),
-        ("SEQ(A a, NOT(C c), B b) WITHIN 7 us", Reach(0, 7, 0, 0)),
-        ("SEQ(NOT(C c), A a) WITHIN 7 EVENTS", Reach(0, 0, 7, 7)),
-        ("SEQ(A a, NOT(C c), B b) WITHIN 7 us SELECT NEXT", Reach(7, 7, 0, 0)),
+        ("SEQ(A a, B b) WITHIN 7 us", MatchReach(0, 7, 0, 0)),
+        ("SEQ(A a, B b, NOT(C c)) WITHIN 7 us", MatchReach(0, 7, 0, 0)),
+        ("SEQ(NOT(C c), A a, B b) WITHIN 7 us", MatchReach(7, 7, 0, 0)),
+        ("SEQ(A a, NOT(C c), B b) WITHIN 7 us", MatchReach(0, 7, 0, 0)),
+        ("SEQ(NOT(C c), A a) WITHIN 7 EVENTS", MatchReach(0, 0, 7, 7)),
+        ("SEQ(A a, NOT(C c), B b) WITHIN 7 us SELECT NEXT", MatchReach(7, 7, 0, 0)),
     ],
 )
-def test_how_far_matches_reach(query: str, reach: Reach) -> None:
-    assert Reach.of(plan_of(f"QUERY q PATTERN {query};")) == reach
+def test_how_far_matches_reach(query: str, reach: MatchReach) -> None:
+    assert MatchReach.of(plan_of(f"QUERY q PATTERN {query};")) == reach
 
 
 def test_slices_that_overlap_too_little_are_refused() -> None:
@@ -330,12 +328,12 @@ def test_times_of_every_type() -> None:
 
 def test_small_inputs_are_not_spread() -> None:
     plan = plan_of("QUERY q PATTERN SEQ(A a, B b) WHERE [k] WITHIN 5 us;")
-    assert choose(plan, Load(Times.of([(0, 10**9, 1000)])), 2) == Whole()
+    assert choose(plan, EventLoad(Times.of([(0, 10**9, 1000)])), 2) == Whole()
 
 
 def test_large_files_are_cut_by_time_and_long_windows_spread_by_key() -> None:
     short = plan_of("QUERY q PATTERN SEQ(A a, B b) WHERE [k] WITHIN 5 us;")
-    load = Load(Times.of([(0, 10**9, 10**8)]), in_place=True)
+    load = EventLoad(Times.of([(0, 10**9, 10**8)]), in_place=True)
     spread = choose(short, load, 4)
     assert isinstance(spread, ByTime)
     assert spread.loads(load).max() <= 1 << 22
@@ -347,7 +345,7 @@ def test_large_files_are_cut_by_time_and_long_windows_spread_by_key() -> None:
 
 def test_one_heavy_key_is_no_way_to_spread() -> None:
     plan = plan_of("QUERY q PATTERN SEQ(A a, B b) WHERE [k] WITHIN 5 us;")
-    load = Load(Times.of([(0, 10**9, 10**8)]), {"k": 0.9})
+    load = EventLoad(Times.of([(0, 10**9, 10**8)]), {"k": 0.9})
     assert isinstance(choose(plan, load, 8), ByTime)
     assert "skew" in describe(ByKey(("k",), 64), load)
 
@@ -355,13 +353,13 @@ def test_one_heavy_key_is_no_way_to_spread() -> None:
 def test_windows_of_events_are_cut_only_where_all_events_are_known() -> None:
     plan = plan_of("QUERY q PATTERN SEQ(A a, B b) WITHIN 5 EVENTS;")
     times = Times.of([(i, i, 1000) for i in range(100_000)])
-    assert isinstance(choose(plan, Load(times), 4), ByTime)
-    assert choose(plan, Load(times, exact=False), 4, "time") == Whole()
+    assert isinstance(choose(plan, EventLoad(times), 4), ByTime)
+    assert choose(plan, EventLoad(times, exact=False), 4, "time") == Whole()
 
 
 def test_names_of_spreads() -> None:
     plan = plan_of("QUERY q PATTERN SEQ(A a, B b) WHERE [k] WITHIN 5 us;")
-    load = Load(Times.of([(0, 1000, 1000)]))
+    load = EventLoad(Times.of([(0, 1000, 1000)]))
     assert choose(plan, load, 2, "whole") == Whole()
     assert isinstance(choose(plan, load, 2, "key"), ByKey)
     assert isinstance(choose(plan, load, 2, "time"), ByTime)
@@ -369,7 +367,7 @@ def test_names_of_spreads() -> None:
         choose(plan, load, 2, "units")
     with pytest.raises(StrettoError, match="unknown spread `moon`"):
         choose(plan, load, 2, "moon")
-    nothing = Load(Times.of([]))
+    nothing = EventLoad(Times.of([]))
     assert choose(plan, nothing, 2) == Whole()
     assert choose(plan, nothing, 2, "time").targets == 1
     assert "whole" in describe(Whole(), nothing)

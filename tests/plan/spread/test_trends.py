@@ -10,20 +10,22 @@ import pyarrow as pa
 import pytest
 from tests.plan.spread.test_targets import plan_of, times_of_events
 from tests.spark.trend_cases import assert_totals, expected_totals, grouped
-from tests.strategies import Sample, in_batches, to_table
-from tests.trend_strategies import random_trends
+from tests.support.strategies import Sample, in_batches, to_table
+from tests.support.trend_strategies import random_trends
 
 from stretto.engine.trends.totals import TOTALS
 from stretto.errors import StrettoError
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan
 from stretto.plan.optimize import optimize
+from stretto.plan.spread.choice import choose
 from stretto.plan.spread.partition_keys import tying_attributes
-from stretto.plan.spread.targets import ByKey, ByTime, Load, Reach, Spread, Whole, choose
+from stretto.plan.spread.reach import MatchReach
+from stretto.plan.spread.spreads import ByKey, ByTime, EventLoad, Spread, Whole
 from stretto.plan.spread.time_slices import Times
 from stretto.schema import Special
-from stretto.spark.chunks import METRICS, TRENDS, from_payload
-from stretto.spark.tasks import Work, chunks_of
+from stretto.spark.batch.worker import Work, chunks_of
+from stretto.spark.packed import METRICS, TRENDS, from_payload
 
 WORKLOADS = int(os.environ.get("STRETTO_TRENDS", "60"))
 CHUNK = 20
@@ -122,7 +124,7 @@ def test_a_key_that_is_no_group_is_refused_with_what_to_write(clauses: str, reas
     assert ByKey(("k",), 2).check(plan) == reason
     if not tying_attributes(plan):
         with pytest.raises(StrettoError, match="cannot spread by key: query `q` adds up trends"):
-            choose(plan, Load(Times.of([(0, 100, 1000)])), 2, "key")
+            choose(plan, EventLoad(Times.of([(0, 100, 1000)])), 2, "key")
 
 
 def test_totals_reach_as_far_as_their_windows() -> None:
@@ -131,7 +133,7 @@ def test_totals_reach_as_far_as_their_windows() -> None:
             "RETURN COUNT(*) SLIDE 3 us", "SLIDE 3 us RETURN COUNT(*)"
         )
     )
-    assert Reach.of(plan) == Reach(0, 10, 0, 0)
+    assert MatchReach.of(plan) == MatchReach(0, 10, 0, 0)
     short = plan_of("QUERY p PATTERN SEQ(A a, B b) WITHIN 7 us;")
     spread = ByTime.of(short, Times.of([(0, 1000, 1000)]), 4)
     assert "less than the longest window" in spread.check(plan)

@@ -51,7 +51,7 @@ class Trial:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class TrialOutcome:
     """Units of work of a trial, as the cost model counts them, and the nanoseconds it took."""
 
     trial: Trial
@@ -122,7 +122,7 @@ class Bench:
         self.stats = Stats.of(self.table)
         self.model = CostModel(Estimator(self.stats), Prices())
 
-    def outcomes(self, trials: Sequence[Trial], repeat: int) -> Iterator[Outcome]:
+    def outcomes(self, trials: Sequence[Trial], repeat: int) -> Iterator[TrialOutcome]:
         """The trials one by one, each the best of some runs."""
         before, patience.always = patience.always, True
         try:
@@ -131,13 +131,13 @@ class Bench:
         finally:
             patience.always = before
 
-    def _outcome(self, trial: Trial, repeat: int) -> Outcome:
+    def _outcome(self, trial: Trial, repeat: int) -> TrialOutcome:
         plan, work = self._planned(trial)
         head = self.table.slice(0, 2 * SMALL_STEP)
         self._seconds(plan, head, trial.step)  # so that nothing is compiled or loaded while it is timed
         seconds = min(self._seconds(plan, self.table, trial.step) for _ in range(repeat))
         work[NAMES.index("step")] *= STEP / trial.step
-        return Outcome(trial, work * self.stats.seconds, seconds * 1e9)
+        return TrialOutcome(trial, work * self.stats.seconds, seconds * 1e9)
 
     def _planned(self, trial: Trial) -> tuple[Plan, F64]:
         """The plan, in which equal queries share all but their output, and its work per second."""

@@ -14,7 +14,7 @@ BAR_MINUTES: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class DemoMatches:
     """Matches in the file format."""
 
     table: pa.Table

@@ -15,7 +15,7 @@ from rich.console import Console
 
 from stretto.atomic import write_text
 from stretto.cli.console import counted
-from stretto.cli.demo.found import Found
+from stretto.cli.demo.found import DemoMatches
 from stretto.cli.demo.patterns import demo_workload
 from stretto.engine.run import Engine
 from stretto.errors import StrettoError
@@ -25,9 +25,10 @@ from stretto.plan.dag import Plan
 from stretto.plan.explain import saving_text, shared
 from stretto.plan.optimize import optimize
 from stretto.report.demo_page import Alone, Demo, Step
+from stretto.spark.batch.event_files import EventFiles, open_files, profile_files, survey
+from stretto.spark.batch.find_in_files import detect_files
 from stretto.spark.errors import clear_failures
-from stretto.spark.files import EventFiles, detect_files, open_files, profile_files, survey
-from stretto.spark.session import local_cores, session
+from stretto.spark.setup.session import local_cores, session
 from stretto.stats.profile import Stats
 
 FILES: Final = 4
@@ -145,9 +146,9 @@ class Job:
             self._result = "all matches of all patterns, written to files"
         return seconds
 
-    def _look(self) -> Found:
+    def _look(self) -> DemoMatches:
         with self._step("read"):
-            found = Found.read(self._folder / "matches")
+            found = DemoMatches.read(self._folder / "matches")
             self._result = counted(len(found.table), "match")
         return found
 
@@ -157,7 +158,7 @@ class Job:
         workload: Workload,
         trades: EventFiles,
         stats: Stats,
-        found: Found,
+        found: DemoMatches,
         limit: float,
         seed: int,
     ) -> Alone:
@@ -180,9 +181,9 @@ class Job:
             )
         return Alone(took, len(names))
 
-    def _compare(self, name: str, found: Found) -> None:
+    def _compare(self, name: str, found: DemoMatches) -> None:
         """StrettoError where a query by itself has other matches than in the shared plan."""
-        shared_ids, own = found.ids(name), Found.read(self._folder / "alone").ids(name)
+        shared_ids, own = found.ids(name), DemoMatches.read(self._folder / "alone").ids(name)
         if not own.equals(shared_ids):
             raise StrettoError(
                 f"{name} has {len(own):,} matches by itself and {len(shared_ids):,} in the shared plan, or others"

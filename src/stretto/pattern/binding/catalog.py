@@ -39,6 +39,15 @@ class Catalog:
             if isinstance(statement, syntax.CreateEvent | syntax.CreateStream):
                 self._define(statement)
 
+    @property
+    def types(self) -> frozenset[str]:
+        """The event types that were named so far."""
+        return frozenset(self._types)
+
+    @property
+    def definitions(self) -> frozenset[str]:
+        return frozenset(self._definitions)
+
     def bind_all(self) -> None:
         """Check every definition, used or not."""
         for name in self._definitions:

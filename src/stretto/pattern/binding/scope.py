@@ -7,11 +7,10 @@ from typing import Final
 from stretto.errors import Mistake, Span, near
 from stretto.pattern.nodes import Stream
 from stretto.schema import Kind, Schema
-from stretto.text.syntax import Within
+from stretto.text.values import size_problem
 
 MAX_INT: Final = 2**63 - 1
 MIN_INT: Final = -(2**63)
-MAX_WINDOW: Final = 2**62  # so that no time plus a window leaves 64 bits
 
 Attributes = Mapping[str, Kind]
 
@@ -95,9 +94,8 @@ def listing(names: Iterable[str], most: int = 12) -> str:
     return ", ".join(every[:most]) + (", ..." if len(every) > most else "")
 
 
-def check_window(window: Within, report: Report) -> None:
-    """A window is positive, and no time plus a window leaves 64 bits."""
-    if window.size <= 0:
-        report.add("a window must be positive", window.span)
-    elif window.size >= MAX_WINDOW:
-        report.add("window too long", window.span, "at most 146,000 years")
+def check_size(size: int, span: Span | None, what: str, report: Report) -> None:
+    """Report a window or SLIDE of a syntax tree that no text was read for, if its size cannot be."""
+    wrong = size_problem(size, what)
+    if wrong is not None:
+        report.add(wrong[0], span, wrong[1])

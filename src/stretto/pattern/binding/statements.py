@@ -8,7 +8,7 @@ from stretto.errors import Mistake
 from stretto.pattern.binding.catalog import Catalog
 from stretto.pattern.binding.kinds import kind_of
 from stretto.pattern.binding.patterns import BoundPattern, PatternBinder, check_sequence
-from stretto.pattern.binding.scope import Report, Scope, check_window
+from stretto.pattern.binding.scope import Report, Scope, check_size
 from stretto.pattern.binding.terms import ExpressionBinder, NamedVariable, conjuncts
 from stretto.pattern.binding.trends import Term, bind_trend, is_trend
 from stretto.pattern.nodes import TIMES, Policy, Query, Return, TrendQuery, Variable, Window, column_of
@@ -21,16 +21,21 @@ RESULT_COLUMNS: Final = frozenset({"query", *TIMES})
 
 
 @dataclass(frozen=True, slots=True)
-class BoundWorkload:
-    """What came of a workload: its queries, what is right but cannot be run yet, and every mistake."""
+class BoundStatements:
+    """What came of a workload: its queries, what is right but cannot be run yet, and every mistake.
+
+    `types`: the event types that it names; `definitions`: the names that it gives to selections and streams.
+    """
 
     detections: tuple[Query, ...]
     trends: tuple[TrendQuery, ...]
     unsupported: tuple[Mistake, ...]
     mistakes: tuple[Mistake, ...]
+    types: frozenset[str]
+    definitions: frozenset[str]
 
 
-def bind(statements: Sequence[syntax.Statement], schema: Schema | None) -> BoundWorkload:
+def bind(statements: Sequence[syntax.Statement], schema: Schema | None) -> BoundStatements:
     """Bind a workload. Without a schema only what does not need one is checked, and no query comes back."""
     report, unsupported = Report(), Report()
     catalog = Catalog(statements, schema, report)
@@ -55,7 +60,14 @@ def bind(statements: Sequence[syntax.Statement], schema: Schema | None) -> Bound
         elif query is not None:
             detections.append(query)
     mistakes = tuple(dict.fromkeys(report.mistakes))
-    return BoundWorkload(tuple(detections), tuple(trends), tuple(unsupported.mistakes), mistakes)
+    return BoundStatements(
+        tuple(detections),
+        tuple(trends),
+        tuple(unsupported.mistakes),
+        mistakes,
+        catalog.types,
+        catalog.definitions,
+    )
 
 
 class _QueryBinder:
@@ -72,7 +84,7 @@ class _QueryBinder:
         """The bound query, or None if it has mistakes, is not supported yet, or there is no schema."""
         query = self.query
         pattern = PatternBinder(self.catalog, self.report).bind(query.pattern)
-        check_window(query.within, self.report)
+        check_size(query.within.size, query.within.span, "window", self.report)
         scope = Scope({known.name: known for known in pattern.variables}, self.catalog.schema)
         terms = self._terms(scope)
         bound: Query | TrendQuery

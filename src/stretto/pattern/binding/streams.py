@@ -5,7 +5,7 @@ from typing import Final
 
 from stretto.errors import Span
 from stretto.pattern.binding.kinds import kind_of
-from stretto.pattern.binding.scope import Attributes, Known, Origin, Report, Scope, check_window
+from stretto.pattern.binding.scope import Attributes, Known, Origin, Report, Scope, check_size
 from stretto.pattern.binding.terms import ExpressionBinder, conjuncts
 from stretto.pattern.functions import AGGREGATES, NUMBERS
 from stretto.schema import Kind, Schema
@@ -26,7 +26,7 @@ def bind_stream(
     for group in statement.group_by:
         terms.expression(group)
     if statement.within is not None:
-        check_window(statement.within, report)
+        check_size(statement.within.size, statement.within.span, "window", report)
         if statement.within.unit == "events":
             report.add(
                 "a derived stream has a window in time", statement.within.span, "as in `WITHIN 60 SECONDS`"

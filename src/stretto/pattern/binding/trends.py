@@ -8,7 +8,7 @@ from typing import cast
 
 from stretto.pattern import nodes
 from stretto.pattern.binding.patterns import BoundPattern
-from stretto.pattern.binding.scope import MAX_WINDOW, Known, Report, Scope
+from stretto.pattern.binding.scope import Known, Report, Scope, check_size
 from stretto.pattern.binding.terms import ExpressionBinder, NamedVariable, bounds_of
 from stretto.pattern.functions import AGGREGATES
 from stretto.pattern.predicates import Const, Expr, Reduce, Ref, Which, rewrite
@@ -71,22 +71,14 @@ def check_trend(
     if query.within.unit == "events":
         note = "as in `WITHIN 30 MINUTES SLIDE 5 MINUTES`"
         report.add("trend aggregation has a window in time", query.within.span, note)
-    _check_slide(query.slide, report)
+    if query.slide is not None:
+        check_size(query.slide.us, query.slide.span, "SLIDE", report)
     for name in query.group_by:
         _check_group(name, scope, report)
     neighbours = set(_neighbours(pattern.root))
     for _, uses, node in terms:
         for part in _parts(node, uses, scope):
             _check_term(part, node, neighbours, report)
-
-
-def _check_slide(slide: syntax.Duration | None, report: Report) -> None:
-    if slide is None:
-        return
-    if slide.us <= 0:
-        report.add("SLIDE must be positive", slide.span)
-    elif slide.us >= MAX_WINDOW:
-        report.add("SLIDE too long", slide.span, "at most 146,000 years")
 
 
 def _check_group(name: syntax.Name, scope: Scope, report: Report) -> None:

@@ -8,7 +8,8 @@ import pyarrow as pa
 
 from stretto.errors import StrettoError
 from stretto.plan.dag import Plan, window_of
-from stretto.plan.spread.targets import TOO_LITTLE, ByKey, Reach, Whole, times_of
+from stretto.plan.spread.reach import MatchReach
+from stretto.plan.spread.spreads import TOO_LITTLE, ByKey, Whole, times_of
 from stretto.schema import Special
 from stretto.text.values import duration_text
 from stretto.values.rows import I64, Bool
@@ -46,7 +47,7 @@ class Slices:
     @classmethod
     def of(cls, plan: Plan, width_us: int | None = None) -> Self:
         """Slices that overlap by as much as a plan's matches reach, several times as wide if no width is given."""
-        reach = Reach.of(plan)
+        reach = MatchReach.of(plan)
         wide = width_us or WIDTH * (reach.before_us + reach.after_us) or SECOND
         return cls(wide, reach.before_us, reach.after_us)
 
@@ -83,7 +84,7 @@ class Slices:
             window = window_of(op)
             if window is not None and window.unit == "events":
                 return f"query `{plan.serves(number)[0]}` has a window in EVENTS, which slices of time do not count"
-        reach = Reach.of(plan)
+        reach = MatchReach.of(plan)
         return TOO_LITTLE if reach.before_us > self.before_us or reach.after_us > self.after_us else None
 
     def _turn(self, times: I64) -> I64:

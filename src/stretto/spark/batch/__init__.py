@@ -1,0 +1,1 @@
+"""Batches: DataFrames and event files in, matches and totals out."""

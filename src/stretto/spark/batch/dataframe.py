@@ -1,0 +1,95 @@
+"""Results of a whole DataFrame: events are packed per target, moved, and run through the plan, target by target."""
+
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any, Final
+
+import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - its usual name
+from pyspark.sql.types import DateType, TimestampNTZType, TimestampType
+
+from stretto.pattern.workload import Workload
+from stretto.plan.dag import Plan
+from stretto.plan.spread.choice import choose
+from stretto.plan.spread.spreads import EventLoad, Spread, read_attributes
+from stretto.plan.spread.time_slices import Times
+from stretto.schema import Special
+from stretto.spark.batch.profile import heaviest_of, profile, summarize
+from stretto.spark.batch.targets import ResultForm, pack_arriving, run_targets
+from stretto.spark.batch.worker import Work
+from stretto.spark.errors import at_work, clear_failures
+from stretto.spark.packed import PACKED
+from stretto.spark.plans import Asked, Planning, checked, planned, query_names, schema_of, special_of
+from stretto.spark.setup.session import cores_of
+from stretto.stats.profile import Stats
+
+DEFAULT: Final = Planning()
+PARTITION: Final = 33
+"""Bits for the row inside a partition in the ids that are given to events: those of monotonically_increasing_id."""
+
+
+def detect(
+    workload: Workload | str | Plan,
+    df: DataFrame,
+    *,
+    planning: Planning = DEFAULT,
+    spread: str | Spread = "auto",
+    special: Special | None = None,
+    cores: int | None = None,
+    asked: Asked = "matches",
+) -> DataFrame:
+    """All matches, or totals, of a workload or a plan in a batch DataFrame, one row each.
+
+    Where all is asked for, packed rows of matches, totals and rejected events.
+
+    Without a plan and without `stats` a sample of the events is measured first; `auto` and `time` look at their times.
+    Both are jobs of their own, that start at once. Events without an id column get the ids of Spark's
+    monotonically_increasing_id: the number of the partition times 2^33, plus the row in it. Events of one time are in
+    the order of these numbers.
+    """
+    special = special or special_of(workload)
+    schema = schema_of(df, special)
+    with clear_failures():
+        cores = cores or cores_of(df.sparkSession)
+        summary = cache(lambda: summarize(df, special))
+
+        def measure(read: Workload) -> Stats:
+            return profile(read, df, special=special, summary=summary())
+
+        plan = planned(workload, schema, planning, measure, asked)
+        if isinstance(spread, str):
+            times = summary().times if spread in ("auto", "time") else Times.of(())
+            chosen = choose(plan, EventLoad(times, heaviest_of(planning.stats)), cores, spread)
+        else:
+            chosen = checked(spread, plan)
+        form = ResultForm.of(asked, ts_type(df, special))
+        wanted = [special.ts, special.type, *([special.id] if special.id in df.columns else [])]
+        names = [*wanted, *sorted(read_attributes(plan, chosen) - set(wanted))]
+        if asked == "all":  # rejected events are given as they came
+            names = df.columns
+        chunks = df.select([F.col(f"`{name}`") for name in names]).mapInArrow(
+            _packing(plan, chosen, special), PACKED
+        )
+        return run_targets(chunks, Work(plan, special), chosen, form)
+
+
+def ts_type(df: DataFrame, special: Special) -> Any:
+    """The Arrow type of the times of results: that of the events; of dates, timestamps."""
+    found = df.schema[special.ts].dataType
+    if isinstance(found, TimestampType):
+        return pa.timestamp("us", "UTC")
+    return pa.timestamp("us") if isinstance(found, TimestampNTZType | DateType) else pa.int64()
+
+
+def _packing(plan: Plan, spread: Spread, special: Special) -> Callable[..., Iterator[pa.RecordBatch]]:
+    queries = query_names(plan)
+
+    def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        context = TaskContext.get()
+        arrived = (context.partitionId() if context is not None else 0) << PARTITION
+        with at_work("packing events", queries):
+            yield from pack_arriving(batches, spread, special, arrived)
+
+    return pack

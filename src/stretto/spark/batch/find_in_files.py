@@ -1,0 +1,187 @@
+"""Results of event files: tasks read the files themselves, each its own slice of time where the files allow it."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StringType, StructField, StructType
+
+from stretto.engine.run import MEMORY_BYTES
+from stretto.pattern.workload import Workload
+from stretto.plan.dag import Plan, attributes_of
+from stretto.plan.spread.choice import choose
+from stretto.plan.spread.reach import MatchReach
+from stretto.plan.spread.spreads import ByTime, Spread, Whole, read_attributes
+from stretto.schema import Special
+from stretto.spark.batch.event_files import (
+    EventFiles,
+    _Piece,
+    _runs,
+    open_files,
+    over_units,
+    profile_files,
+    survey,
+    unit_batches,
+)
+from stretto.spark.batch.row_groups import TimeRange, read_group, with_ids
+from stretto.spark.batch.targets import ResultForm, pack_arriving, run_targets
+from stretto.spark.batch.worker import Work
+from stretto.spark.errors import StrettoSparkError, at_work, clear_failures
+from stretto.spark.outputs import everything
+from stretto.spark.packed import PACKED, REJECTED, Packed, packed_rows, to_payload
+from stretto.spark.plans import Asked, Planning, checked, planned, query_names, special_of
+from stretto.spark.setup.session import cores_of, session
+from stretto.stats.profile import Stats
+from stretto.values.times import END_OF_TIME
+
+ASIDE: Final = -1
+"""The target of rows that go to none."""
+
+
+def detect_files(
+    workload: Workload | str | Plan,
+    path: str | EventFiles,
+    *,
+    spark: SparkSession | None = None,
+    optimizer: str = "auto",
+    budget: float | None = None,
+    stats: Stats | None = None,
+    spread: str | Spread = "auto",
+    special: Special | None = None,
+    outputs: Asked = "matches",
+    cores: int | None = None,
+) -> DataFrame:
+    """All matches of a workload, or a plan, in the events of files, one row each; ids count the rows of all files.
+
+    `path` is a file or a folder that every worker sees. Tasks read it themselves, so that no event passes through the
+    JVM. `spark`: the session of this process, if no other is given. With a plan over Parquet files that say between
+    which times their row groups lie, no job is started before the result is asked for.
+
+    `outputs`: `trends`, the totals of trend queries instead, as of `aggregate`; `all`, both and rejected events, which
+    `matches_of`, `trends_of` and `rejected_of` take apart. Rejected events have the columns that were read as texts,
+    and `text`, what stood where an event should.
+    """
+    spark = spark or session()
+    with clear_failures():
+        files = path if isinstance(path, EventFiles) else open_files(path, special or special_of(workload))
+        cores = cores or cores_of(spark)
+        if not isinstance(workload, Plan) or files.times is None:
+            files = files if files.summary is not None else survey(spark, files)
+        form, how = ResultForm.of(outputs, _ts_type(files)), Planning(optimizer, budget, stats)
+        plan = planned(workload, files.schema, how, lambda read: profile_files(spark, read, files), outputs)
+        if files.summary is None and MatchReach.of(plan).after_events:
+            files = survey(spark, files)  # how many events there are is needed exactly
+        if isinstance(spread, str):
+            chosen = choose(plan, files.load(stats), cores, spread)
+        else:
+            chosen = checked(spread, plan)
+        found = find(spark, plan, files, chosen, form)
+        if outputs != "all":
+            return found
+        told = files.event_file.select(attributes_of(plan)).rejected_schema
+        events = StructType([StructField(name, StringType()) for name in told.names[:-1]])
+        return everything(found, events, form.ts)
+
+
+def _ts_type(files: EventFiles) -> pa.DataType:
+    """The type of the matches' times: with a zone, if those of the first file have one."""
+    first = next(iter(files.columns.values())).field(files.special.ts).type
+    return pa.timestamp("us", "UTC") if pa.types.is_timestamp(first) and first.tz else pa.timestamp("us")
+
+
+def find(
+    spark: SparkSession,
+    plan: Plan,
+    files: EventFiles,
+    spread: Spread,
+    form: ResultForm,
+    memory_bytes: int | None = None,
+    lateness_us: int | None = None,
+    latest_us: int = END_OF_TIME - 1,
+) -> DataFrame:
+    """The matches of a plan in the events of files, spread in a way that is right for it.
+
+    With a lateness events that come later are left out, which needs all of them in one place; those after `latest_us`
+    are rejected.
+    """
+    if lateness_us is not None and not isinstance(spread, Whole):
+        raise StrettoSparkError(
+            "which events are late is known only where all of them arrive: do not spread them"
+        )
+    work = Work(plan, files.special, memory_bytes or MEMORY_BYTES, lateness_us, latest_us)
+    wanted = files.selected(read_attributes(plan, spread))
+    if files.in_place and isinstance(spread, ByTime | Whole):
+        return _in_place(spark, work, files, spread, form, wanted)
+    return run_targets(_packed_units(spark, files, spread, wanted), work, spread, form)
+
+
+def _in_place(
+    spark: SparkSession,
+    work: Work,
+    files: EventFiles,
+    spread: ByTime | Whole,
+    form: ResultForm,
+    wanted: pa.Schema,
+) -> DataFrame:
+    """Every target reads its own events; those with most of them start first."""
+    pieces = [_pieces(files, spread, target) for target in range(spread.targets)]
+    turns = sorted(range(spread.targets), key=lambda target: -sum(p.unit.rows or 0 for p in pieces[target]))
+    found, queries, special = form.found(work), query_names(work.plan), files.special
+    arriving = work.lateness_us is not None
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for turn in batch.column(0).to_pylist():
+                target = turns[turn]
+                with at_work(f"finding matches at target {target} of {len(turns)}", queries):
+                    runs = (_read(run, wanted, special) for run in _runs(pieces[target], arriving=arriving))
+                    yield from found(runs, spread.owned(target))
+
+    return spark.range(0, len(turns), 1, len(turns)).mapInArrow(run, form.schema)
+
+
+def _read(run: Sequence[_Piece], wanted: pa.Schema, special: Special) -> pa.Table:
+    return pa.Table.from_batches([b for piece in run for b in _events(piece, wanted, special)], wanted)
+
+
+def _events(piece: _Piece, wanted: pa.Schema, special: Special) -> Iterator[pa.RecordBatch]:
+    unit = piece.unit
+    assert unit.group is not None
+    read = read_group(unit.path, unit.group, wanted, special, piece.window)
+    for batch in with_ids(read, piece.before, special):
+        yield batch.select(wanted.names)
+
+
+def _pieces(files: EventFiles, spread: ByTime | Whole, target: int) -> list[_Piece]:
+    """The row groups that a target reads, in order of arrival."""
+    found = []
+    for unit, before in zip(files.units, files.before, strict=True):
+        if isinstance(spread, Whole):
+            found.append(_Piece(unit, before, None))
+            continue
+        part = spread.slices[target]
+        # Events without a time are left to one slice, which rejects them.
+        if unit.first is None or unit.last is None:
+            found.append(_Piece(unit, before, TimeRange(part.start, part.stop, target == 0)))
+            continue
+        if unit.last < part.start or part.stop <= unit.first:
+            continue
+        timeless = part.low <= unit.first < part.high
+        is_whole = timeless and part.start <= unit.first and unit.last < part.stop
+        found.append(_Piece(unit, before, None if is_whole else TimeRange(part.start, part.stop, timeless)))
+    return found
+
+
+def _packed_units(spark: SparkSession, files: EventFiles, spread: Spread, wanted: pa.Schema) -> DataFrame:
+    special, before = files.special, files.before
+
+    def packed(number: int) -> Iterator[pa.RecordBatch]:
+        rejected: list[pa.Table] = []
+        batches = unit_batches(files.units[number], before[number], wanted, special, rejected)
+        yield from pack_arriving(batches, spread, special, before[number])
+        for table in rejected:
+            for batch in table.to_batches():
+                yield packed_rows([Packed(ASIDE, REJECTED, to_payload(batch), batch.num_rows)])
+
+    return over_units(spark, files, packed, PACKED, "reading {}")

@@ -1,0 +1,155 @@
+"""Row groups of Parquet files: where they lie in time, and just those rows and columns that a slice of time needs."""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from stretto.data.casts import to_time, to_types
+from stretto.schema import Special
+from stretto.values.convert import plain
+from stretto.values.rows import I64, Bool
+from stretto.values.times import END_OF_TIME, START_OF_TIME, in_time
+
+STEP: Final = 1 << 17
+SCALES: Final = {"milliseconds": (1000, 1), "microseconds": (1, 1), "nanoseconds": (1, 1000)}
+DAY_US: Final = 86_400_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class RowGroup:
+    """A row group: the number of its rows, and the first and last time, if the file says it and all are in range."""
+
+    number: int
+    rows: int
+    first: int | None
+    last: int | None
+
+
+def row_groups(path: str, special: Special) -> list[RowGroup]:
+    """The row groups of a file, by its footer alone."""
+    with pq.ParquetFile(path) as file:
+        found = file.metadata
+        paths = [found.schema.column(i).path for i in range(found.num_columns)]
+        column = paths.index(special.ts)
+        scale = _scale(found.schema.column(column))
+        groups = [found.row_group(i) for i in range(found.num_row_groups)]
+        return [
+            RowGroup(i, group.num_rows, *_span(group.column(column), scale)) for i, group in enumerate(groups)
+        ]
+
+
+def _scale(column: Any) -> tuple[int, int] | None:
+    """What turns the integers of a column into microseconds: times this, divided by that; None if nothing does."""
+    if column.physical_type == "INT96":
+        return None
+    logical = json.loads(column.logical_type.to_json())
+    if logical.get("Type") == "Timestamp":
+        return SCALES.get(logical.get("timeUnit"))
+    if logical.get("Type") == "Date":
+        return DAY_US, 1
+    return (1, 1) if column.physical_type in ("INT64", "INT32") else None
+
+
+def _span(column: Any, scale: tuple[int, int] | None) -> tuple[int | None, int | None]:
+    known = column.statistics
+    if scale is None or known is None or not known.has_min_max:
+        return None, None
+    first, last = known.min_raw, known.max_raw
+    if not isinstance(first, int) or not isinstance(last, int):
+        return None, None
+    first, last = first * scale[0] // scale[1], last * scale[0] // scale[1]
+    # With a time out of range the others lie anywhere: they are looked at.
+    return (first, last) if first > START_OF_TIME and last < END_OF_TIME else (None, None)
+
+
+def read_group(
+    path: str, group: int, schema: pa.Schema, special: Special, window: "TimeRange | None" = None
+) -> Iterator[tuple[pa.RecordBatch, I64]]:
+    """Events of a row group with the columns of `schema` (but for an id that the file lacks), and the row of each in
+    its group. With a window rows behind the last one in it are not even decoded.
+    """
+    # Without pre_buffer: it would keep every page that was read until the file is closed.
+    footer = _footer(path, Path(path).stat().st_mtime_ns)
+    with pq.ParquetFile(path, metadata=footer, read_dictionary=[special.type], pre_buffer=False) as file:
+        have = set(file.schema_arrow.names)
+        names = [name for name in schema.names if name in have]
+        wanted = None if window is None else _wanted(file, group, special, window)
+        end = file.metadata.row_group(group).num_rows if wanted is None else _end(wanted)
+        start = 0
+        for batch in file.iter_batches(
+            min(STEP, max(end, 1)), row_groups=[group], columns=names, use_threads=False
+        ):
+            if start >= end:
+                return
+            rows = np.arange(start, start + batch.num_rows, dtype=np.int64)
+            start += batch.num_rows
+            kept = None if wanted is None else wanted[rows[0] : start]
+            if kept is not None and not kept.all():
+                batch, rows = batch.filter(pa.array(kept)), rows[kept]  # noqa: PLW2901 - the rest of it
+            if batch.num_rows:
+                yield _conformed(batch, schema, special), rows
+
+
+@lru_cache(maxsize=64)
+def _footer(path: str, changed: int) -> Any:  # noqa: ARG001 - a file that was written anew has another one
+    """The footer of a file, which is the same for all of its row groups."""
+    return pq.read_metadata(path)
+
+
+@dataclass(frozen=True, slots=True)
+class TimeRange:
+    """The times [start, stop); `timeless`: events without a time, or with one out of range, too."""
+
+    start: int
+    stop: int
+    timeless: bool
+
+
+def _wanted(file: Any, group: int, special: Special, window: TimeRange) -> Bool | None:
+    """Which rows of a row group lie in the window; None: all."""
+    ts = file.read_row_group(group, columns=[special.ts], use_threads=False).column(0)
+    vector = plain(to_time(ts.combine_chunks() if ts.num_chunks != 1 else ts.chunk(0))[0])
+    wanted: Bool = (vector.data >= window.start) & (vector.data < window.stop)
+    known = in_time(vector.data) if vector.valid is None else in_time(vector.data) & vector.valid
+    wanted = wanted | ~known if window.timeless else wanted & known
+    return None if wanted.all() else wanted
+
+
+def _end(wanted: Bool) -> int:
+    found = np.flatnonzero(wanted)
+    return int(found[-1]) + 1 if len(found) else 0
+
+
+def _conformed(batch: pa.RecordBatch, schema: pa.Schema, special: Special) -> pa.RecordBatch:
+    """The batch with the types of a schema; an id that it lacks stays away, other columns become nulls."""
+    have = dict(zip(batch.schema.names, batch.columns, strict=True))
+    have[special.ts] = to_time(have[special.ts])[0]
+    have[special.type] = to_types(have[special.type])
+    fields = [f for f in schema if f.name in have or f.name != special.id]
+    return pa.RecordBatch.from_arrays(
+        [_as_type(have.get(f.name), f.type, batch.num_rows) for f in fields], schema=pa.schema(fields)
+    )
+
+
+def _as_type(array: Any, arrow: pa.DataType, length: int) -> Any:
+    if array is None:
+        return pa.nulls(length, arrow)
+    return array if array.type == arrow else array.cast(arrow, safe=False)
+
+
+def with_ids(
+    batches: Iterable[tuple[pa.RecordBatch, I64]], before: int, special: Special
+) -> Iterator[pa.RecordBatch]:
+    """The events, each with its id: that of the data, or its row, counted from `before` on."""
+    for batch, rows in batches:
+        if special.id in batch.schema.names:
+            yield batch
+        else:
+            yield batch.append_column(special.id, pa.array(rows + before))

@@ -1,0 +1,86 @@
+"""What one pass over the times and types of events tells; parts of a pass are added up."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, Final, Self
+
+import numpy as np
+import pyarrow as pa
+
+from stretto.plan.spread.spreads import times_of
+from stretto.plan.spread.time_slices import Stretch, Times, stretches_of
+from stretto.schema import Special
+from stretto.stats.sampling import names_of
+from stretto.values.strings import decoded
+
+STRETCH: Final = 1 << 13
+"""Events of a stretch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Numbers of events, all of them and by type, and when they come.
+
+    `rows` counts bad ones too, which lack a time, a type or, where there is such a column, an id; stretches do not.
+    """
+
+    rows: int = 0
+    types: dict[str, int] = field(default_factory=dict)
+    stretches: tuple[Stretch, ...] = ()
+
+    @classmethod
+    def of(cls, batches: Iterable[pa.RecordBatch], special: Special) -> Self:
+        """The summary of events, of which only the columns of times, types and ids are looked at."""
+        rows, types, times = 0, dict[str, int](), []
+        for batch in batches:
+            ts, bad = times_of(batch, special)
+            for name in (special.type, special.id):
+                if name in batch.schema.names and batch.column(name).null_count:
+                    lacking = batch.column(name).is_null().to_numpy(zero_copy_only=False)
+                    bad = lacking if bad is None else bad | lacking
+            times.append(ts if bad is None else ts[~bad])
+            rows += batch.num_rows
+            _count(batch.column(special.type), types)
+        known = np.concatenate(times) if times else np.zeros(0, np.int64)
+        return cls(rows, types, tuple(stretches_of(known, STRETCH)))
+
+    @property
+    def times(self) -> Times:
+        return Times.of(self.stretches)
+
+    @property
+    def first(self) -> int | None:
+        """The earliest time."""
+        return min((stretch[0] for stretch in self.stretches), default=None)
+
+    @property
+    def last(self) -> int | None:
+        """The latest time."""
+        return max((stretch[1] for stretch in self.stretches), default=None)
+
+    def to_json(self) -> str:
+        return json.dumps([self.rows, self.types, self.stretches])
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        rows, types, stretches = json.loads(text)
+        return cls(rows, types, tuple((first, last, n) for first, last, n in stretches))
+
+
+def total(summaries: Iterable[Summary]) -> Summary:
+    """All of them together."""
+    rows, types, stretches = 0, dict[str, int](), list[Stretch]()
+    for one in summaries:
+        rows += one.rows
+        stretches += one.stretches
+        for name, count in one.types.items():
+            types[name] = types.get(name, 0) + count
+    return Summary(rows, types, tuple(stretches))
+
+
+def _count(column: Any, types: dict[str, int]) -> None:
+    counts = names_of(pa.chunked_array([column])).value_counts()
+    for name, count in zip(decoded(counts.field("values")), counts.field("counts").to_pylist(), strict=True):
+        if name is not None:
+            types[name] = types.get(name, 0) + count

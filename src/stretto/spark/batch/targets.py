@@ -1,0 +1,112 @@
+"""Targets of a batch: events are packed for them, moved, and run through the plan, target by target."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame
+from pyspark.sql.types import StructType
+
+from stretto.plan.spread.spreads import Spread
+from stretto.schema import Special
+from stretto.spark.batch.worker import Work, chunks_of, rows_of
+from stretto.spark.errors import at_work
+from stretto.spark.outputs import result_schema
+from stretto.spark.packed import (
+    CHUNK_ROWS,
+    EVENTS,
+    MATCHES,
+    PACKED,
+    TRENDS,
+    Packed,
+    from_payload,
+    gathered,
+    packed_rows,
+    span_of,
+    to_payload,
+)
+from stretto.spark.plans import Asked, query_names
+
+TargetRun = Callable[[Iterable[pa.Table], tuple[int, int]], Iterator[pa.RecordBatch]]
+
+
+@dataclass(frozen=True, slots=True)
+class ResultForm:
+    """What comes out of a job: matches, or totals of trends, as rows whose times have the type `ts`; or, packed, at
+    most `keep` of each query, or aggregate, and target (None: all), rejected events, and counts.
+    """
+
+    ts: Any = None
+    packed: bool = False
+    keep: int | None = None
+    kind: str = MATCHES
+
+    @classmethod
+    def of(cls, asked: Asked, ts: Any) -> Self:
+        """The form of what was asked for; packed where it is everything."""
+        return cls(ts, packed=asked == "all", kind=TRENDS if asked == "trends" else MATCHES)
+
+    @property
+    def schema(self) -> str | StructType:
+        return PACKED if self.packed else result_schema(self.kind, self.ts)
+
+    def found(self, work: Work) -> TargetRun:
+        """What turns a target's events into the rows that come out."""
+        if self.packed:
+            return lambda runs, owned: chunks_of(work, runs, owned, self.keep)
+        return lambda runs, owned: rows_of(work, runs, owned, self.kind, self.ts)
+
+
+def pack_arriving(
+    batches: Iterator[pa.RecordBatch], spread: Spread, special: Special, arrived: int
+) -> Iterator[pa.RecordBatch]:
+    """Events as packed rows per target; `version` is the number of a chunk's first event in order of arrival.
+
+    Events without an id get their numbers, counted from `arrived` on.
+    """
+    for batch in gathered(batches, CHUNK_ROWS):
+        numbered = batch
+        if special.id not in batch.schema.names:
+            numbers = np.arange(arrived, arrived + batch.num_rows, dtype=np.int64)
+            numbered = batch.append_column(special.id, pa.array(numbers))
+        parts = spread.parts(numbered, special)
+        if parts:
+            yield packed_rows(_event_row(target, part, arrived, special) for target, part in parts)
+        arrived += batch.num_rows
+
+
+def _event_row(target: int, part: pa.RecordBatch, arrived: int, special: Special) -> Packed:
+    return Packed(target, EVENTS, to_payload(part), part.num_rows, arrived, *span_of(part, special))
+
+
+def run_targets(chunks: DataFrame, work: Work, spread: Spread, form: ResultForm) -> DataFrame:
+    """Packed events, moved to their targets and run there; packed rows of other kinds are passed through, packed."""
+    found, queries, is_packed = form.found(work), query_names(work.plan), form.packed
+
+    def run(key: tuple[pa.Scalar, ...], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        target = key[0].as_py()
+        with at_work(f"finding matches at target {target} of {spread.targets}", queries):
+            held: list[tuple[int, bytes]] = []
+            for batch in batches:
+                is_event = pc.equal(batch.column("kind"), EVENTS)
+                held += _ordered(batch.filter(is_event))
+                others = batch.filter(pc.invert(is_event))
+                if is_packed and others.num_rows:
+                    yield others
+            if held:
+                yield from found([_table(held)], spread.owned(target))
+
+    return chunks.groupBy("target").applyInArrow(run, form.schema)
+
+
+def _ordered(batch: pa.RecordBatch) -> list[tuple[int, bytes]]:
+    return list(zip(batch.column("version").to_pylist(), batch.column("payload").to_pylist(), strict=True))
+
+
+def _table(held: list[tuple[int, bytes]]) -> pa.Table:
+    """The events of some chunks in order of arrival."""
+    held.sort(key=lambda chunk: chunk[0])
+    return pa.Table.from_batches([from_payload(payload) for _, payload in held])

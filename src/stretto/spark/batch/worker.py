@@ -1,0 +1,211 @@
+"""What a worker does with the events of one target: run the plan over them, and hand on what the target reports."""
+
+import gc
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+from stretto.engine.matches import Matches
+from stretto.engine.run import MEMORY_BYTES, Engine
+from stretto.plan.dag import Plan
+from stretto.plan.spread.spreads import times_of
+from stretto.schema import Special
+from stretto.spark.packed import (
+    LATE,
+    MATCHES,
+    METRICS,
+    REJECTED,
+    TRENDS,
+    Packed,
+    as_schema,
+    packed_rows,
+    result_arrow,
+    to_payload,
+)
+from stretto.stats.sampling import in_order
+from stretto.values.rows import Bool
+from stretto.values.times import END_OF_TIME
+
+Owned = tuple[int, int]
+
+STEP: Final = 1 << 17
+"""Events that are run at a time: what they find is handed on before the memory for it grows."""
+FAR: Final = 1 << 40
+"""Ids beyond are no numbers of rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A plan, and how events are read for it.
+
+    `lateness_us`: how far behind the greatest time an event may come; None: any, events are put in order first. Events
+    after `latest_us` are rejected.
+    """
+
+    plan: Plan
+    special: Special
+    memory_bytes: int = MEMORY_BYTES
+    lateness_us: int | None = None
+    latest_us: int = END_OF_TIME - 1
+
+
+@dataclass(slots=True)
+class Aside:
+    """Events that a target sets apart, and the numbers of all that are counted there and of ids that come again."""
+
+    events: int = 0
+    repeated: int = 0
+    rejected: list[pa.RecordBatch] = field(default_factory=list)
+    late: list[pa.RecordBatch] = field(default_factory=list)
+
+
+def matches_of(work: Work, runs: Iterable[pa.Table], owned: Owned, aside: Aside) -> Iterator[Matches]:
+    """The matches and totals of a target's events that the target reports, as they are found.
+
+    A run holds events in order of arrival, and ends before the next one begins: only one of them is held at a time.
+    What is set apart is set apart by one target alone.
+    """
+    _settle()
+    engine: Engine | None = None
+    for run in runs:
+        ordered = run.unify_dictionaries()
+        if work.lateness_us is None:
+            ordered = in_order(ordered, work.special.ts)
+        engine = engine or _engine(work, ordered, owned)
+        start = 0
+        while start < ordered.num_rows:
+            piece = ordered.slice(start, STEP)
+            start += piece.num_rows
+            for batch in piece.to_batches():
+                before = engine.until_us
+                found = engine.push(batch, latest_us=work.latest_us)
+                yield found if _inside(engine, before, owned) else found.started(*owned)
+        aside.events += _count(ordered, work.special, owned)
+    if engine is None:
+        return
+    yield engine.flush().started(*owned)
+    aside.repeated = engine.repeats.found
+    for apart, kept in ((engine.take_rejected(), aside.rejected), (engine.take_late(), aside.late)):
+        mine = (batch.filter(pa.array(reported(batch, work.special, owned))) for batch in apart)
+        kept.extend(batch for batch in mine if batch.num_rows)
+
+
+def _engine(work: Work, first: pa.Table, owned: Owned) -> Engine:
+    engine = Engine(
+        work.plan,
+        lateness_us=work.lateness_us or 0,
+        special=work.special,
+        memory_bytes=work.memory_bytes,
+        base=_first_id(first, work.special),
+    )
+    engine.repeats.counts = lambda ts: (ts >= owned[0]) & (ts < owned[1])
+    return engine
+
+
+def _count(events: pa.Table, special: Special, owned: Owned) -> int:
+    """How many of the events are counted here."""
+    batches = events.select([special.ts]).to_batches()
+    return sum(int(np.count_nonzero(reported(batch, special, owned))) for batch in batches)
+
+
+def _inside(engine: Engine, before: int, owned: Owned) -> bool:
+    """Whether all that was found since all events before this time had been run surely starts where it is reported."""
+    plan = engine.plan
+    reach = END_OF_TIME if plan.horizon_events else plan.horizon_us
+    return before - reach >= owned[0] and engine.until_us <= owned[1]
+
+
+@cache
+def _settle() -> None:
+    """Once in a process: what has been loaded stays, so that nobody needs to look for garbage in it again and again."""
+    gc.collect()
+    gc.freeze()
+
+
+def _first_id(events: pa.Table, special: Special) -> int:
+    """Where the ids begin, if they may count on from there."""
+    if special.id not in events.column_names or not events.num_rows:
+        return 0
+    first = events.column(special.id)[0].as_py()
+    return first if isinstance(first, int) and 0 <= first < FAR else 0
+
+
+def reported(events: pa.RecordBatch, special: Special, owned: Owned) -> Bool:
+    """Which events are counted by a target, of all that it sees; those without a time come to one target alone."""
+    ts, timeless = times_of(events, special)
+    mine: Bool = (ts >= owned[0]) & (ts < owned[1])
+    return mine if timeless is None else mine | timeless
+
+
+def rows_of(
+    work: Work, runs: Iterable[pa.Table], owned: Owned, kind: str, ts: pa.DataType
+) -> Iterator[pa.RecordBatch]:
+    """The same in the format of files of matches, or of totals, with times of the type `ts`."""
+    schema = result_arrow(kind, ts)
+    for matches in matches_of(work, runs, owned, Aside()):
+        for batch in matches.batches() if kind == MATCHES else matches.total_batches():
+            yield as_schema(batch, schema)
+
+
+def chunks_of(
+    work: Work, runs: Iterable[pa.Table], owned: Owned, keep: int | None
+) -> Iterator[pa.RecordBatch]:
+    """The same as packed rows: matches and totals, or `keep` of each query and aggregate; events set apart; counts."""
+    aside = Aside()
+    found: Counter[str] = Counter(dict.fromkeys(work.plan.queries, 0))
+    kept: Counter[str] = Counter()
+    kept_totals: Counter[tuple[str, str]] = Counter()
+    totals = 0
+    for matches in matches_of(work, runs, owned, aside):
+        found.update(matches.counts())
+        totals += matches.totals().num_rows
+        for batch in _first(matches, kept, keep):
+            yield _packed(MATCHES, batch)
+        for batch in _first_totals(matches, kept_totals, keep):
+            yield _packed(TRENDS, batch)
+    for kind, apart in ((REJECTED, aside.rejected), (LATE, aside.late)):
+        for batch in apart:
+            yield _packed(kind, batch)
+    counts = {
+        "events": aside.events,
+        "rejected": sum(batch.num_rows for batch in aside.rejected),
+        "late": sum(batch.num_rows for batch in aside.late),
+        "repeated": aside.repeated,
+        "matches": dict(found),
+        "totals": totals,
+    }
+    yield packed_rows([Packed(0, METRICS, json.dumps(counts).encode(), 1)])
+
+
+def _first(matches: Matches, kept: Counter[str], keep: int | None) -> Iterator[pa.RecordBatch]:
+    """The matches that are handed on; no more of them are formatted."""
+    if keep is None:
+        yield from matches.batches()
+        return
+    for query, count in matches.counts().items():
+        if count and kept[query] < keep:
+            part = next(matches.only((query,)).batches(keep)).slice(0, keep - kept[query])
+            kept[query] += part.num_rows
+            yield part
+
+
+def _first_totals(
+    matches: Matches, kept: Counter[tuple[str, str]], keep: int | None
+) -> Iterator[pa.RecordBatch]:
+    """The totals that are handed on; a batch holds those of one aggregate."""
+    for batch in matches.total_batches():
+        which = batch.column("query")[0].as_py(), batch.column("name")[0].as_py()
+        part = batch if keep is None else batch.slice(0, keep - kept[which])
+        kept[which] += part.num_rows
+        if part.num_rows:
+            yield part
+
+
+def _packed(kind: str, batch: pa.RecordBatch) -> pa.RecordBatch:
+    return packed_rows([Packed(0, kind, to_payload(batch), batch.num_rows)])

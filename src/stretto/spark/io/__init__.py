@@ -1,0 +1,1 @@
+"""Where a stream reads and writes: sources, sinks, databases, and the columns of events."""

@@ -1,0 +1,204 @@
+"""The columns of a source's events: given, remembered from the last start, or found out from the first events."""
+
+import json
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as T  # noqa: N812 - as everybody calls it
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from stretto.data.columnar import blamed
+from stretto.data.files import EventFile, ending, open_events
+from stretto.data.parts import FilePart, need_special
+from stretto.errors import EventsError
+from stretto.schema import Kind, Schema, Special, need_once
+from stretto.spark.checkpoint_notes import read_note, write_note
+from stretto.spark.errors import StrettoSparkError
+from stretto.spark.io.passwords import redacted
+from stretto.spark.io.specs import FORMATS, Spec
+
+PACKED: Final = ("", ".gz", ".bz2")
+SAMPLED_FILES: Final = 8
+LOOK_EVERY_S: Final = 0.5
+NANOS_AS_LONG: Final = "spark.sql.legacy.parquet.nanosAsLong"
+CASE_SENSITIVE: Final = "spark.sql.caseSensitive"
+NANOSECONDS: Final = {"unit": "nanoseconds"}
+
+SPARK_TYPES: Final[Mapping[Kind, T.DataType]] = {
+    Kind.INT: T.LongType(),
+    Kind.FLOAT: T.DoubleType(),
+    Kind.STRING: T.StringType(),
+    Kind.BOOL: T.BooleanType(),
+    Kind.TIME: T.TimestampType(),
+}
+
+
+def parse_schema(text: str) -> T.StructType:
+    """Columns as Spark writes them: `ts TIMESTAMP, type STRING, price DOUBLE`, or a file with that or with JSON."""
+    path = Path(text)
+    given = path.read_text(encoding="utf-8") if len(text) < 1_000 and path.is_file() else text
+    try:
+        if given.lstrip().startswith("{"):
+            return T.StructType.fromJson(json.loads(given))
+        found = T.StructType.fromDDL(given)
+    except (PySparkException, ValueError, KeyError, TypeError, AssertionError):
+        found = None
+    if not isinstance(found, T.StructType):
+        raise StrettoSparkError(
+            f"--schema: `{text}` is no list of columns (write one like `ts TIMESTAMP, type STRING, price DOUBLE`)"
+        )
+    return found
+
+
+def arrow_columns(df: DataFrame) -> pa.Schema:
+    """The columns of a DataFrame as its events are read; EventsError for those that Spark cannot tell apart."""
+    refuse_twins("the DataFrame", df.columns, df.sparkSession)
+    return to_arrow_schema(df.schema, timezone="UTC")
+
+
+def refuse_twins(what: str, names: Collection[str], spark: SparkSession) -> None:
+    """EventsError for columns of one name, which capitals do not make another one unless Spark is told so."""
+    need_once(names, what)
+    if spark.conf.get(CASE_SENSITIVE, "false") == "true":
+        return
+    seen: dict[str, str] = {}
+    for name in names:
+        other = seen.setdefault(name.lower(), name)
+        if other != name:
+            raise EventsError(
+                f"{what}: Spark takes the columns `{other}` and `{name}` for one"
+                f" (rename one of them, or set {CASE_SENSITIVE} to true)"
+            )
+
+
+def refuse_ids(columns: T.StructType, special: Special) -> None:
+    """EventsError for ids that are no integers of 64 bits; unsigned ones of Parquet files Spark reads as decimals."""
+    kind = columns[special.id].dataType if special.id in columns.names else None
+    if kind is not None and not isinstance(kind, T.IntegralType):
+        raise EventsError(
+            f"column `{special.id}` holds {kind.simpleString()}, not integers of 64 bits"
+            " (name another column with --id; with a name that does not exist, events are numbered)"
+        )
+
+
+def file_pattern(form: str) -> str:
+    return f"*{{{','.join(end + packed for end in FORMATS[form] for packed in PACKED)}}}"
+
+
+def event_files(folder: Path) -> Iterator[tuple[Path, str]]:
+    """The event files of a folder by name, each with its format."""
+    forms = {end: form for form, ends in FORMATS.items() for end in ends}
+    for file in sorted(folder.iterdir()):
+        if file.name[0] not in "._" and ending(file) in forms and file.is_file():
+            yield file, forms[ending(file)]
+
+
+def first_file(spec: Spec, form: str | None = None) -> Path | None:
+    """The first event file of a folder on this machine, or of those of a format, if there is one."""
+    folder = Path(spec.place)
+    files = event_files(folder) if folder.is_dir() else iter(())
+    return next((file for file, found in files if form in (None, found)), None)
+
+
+def form_of_folder(folder: Path, *, patient: bool) -> str:
+    """The format of a folder's first file; the patient wait until there is one."""
+    if "://" in str(folder):
+        raise StrettoSparkError(
+            f"--source: files:{redacted(str(folder))} needs --source-format, as it is not on this machine"
+        )
+    if not folder.is_dir():
+        raise StrettoSparkError(f"--source: {folder} is no folder")
+    while True:
+        first = next(event_files(folder), None)
+        if first is not None:
+            return first[1]
+        if not patient:
+            raise StrettoSparkError(
+                f"--source: {folder} holds no event files yet; name their format and columns with --source-format"
+                " and --schema"
+            )
+        time.sleep(LOOK_EVERY_S)
+
+
+def columns_of_files(spark: SparkSession, folder: str, form: str, special: Special) -> T.StructType:
+    """The columns of the first files of a folder."""
+    if form == "parquet":
+        return _columns_of_parquet(spark, folder, special)
+    files = [file for file, found in event_files(Path(folder)) if found == form]
+    if not files:
+        raise StrettoSparkError(
+            f"--source: {folder} holds no {form} files yet; name their columns with --schema"
+        )
+    parts = [part for file in files[:SAMPLED_FILES] for part in open_events(file, special).parts]
+    return columns_of_parts(folder, parts, special)
+
+
+def _columns_of_parquet(spark: SparkSession, folder: str, special: Special) -> T.StructType:
+    fine = frozenset[str]()
+    first = first_file(Spec("files", folder), "parquet")
+    if first is not None:
+        with blamed(str(first), "Parquet"):
+            columns = pq.read_schema(first)
+        refuse_twins(str(first), columns.names, spark)
+        # Times in nanoseconds, as pandas writes them, Spark can read only as integers.
+        fine = frozenset(f.name for f in columns if str(f.type).startswith("timestamp[ns"))
+    if fine:
+        spark.conf.set(NANOS_AS_LONG, "true")
+    found = spark.read.option("pathGlobFilter", file_pattern("parquet")).parquet(folder).schema
+    need_special(folder, found.names, special)
+    return T.StructType(
+        [
+            T.StructField(f.name, f.dataType, metadata=NANOSECONDS if f.name in fine else None)
+            for f in found.fields
+        ]
+    )
+
+
+def nanosecond_columns(columns: T.StructType) -> list[str]:
+    """The columns of times that are read as integers, in nanoseconds."""
+    return [field.name for field in columns.fields if field.metadata == NANOSECONDS]
+
+
+def columns_of_parts(name: str, parts: Iterable[FilePart], special: Special) -> T.StructType:
+    """The columns of files that Spark reads as text: those that the language has a kind for, in their order."""
+    found = EventFile(name, tuple(parts), special, None)
+    kinds = found.schema.attributes
+    order = dict.fromkeys(column for part in found.parts for column in part.columns())
+    fields = [
+        T.StructField(
+            column, T.StringType() if column in (special.ts, special.type) else SPARK_TYPES[kinds[column]]
+        )
+        for column in order
+        if column in (special.ts, special.type) or column in kinds
+    ]
+    return T.StructType(fields)
+
+
+def guessed(guess: Callable[[], Schema] | None, special: Special, what: str) -> T.StructType:
+    """The columns that a workload names, with the kinds that its terms suggest."""
+    if guess is None:
+        raise StrettoSparkError(f"--source: {what} does not tell its columns; name them with --schema")
+    attributes = guess().attributes
+    fields = [T.StructField(special.ts, T.StringType()), T.StructField(special.type, T.StringType())]
+    fields += [
+        T.StructField(name, SPARK_TYPES[kind])
+        for name, kind in attributes.items()
+        if name not in (special.ts, special.type)
+    ]
+    return T.StructType(fields)
+
+
+def recall(memory: Path) -> T.StructType | None:
+    """The columns of the last start, if there was one."""
+    return read_note(memory, T.StructType.fromJson, "name the columns with --schema")
+
+
+def remember(memory: Path, columns: T.StructType) -> None:
+    """Keep the columns for the next start."""
+    write_note(memory, columns.jsonValue())

@@ -1,0 +1,297 @@
+"""Where a stream's events come from: folders, Kafka, sockets and Spark's own rate source, as streaming DataFrames.
+
+Whatever the source, the times become TIMESTAMP, the types STRING, and text that is no row of the columns is set apart
+with a reason. Times without a zone are UTC; integers as times are microseconds since 1970.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from functools import partial
+from io import BytesIO
+from pathlib import Path
+from typing import Final
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+from pyspark.sql import types as T  # noqa: N812 - as everybody calls it
+from pyspark.sql.streaming.readwriter import DataStreamReader
+
+from stretto.data.json_text import open_json
+from stretto.data.parts import need_special
+from stretto.errors import EventsError
+from stretto.schema import Schema, Special
+from stretto.spark.io.columns import (
+    NANOS_AS_LONG,
+    columns_of_files,
+    columns_of_parts,
+    file_pattern,
+    form_of_folder,
+    guessed,
+    nanosecond_columns,
+    refuse_ids,
+)
+from stretto.spark.io.specs import Spec, kafka_place, socket_place
+from stretto.values.convert import MOST
+
+UNREADABLE: Final = "_stretto_unreadable"
+TEXT: Final = "text"
+BATCH_BYTES: Final = str(256 << 20)
+"""So much of a backlog of files goes into one micro-batch."""
+SAMPLED_LINES: Final = 2_000
+RATE_TYPES: Final = ("A", "B", "C", "D", "E")
+OFFSET_BITS: Final = 48
+
+
+@dataclass(frozen=True, slots=True)
+class EventSource:
+    """A stream's events; `unreadable` holds the `text` of what is no event, with the `reason`.
+
+    `columns`: as they are read; a source that always has the same ones needs none.
+    """
+
+    events: DataFrame
+    unreadable: DataFrame | None = None
+    columns: T.StructType | None = None
+
+
+def open_source(
+    spark: SparkSession,
+    spec: Spec,
+    special: Special,
+    *,
+    schema: T.StructType | None = None,
+    form: str | None = None,
+    guess: Callable[[], Schema] | None = None,
+    options: Mapping[str, str] | None = None,
+    patient: bool = False,
+) -> EventSource:
+    """The streaming DataFrame of a source.
+
+    `schema`: the columns, where they are not to be found out. `guess`: what they may be where nothing else tells.
+    `form`: the format of files. `options`: Spark's own ones
+    for this source. `patient`: wait for the first file of an empty folder.
+    """
+    extra = dict(options or {})
+    if spec.kind == "rate":
+        return EventSource(rate_events(spark, int(spec.place), special, extra))
+    if spec.kind == "files":
+        chosen = form or form_of_folder(Path(spec.place), patient=patient)
+        columns = schema or columns_of_files(spark, spec.place, chosen, special)
+        source = file_events(spark, spec.place, chosen, columns, special, extra)
+    elif spec.kind == "kafka":
+        columns = schema or _columns_of_topic(spark, spec, special, guess, extra)
+        source = kafka_events(spark, spec.place, columns, special, extra)
+    else:
+        columns = schema or guessed(guess, special, "a socket")
+        source = socket_events(spark, spec.place, columns, special, extra)
+    return replace(source, columns=columns)
+
+
+# ---- files ---------------------------------------------------------------------------------------------------------
+
+
+def file_events(
+    spark: SparkSession,
+    folder: str,
+    form: str,
+    columns: T.StructType,
+    special: Special,
+    options: Mapping[str, str],
+) -> EventSource:
+    """The events of a folder's files, as they arrive. Files that appear under their name whole are read whole."""
+    if "maxFilesPerTrigger" not in options:
+        options = {"maxBytesPerTrigger": BATCH_BYTES, **options}
+    reader = _with_options(
+        spark.readStream, {"pathGlobFilter": file_pattern(form), **_TEXT_OPTIONS.get(form, {}), **options}
+    )
+    if form == "parquet":
+        fine = nanosecond_columns(columns)
+        if fine:
+            spark.conf.set(NANOS_AS_LONG, "true")
+        return EventSource(_conformed(reader.schema(columns).parquet(folder), special, fine))
+    raw = T.StructType([*_as_texts(columns, special), T.StructField(UNREADABLE, T.StringType())])
+    reader = reader.schema(raw).option("columnNameOfCorruptRecord", UNREADABLE)
+    return _readable(reader.json(folder) if form == "json" else reader.csv(folder), special)
+
+
+_CSV: Final[Mapping[str, str]] = {
+    # A header that does not have the columns in their order is an error, not a source of wrong values.
+    "enforceSchema": "false",
+    "header": "true",
+    "mode": "PERMISSIVE",
+    # As `stretto run` reads them: quotes are doubled, and a line may end inside of them; it is no row of its own.
+    "escape": '"',
+    "multiLine": "true",
+    # Nothing is null, and an empty text between quotes is one: it is told apart by a sign that stands in no text.
+    "nullValue": "\ufffe",
+    # Java's own NaN and Infinity are read too.
+    "nanValue": "nan",
+    "positiveInf": "inf",
+    "negativeInf": "-inf",
+}
+_TEXT_OPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
+    "csv": _CSV,
+    "tsv": {**_CSV, "sep": "\t"},
+    "json": {"mode": "PERMISSIVE"},
+}
+
+
+def _with_options(reader: DataStreamReader, options: Mapping[str, str]) -> DataStreamReader:
+    for name, value in options.items():
+        reader = reader.option(name, value)
+    return reader
+
+
+# ---- Kafka, sockets, rate --------------------------------------------------------------------------------------------
+
+
+def kafka_events(
+    spark: SparkSession, place: str, columns: T.StructType, special: Special, options: Mapping[str, str]
+) -> EventSource:
+    """The JSON objects of a topic. Without an id column an event's id tells its partition and offset."""
+    hosts, topic = kafka_place(place, "--source")
+    chosen = {"kafka.bootstrap.servers": hosts, "subscribe": topic, "startingOffsets": "earliest", **options}
+    records = _with_options(spark.readStream.format("kafka"), chosen).load()
+    place_of = F.shiftleft(F.col("partition").cast("bigint"), OFFSET_BITS).bitwiseOR(F.col("offset"))
+    lines = records.select(F.col("value").cast("string").alias("value"), place_of.alias(_PLACE))
+    return _from_json(lines, columns, special, F.col(_PLACE))
+
+
+_PLACE: Final = "_stretto_place"
+
+
+def socket_events(
+    spark: SparkSession, place: str, columns: T.StructType, special: Special, options: Mapping[str, str]
+) -> EventSource:
+    """The JSON lines that a server sends. For trials: what was sent before a restart is gone."""
+    host, port = socket_place(place)
+    lines = _with_options(spark.readStream.format("socket"), {"host": host, "port": port, **options}).load()
+    return _from_json(lines, columns, special, None)
+
+
+def rate_events(spark: SparkSession, rate: int, special: Special, options: Mapping[str, str]) -> DataFrame:
+    """Made-up events, so many per second: types A to E, `key` 0 to 99, `x` from 0 to 100."""
+    rows = _with_options(spark.readStream.format("rate"), {"rowsPerSecond": str(rate), **options}).load()
+    number = F.col("value")
+    chance = F.pmod(F.xxhash64(number), F.lit(1 << 20))
+    types = F.array(*map(F.lit, RATE_TYPES))
+    return rows.select(
+        F.col("timestamp").alias(special.ts),
+        F.element_at(types, (F.pmod(chance, F.lit(len(RATE_TYPES))) + 1).cast("int")).alias(special.type),
+        number.alias(special.id),
+        F.pmod(number, F.lit(100)).alias("key"),
+        (F.pmod(F.xxhash64(number, F.lit(1)), F.lit(10_000)) / 100).cast("double").alias("x"),
+    )
+
+
+def _columns_of_topic(
+    spark: SparkSession,
+    spec: Spec,
+    special: Special,
+    guess: Callable[[], Schema] | None,
+    options: Mapping[str, str],
+) -> T.StructType:
+    """The columns of the first objects of a topic."""
+    hosts, topic = kafka_place(spec.place, "--source")
+    reader = spark.read.format("kafka").option("kafka.bootstrap.servers", hosts).option("subscribe", topic)
+    for name, value in options.items():
+        if name.startswith("kafka."):
+            reader = reader.option(name, value)
+    rows = reader.load().select("value").where("value is not null").limit(SAMPLED_LINES).toArrow()
+    lines = [bytes(value) for value in rows.column("value").to_pylist()]
+    if not lines:
+        return guessed(guess, special, f"the topic {topic}, which is empty,")
+    part = open_json(f"topic {topic}", partial(BytesIO, b"\n".join(lines)), special)
+    return columns_of_parts(f"topic {topic}", [part], special)
+
+
+# ---- columns as events have them -------------------------------------------------------------------------------------
+
+
+def _as_texts(columns: T.StructType, special: Special) -> list[T.StructField]:
+    """The columns of a text format: times are read as texts first, so that a bad one is rejected with its reason."""
+    return [
+        T.StructField(
+            field.name, T.StringType() if field.name in (special.ts, special.type) else field.dataType
+        )
+        for field in columns.fields
+    ]
+
+
+def _from_json(
+    lines: DataFrame, columns: T.StructType, special: Special, place: Column | None
+) -> EventSource:
+    """The objects of JSON texts in the column `value`; `place` is an event's id where they hold none."""
+    raw = T.StructType([*_as_texts(columns, special), T.StructField(UNREADABLE, T.StringType())])
+    options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": UNREADABLE}
+    event = F.from_json("value", raw, options).alias("event")
+    lines = lines.where("value is not null")
+    if place is None or special.id in columns.names:
+        return _readable(lines.select(event).select("event.*"), special)
+    return _readable(
+        lines.select(event, place.alias(_PLACE)).select("event.*", F.col(_PLACE).alias(special.id)), special
+    )
+
+
+def _readable(raw: DataFrame, special: Special) -> EventSource:
+    """Rows apart that could be read and those that could not."""
+    _check_columns(raw, special)
+    stamp = _time_of_text(named(special.ts))
+    columns = [named(name) for name in raw.columns if name != UNREADABLE]
+    no_time = named(special.ts).isNotNull() & stamp.isNull()
+    bad = F.col(UNREADABLE).isNotNull() | no_time
+    good = raw.where(~bad).select(*columns).withColumn(special.ts, stamp)
+    shown = F.coalesce(F.col(UNREADABLE), F.to_json(F.struct(*columns)))
+    reason = F.when(F.col(UNREADABLE).isNotNull(), F.lit("no row of these columns")).otherwise(
+        F.concat(F.lit(f"{special.ts} is no time: "), named(special.ts))
+    )
+    # Bytes that are no UTF-8 pass through Spark, and stop whoever reads them as text.
+    valid = (F.make_valid_utf8(shown).alias(TEXT), F.make_valid_utf8(reason).alias("reason"))
+    return EventSource(good, raw.where(bad).select(*valid))
+
+
+def _conformed(events: DataFrame, special: Special, nanoseconds: Sequence[str]) -> DataFrame:
+    """Typed columns with the times as TIMESTAMP and the types as STRING."""
+    _check_columns(events, special)
+    for name in nanoseconds:
+        # Down, before 1970 too; `div` goes towards it.
+        down = F.expr(
+            f"timestamp_micros(`{name}` div 1000 - CASE WHEN `{name}` % 1000 < 0 THEN 1 ELSE 0 END)"
+        )
+        events = events.withColumn(name, down)
+    ts, kind = named(special.ts), events.schema[special.ts].dataType
+    if isinstance(kind, T.StringType):
+        ts = _time_of_text(ts)
+    elif isinstance(kind, T.IntegralType):
+        ts = F.timestamp_micros(ts)
+    elif isinstance(kind, T.DateType):
+        ts = _time_of_day(ts)
+    elif isinstance(kind, T.TimestampType | T.TimestampNTZType):
+        ts = ts.cast("timestamp")
+    else:
+        raise EventsError(
+            f"column `{special.ts}` holds {kind.simpleString()}, not times (name another column with --ts)"
+        )
+    return events.withColumn(special.ts, ts).withColumn(special.type, named(special.type).cast("string"))
+
+
+def named(name: str) -> Column:
+    """A column by its name, whatever signs are in it."""
+    return F.col(f"`{name}`")
+
+
+def _time_of_text(text: Column) -> Column:
+    micros = F.timestamp_micros(text.try_cast("bigint"))
+    return F.when(text.rlike(r"^\s*-?\d+\s*$"), micros).otherwise(text.try_cast("timestamp"))
+
+
+def _time_of_day(day: Column) -> Column:
+    """The beginning of a day; days that no time reaches become times out of range, which are rejected as such."""
+    beyond = F.when(day < F.lit(date(1970, 1, 1)), -MOST).otherwise(MOST)
+    return F.coalesce(day.try_cast("timestamp"), F.when(day.isNotNull(), F.timestamp_micros(beyond)))
+
+
+def _check_columns(events: DataFrame, special: Special) -> None:
+    need_special("the source", [name for name in events.columns if name != UNREADABLE], special)
+    refuse_ids(events.schema, special)

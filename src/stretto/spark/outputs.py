@@ -1,0 +1,113 @@
+"""What comes out of a job: packed rows become DataFrames of matches, totals, late and rejected events."""
+
+from collections.abc import Iterator
+from typing import Literal
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+from pyspark.sql.types import (
+    DataType,
+    StringType,
+    StructField,
+    StructType,
+)
+
+from stretto.spark.packed import (
+    LATE,
+    MATCHES,
+    REJECTED,
+    RESULTS,
+    TRENDS,
+    Batches,
+    as_schema,
+    from_payload,
+    payloads,
+    result_arrow,
+    unpack,
+)
+from stretto.values.strings import valid_texts
+
+
+def result_schema(kind: str, ts: pa.DataType) -> StructType:
+    """The columns of matches or of totals, with times of an Arrow type, as Spark names them."""
+    return from_arrow_schema(result_arrow(kind, ts), prefer_timestamp_ntz=True)
+
+
+Outputs = Literal["matches", "all"]
+EVENT, REASON, KIND = "event", "reason", "kind"
+
+
+def arrow_time(ts: DataType) -> pa.DataType:
+    """The Arrow type in which Spark takes times of a type."""
+    return to_arrow_schema(StructType([StructField("ts", ts)]), timezone="UTC").field(0).type
+
+
+def results_of(packed: DataFrame, kind: str, ts: DataType) -> DataFrame:
+    times = arrow_time(ts)
+
+    def unpacking(batches: Batches) -> Iterator[pa.RecordBatch]:
+        return unpack(batches, kind, times)
+
+    kept = packed.where(F.col("kind") == kind).select("kind", "payload")
+    return kept.mapInArrow(unpacking, result_schema(kind, times))
+
+
+def everything(packed: DataFrame, events: StructType, times: pa.DataType) -> DataFrame:
+    """Matches, totals, late and rejected events in one DataFrame, told apart by `kind`; `times`: the type of times.
+
+    It has the columns of totals whether or not there are trend queries: a later version of the workload may have some.
+    """
+    event = StructType([StructField(field.name, field.dataType) for field in events.fields])
+    results = {field.name: field for kind in RESULTS for field in result_schema(kind, times).fields}
+    columns = [
+        StructField(KIND, StringType()),
+        *results.values(),
+        StructField(EVENT, event),
+        StructField(REASON, StringType()),
+    ]
+    schema = StructType(columns)
+    arrow = to_arrow_schema(schema, timezone="UTC")
+    shape = pa.schema(list(arrow.field(EVENT).type))
+
+    def unpacking(batches: Batches) -> Iterator[pa.RecordBatch]:
+        for kind, payload in payloads(batches):
+            batch = from_payload(payload)
+            yield as_schema(batch if kind in RESULTS else _set_apart(kind, batch, shape), arrow, {KIND: kind})
+
+    kept = packed.where(F.col("kind").isin(*RESULTS, LATE, REJECTED)).select("kind", "payload")
+    return kept.mapInArrow(unpacking, schema)
+
+
+def _set_apart(kind: str, batch: pa.RecordBatch, shape: pa.Schema) -> pa.RecordBatch:
+    """Late or rejected events as a column; of rejected ones the last column is the reason."""
+    count = batch.num_columns - (kind == REJECTED)
+    came = as_schema(batch.select(list(range(count))), shape)
+    event = pa.StructArray.from_arrays([valid_texts(column) for column in came.columns], fields=list(shape))
+    reason = batch.column(count) if kind == REJECTED else pa.nulls(batch.num_rows, pa.string())
+    return pa.RecordBatch.from_arrays([event, reason], names=[EVENT, REASON])
+
+
+def matches_of(everything: DataFrame) -> DataFrame:
+    """The matches among all outputs."""
+    return _of_kind(everything, MATCHES)
+
+
+def trends_of(everything: DataFrame) -> DataFrame:
+    """The totals of trends among all outputs."""
+    return _of_kind(everything, TRENDS)
+
+
+def _of_kind(everything: DataFrame, kind: str) -> DataFrame:
+    return everything.where(F.col(KIND) == kind).select(*RESULTS[kind].names)
+
+
+def late_of(everything: DataFrame) -> DataFrame:
+    """The late events among all outputs, as they came."""
+    return everything.where(F.col(KIND) == LATE).select(f"{EVENT}.*")
+
+
+def rejected_of(everything: DataFrame) -> DataFrame:
+    """The rejected events among all outputs, as they came, with the reason."""
+    return everything.where(F.col(KIND) == REJECTED).select(f"{EVENT}.*", REASON)

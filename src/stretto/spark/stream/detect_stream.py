@@ -1,0 +1,187 @@
+"""Matches and totals of a stream, micro-batch by micro-batch, exactly once.
+
+    events -> watermark -> packed per target -> stateful operator -> observed -> unpacked
+
+Events are late by the greatest time that was seen in earlier micro-batches. The state is the window of raw events, and
+what goes out follows from it, the batch and the watermark alone: a batch that is run again gives the same rows, and
+Spark's own protocol of checkpoints and sinks makes of that exactly once.
+"""
+
+from collections.abc import Callable, Iterator
+from hashlib import blake2b
+from pathlib import Path
+from typing import Final
+from uuid import uuid4
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+from pyspark.sql.types import (
+    DateType,
+    IntegralType,
+    TimestampNTZType,
+    TimestampType,
+)
+
+from stretto.engine.run import MEMORY_BYTES
+from stretto.plan.dag import Plan
+from stretto.plan.spread.spreads import read_attributes
+from stretto.plan.spread.stream_slices import StreamSpread
+from stretto.schema import Special
+from stretto.spark.errors import StrettoSparkError, at_work
+from stretto.spark.outputs import arrow_time, everything, results_of
+from stretto.spark.packed import (
+    FAR,
+    LATE,
+    MARK,
+    MATCHES,
+    PACKED,
+    REJECTED,
+    TRENDS,
+    Batches,
+    pack,
+)
+from stretto.spark.plans import Asked
+from stretto.spark.setup.session import STATE_STORE
+from stretto.spark.stream.metrics import observed
+from stretto.spark.stream.processor import MatchProcessor, Settings, delay_ms
+from stretto.spark.stream.stream_spread import require_ids, stream_spread
+from stretto.spark.stream.versions import Version, read_versions
+from stretto.values.times import END_OF_TIME
+
+AHEAD_US: Final = 86_400_000_000
+"""A day: how far ahead of the clock an event may be. A time written in another zone is never so far off."""
+MOST_US: Final = END_OF_TIME // 2
+PROVIDER: Final = "spark.sql.streaming.stateStore.providerClass"
+
+
+def detect_stream(
+    plan: Plan,
+    events: DataFrame,
+    *,
+    spread: StreamSpread | None = None,
+    special: Special | None = None,
+    lateness_us: int = 0,
+    ahead_us: int | None = AHEAD_US,
+    outputs: Asked = "matches",
+    versions: str | Path | None = None,
+    memory_bytes: int = MEMORY_BYTES,
+) -> DataFrame:
+    """The matches, or the totals of trends, of a streaming DataFrame, as a streaming DataFrame.
+
+    `ahead_us`: how far ahead of the clock an event may be, past which it is rejected and moves no watermark; None: any.
+    `versions`: a folder of workload versions, which the stream follows; the plan should be that of the last one. With
+    `outputs="all"` both come, and late and rejected events too: see `matches_of`, `trends_of`, `late_of` and
+    `rejected_of`.
+    """
+    spark = events.sparkSession
+    special = special or plan.schema.special
+    spread = spread or stream_spread(plan)
+    _require(plan, events, spread, special)
+    require_ids(plan, spread, ids=special.id in events.columns, follows=versions is not None)
+    _use_state_store(spark)
+    follows = versions is not None
+    settings = Settings(
+        version=Version(0 if follows else number_of(plan), _text(plan), plan),
+        spread=spread,
+        special=special,
+        lateness_us=lateness_us,
+        ahead_us=ahead_us,
+        follows=follows,
+        kinds=frozenset({LATE, REJECTED}) if outputs == "all" else frozenset(),
+        memory_bytes=memory_bytes,
+        stream=uuid4().hex,
+    )
+    # Every value costs on its way to Python: those that no query can ask for and nobody wants to see stay behind.
+    wanted = None if follows or outputs == "all" else read_attributes(plan, spread)
+    needed = _columns(with_watermark(events, special, lateness_us, ahead_us), special, wanted)
+    packed = needed.mapInArrow(_packing(spread, special), PACKED)
+    if versions is not None:
+        packed = packed.unionByName(read_versions(spark, versions, spread.targets))
+    found = packed.groupBy("target").transformWithState(
+        MatchProcessor(settings), PACKED, "append", "eventTime"
+    )
+    seen = observed(found, spread.targets)
+    if outputs == "all":
+        return everything(seen, events.schema, arrow_time(events.schema[special.ts].dataType))
+    return results_of(seen, TRENDS if outputs == "trends" else MATCHES, events.schema[special.ts].dataType)
+
+
+# ---- the way in ----------------------------------------------------------------------------------------------
+
+
+def _columns(events: DataFrame, special: Special, wanted: frozenset[str] | None) -> DataFrame:
+    """The columns of events that are looked at: all but the watermark's own, or those of the attributes wanted."""
+    own = (special.ts, special.type, special.id, FAR)
+    names = [
+        name for name in events.columns if name != MARK and (wanted is None or name in wanted or name in own)
+    ]
+    return events.select([F.col(f"`{name}`") for name in names])
+
+
+def _require(plan: Plan, events: DataFrame, spread: StreamSpread, special: Special) -> None:
+    wrong = spread.check(plan)
+    if wrong is not None:
+        raise StrettoSparkError(f"the workload does not fit the stream: {wrong}")
+    kinds = {field.name: field.dataType for field in events.schema.fields}
+    for name in (special.ts, special.type):
+        if name not in kinds:
+            raise StrettoSparkError(f"the events have no column `{name}`; they have: {', '.join(kinds)}")
+    timely = TimestampType | TimestampNTZType | DateType | IntegralType
+    if not isinstance(kinds[special.ts], timely):
+        found = kinds[special.ts].simpleString()
+        raise StrettoSparkError(f"column `{special.ts}` holds {found}, not timestamps")
+
+
+def _use_state_store(spark: SparkSession) -> None:
+    """Spark's own default store has no room for more than one value per key."""
+    if spark.conf.get(PROVIDER, "") != STATE_STORE:
+        spark.conf.set(PROVIDER, STATE_STORE)
+
+
+def _packing(spread: StreamSpread, special: Special) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
+    def packing(batches: Batches) -> Iterator[pa.RecordBatch]:
+        with at_work("packing events", ()):
+            yield from pack(batches, spread, special)
+
+    return packing
+
+
+def number_of(plan: Plan) -> int:
+    """A number for a plan that came with no version: the same for the same queries, and no version's."""
+    digest = blake2b(_text(plan).encode(), digest_size=7).digest()
+    return -1 - int.from_bytes(digest, "big")
+
+
+def _text(plan: Plan) -> str:
+    if plan.workload is not None:
+        return plan.workload.to_text()
+    return repr(plan.ops) + ("" if plan.trends is None else repr(plan.trends.queries))
+
+
+def with_watermark(events: DataFrame, special: Special, late_us: int, ahead_us: int | None) -> DataFrame:
+    """The events with Spark's watermark, on the column MARK, and FAR, which says what is too far ahead (None: nothing).
+
+    Neither those events move the watermark nor those whose time is out of range. The clock is that of the micro-batch,
+    which stands in Spark's log: a micro-batch that is run again judges as it did.
+    """
+    time = _as_timestamp(events, special)
+    in_range = time < F.timestamp_micros(F.lit(END_OF_TIME))
+    far = F.lit(False)
+    if ahead_us is not None:
+        now_us = F.unix_micros(F.current_timestamp())
+        far = time > F.timestamp_micros(now_us + F.lit(min(ahead_us, MOST_US)))
+    marked = events.withColumns({MARK: F.when(in_range & ~far, time), FAR: in_range & far})
+    return marked.withWatermark(MARK, f"{delay_ms(late_us)} milliseconds")
+
+
+def _as_timestamp(events: DataFrame, special: Special) -> Column:
+    """The time as TIMESTAMP; null where it is beyond all of those."""
+    kind, column = events.schema[special.ts].dataType, F.col(f"`{special.ts}`")
+    if isinstance(kind, TimestampType):
+        return column
+    if isinstance(kind, IntegralType):
+        return F.timestamp_micros(column)
+    # As if in UTC, whatever the zone of the session: the engine counts so too.
+    plain = column.try_cast("timestamp_ntz") if isinstance(kind, DateType) else column
+    return F.expr("TIMESTAMP'1970-01-01 00:00:00Z'") + (plain - F.expr("TIMESTAMP_NTZ'1970-01-01 00:00:00'"))

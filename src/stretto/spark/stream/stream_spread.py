@@ -1,0 +1,101 @@
+"""How a stream's events get to targets: chosen once, and noted in the checkpoint."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Final
+
+from stretto.plan.dag import Plan
+from stretto.plan.spread.partition_keys import key_attributes, of_single_events
+from stretto.plan.spread.spreads import ByKey, Whole
+from stretto.plan.spread.stream_slices import Slices, StreamSpread
+from stretto.spark.checkpoint_notes import read_note, write_note
+from stretto.spark.errors import StrettoSparkError
+from stretto.text.values import duration_text
+
+BUCKETS: Final = 16
+"""Key buckets of a stream. A checkpoint is bound to their number, so it depends on nothing."""
+SPREAD_FILE: Final = "spread.json"
+NAMES: Final = ("auto", "key", "time", "whole")
+
+
+def stream_spread(
+    plan: Plan,
+    name: str = "auto",
+    folder: str | Path | None = None,
+    *,
+    width_us: int | None = None,
+    ids: bool = True,
+) -> StreamSpread:
+    """How a stream's events get to targets: `auto`, by key where all queries allow it, else all to one.
+
+    The state is laid out by it, so it must stay the same for as long as a checkpoint is used: with a folder, it is
+    chosen once and noted there. `width_us`: that of slices, where they are asked for; `ids`: whether events have some.
+    """
+    if name not in NAMES:
+        raise StrettoSparkError(f"a stream cannot be spread by `{name}`; there are: {', '.join(NAMES)}")
+    if width_us is not None and name != "time":
+        raise StrettoSparkError(f"a slice is for a stream that is spread by `time`, not by `{name}`")
+    note = None if folder is None else Path(folder) / SPREAD_FILE
+    noted = None if note is None else read_note(note, _spread_of)
+    spread = noted or _chosen(plan, name, width_us)
+    wrong = spread.check(plan)
+    if wrong is None and noted is not None:
+        wrong = _otherwise(noted, name, width_us)
+    if wrong is not None:
+        other = "" if noted is None else " (another spread needs another checkpoint)"
+        raise StrettoSparkError(f"the workload does not fit the stream: {wrong}{other}")
+    require_ids(plan, spread, ids=ids, follows=folder is not None)
+    if note is not None and noted is None:
+        write_note(note, {"spread": _name(spread), **asdict(spread)})
+    return spread
+
+
+def _otherwise(noted: StreamSpread, name: str, width_us: int | None) -> str | None:
+    """How the spread of a checkpoint differs from what is asked for; None if it does not."""
+    if name not in ("auto", _name(noted)):
+        return f"its events were spread by {_name(noted)} so far, not by {name}"
+    if isinstance(noted, Slices) and width_us not in (None, noted.width_us):
+        return f"its slices were {duration_text(noted.width_us)} wide so far, not {duration_text(width_us)}"
+    return None
+
+
+def _chosen(plan: Plan, name: str, width_us: int | None) -> StreamSpread:
+    if name == "whole":
+        return Whole()
+    if name == "time":
+        return Slices.of(plan, width_us)
+    # A stream's key is for good, so a query must name it: later ones have to be tied by it too.
+    attributes = key_attributes(plan)
+    if attributes:
+        return ByKey(attributes, BUCKETS)
+    if name == "key" and of_single_events(plan):
+        raise StrettoSparkError(
+            "cannot spread by key: all queries are about single events, and none names a key (write `[attr]` in one)"
+        )
+    if name == "key":
+        raise StrettoSparkError("cannot spread by key: no attribute ties all events of every query")
+    return Whole()
+
+
+def _name(spread: StreamSpread) -> str:
+    if isinstance(spread, Slices):
+        return "time"
+    return "key" if isinstance(spread, ByKey) else "whole"
+
+
+def _spread_of(noted: dict[str, Any]) -> StreamSpread:
+    name = noted.pop("spread")
+    if name == "whole":
+        return Whole()
+    if name == "time":
+        return Slices(**noted)
+    return ByKey(tuple(noted["attributes"]), int(noted["buckets"]))
+
+
+def require_ids(plan: Plan, spread: StreamSpread, *, ids: bool, follows: bool) -> None:
+    """The numbers that a target gives are its own. Totals of trends need none, and a later version may find matches."""
+    if isinstance(spread, Slices) and not ids and (plan.queries or follows):
+        raise StrettoSparkError(
+            "the events have no column of ids: spread by time, an event may go to two targets, "
+            "and both must know it by one id"
+        )

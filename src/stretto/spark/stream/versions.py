@@ -1,0 +1,265 @@
+"""Versions of a workload beside a stream's checkpoint: published by the driver, read by every target as a stream.
+
+A version is one small file. Spark notes in its log which micro-batch picked it up, so that a batch that is run again
+sees the same version. Plans are pickled: whoever may write to the checkpoint may run code in the stream, as with
+Spark's own closures, so the folder is for its owner alone.
+"""
+
+import json
+import pickle
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Event, Thread
+from typing import Any, Final
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+
+import stretto
+from stretto.errors import QueryError, StrettoError
+from stretto.pattern.workload import Workload
+from stretto.plan.dag import Plan, attributes_of
+from stretto.plan.optimize import optimize
+from stretto.schema import Kind, Schema, Special
+from stretto.spark.errors import StrettoSparkError
+from stretto.spark.packed import WORKLOAD
+from stretto.stats.profile import Stats
+
+DIGITS: Final = 6
+REPLAN_S: Final = 1.0
+LOOK_EVERY_S: Final = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A workload as the stream runs it, from the version's number on."""
+
+    number: int
+    text: str
+    plan: Plan
+
+    def to_bytes(self) -> bytes:
+        """One line of JSON."""
+        schema = self.plan.schema
+        value = {
+            "version": self.number,
+            "stretto": stretto.__version__,
+            "workload": self.text,
+            "optimizer": self.plan.optimizer,
+            "attributes": {name: kind.value for name, kind in schema.attributes.items()},
+            "special": [schema.special.ts, schema.special.type, schema.special.id],
+            "plan": b64encode(pickle.dumps(self.plan, protocol=5)).decode(),
+        }
+        return (json.dumps(value, ensure_ascii=True) + "\n").encode()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> "Version":
+        """The version that `to_bytes` wrote; one of another release of Stretto is planned anew from its text."""
+        try:
+            value: dict[str, Any] = json.loads(data)
+            plan = _plan_of(value)
+            return cls(value["version"], value["workload"], plan)
+        except StrettoError:
+            raise
+        except Exception as error:  # a pickle that was cut off raises anything
+            raise StrettoSparkError(f"a damaged version of the workload: {error!r}") from error
+
+
+def _plan_of(value: dict[str, Any]) -> Plan:
+    if value["stretto"] == stretto.__version__:
+        plan: Plan = pickle.loads(b64decode(value["plan"]))  # noqa: S301 - the checkpoint is as trusted as the job
+        return plan
+    kinds = {name: Kind(kind) for name, kind in value["attributes"].items()}
+    schema = Schema(kinds, None, Special(*value["special"]))
+    return optimize(Workload.parse(value["workload"]), schema, value["optimizer"], REPLAN_S)
+
+
+def publish(folder: str | Path, workload: Workload, plan: Plan) -> int:
+    """Write a workload and its plan as the next version; gives its number."""
+    place = Path(folder)
+    place.mkdir(mode=0o700, parents=True, exist_ok=True)
+    numbers = _numbers(place)
+    version = Version(numbers[-1] + 1 if numbers else 1, workload.to_text(), plan)
+    name = f"{version.number:0{DIGITS}d}.json"
+    hidden = place / f".{name}.partial"  # Spark sees no file whose name begins with a dot
+    hidden.write_bytes(version.to_bytes())
+    hidden.replace(place / name)
+    return version.number
+
+
+def last_version(folder: str | Path) -> Version | None:
+    """The version that was published last, if there is one."""
+    place = Path(folder)
+    numbers = _numbers(place)
+    if not numbers:
+        return None
+    return Version.from_bytes((place / f"{numbers[-1]:0{DIGITS}d}.json").read_bytes())
+
+
+def _numbers(place: Path) -> Sequence[int]:
+    return sorted(int(file.stem) for file in place.glob("[0-9]*.json") if file.stem.isdecimal())
+
+
+def read_versions(spark: SparkSession, folder: str | Path, targets: int) -> DataFrame:
+    """A stream of the versions in a folder, each once for every target, as packed rows whose payload is the file."""
+    lines = spark.readStream.option("pathGlobFilter", "*.json").text(str(folder))
+    return lines.select(
+        F.explode(F.sequence(F.lit(0), F.lit(targets - 1))).alias("target"),
+        F.lit(WORKLOAD).alias("kind"),
+        F.get_json_object("value", "$.version").cast("bigint").alias("version"),
+        *(F.lit(0).cast("bigint").alias(name) for name in ("rows", "first_us", "last_us")),
+        F.encode("value", "utf-8").alias("payload"),
+    )
+
+
+@dataclass(slots=True)
+class Publisher:
+    """Turns workloads into versions of a folder, planned for what is known of the events.
+
+    `last` is the version that the stream runs, or will run from its next micro-batch on. `refused`: what was offered
+    last is no version of it. `fits` raises a StrettoError for a plan that the stream cannot take for another reason
+    than its attributes.
+    """
+
+    folder: Path
+    known: Stats | Schema
+    optimizer: str = "auto"
+    budget: float | None = None
+    fits: Callable[[Plan], object] = lambda _plan: None
+    last: Version | None = field(init=False)
+    refused: bool = field(init=False, default=False)
+
+    def __post_init__(self) -> None:
+        self.last = last_version(self.folder)
+
+    @property
+    def schema(self) -> Schema:
+        return self.known.schema if isinstance(self.known, Stats) else self.known
+
+    def offer(self, workload: Workload) -> Version:
+        """The version for a workload: the last one if it says the same, else a new one.
+
+        StrettoError, and nothing published, where the workload is wrong or does not fit the events that are kept.
+        """
+        self.refused = True
+        text = workload.to_text()
+        if self.last is not None and self.last.text == text:
+            refuse_other_kinds(self.last.plan.schema, self.last.plan, self.schema)
+            self.refused = False
+            return self.last
+        plan = self._planned(workload)
+        if self.last is not None:
+            refuse_other_kinds(self.last.plan.schema, plan, plan.schema)
+        self.fits(plan)
+        self.last = Version(publish(self.folder, workload, plan), text, plan)
+        self.refused = False
+        return self.last
+
+    def offer_file(self, path: str | Path) -> Version:
+        """The same for the workload of a file; every mistake is shown with its line."""
+        self.refused = True
+        return self.offer(Workload.read(path, self.schema))
+
+    def _planned(self, workload: Workload) -> Plan:
+        if not workload.queries:
+            raise StrettoSparkError(f"{workload.file or 'the workload'}: there is no query to run")
+        try:
+            return optimize(workload, self.known, self.optimizer, self.budget)
+        except QueryError as error:
+            text, file = error.text or workload.text, error.file or workload.file
+            raise QueryError(error.mistakes, text, file) from None
+
+
+def refuse_other_kinds(kept: Schema, plan: Plan, now: Schema) -> None:
+    """StrettoSparkError where a plan reads an attribute that has another kind now than in the events that are kept.
+
+    `kept` is the schema of the events in the stream's window, `now` that of those to come.
+    """
+    wrong = [
+        f"attribute `{name}` was {old.value} in the events so far and is {_word(now, name)} now"
+        for name in sorted(attributes_of(plan))
+        if (old := kept.attributes.get(name)) is not None and now.attributes.get(name) is not old
+    ]
+    if wrong:
+        raise StrettoSparkError(
+            f"the workload does not fit the stream: {'; '.join(wrong)} (another kind needs another checkpoint)"
+        )
+
+
+def _word(schema: Schema, name: str) -> str:
+    kind = schema.attributes.get(name)
+    return "missing" if kind is None else kind.value
+
+
+class WorkloadWatch(Thread):
+    """Looks at a workload file again and again, and offers it whenever its text is another one.
+
+    `tell` gets one message about every change: what the stream goes on with, or why it keeps the old workload.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        publisher: Publisher,
+        tell: Callable[[str], None],
+        every_s: float = LOOK_EVERY_S,
+    ) -> None:
+        super().__init__(name="stretto-workload", daemon=True)
+        self._path, self._publisher, self._tell, self._every_s = Path(path), publisher, tell, every_s
+        self._seen = self._latest = self._text()
+        self._ended = Event()
+
+    def run(self) -> None:
+        while not self._ended.wait(self._every_s):
+            self.look()
+
+    def end(self) -> None:
+        """Look no more."""
+        self._ended.set()
+
+    def look(self) -> None:
+        """One look at the file. A text counts once it was there at two looks: the first may see a half of it."""
+        text, before = self._text(), self._latest
+        self._latest = text
+        if text is None or text == self._seen or text != before:
+            return
+        self._seen = text
+        self._offer()
+
+    def _offer(self) -> None:
+        before = self._publisher.last
+        try:
+            now = self._publisher.offer_file(self._path)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the stream goes on
+            reason = str(error) if isinstance(error, StrettoError) else f"{self._path}: {error!r}"
+            keeps = "" if before is None else f"\nthe stream keeps version {before.number} of the workload"
+            self._tell(f"{reason}{keeps}")
+            return
+        if now is not before:
+            self._tell(f"version {now.number} of the workload: {difference(before, now)}")
+
+    def _text(self) -> bytes | None:
+        try:
+            return self._path.read_bytes()
+        except OSError:
+            return None
+
+
+def difference(before: Version | None, now: Version) -> str:
+    """Which queries came and went, in words."""
+    old = {} if before is None else _queries(before)
+    new = _queries(now)
+    added = [name for name in new if name not in old]
+    changed = [name for name in new if name in old and old[name] != new[name]]
+    removed = [name for name in old if name not in new]
+    said = [("added", added), ("changed", changed), ("removed", removed)]
+    words = "; ".join(f"{word} {', '.join(names)}" for word, names in said if names)
+    count = f"{len(new):,} {'query' if len(new) == 1 else 'queries'}"
+    return count + (f" ({words})" if words else "")
+
+
+def _queries(version: Version) -> dict[str, str]:
+    workload = Workload.parse(version.text)
+    return {query.name: Workload((query,)).to_text() for query in workload.queries}

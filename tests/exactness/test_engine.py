@@ -1,0 +1,146 @@
+"""The engine finds what the oracle finds, whatever the workload, the batches and the order of arrival.
+
+STRETTO_WORKLOADS says how many random workloads are tried, STRETTO_SEED from which seed on; a failure names the
+seed of its workload, so that `STRETTO_SEED=n STRETTO_WORKLOADS=1` runs it again.
+"""
+
+import os
+import pickle
+from collections.abc import Callable, Iterable, Mapping
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from tests.support.comparison import assert_same_matches, matches_of
+from tests.support.strategies import (
+    Sample,
+    in_batches,
+    out_of_order,
+    random_workload,
+    to_table,
+    with_ties,
+    workloads,
+)
+
+from stretto import oracle
+from stretto.engine.kernels import patience
+from stretto.engine.run import Engine
+from stretto.engine.tables import run
+from stretto.errors import QueryError
+from stretto.oracle.detections import Match
+from stretto.pattern.nodes import Query
+from stretto.pattern.workload import Workload
+from stretto.plan.dag import Plan
+from stretto.plan.optimize import optimize
+
+WORKLOADS = int(os.environ.get("STRETTO_WORKLOADS", "300"))
+SEED = int(os.environ.get("STRETTO_SEED", "20240601"))
+CHUNK = 25  # workloads of one test
+REFUSED_AT_MOST = 0.05  # the share of workloads that may be refused, and how a refusal reads
+REFUSALS = ("not supported yet", "cannot be planned")
+
+Found = Mapping[str, list[Match]]
+Runner = Callable[[Plan, Sample, tuple[Query, ...], Random], Found]
+
+
+def whole(plan: Plan, sample: Sample, queries: tuple[Query, ...], rng: Random) -> Found:
+    """The table at once; without an id column the row numbers are the ids."""
+    found = run(plan, to_table(sample.events, ids=rng.random() < 0.5))
+    return {query.name: matches_of(found[query.name], query) for query in queries}
+
+
+def batched(plan: Plan, sample: Sample, queries: tuple[Query, ...], rng: Random) -> Found:
+    """Batches in time order, none late."""
+    engine = Engine(plan, lateness_us=0)
+    table = to_table(sorted(sample.events, key=lambda event: event.ts))
+    return _gathered([*map(engine.push, in_batches(rng, table)), engine.flush()], queries)
+
+
+def disordered(plan: Plan, sample: Sample, queries: tuple[Query, ...], rng: Random) -> Found:
+    """Batches in any order within the lateness."""
+    lateness = rng.choice((1, 3, 10))
+    engine = Engine(plan, lateness_us=lateness)
+    table = to_table(out_of_order(rng, sorted(sample.events, key=lambda event: event.ts), lateness))
+    return _gathered([*map(engine.push, in_batches(rng, table)), engine.flush()], queries)
+
+
+def restored(plan: Plan, sample: Sample, queries: tuple[Query, ...], rng: Random) -> Found:
+    """As disordered, but the engine is replaced by its restored snapshot between two batches."""
+    lateness = rng.choice((0, 2, 10))
+    engine = Engine(plan, lateness_us=lateness)
+    table = to_table(out_of_order(rng, sorted(sample.events, key=lambda event: event.ts), lateness))
+    parts = []
+    for batch in in_batches(rng, table):
+        parts.append(engine.push(batch))
+        if rng.random() < 0.5:
+            engine = Engine.restore(plan, pickle.loads(pickle.dumps(engine.snapshot())))
+    return _gathered([*parts, engine.flush()], queries)
+
+
+def _gathered(parts: Iterable[Any], queries: tuple[Query, ...]) -> Found:
+    found: dict[str, list[Match]] = {query.name: [] for query in queries}
+    for part in parts:
+        for query in queries:
+            found[query.name] += matches_of(part[query.name], query)
+    return found
+
+
+RUNNERS: tuple[Runner, ...] = (whole, batched, disordered, restored)
+
+
+def check(sample: Sample, seed: int = 0, runners: Iterable[Runner] = RUNNERS) -> int:
+    """Compare every runner with the oracle on a workload; the number of matches, -1 if it is refused."""
+    try:
+        workload = Workload.parse(sample.text)
+        queries = workload.bind(sample.schema).detections
+        plan = optimize(workload, sample.schema, optimizer="none")
+    except QueryError as refused:
+        if not any(text in str(refused) for text in REFUSALS):
+            raise AssertionError(f"seed {seed}\n{sample}") from refused
+        return -1
+    expected = {query.name: oracle.matches(query, sample.events) for query in queries}
+    for runner in runners:
+        about = f"seed {seed}, {runner.__name__}\n{sample}"
+        try:
+            found = runner(plan, sample, queries, Random(seed + 1))
+        except Exception as error:
+            error.add_note(about)
+            raise
+        for query in queries:
+            assert_same_matches(found[query.name], expected[query.name], about=f"{query.name} of {about}")
+    return sum(map(len, expected.values()))
+
+
+@pytest.mark.parametrize("start", range(SEED, SEED + WORKLOADS, CHUNK))
+def test_engine_finds_what_the_oracle_finds(start: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    seeds = range(start, min(start + CHUNK, SEED + WORKLOADS))
+    counts = []
+    for seed in seeds:
+        monkeypatch.setattr(patience, "always", seed % 3 != 0)  # every third one by the kernels' twins
+        counts.append(check(random_workload(Random(seed)), seed))
+    refused = sum(count < 0 for count in counts)
+    assert refused <= max(2, REFUSED_AT_MOST * len(counts)), f"{refused} of {len(counts)} workloads refused"
+
+
+def whole_with_ids(plan: Plan, sample: Sample, queries: tuple[Query, ...], rng: Random) -> Found:
+    """The table at once, as the events arrived."""
+    found = run(plan, to_table(sample.events))
+    return {query.name: matches_of(found[query.name], query) for query in queries}
+
+
+@pytest.mark.parametrize("start", range(SEED, SEED + WORKLOADS // 4, CHUNK))
+def test_events_of_one_time_stand_in_the_order_of_their_ids(start: int) -> None:
+    """Positions decide about windows in EVENTS, STRICT and NEXT, and ids about positions: not the order of arrival."""
+    runners = (whole_with_ids, batched, disordered, restored)
+    counts = []
+    for seed in range(start, start + CHUNK):
+        rng = Random(seed)
+        counts.append(check(with_ties(rng, random_workload(rng)), seed, runners))
+    assert sum(count > 0 for count in counts) > CHUNK // 3
+
+
+@given(workloads())
+@settings(max_examples=20, deadline=None, database=None)
+def test_the_same_with_examples_that_shrink(sample: Sample) -> None:
+    check(sample)

@@ -1,0 +1,38 @@
+"""The example workloads bind and plan; where the real data is at hand they also run, and find something."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from stretto import Engine, Workload, optimize
+from stretto.data.files import open_events
+from stretto.pattern.guessed_schema import guess_schema
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+DATA = {
+    "security": "security_windows_lsass_2023.parquet",
+    "flights": "flights_nyc_2013.parquet",
+    "stocks": "stock_ticks_lean_2013.parquet",
+}
+FOLDER = os.environ.get("STRETTO_DATA")
+
+
+@pytest.mark.parametrize("name", sorted(DATA))
+def test_example_plans(name: str) -> None:
+    workload = Workload.parse((EXAMPLES / f"{name}.cep").read_text())
+    plan = optimize(workload, guess_schema(workload))
+    assert set(plan.queries) == {query.name for query in workload.queries}
+
+
+@pytest.mark.data
+@pytest.mark.skipif(FOLDER is None, reason="STRETTO_DATA does not name the folder of real event data")
+@pytest.mark.parametrize("name", sorted(DATA))
+def test_every_query_of_an_example_finds_something(name: str) -> None:
+    source = open_events(str(Path(FOLDER) / DATA[name]))
+    plan = optimize(Workload.parse((EXAMPLES / f"{name}.cep").read_text()), source.schema)
+    engine = Engine(plan)
+    found = dict.fromkeys(plan.queries, 0)
+    for matches in (*map(engine.push, source.batches(1 << 17)), engine.flush()):
+        found = {query: count + found[query] for query, count in matches.counts().items()}
+    assert all(found.values()), found

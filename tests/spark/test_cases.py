@@ -1,0 +1,74 @@
+"""The cases of tests/cases on Spark, all of them in one job: as a batch, and as a stream with late events."""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from tests.spark.test_streaming import Files, run_to_end
+from tests.support.cases import load_cases
+from tests.support.comparison import assert_same_matches
+from tests.support.joined_cases import LATENESS_US, by_case, in_arrivals, in_time, placed, workload_text
+from tests.support.strategies import ATTRIBUTES, to_table
+
+from stretto.oracle.detections import Match
+from stretto.schema import Schema
+from stretto.spark import detect
+from stretto.stats.profile import Stats
+
+CASES = placed(load_cases())
+SCHEMA = Schema(ATTRIBUTES)
+Found = Mapping[str, Mapping[str, Sequence[Match]]]
+
+
+def matches_in(df: DataFrame) -> dict[str, list[Match]]:
+    """The rows of a DataFrame of matches, by query."""
+    table = df.toArrow()
+    times = [table.column(name).cast(pa.int64()).to_pylist() for name in ("start", "end", "detected")]
+    rest = [table.column(name).to_pylist() for name in ("query", "events", "returned")]
+    found: dict[str, list[Match]] = {}
+    for start, end, detected, query, events, returned in zip(*times, *rest, strict=True):
+        bound = {name: tuple(ids) for name, ids in events}
+        found.setdefault(query, []).append(Match(start, end, detected, bound, json.loads(returned or "{}")))
+    return found
+
+
+def in_json(match: Match) -> Match:
+    """What is returned as JSON has it, where NaN is null."""
+    values = {
+        name: None if isinstance(value, float) and math.isnan(value) else value
+        for name, value in match.returned.items()
+    }
+    return replace(match, returned=values)
+
+
+@pytest.fixture(scope="module")
+def batch(spark: SparkSession) -> Found:
+    df = spark.createDataFrame(to_table(in_time(CASES)))
+    stats = Stats.assumed(SCHEMA)  # a profile of the events would miss types of which a case has none
+    return by_case(CASES, matches_in(detect(workload_text(CASES), df, stats=stats)))
+
+
+@pytest.fixture(scope="module")
+def stream(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Found:
+    folder: Path = tmp_path_factory.mktemp("cases")
+    files = Files(folder / "events")
+    for events in in_arrivals(CASES):
+        files.write(to_table(events))
+    found = detect(
+        workload_text(CASES), files.stream(spark), lateness=f"{LATENESS_US} microseconds", ahead=None
+    )
+    rows, _ = run_to_end(found, folder / "checkpoint", folder / "found")
+    return by_case(CASES, matches_in(rows))
+
+
+@pytest.mark.parametrize("runner", ["batch", "stream"])
+@pytest.mark.parametrize("case", load_cases(), ids=lambda case: case.title)
+def test_case(case, runner: str, request: pytest.FixtureRequest) -> None:
+    found = request.getfixturevalue(runner)[case.title]
+    for name, expected in case.matches.items():
+        assert_same_matches(found[name], map(in_json, expected), about=case.text)
