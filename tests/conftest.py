@@ -11,12 +11,12 @@ from hypothesis import HealthCheck, settings
 from tests.support.golden import Golden
 
 from stretto.engine.kernels import patience
-from stretto.stats import otherwise
+from stretto.stats import safe_estimates
 
 # Small data is left to the kernels' NumPy twins; tests are for the kernels, unless they say otherwise.
 patience.always = True
 # A plan is made without an estimate that fails; in tests that is a mistake.
-otherwise.strict = True
+safe_estimates.strict = True
 
 settings.register_profile(
     "stretto",

@@ -7,7 +7,7 @@ import pytest
 
 from stretto import Engine, Workload, optimize
 from stretto.data.files import open_events
-from stretto.pattern.guess import guess_schema
+from stretto.pattern.guessed_schema import guess_schema
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 DATA = {

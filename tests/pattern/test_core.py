@@ -4,8 +4,8 @@ import pytest
 from tests.support.strategies import SCHEMA
 
 from stretto.pattern.core import core_of, repetition_sets
-from stretto.pattern.duties import tighten
 from stretto.pattern.piece import Piece
+from stretto.pattern.repetition_terms import tighten
 from stretto.pattern.workload import Workload
 
 

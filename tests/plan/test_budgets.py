@@ -18,7 +18,7 @@ from stretto.errors import QueryError
 from stretto.memo.memo import WIDE, Memo
 from stretto.memo.pricing import Pricing
 from stretto.memo.ways import Way
-from stretto.pattern.guess import guess_schema
+from stretto.pattern.guessed_schema import guess_schema
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan
 from stretto.plan.optimize import explored, optimize, plannable, planned, recipe_of

@@ -21,7 +21,7 @@ from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan
 from stretto.plan.optimize import optimize
 from stretto.schema import Kind
-from stretto.stats import otherwise
+from stretto.stats import safe_estimates
 from stretto.stats.estimate import Estimator
 from stretto.stats.profile import Stats
 from stretto.stats.selectivity import Selectivities
@@ -77,7 +77,7 @@ def test_plans_are_made_without_what_fails(monkeypatch, owner: type, name: str, 
         return failure
 
     workload, stats = Workload.parse(TEXT), stats_of(EVENTS)
-    monkeypatch.setattr(otherwise, "strict", False)
+    monkeypatch.setattr(safe_estimates, "strict", False)
     monkeypatch.setattr(owner, name, fails)
     for optimizer in ("auto", "motto"):
         check(optimize(workload, stats, optimizer, budget=0.02), workload)
@@ -94,7 +94,7 @@ def test_so_are_plans_of_trends(monkeypatch, name: str, optimizer: str) -> None:
     def fails(*_: object) -> float:
         raise IndexError(name)
 
-    monkeypatch.setattr(otherwise, "strict", False)
+    monkeypatch.setattr(safe_estimates, "strict", False)
     monkeypatch.setattr(Rates, name, fails)
     plan = optimize(Workload.parse(text), stats_of(EVENTS * 10), optimizer)
     assert plan.trends is not None

@@ -9,10 +9,10 @@ import pytest
 from tests.stats.worlds import SCHEMA, piece_of, poisson
 
 from stretto.stats import selectivity
-from stretto.stats.clusters import relate
 from stretto.stats.estimate import Estimator
 from stretto.stats.profile import Stats
 from stretto.stats.selectivity import Selectivities
+from stretto.stats.term_clusters import relate
 
 TABLE = poisson(20_000, seed=7)
 

@@ -73,7 +73,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class TupleFrame:
     """What the relatives of a workload mostly have in common."""
 
     window: int
@@ -107,7 +107,7 @@ def random_trends(rng: Random, queries: int | None = None) -> Sample:
     return _affordable(Sample(selection + "\n".join(texts), SCHEMA, events))
 
 
-def _alike(rng: Random, events: Sequence[Event], frame: Frame) -> tuple[Event, ...]:
+def _alike(rng: Random, events: Sequence[Event], frame: TupleFrame) -> tuple[Event, ...]:
     """Most events in one group, so that there are trends."""
     usual = {name: USUAL[name] for name in (*frame.groups, *frame.same)}
     return tuple(
@@ -116,11 +116,11 @@ def _alike(rng: Random, events: Sequence[Event], frame: Frame) -> tuple[Event, .
     )
 
 
-def _frame(rng: Random) -> Frame:
+def _frame(rng: Random) -> TupleFrame:
     window = rng.choice((6, 10, 16, 25, 40, 60))
     slide = rng.choice((None, None, None, 2, 3, 5, 8, 12, 30))
     groups = rng.choice(((),) * 7 + (("k",), ("k",), ("s",), ("k", "f"), ("n",)))
-    return Frame(window, slide, groups, rng.choice(((),) * 7 + (("k",), ("f",))))
+    return TupleFrame(window, slide, groups, rng.choice(((),) * 7 + (("k",), ("f",))))
 
 
 def _affordable(sample: Sample) -> Sample:
@@ -160,7 +160,7 @@ class _Writer:
         part = self.part(self.rng.choice(CORES))
         return replace(part, terms=self.terms(part, self.rng.choice((0, 0, 1, 1, 2))))
 
-    def query(self, name: str, core: Part, frame: Frame) -> str:
+    def query(self, name: str, core: Part, frame: TupleFrame) -> str:
         """A relative of the others: mostly the same core and frame."""
         part = core if self.rng.random() < 0.8 else self.core()
         around = self.rng.choice(AROUND)

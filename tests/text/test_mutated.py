@@ -17,7 +17,7 @@ from tests.support.strategies import ATTRIBUTES
 from tests.text.mutations import mutated, mutated_json, texts
 
 from stretto.errors import QueryError
-from stretto.pattern.guess import guess_schema
+from stretto.pattern.guessed_schema import guess_schema
 from stretto.pattern.workload import Workload, check
 from stretto.schema import Schema
 from stretto.text.parser import parse_expression, parse_pattern

@@ -114,7 +114,7 @@ def explain(
         if source is not None:
             read.bind(source.schema)
         if known is None:
-            from stretto.pattern.guess import guess_schema
+            from stretto.pattern.guessed_schema import guess_schema
 
             say("neither --events nor --stats: kinds of attributes are guessed from the terms")
             known = guess_schema(read)

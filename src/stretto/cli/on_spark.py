@@ -34,7 +34,7 @@ from stretto.spark.errors import clear_failures
 from stretto.spark.packed import LATE, MATCHES, METRICS, TRENDS, from_payload
 from stretto.spark.setup.session import available_cores, cores_of, session
 from stretto.stats.profile import Stats
-from stretto.stats.stretches import SIZE
+from stretto.stats.sampling import SIZE
 
 
 @contextmanager

@@ -72,7 +72,7 @@ def _in_process(options: StatsOptions) -> "Stats":
     pieces = read.bind(source.schema).normal_forms()
 
     from stretto.stats.profile import Stats  # loads what evaluates terms, so after what may be wrong
-    from stretto.stats.stretches import SIZE
+    from stretto.stats.sampling import SIZE
 
     with reported(FAILED):
         rows = source.survey().rows

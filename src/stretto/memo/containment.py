@@ -67,7 +67,10 @@ def claims(piece: Piece, slots: Sequence[int]) -> frozenset[Fact]:
     to = numbered(piece.columns_of(slots))
     to[piece.width] = FORBIDDEN
     found: set[Fact] = {Before(i, j) for i, j in piece.order.part(slots)}
-    found |= {Holds(canonical_term(term.moved(to))) for term, read in _terms(piece) if read <= to.keys()}
+    if piece.terms:
+        whole = len(slots) == len(piece.slots)
+        terms = closed_terms(piece) if whole else (t for t, read in _terms(piece) if read <= to.keys())
+        found |= {Holds(canonical_term(term.moved(to))) for term in terms}
     for i, slot in enumerate(slots):
         source = piece.slots[slot].source
         if isinstance(source, Stream):
@@ -81,7 +84,7 @@ def claims(piece: Piece, slots: Sequence[int]) -> frozenset[Fact]:
 @lru_cache(maxsize=1 << 14)
 def _terms(piece: Piece) -> tuple[tuple[Expr, frozenset[int]], ...]:
     """The terms of a piece, with those that follow from equalities, and the columns they read."""
-    return tuple((term, columns_of(term)) for term in closed_terms(piece)) if piece.terms else ()
+    return tuple((term, columns_of(term)) for term in closed_terms(piece))
 
 
 # ---- slots that can stand for each other -------------------------------------------------------------------

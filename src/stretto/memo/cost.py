@@ -37,7 +37,7 @@ from stretto.memo.ways import Input, Way, WayKind
 from stretto.pattern.nodes import Stream
 from stretto.pattern.piece import Piece, Slot
 from stretto.pattern.predicates import Reduce, Ref, walk
-from stretto.stats.otherwise import otherwise
+from stretto.stats.safe_estimates import otherwise
 
 MOST_LINKS: Final = 60
 """Repetitions beyond which chains are not counted."""

@@ -7,12 +7,12 @@ from typing import Any, Final, TypeVar
 from stretto.memo.ways import Input, Way, WayKind
 from stretto.pattern.canonical import canonical
 from stretto.pattern.core import core_of
-from stretto.pattern.duties import tighten
 from stretto.pattern.nodes import Policy, Stream, Window
 from stretto.pattern.order import NO_ORDER
 from stretto.pattern.piece import Detection, Group, Piece, Slot
 from stretto.pattern.predicates import numbered
 from stretto.pattern.project import Projector
+from stretto.pattern.repetition_terms import tighten
 
 Analysed = TypeVar("Analysed")
 

@@ -9,7 +9,7 @@ from stretto.pattern.order import Order, mask_of, members
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class JoinLook:
     """One side of a join looks for rows of the other, which are stored; both are sets of slots.
 
     `share`: the part of a window, before the end of the row that looks, in which stored rows have to end. `terms`: how
@@ -35,7 +35,7 @@ class Orders:
         self.count = count
         self.after = [order.behind(slot) for slot in range(count)]
         self._before = order.before(count)
-        self._looks: dict[tuple[int, int], tuple[Look, ...]] = {}
+        self._looks: dict[tuple[int, int], tuple[JoinLook, ...]] = {}
 
     # ---- counting --------------------------------------------------------------------------------------------------
 
@@ -56,24 +56,24 @@ class Orders:
 
     # ---- joins -----------------------------------------------------------------------------------------------------
 
-    def looks(self, one: int, other: int) -> tuple[Look, ...]:
+    def looks(self, one: int, other: int) -> tuple[JoinLook, ...]:
         """Which sides of a join look for the other, and where."""
         known = self._looks.get((one, other))
         if known is None:
             known = self._looks[one, other] = tuple(self._found(one, other))
         return known
 
-    def _found(self, one: int, other: int) -> Iterator[Look]:
+    def _found(self, one: int, other: int) -> Iterator[JoinLook]:
         if all(not other & ~self.after[i] for i in members(one)):
             sorts = len(self.order.latest(members(one))) > 1
-            yield Look(one, other, self._gap(other, 0, other), 0, 0, one.bit_count() > 1, sorts)
+            yield JoinLook(one, other, self._gap(other, 0, other), 0, 0, one.bit_count() > 1, sorts)
             return
         if not self.order.never_last(members(other), one):
             yield self._look(one, other)
         if not self.order.never_last(members(one), other):
             yield self._look(other, one)
 
-    def _look(self, stored: int, probing: int) -> Look:
+    def _look(self, stored: int, probing: int) -> JoinLook:
         """Stored rows are found by their last event."""
         last = self.order.latest(members(stored))
         after = mask_of(p for p in members(probing) if self.after[p] & stored)
@@ -89,7 +89,7 @@ class Orders:
             bounds -= set(ends) if len(ends) == 1 else set()
         floor = stored.bit_count() > 1 and not inside
         share = self._gap(probing, after, before)
-        return Look(stored, probing, share, len(left), len(bounds), floor, len(last) > 1)
+        return JoinLook(stored, probing, share, len(left), len(bounds), floor, len(last) > 1)
 
     def _covers(self, one: int, other: int) -> list[tuple[int, int]]:
         """Pairs of a slot of one side and one of the other that comes right after it."""

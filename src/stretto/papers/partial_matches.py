@@ -9,7 +9,7 @@ from stretto.memo.ways import Way, WayKind
 from stretto.pattern.nodes import Policy, Stream, Window
 from stretto.pattern.order import NO_ORDER
 from stretto.pattern.piece import Group, Piece, Slot
-from stretto.stats.otherwise import otherwise
+from stretto.stats.safe_estimates import otherwise
 
 MICROSECONDS = 1e6
 

@@ -32,7 +32,7 @@ class Leaf:
 
 
 @dataclass(frozen=True, slots=True)
-class Cluster:
+class RepeatedGroup:
     """A repeated group: `low` to `high` repetitions of any of the alternatives, none of them empty."""
 
     alternatives: tuple["Alternative", ...]
@@ -66,7 +66,7 @@ class Forbidden:
 class Alternative:
     """One way to match a pattern: slots, which of them come before which, and what is forbidden."""
 
-    slots: tuple[Leaf | Cluster, ...] = ()
+    slots: tuple[Leaf | RepeatedGroup, ...] = ()
     order: Order = NO_ORDER
     forbidden: tuple[Forbidden, ...] = ()
 
@@ -133,7 +133,7 @@ def _repeated(inner: tuple[Alternative, ...], low: int, high: int | None) -> tup
         found = parts
     else:
         variables = tuple(sorted({variable for part in parts for variable in variables_of(part)}))
-        found = (Alternative((Cluster(parts, max(low, 1), high, variables),)),)
+        found = (Alternative((RepeatedGroup(parts, max(low, 1), high, variables),)),)
     return found if low else (*found, NOTHING)
 
 
@@ -149,9 +149,9 @@ def _combined(
 
 def _joined(
     chosen: Sequence[Alternative | Not], *, in_order: bool
-) -> tuple[list[Leaf | Cluster], Order, list[Forbidden], list[range]]:
+) -> tuple[list[Leaf | RepeatedGroup], Order, list[Forbidden], list[range]]:
     """Slots, order and inner negations of the parts one after another, and the slots of each part."""
-    slots: list[Leaf | Cluster] = []
+    slots: list[Leaf | RepeatedGroup] = []
     after: list[int] = []
     forbidden: list[Forbidden] = []
     ranges: list[range] = []
@@ -202,7 +202,7 @@ def _in_steps(chosen: tuple[Alternative | Not, ...]) -> Alternative:
     return Alternative(tuple(slots), order, tuple(forbidden))
 
 
-def _reach(slots: Sequence[Leaf | Cluster], numbers: range) -> list[int]:
+def _reach(slots: Sequence[Leaf | RepeatedGroup], numbers: range) -> list[int]:
     found: list[int] = []
     for number in numbers:
         found.append(number)
@@ -233,7 +233,7 @@ def always_bound(part: Alternative) -> frozenset[int]:
     """The variables that every match of an alternative binds."""
     found: set[int] = set()
     for slot in part.slots:
-        if isinstance(slot, Cluster):
+        if isinstance(slot, RepeatedGroup):
             found |= frozenset.intersection(*(always_bound(inner) for inner in slot.alternatives))
         elif slot.low > 0:
             found.add(slot.variable)
@@ -247,7 +247,7 @@ def repeated_variables(part: Alternative) -> frozenset[int]:
     """
     found: set[int] = set()
     for slot in part.slots:
-        if isinstance(slot, Cluster):
+        if isinstance(slot, RepeatedGroup):
             found.update(*(repeated_variables(inner) for inner in slot.alternatives))
         elif slot.high != 1 or slot.low == 0:
             found.add(slot.variable)

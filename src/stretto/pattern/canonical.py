@@ -15,7 +15,7 @@ from stretto.pattern.canonical_terms import (
     equality_terms,
     key,
 )
-from stretto.pattern.colour_refinement import Labelled, orders
+from stretto.pattern.colour_refinement import LabelledPiece, orders
 from stretto.pattern.comparisons import equality
 from stretto.pattern.nodes import Stream
 from stretto.pattern.order import Order
@@ -153,7 +153,7 @@ def _forms(piece: Piece, *, every: bool) -> tuple[Piece, list[Columns]]:
     slots, ways = zip(*(_slot_form(slot) for slot in piece.slots), strict=True)
     negations = tuple(dict.fromkeys(canonical_negation(negation) for negation in piece.negations))
     terms, classes = parted_terms(piece)
-    seen = Labelled(
+    seen = LabelledPiece(
         tuple(_slot_key(slot) for slot in slots),
         piece.order,
         tuple(terms),
@@ -207,7 +207,7 @@ def _parts(slot: int, ways: Sequence[Columns]) -> list[tuple[int, int]]:
     return [(slot, min(way.index(column) for way in ways)) for column in range(len(ways[0]))]
 
 
-def _written(seen: Labelled, slots: tuple[int, ...], columns: Columns) -> _Form:
+def _written(seen: LabelledPiece, slots: tuple[int, ...], columns: Columns) -> _Form:
     """The piece that is seen with its slots and columns in this order."""
     to_slot, to_column = numbered(slots), numbered(columns)
     to_column[len(columns)] = len(columns)  # the forbidden event of a negation

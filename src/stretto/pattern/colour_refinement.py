@@ -2,6 +2,9 @@
 
 Slots get colours that any way of writing the piece gives them: first what they are and how many slots precede
 them, then again and again what stands around them. Slots that stay alike are told apart by trying each in turn.
+
+Source: colour refinement (1-dimensional Weisfeiler-Leman, 1968), with individualization as in McKay, "Practical Graph
+Isomorphism" (1981). Invariant: a colour depends on the piece alone, never on the numbers of its slots.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,7 +22,7 @@ _FORBIDDEN: Final = 99_999  # the column of a forbidden event in a signature
 
 
 @dataclass(frozen=True, slots=True)
-class Labelled:
+class LabelledPiece:
     """What a labelling sees: a key per slot, the order, terms, classes of what is equal, and negations over columns.
 
     `places[c]` is the slot of column c and its part inside the slot, alike for parts that can change places.
@@ -33,7 +36,7 @@ class Labelled:
     places: tuple[tuple[int, int], ...]
 
 
-def orders(seen: Labelled, *, every: bool) -> Iterator[tuple[int, ...]]:
+def orders(seen: LabelledPiece, *, every: bool) -> Iterator[tuple[int, ...]]:
     """Orders of the slots among which the canonical one is; each is a tuple of slot numbers.
 
     Isomorphic pieces give corresponding orders, unless more are alike than are tried. Without `every` one of two
@@ -42,7 +45,7 @@ def orders(seen: Labelled, *, every: bool) -> Iterator[tuple[int, ...]]:
     precede = [some.bit_count() for some in seen.order.before(len(seen.keys))]
     ranks = _ranked(list(zip(precede, seen.keys, strict=True)))
     if len(set(ranks)) < len(ranks):
-        search = _Search(seen, every=every)
+        search = _Refinement(seen, every=every)
         yield from search.split(search.refined(ranks))
     else:
         yield _by(ranks)
@@ -58,10 +61,10 @@ def _ranked(colours: Sequence[object]) -> list[int]:
     return [number[colour] for colour in colours]
 
 
-class _Search:
+class _Refinement:
     """The tries to tell slots apart; for each slot, what stands around it."""
 
-    def __init__(self, seen: Labelled, *, every: bool) -> None:
+    def __init__(self, seen: LabelledPiece, *, every: bool) -> None:
         self.seen, self.every = seen, every
         self.tries, self.looks = MAX_TRIES, MAX_LOOKS
         count = len(seen.keys)

@@ -7,11 +7,11 @@ earlier repetitions and the negations that depend on them or on the end of the w
 from collections.abc import Sequence
 from dataclasses import replace
 
-from stretto.pattern.duties import Duty, Use, duty, fit
 from stretto.pattern.nodes import Policy, Stream
 from stretto.pattern.piece import Group, Negation, Piece, Place, Slot
 from stretto.pattern.predicates import Expr, columns_of
 from stretto.pattern.project import slots_inside
+from stretto.pattern.repetition_terms import Duty, Use, duty, fit
 
 
 def core_of(piece: Piece) -> Piece:

@@ -16,6 +16,9 @@ MOST = 12  # slots up to which the orders are counted one by one
 def linear_extensions(order: Order, things: Iterable[int]) -> Iterator[tuple[int, ...]]:
     """The sequences of some things that agree with an order; none if it contradicts itself."""
     given = list(things)
+    if len(given) == 1:  # most runs of slots of one type
+        yield tuple(given)
+        return
     left, chosen = mask_of(given), list[int]()
     pending = [
         iter(order.earliest(given))

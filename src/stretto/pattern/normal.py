@@ -8,10 +8,10 @@ from typing import Final
 from stretto.errors import Mistake, QueryError
 from stretto.pattern.branches import (
     Alternative,
-    Cluster,
     Forbidden,
     Leaf,
     NotPlannable,
+    RepeatedGroup,
     alternatives,
     always_bound,
     repeated_variables,
@@ -155,11 +155,11 @@ class _Normalizer:
         parts = separated(term.expr, scope.always, at_once=self.next)
         return (term,) if len(parts) == 1 else map(_term, parts)
 
-    def belongs_inside(self, slot: Leaf | Cluster, term: _Term) -> bool:
+    def belongs_inside(self, slot: Leaf | RepeatedGroup, term: _Term) -> bool:
         """Whether a term over one slot is judged below it: on each event, or on each repetition of a group."""
-        return isinstance(slot, Cluster) or not term.sets
+        return isinstance(slot, RepeatedGroup) or not term.sets
 
-    def slot(self, slot: Leaf | Cluster, terms: Sequence[_Term]) -> Slot:
+    def slot(self, slot: Leaf | RepeatedGroup, terms: Sequence[_Term]) -> Slot:
         if isinstance(slot, Leaf):
             return Slot(_narrowed(slot.stream, terms), slot.low, slot.high)
         column = {variable: i for i, variable in enumerate(slot.variables)}
@@ -269,7 +269,7 @@ def _check_borders(term: _Term, part: Alternative, slots: set[int], *, outside: 
     """
     for number in slots:
         slot = part.slots[number]
-        if not isinstance(slot, Cluster):
+        if not isinstance(slot, RepeatedGroup):
             continue
         repeated_beside = any(part.slots[other].repeats for other in slots - {number})
         if (outside or repeated_beside) and _reads_repetitions(term, slot):
@@ -281,15 +281,15 @@ def _check_borders(term: _Term, part: Alternative, slots: set[int], *, outside: 
             )
 
 
-def _reads_repetitions(term: _Term, group: Cluster) -> bool:
+def _reads_repetitions(term: _Term, group: RepeatedGroup) -> bool:
     mine = term.variables.intersection(group.variables)
     return len(mine) > 1 or bool(mine & term.sets)
 
 
-def _nested(group: Cluster) -> Iterator[Cluster]:
+def _nested(group: RepeatedGroup) -> Iterator[RepeatedGroup]:
     for part in group.alternatives:
         for slot in part.slots:
-            if isinstance(slot, Cluster):
+            if isinstance(slot, RepeatedGroup):
                 yield slot
                 yield from _nested(slot)
 
@@ -311,7 +311,9 @@ def _listed(node: Pattern, *, inside: bool) -> Iterator[int]:
 
 def _is_ambiguous(parts: Sequence[Alternative]) -> bool:
     """Whether one match could come out twice: from two alternatives, or from two bracketings of a group."""
-    if any(_brackets_freely(slot) for part in parts for slot in part.slots if isinstance(slot, Cluster)):
+    if any(
+        _brackets_freely(slot) for part in parts for slot in part.slots if isinstance(slot, RepeatedGroup)
+    ):
         return True
     if len(parts) == 1:
         return False
@@ -321,5 +323,5 @@ def _is_ambiguous(parts: Sequence[Alternative]) -> bool:
     return any(a[0] | b[0] <= a[1] & b[1] for a, b in combinations(bounds, 2))
 
 
-def _brackets_freely(group: Cluster) -> bool:
+def _brackets_freely(group: RepeatedGroup) -> bool:
     return len(group.alternatives) > 1 or any(slot.repeats for slot in group.alternatives[0].slots)

@@ -26,7 +26,10 @@ class Projector:
 
     def __init__(self, piece: Piece) -> None:
         self.piece = piece
-        self.slot_of_column = piece.slot_of_column
+
+    @cached_property
+    def slot_of_column(self) -> list[int]:
+        return self.piece.slot_of_column
 
     @cached_property
     def _terms(self) -> tuple[list[tuple[Expr, int]], list[list[Ref]], list[list[int]]]:

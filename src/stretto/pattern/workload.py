@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from stretto.errors import Mistake, QueryError, near
-from stretto.pattern.binding.statements import Bound, bind
+from stretto.pattern.binding.statements import BoundStatements, bind
 from stretto.pattern.nodes import Query, TrendQuery
 from stretto.pattern.normal import normalize
 from stretto.pattern.piece import Detection
@@ -56,7 +56,9 @@ class Workload:
     statements: tuple[syntax.Statement, ...] = ()
     text: str = field(default="", compare=False, repr=False)
     file: str = field(default="", compare=False, repr=False)
-    _known: list[tuple[Schema, Bound]] = field(default_factory=list, init=False, compare=False, repr=False)
+    _known: list[tuple[Schema, BoundStatements]] = field(
+        default_factory=list, init=False, compare=False, repr=False
+    )
     """What it was bound to last, so that all who ask for the same share it."""
 
     @classmethod
@@ -137,7 +139,7 @@ class Workload:
         return BoundWorkload(bound.detections, bound.trends, bound.unsupported, self.text, self.file)
 
 
-def _same(bound: Bound, before: Schema, now: Schema | None) -> bool:
+def _same(bound: BoundStatements, before: Schema, now: Schema | None) -> bool:
     """Whether a workload that was bound without a mistake is bound to another schema in the same way.
 
     It is where the attributes are the same and all types that it names exist. Those are known later than the columns.

@@ -6,11 +6,11 @@ from dataclasses import replace
 from stretto.memo.memo import Memo
 from stretto.memo.pricing import Pricing
 from stretto.memo.ways import WayKind
-from stretto.pattern.duties import duty, fit
 from stretto.pattern.nodes import Stream
 from stretto.pattern.piece import Detection, Piece
 from stretto.pattern.predicates import numbered
 from stretto.pattern.project import rearrange
+from stretto.pattern.repetition_terms import duty, fit
 from stretto.plan.build import Builder, Part
 from stretto.plan.combine import Source, join_all, narrow, provided_by
 from stretto.plan.follow import follow_next

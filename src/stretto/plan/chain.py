@@ -6,11 +6,11 @@ from typing import TypeVar
 from stretto.pattern.canonical import parted_terms
 from stretto.pattern.canonical_terms import key
 from stretto.pattern.comparisons import equal
-from stretto.pattern.duties import fit, joinable
 from stretto.pattern.order import members
 from stretto.pattern.piece import Negation, Piece
 from stretto.pattern.predicates import Expr, Ref, Which, columns_of
 from stretto.pattern.project import Projector, slots_inside
+from stretto.pattern.repetition_terms import fit, joinable
 from stretto.plan.build import Builder, Part
 from stretto.plan.forbid import forbid
 from stretto.plan.made import Made, draft_of

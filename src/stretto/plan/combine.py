@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from stretto.pattern.duties import fit
 from stretto.pattern.nodes import Window
 from stretto.pattern.piece import Piece
 from stretto.pattern.predicates import Expr, numbered
 from stretto.pattern.project import rearrange, slots_inside
+from stretto.pattern.repetition_terms import fit
 from stretto.plan.build import Builder
 from stretto.plan.chain import Chain
 from stretto.plan.draft import Draft

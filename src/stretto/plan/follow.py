@@ -6,10 +6,10 @@ from itertools import combinations
 
 from stretto.errors import PlanError
 from stretto.pattern.comparisons import equal
-from stretto.pattern.duties import fit
 from stretto.pattern.nodes import Stream
 from stretto.pattern.piece import Piece
 from stretto.pattern.predicates import Expr, Which
+from stretto.pattern.repetition_terms import fit
 from stretto.plan.build import Builder, Part
 from stretto.plan.draft import Draft
 from stretto.plan.forbid import forbid

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from stretto.pattern.branches import NotPlannable
 from stretto.pattern.comparisons import equal
-from stretto.pattern.duties import Use, duty, fit
 from stretto.pattern.piece import Negation, Piece, Place
 from stretto.pattern.predicates import Changed, Expr, Which
 from stretto.pattern.project import slots_inside
+from stretto.pattern.repetition_terms import Use, duty, fit
 from stretto.plan.draft import Draft
 from stretto.plan.grow import flattens
 from stretto.plan.ops import Forbid

@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from stretto.pattern.branches import NotPlannable
-from stretto.pattern.duties import Duty, Use, fit, neighbours, survives_flattening
 from stretto.pattern.nodes import Stream
 from stretto.pattern.piece import Piece
 from stretto.pattern.predicates import Expr, Reduce, Ref, Which, rewrite
+from stretto.pattern.repetition_terms import Duty, Use, fit, neighbours, survives_flattening
 from stretto.plan.draft import Draft
 from stretto.plan.ops import Repeat
 

@@ -11,9 +11,9 @@ from stretto.memo.explore import explore
 from stretto.memo.memo import Memo, build_memo
 from stretto.memo.pricing import Pricing
 from stretto.pattern.branches import NotPlannable
-from stretto.pattern.duties import duty, tighten
 from stretto.pattern.nodes import Policy
 from stretto.pattern.piece import Detection, Group, Piece
+from stretto.pattern.repetition_terms import duty, tighten
 from stretto.pattern.workload import BoundWorkload, Workload
 from stretto.plan.assemble import assemble
 from stretto.plan.build import Builder

@@ -11,16 +11,16 @@ from itertools import pairwise
 from math import exp, factorial, fsum, log
 from typing import TYPE_CHECKING, Final
 
-from stretto.pattern.duties import tighten
 from stretto.pattern.linear_extensions import count_linear_extensions, gaps_between
 from stretto.pattern.nodes import Policy, Stream
 from stretto.pattern.order import Order
 from stretto.pattern.piece import Negation, Piece, Place, Slot
 from stretto.pattern.predicates import Changed, columns_of
-from stretto.stats.clusters import Equals, Related, is_neighbour, pair, relate, stream_of
+from stretto.pattern.repetition_terms import tighten
 from stretto.stats.growth import Law, Once, Repeated, grown, once, spread_of, thinned, with_earlier
-from stretto.stats.otherwise import otherwise
+from stretto.stats.safe_estimates import otherwise
 from stretto.stats.selectivity import assumed
+from stretto.stats.term_clusters import Equals, Related, is_neighbour, pair, relate, stream_of
 
 if TYPE_CHECKING:
     from stretto.stats.profile import Stats

@@ -13,11 +13,11 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from stretto.pattern.duties import ADJACENT, Use, duty
 from stretto.pattern.nodes import Stream
 from stretto.pattern.order import NO_ORDER, Order
 from stretto.pattern.piece import Group, Negation, Piece, Slot
 from stretto.pattern.predicates import Apply, Changed, Expr, Reduce, Ref, Which, columns_of, rewrite, walk
+from stretto.pattern.repetition_terms import ADJACENT, Use, duty
 from stretto.values.rows import F64
 
 BRANCHES: Final = 8  # alternatives of a piece that are looked at; more are counted as if they were like these

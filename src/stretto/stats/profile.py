@@ -17,9 +17,9 @@ from stretto.schema import Kind, Schema, Special
 from stretto.stats.estimate import Estimator
 from stretto.stats.growth import once
 from stretto.stats.sample import Sample
+from stretto.stats.sampling import SIZE, STEP, Stretches, check_columns, in_order
 from stretto.stats.selectivity import Selectivities
 from stretto.stats.skew import figure
-from stretto.stats.stretches import SIZE, STEP, Stretches, check_columns, in_order
 
 WHOLE: Final = (
     6  # slots up to which every part of a piece is measured; of larger ones pairs, triples and the whole

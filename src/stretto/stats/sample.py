@@ -34,7 +34,7 @@ class Members:
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class WindowReach:
     """For each position the half-open range of positions that one window can hold together with it."""
 
     low: I64
@@ -60,7 +60,7 @@ class Sample:
         self._types: dict[str, I64] = {}
         self._members: dict[Stream, Members] = {}
         self._ranks: dict[Stream, npt.NDArray[np.int32]] = {}
-        self._reach: dict[Window | None, Reach] = {}
+        self._reach: dict[Window | None, WindowReach] = {}
         self._codes: dict[tuple[str, str], tuple[I64, I64]] = {}
         self._index: dict[tuple[Stream, str, str], tuple[I64, I64]] = {}
 
@@ -158,16 +158,16 @@ class Sample:
         ]
         return np.concatenate(parts)
 
-    def reach(self, window: Window | None) -> Reach:
+    def reach(self, window: Window | None) -> WindowReach:
         """What a window holds around each position; None: everything is together with everything."""
         if window not in self._reach:
             self._reach[window] = self._reached(window)
         return self._reach[window]
 
-    def _reached(self, window: Window | None) -> Reach:
+    def _reached(self, window: Window | None) -> WindowReach:
         if window is None:
             whole = np.zeros(len(self), np.int64)
-            return Reach(whole, whole + len(self))
+            return WindowReach(whole, whole + len(self))
         here = np.arange(self.inside, dtype=np.int64)
         if window.unit == "events":
             size = min(window.size, len(self) + 1)
@@ -177,7 +177,7 @@ class Sample:
             ts = self._stretched
             low = self._found(np.maximum(ts, size - (1 << 62)) - size, "left")
             high = self._found(np.minimum(ts, (1 << 62) - size) + size, "right")
-        return Reach(np.maximum(low, self._begin), np.minimum(high, self._end))
+        return WindowReach(np.maximum(low, self._begin), np.minimum(high, self._end))
 
     # ---- equal values ------------------------------------------------------------------------------------------
 

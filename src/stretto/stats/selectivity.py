@@ -11,11 +11,18 @@ import numpy as np
 from stretto.pattern.nodes import Stream
 from stretto.pattern.order import NO_ORDER
 from stretto.pattern.predicates import Apply, Const, Expr, Reduce, Ref, columns_of, numbered, walk
-from stretto.stats.clusters import Cluster, cluster_words, frame_words, link_words, standard, stream_words
-from stretto.stats.otherwise import otherwise
+from stretto.stats.drawn_tuples import Link, TupleFrame, Tuples, draw
+from stretto.stats.safe_estimates import otherwise
 from stretto.stats.sample import Sample
 from stretto.stats.skew import UNKNOWN, Skew, agreement, figure, skew_of
-from stretto.stats.tuples import Frame, Link, Tuples, draw
+from stretto.stats.term_clusters import (
+    Cluster,
+    cluster_words,
+    frame_words,
+    link_words,
+    standard,
+    stream_words,
+)
 from stretto.values.evaluate import holds
 
 FEW: Final = 1 << 10  # tuples that are drawn for a term
@@ -67,10 +74,10 @@ class Selectivities:
     skews: dict[Words, Skew] = field(default_factory=dict)
     _streams: dict[Stream, Selectivity] = field(default_factory=dict)
     _clusters: dict[Cluster, Selectivity] = field(default_factory=dict)
-    _equalities: dict[tuple[Frame, Link], float] = field(default_factory=dict)
+    _equalities: dict[tuple[TupleFrame, Link], float] = field(default_factory=dict)
     _skews: dict[tuple[Stream, str], Skew] = field(default_factory=dict)
     _agreements: dict[tuple[tuple[Stream, str], ...], float] = field(default_factory=dict)
-    _tuples: dict[tuple[Frame, int], Tuples] = field(default_factory=dict)
+    _tuples: dict[tuple[TupleFrame, int], Tuples] = field(default_factory=dict)
 
     # ---- one event ---------------------------------------------------------------------------------------------
 
@@ -155,19 +162,19 @@ class Selectivities:
         value = prod(self.of_cluster(_alone(term, cluster.frame)).value for term in cluster.terms)
         return Selectivity(value, value)
 
-    def _frame(self, frame: Frame) -> tuple[Frame, Tuples]:
+    def _frame(self, frame: TupleFrame) -> tuple[TupleFrame, Tuples]:
         """The frame and its tuples; without its window and order where the sample has too few of them."""
         base = self._drawn(frame, FEW)
         if base.worth >= LEAST or np.count_nonzero(base.weights) >= LEAST:
             return frame, base
-        anywhere = Frame(frame.streams, NO_ORDER, frame.given, None)
+        anywhere = TupleFrame(frame.streams, NO_ORDER, frame.given, None)
         base = self._drawn(anywhere, FEW)
         if base.worth >= LEAST or not frame.given:
             return anywhere, base
         anywhere = anywhere._replace(given=())
         return anywhere, self._drawn(anywhere, FEW)
 
-    def _drawn(self, frame: Frame, count: int) -> Tuples:
+    def _drawn(self, frame: TupleFrame, count: int) -> Tuples:
         found = self._tuples.get((frame, count))
         if found is None:
             assert self.sample is not None
@@ -185,7 +192,7 @@ class Selectivities:
         value = float(tuples.weights[passed].sum() / tuples.weights.sum())
         return Selectivity(value, sqrt(value * (1.0 - value) / tuples.worth))
 
-    def _followed(self, terms: tuple[Expr, ...], frame: Frame, base: Tuples) -> Selectivity | None:
+    def _followed(self, terms: tuple[Expr, ...], frame: TupleFrame, base: Tuples) -> Selectivity | None:
         """Tuples drawn under the terms, against tuples drawn without: for conjunctions that few satisfy."""
         assert self.sample is not None
         found = draw(self.sample, frame, MORE[-1], self._seed_of(frame), terms)
@@ -194,7 +201,7 @@ class Selectivities:
         value = min(1.0, found.size / base.size)
         return Selectivity(value, value * sqrt(found.error**2 + base.error**2))
 
-    def _seed_of(self, frame: Frame) -> int:
+    def _seed_of(self, frame: TupleFrame) -> int:
         """The same for frames that differ in the window alone, so that chance does not tell them apart."""
         return crc32(frame_words(frame._replace(window=None)).encode(), self.seed)
 
@@ -230,7 +237,7 @@ class Selectivities:
             self._agreements[members] = found
         return found
 
-    def nearness(self, frame: Frame, link: Link) -> float:
+    def nearness(self, frame: TupleFrame, link: Link) -> float:
         """How much more often two events agree when they stand in one window, as a factor."""
         found = self._equalities.get((frame, link))
         if found is None:
@@ -238,7 +245,7 @@ class Selectivities:
         return found
 
     @otherwise(lambda *_: 1.0)
-    def _nearness(self, frame: Frame, link: Link) -> float:
+    def _nearness(self, frame: TupleFrame, link: Link) -> float:
         anywhere = self.agreement(
             (
                 (frame.streams[link.left], link.left_attribute),
@@ -256,7 +263,7 @@ class Selectivities:
             self.known[words] = measured
         return self.known[words].value / anywhere if anywhere else 1.0
 
-    def _agreeing(self, frame: Frame, link: Link) -> Selectivity | None:
+    def _agreeing(self, frame: TupleFrame, link: Link) -> Selectivity | None:
         """The share of pairs in the window that agree; None where the sample has too few of them to tell."""
         assert self.sample is not None
         for count in (FEW, *MORE):
@@ -343,7 +350,7 @@ def _reads_time(term: Expr) -> bool:
     )
 
 
-def _alone(term: Expr, frame: Frame) -> Cluster:
+def _alone(term: Expr, frame: TupleFrame) -> Cluster:
     """One term of a cluster, over the slots that it reads."""
     slots = sorted(columns_of(term))
     to = numbered(slots)
@@ -354,4 +361,4 @@ def _alone(term: Expr, frame: Frame) -> Cluster:
     )
     order = frame.order.part(slots)
     streams = tuple(frame.streams[slot] for slot in slots)
-    return Cluster(Frame(streams, order, given, frame.window), (term.moved(to),))
+    return Cluster(TupleFrame(streams, order, given, frame.window), (term.moved(to),))

@@ -8,8 +8,8 @@ import numpy as np
 from stretto.pattern.nodes import Stream
 from stretto.pattern.predicates import Ref, walk
 from stretto.stats.estimate import MICROSECONDS, Estimator
-from stretto.stats.otherwise import otherwise
 from stretto.stats.profile import Stats
+from stretto.stats.safe_estimates import otherwise
 from stretto.stats.sample import Sample
 from stretto.trends.plan import GraphNode
 from stretto.values.rows import I64, Bool

@@ -9,7 +9,7 @@ from stretto.pattern.binding.catalog import Catalog
 from stretto.pattern.binding.kinds import kind_of
 from stretto.pattern.binding.patterns import BoundPattern, PatternBinder, check_sequence
 from stretto.pattern.binding.scope import Report, Scope, check_size
-from stretto.pattern.binding.terms import ExpressionBinder, Use, conjuncts
+from stretto.pattern.binding.terms import ExpressionBinder, NamedVariable, conjuncts
 from stretto.pattern.binding.trends import Term, bind_trend, is_trend
 from stretto.pattern.nodes import TIMES, Policy, Query, Return, TrendQuery, Variable, Window, column_of
 from stretto.pattern.predicates import Which
@@ -21,7 +21,7 @@ RESULT_COLUMNS: Final = frozenset({"query", *TIMES})
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class BoundStatements:
     """What came of a workload: its queries, what is right but cannot be run yet, and every mistake.
 
     `types`: the event types that it names; `definitions`: the names that it gives to selections and streams.
@@ -35,7 +35,7 @@ class Bound:
     definitions: frozenset[str]
 
 
-def bind(statements: Sequence[syntax.Statement], schema: Schema | None) -> Bound:
+def bind(statements: Sequence[syntax.Statement], schema: Schema | None) -> BoundStatements:
     """Bind a workload. Without a schema only what does not need one is checked, and no query comes back."""
     report, unsupported = Report(), Report()
     catalog = Catalog(statements, schema, report)
@@ -60,7 +60,7 @@ def bind(statements: Sequence[syntax.Statement], schema: Schema | None) -> Bound
         elif query is not None:
             detections.append(query)
     mistakes = tuple(dict.fromkeys(report.mistakes))
-    return Bound(
+    return BoundStatements(
         tuple(detections),
         tuple(trends),
         tuple(unsupported.mistakes),
@@ -190,7 +190,7 @@ class _QueryBinder:
                 returns.append(Return(name, bound, kind_of(bound)))
         return tuple(returns)
 
-    def _check_returned(self, use: Use) -> None:
+    def _check_returned(self, use: NamedVariable) -> None:
         known = use.variable
         if known.negated:
             self.report.add(f"`{known.name}` is negated: a match has no such event", use.span)
@@ -202,14 +202,14 @@ class _QueryBinder:
             self.report.add(f"`{known.name}` can bind several events", use.span, note)
 
 
-def _check_uses(uses: Sequence[Use], report: Report) -> None:
+def _check_uses(uses: Sequence[NamedVariable], report: Report) -> None:
     """What a term may not do with the variables it names."""
     negated = list(dict.fromkeys(use.variable.name for use in uses if use.variable.negated))
     if len(negated) > 1:
         message = f"a term names two negated variables, `{negated[0]}` and `{negated[1]}`"
         at = next(use.span for use in uses if use.variable.name == negated[1])
         report.add(message, at, "each forbidden event is judged alone: write a term for each")
-    ways: dict[str, dict[Which | str, Use]] = {}
+    ways: dict[str, dict[Which | str, NamedVariable]] = {}
     for use in uses:
         ways.setdefault(use.variable.name, {}).setdefault(use.how, use)
         if use.variable.negated and use.how is not Which.EACH:

@@ -26,7 +26,7 @@ _INDEX: Final = {"": Which.EACH, "i": Which.CURRENT, "i-1": Which.PREVIOUS}
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class NamedVariable:
     """A variable named in an expression, and how: a Which, or the name of an aggregate."""
 
     variable: Known
@@ -62,7 +62,7 @@ class ExpressionBinder:
         self.report = report
         self.place = place
         self.sets = sets
-        self.uses: list[Use] = []
+        self.uses: list[NamedVariable] = []
         self._depth = 0
 
     def expression(self, node: syntax.Expression) -> Expr | None:
@@ -128,7 +128,7 @@ class ExpressionBinder:
         which = _INDEX[node.index]
         if which is not Which.EACH and not self.may_read_sets(f"{node.variable}[{node.index}]", node.span):
             return None
-        self.uses.append(Use(variable, which, node.span))
+        self.uses.append(NamedVariable(variable, which, node.span))
         return self.attribute(variable, node.name, which, node.span)
 
     def variable(self, node: syntax.Name) -> Known | None:
@@ -384,7 +384,7 @@ class ExpressionBinder:
         if variable is None:
             return None
         which = Which.FIRST if node.function == "FIRST" else Which.LAST
-        self.uses.append(Use(variable, which, node.span))
+        self.uses.append(NamedVariable(variable, which, node.span))
         if node.attribute is None:
             example = f"{node.function}({variable.name}).ts"
             self.report.add(f"`{node.function}` gives an event, not a value", node.span, f"as in `{example}`")
@@ -405,7 +405,7 @@ class ExpressionBinder:
             variable = self.set_variable(node, "COUNT(v)")
             if variable is None:
                 return None
-            self.uses.append(Use(variable, name, node.span))
+            self.uses.append(NamedVariable(variable, name, node.span))
             return Reduce(name, variable.number, "", Kind.INT)
         if not isinstance(argument, syntax.Name) or argument.variable is None or argument.index:
             note = f"as in `{name}(v.price)`"
@@ -416,7 +416,7 @@ class ExpressionBinder:
         variable = self.find(argument.variable, argument.span)
         if variable is None:
             return None
-        self.uses.append(Use(variable, name, node.span))
+        self.uses.append(NamedVariable(variable, name, node.span))
         value = self.attribute(variable, argument.name, Which.EACH, argument.span)
         if value is None or self.argument(node, 0, value, AGGREGATES[name]) is None:
             return None

@@ -9,7 +9,7 @@ from typing import cast
 from stretto.pattern import nodes
 from stretto.pattern.binding.patterns import BoundPattern
 from stretto.pattern.binding.scope import Known, Report, Scope, check_size
-from stretto.pattern.binding.terms import ExpressionBinder, Use, bounds_of
+from stretto.pattern.binding.terms import ExpressionBinder, NamedVariable, bounds_of
 from stretto.pattern.functions import AGGREGATES
 from stretto.pattern.predicates import Const, Expr, Reduce, Ref, Which, rewrite
 from stretto.schema import Kind
@@ -17,7 +17,7 @@ from stretto.text import syntax
 from stretto.text.printer import expression_text
 
 _NEIGHBOURS = (Which.CURRENT, Which.PREVIOUS)
-Term = tuple[Expr | None, list[Use], syntax.Expression]
+Term = tuple[Expr | None, list[NamedVariable], syntax.Expression]
 
 
 def is_trend(query: syntax.Query) -> bool:
@@ -198,7 +198,9 @@ def _on_one_event(term: Expr, variables: Sequence[Known]) -> Expr:
     return rewrite(term, plain)
 
 
-def _parts(node: syntax.Expression, uses: Sequence[Use], scope: Scope) -> Sequence[Sequence[Use]]:
+def _parts(
+    node: syntax.Expression, uses: Sequence[NamedVariable], scope: Scope
+) -> Sequence[Sequence[NamedVariable]]:
     """What each term names that a term is taken apart into: in a trend nothing is unbound or negated."""
     if not isinstance(node, syntax.Between) or node.negated:
         return [uses]
@@ -207,14 +209,14 @@ def _parts(node: syntax.Expression, uses: Sequence[Use], scope: Scope) -> Sequen
     return parts if neighbours[0] == neighbours[1] else [uses]
 
 
-def _uses(node: syntax.Expression, scope: Scope) -> list[Use]:
+def _uses(node: syntax.Expression, scope: Scope) -> list[NamedVariable]:
     binder = ExpressionBinder(scope, Report(), "WHERE", sets=True)  # mistakes were reported with the whole
     binder.expression(node)
     return binder.uses
 
 
 def _check_term(
-    uses: Sequence[Use], node: syntax.Expression, neighbours: set[tuple[int, int]], report: Report
+    uses: Sequence[NamedVariable], node: syntax.Expression, neighbours: set[tuple[int, int]], report: Report
 ) -> None:
     """A term relates one event with nothing, with its neighbour in a set, or across a border in the pattern."""
     known = list({use.variable.number: use.variable for use in uses}.values())
@@ -245,6 +247,6 @@ def _is_local(variable: Known, how: set[Which | str]) -> bool:
     return how == {Which.CURRENT, Which.PREVIOUS} or (len(how) == 1 and not how & AGGREGATES.keys())
 
 
-def _is_border(use: Use, end: Which) -> bool:
+def _is_border(use: NamedVariable, end: Which) -> bool:
     """Whether a use means the one event at the border: of a variable that is not repeated itself, all do."""
     return not use.variable.kleene or use.how is end

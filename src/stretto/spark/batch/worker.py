@@ -28,7 +28,7 @@ from stretto.spark.packed import (
     result_arrow,
     to_payload,
 )
-from stretto.stats.stretches import in_order
+from stretto.stats.sampling import in_order
 from stretto.values.rows import Bool
 from stretto.values.times import END_OF_TIME
 

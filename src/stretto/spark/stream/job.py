@@ -18,7 +18,7 @@ from pyspark.sql.types import StructType
 
 from stretto.data.files import open_events
 from stretto.errors import StrettoError
-from stretto.pattern.guess import guess_schema
+from stretto.pattern.guessed_schema import guess_schema
 from stretto.pattern.workload import Workload
 from stretto.plan.spread.spreads import Whole
 from stretto.schema import Schema, Special

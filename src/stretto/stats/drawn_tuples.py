@@ -32,7 +32,7 @@ class Link(NamedTuple):
     right_attribute: str
 
 
-class Frame(NamedTuple):
+class TupleFrame(NamedTuple):
     """Which tuples: a stream per slot, the order between slots, what is equal, and the window (None: any)."""
 
     streams: tuple[Stream, ...]
@@ -57,13 +57,13 @@ class Tuples:
         return total * total / float((self.weights**2).sum()) if total else 0.0
 
 
-def draw(sample: Sample, frame: Frame, count: int, seed: int, terms: Sequence[Expr] = ()) -> Tuples:
+def draw(sample: Sample, frame: TupleFrame, count: int, seed: int, terms: Sequence[Expr] = ()) -> Tuples:
     """About `count` tuples that satisfy the terms; the same ones for the same seed."""
     return _Walk(sample, frame, count, np.random.default_rng(seed)).run(list(terms))
 
 
 class _Walk:
-    def __init__(self, sample: Sample, frame: Frame, count: int, random: np.random.Generator) -> None:
+    def __init__(self, sample: Sample, frame: TupleFrame, count: int, random: np.random.Generator) -> None:
         self.sample = sample
         self.frame = frame
         self.count = count
@@ -188,7 +188,7 @@ def _toward(slot: int, link: Link) -> Iterator[Link]:
         yield Link(link.right, link.right_attribute, link.left, link.left_attribute)
 
 
-def _steps(frame: Frame) -> tuple[int, ...]:
+def _steps(frame: TupleFrame) -> tuple[int, ...]:
     """The slots in an order that agrees with theirs; where that contradicts itself in any, as no tuple is in order."""
     slots = tuple(range(len(frame.streams)))
     return next(linear_extensions(frame.order, slots), slots)

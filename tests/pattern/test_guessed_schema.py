@@ -1,6 +1,6 @@
 """Kinds guessed from the terms of a workload."""
 
-from stretto.pattern.guess import guess_schema
+from stretto.pattern.guessed_schema import guess_schema
 from stretto.pattern.workload import Workload
 from stretto.schema import Kind
 

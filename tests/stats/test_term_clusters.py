@@ -8,7 +8,7 @@ from tests.stats.worlds import piece_of
 from stretto.pattern.canonical import canonical
 from stretto.pattern.nodes import Window
 from stretto.pattern.project import project
-from stretto.stats.clusters import cluster_words, pair, relate, rounded, standard
+from stretto.stats.term_clusters import cluster_words, pair, relate, rounded, standard
 
 
 def words(pattern: str) -> list[tuple[str, str]]:

@@ -18,7 +18,7 @@ from stretto.pattern.nodes import Stream, Window
 from stretto.pattern.order import NO_ORDER, Order
 from stretto.pattern.piece import Piece, Slot
 from stretto.pattern.predicates import POSITION, Apply, Const, Expr, Reduce, Ref, columns_of, numbered, walk
-from stretto.stats.tuples import Frame, Link
+from stretto.stats.drawn_tuples import Link, TupleFrame
 
 STEPS: Final = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
 
@@ -26,7 +26,7 @@ STEPS: Final = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
 class Cluster(NamedTuple):
     """Terms over the slots of a frame."""
 
-    frame: Frame
+    frame: TupleFrame
     terms: tuple[Expr, ...]
 
 
@@ -49,15 +49,15 @@ class Related(NamedTuple):
     partitioned: bool
 
 
-class _Shape(NamedTuple):
+class _TermShape(NamedTuple):
     columns: tuple[int, ...]
     equal: tuple[Ref, Ref] | None
     neighbours: tuple[Ref, Ref] | None
 
 
 @lru_cache(maxsize=1 << 16)
-def _shape(term: Expr) -> _Shape:
-    return _Shape(tuple(sorted(columns_of(term))), _equality(term), _neighbours(term))
+def _shape(term: Expr) -> _TermShape:
+    return _TermShape(tuple(sorted(columns_of(term))), _equality(term), _neighbours(term))
 
 
 def _equality(term: Expr) -> tuple[Ref, Ref] | None:
@@ -148,7 +148,7 @@ def _cluster(piece: Piece, slots: Sequence[int], terms: Iterable[Expr], equals: 
     moved_terms = tuple(terms) if whole else tuple(term.moved(to) for term in terms)
     window = piece.window if any(_reads_time(term) for term in terms) else rounded(piece.window)
     return Cluster(
-        Frame(
+        TupleFrame(
             tuple(stream_of(piece.slots[slot]) for slot in slots),
             piece.order.part(slots),
             tuple(link for same in equals for link in _links(same, to)),
@@ -183,10 +183,10 @@ def standard(cluster: Cluster) -> Cluster:
         )
     )
     streams = tuple(stream_of(slot) for slot in form.slots)
-    return Cluster(Frame(streams, form.order, tuple(given), frame.window), form.terms)
+    return Cluster(TupleFrame(streams, form.order, tuple(given), frame.window), form.terms)
 
 
-def pair(piece: Piece, left: tuple[int, str], right: tuple[int, str]) -> tuple[Frame, Link]:
+def pair(piece: Piece, left: tuple[int, str], right: tuple[int, str]) -> tuple[TupleFrame, Link]:
     """Two events of a piece as a frame of their types, and an equality between them, in one form."""
     (i, x), (j, y) = left, right
     one, other = stream_of(piece.slots[i]).type, stream_of(piece.slots[j]).type
@@ -195,7 +195,7 @@ def pair(piece: Piece, left: tuple[int, str], right: tuple[int, str]) -> tuple[F
         one, x, other, y = other, y, one, x
         ordered = (j, i) in piece.order
     order = Order.total(2) if ordered else NO_ORDER
-    return Frame((Stream(one), Stream(other)), order, (), rounded(piece.window)), Link(0, x, 1, y)
+    return TupleFrame((Stream(one), Stream(other)), order, (), rounded(piece.window)), Link(0, x, 1, y)
 
 
 def stream_of(slot: Slot) -> Stream:
@@ -229,7 +229,7 @@ def cluster_words(cluster: Cluster) -> tuple[str, str]:
     return " AND ".join(term_text(term, names) for term in cluster.terms), frame_words(cluster.frame)
 
 
-def link_words(frame: Frame, link: Link) -> tuple[str, str]:
+def link_words(frame: TupleFrame, link: Link) -> tuple[str, str]:
     """An equality by event types, and the frame in which it is measured."""
     return _link_text(link, _names(frame.streams)), frame_words(frame)
 
@@ -238,7 +238,7 @@ def _link_text(link: Link, names: Sequence[str]) -> str:
     return f"{names[link.left]}.{link.left_attribute} = {names[link.right]}.{link.right_attribute}"
 
 
-def frame_words(frame: Frame) -> str:
+def frame_words(frame: TupleFrame) -> str:
     """A frame as text: its shape, what is equal in it, and its window."""
     names = _names(frame.streams)
     given = [_link_text(link, names) for link in frame.given]

@@ -9,8 +9,8 @@ from tests.stats.worlds import piece_of, poisson
 from stretto.pattern.nodes import Stream, Window
 from stretto.pattern.order import NO_ORDER, Order
 from stretto.schema import Schema
-from stretto.stats.stretches import Stretches
-from stretto.stats.tuples import Frame, Link, draw
+from stretto.stats.drawn_tuples import Link, TupleFrame, draw
+from stretto.stats.sampling import Stretches
 
 TABLE = poisson(220, seed=4, types="ABC", keys=3)
 ROWS = TABLE.to_pylist()
@@ -49,7 +49,7 @@ CASES = [
 @pytest.mark.parametrize("same", [False, True])
 def test_the_number_of_tuples(types, order, window, same) -> None:
     given = tuple(Link(i, "k", i + 1, "k") for i in range(len(types) - 1)) if same else ()
-    frame = Frame(tuple(Stream(kind) for kind in types), Order.of(order), given, Window(window))
+    frame = TupleFrame(tuple(Stream(kind) for kind in types), Order.of(order), given, Window(window))
     found = draw(sample(), frame, COUNT, seed=1)
     per_first = sum(1 for _ in all_tuples(types, order, window, same=same)) / sum(
         row["type"] == types[0] for row in ROWS
@@ -64,7 +64,7 @@ def test_the_number_of_tuples(types, order, window, same) -> None:
 
 def test_means_are_those_of_all_tuples() -> None:
     order = ((0, 1), (0, 2), (1, 2))
-    frame = Frame((Stream("A"), Stream("B"), Stream("C")), Order.of(order), (), Window(150_000))
+    frame = TupleFrame((Stream("A"), Stream("B"), Stream("C")), Order.of(order), (), Window(150_000))
     found = draw(sample(), frame, COUNT, seed=2)
     gaps = sample().ts[found.columns[2]] - sample().ts[found.columns[0]]
     mean = float((gaps * found.weights).sum() / found.weights.sum())
@@ -75,7 +75,7 @@ def test_means_are_those_of_all_tuples() -> None:
 def test_rare_conjunctions_are_followed() -> None:
     order = ((0, 1), (0, 2), (1, 2))
     terms = piece_of("SEQ(A a, B b, C c) WHERE a.x + b.x < 0.3 AND b.x + c.x < 0.3 WITHIN 1s").terms
-    frame = Frame((Stream("A"), Stream("B"), Stream("C")), Order.of(order), (), Window(500_000))
+    frame = TupleFrame((Stream("A"), Stream("B"), Stream("C")), Order.of(order), (), Window(500_000))
     found = draw(sample(), frame, COUNT, 3, terms)
     truth = sum(
         a["x"] + b["x"] < 0.3 and b["x"] + c["x"] < 0.3 for a, b, c in all_tuples("ABC", order, 500_000)
@@ -85,13 +85,13 @@ def test_rare_conjunctions_are_followed() -> None:
 
 def test_nothing_to_draw() -> None:
     for streams in ((Stream("Z"), Stream("A")), (Stream("A"), Stream("Z"))):
-        found = draw(sample(), Frame(streams, NO_ORDER, (), Window(10)), 100, 0)
+        found = draw(sample(), TupleFrame(streams, NO_ORDER, (), Window(10)), 100, 0)
         assert (found.size, found.worth) == (0.0, 0.0)
-    nowhere = Frame((Stream("A"), Stream("A")), Order.total(2), (), Window(0))
+    nowhere = TupleFrame((Stream("A"), Stream("A")), Order.total(2), (), Window(0))
     assert draw(sample(), nowhere, 100, 0).size == 0.0
 
 
 def test_the_same_seed_draws_the_same_tuples() -> None:
-    frame = Frame((Stream("A"), Stream("B")), NO_ORDER, (), Window(100_000))
+    frame = TupleFrame((Stream("A"), Stream("B")), NO_ORDER, (), Window(100_000))
     one, other = (draw(sample(), frame, 500, 9) for _ in range(2))
     np.testing.assert_array_equal(one.columns[1], other.columns[1])

@@ -5,7 +5,7 @@ import pyarrow as pa
 from tests.stats.worlds import poisson
 
 from stretto.schema import Schema
-from stretto.stats.stretches import LOOSE, NUMBER, Stretches
+from stretto.stats.sampling import LOOSE, NUMBER, Stretches
 
 
 def fed(table: pa.Table, size: int, batch: int = 1000, seed: int = 0) -> Stretches:

@@ -3,8 +3,8 @@
 import pytest
 
 from stretto.errors import EngineError
-from stretto.stats import otherwise as module
-from stretto.stats.otherwise import otherwise
+from stretto.stats import safe_estimates as module
+from stretto.stats.safe_estimates import otherwise
 from stretto.stats.selectivity import Selectivity
 
 NAN, INF = float("nan"), float("inf")
