@@ -7,10 +7,10 @@ from stretto.pattern.columns import moved
 from stretto.pattern.duties import equal, fit, joinable
 from stretto.pattern.nodes import Window
 from stretto.pattern.order import mask_of
-from stretto.pattern.piece import Piece
+from stretto.pattern.piece import Negation, Piece
 from stretto.pattern.predicates import Expr, Which, columns_of, move_columns
 from stretto.pattern.project import Projector
-from stretto.plan.build import Builder, Part
+from stretto.plan.build import Builder
 from stretto.plan.draft import Draft
 from stretto.plan.forbid import forbid, slots_inside
 from stretto.plan.made import Made, draft_of
@@ -63,9 +63,10 @@ def narrow(piece: Piece, source: Source, builder: Builder, because: str) -> Made
     draft.op = source.made.op
     terms = fit(_all_terms(draft, provided), draft.sets)
     window = here.window if is_wider(source.piece.window, here.window, len(here.slots)) else None
+    draft.pending = _missing(draft, provided)
     if terms or window:
         draft.add(Filter(draft.op, terms, window), because)
-    _forbid_missing(draft, provided)
+    _forbid_pending(draft)
     return Made(row, source.made.parts, draft.part())
 
 
@@ -107,8 +108,12 @@ def _all_terms(draft: Draft, provided: Provided) -> list[Expr]:
     ]
 
 
-def _forbid_missing(draft: Draft, provided: Provided) -> None:
-    for negation in missing_negations(draft.piece, draft.piece.negations, provided):
+def _missing(draft: Draft, provided: Provided) -> tuple[Negation, ...]:
+    return tuple(missing_negations(draft.piece, draft.piece.negations, provided))
+
+
+def _forbid_pending(draft: Draft) -> None:
+    for negation in draft.pending:
         forbid(draft, negation, slots_inside(draft, negation))
 
 
@@ -128,14 +133,12 @@ class _Step:
         right = mask_of(self.right_slots)
         before = all(not right & ~draft.order.behind(i) for i in self.left_slots)
         terms = fit(_all_terms(draft, self.provided), draft.sets)
-        sides = [self._side(term) for term in terms]
-        cross = [term for term, side in zip(terms, sides, strict=True) if side is None]
+        cross = [term for term in terms if self._side(term) is None]
         ordered = {*self._order_terms()} if before else set()
+        draft.pending = _missing(draft, self.provided)
         join = Join(
-            left=self._own(self.left.whole, [t for t, s in zip(terms, sides, strict=True) if s == 0], 0),
-            right=self._own(
-                self.right.whole, [t for t, s in zip(terms, sides, strict=True) if s == 1], self.width
-            ),
+            left=self._own(self.left.op, terms, 0, self.left_slots),
+            right=self._own(self.right.op, terms, 1, self.right_slots),
             window=draft.piece.window,
             order="before" if before else "any",
             terms=(
@@ -144,9 +147,10 @@ class _Step:
             ),
             distinct=tuple(self._clashes()),
         )
-        draft.add(join, because)
-        draft.filter(tuple(term for term in cross if not joinable(term)))
-        _forbid_missing(draft, self.provided)
+        late = tuple(term for term in cross if not joinable(term))
+        draft.add(join, because, tuple(t for t in draft.piece.terms if late and self._is_late(t)))
+        draft.filter(late)
+        _forbid_pending(draft)
         return Made(tuple(range(len(draft.sets))), self.parts, draft.part())
 
     def _side(self, term: Expr) -> int | None:
@@ -156,11 +160,16 @@ class _Step:
             return 0
         return 1 if all(column >= self.width for column in columns) else None
 
-    def _own(self, part: Part, terms: Sequence[Expr], start: int) -> int:
-        if not terms:
-            return part.op
-        own = tuple(move_columns(term, lambda column: column - start) for term in terms)
-        return self.builder.add(Filter(part.op, own), "filter_terms")
+    def _is_late(self, term: Expr) -> bool:
+        return not joinable(term) and self._side(term) is None
+
+    def _own(self, op: int, terms: Sequence[Expr], side: int, slots: range) -> int:
+        """The rows of one side that pass the terms over it alone."""
+        start = self.width if side else 0
+        own = [move_columns(t, lambda column: column - start) for t in terms if self._side(t) == side]
+        if not own:
+            return op
+        return self.builder.add(Filter(op, tuple(own)), "filter_terms", self.draft.computed(slots))
 
     def _order_terms(self) -> list[Expr]:
         draft = self.draft

@@ -3,10 +3,11 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from stretto.pattern.duties import earlier, equal
-from stretto.pattern.piece import Piece
+from stretto.pattern.piece import Negation, Piece
 from stretto.pattern.predicates import Expr, Ref, Which
 from stretto.plan.build import Builder, Part
 from stretto.plan.ops import Filter, Op
+from stretto.plan.record import Computed
 
 
 class Draft:
@@ -14,7 +15,8 @@ class Draft:
 
     Of the growing slots, those in `grown` bind whole sets, the others their last repetition.
 
-    `parts` are the slots' own rows (one event or one repetition). Columns are the piece's columns.
+    `parts` are the slots' own rows (one event or one repetition). Columns are the piece's columns. `pending` are the
+    negations that the rows are still to be checked for.
     """
 
     def __init__(
@@ -31,9 +33,15 @@ class Draft:
         self.sets: tuple[bool, ...] = ()
         self.joined = 0
         self.grown: set[int] = set()
+        self.pending: tuple[Negation, ...] = ()
 
-    def add(self, op: Op, because: str) -> None:
-        self.op = self.builder.add(op, because)
+    def add(self, op: Op, because: str, unchecked: tuple[Expr, ...] = ()) -> None:
+        """The next operator; `unchecked` are terms of the piece that it could check but leaves to the one after it."""
+        self.op = self.builder.add(op, because, self.computed(range(self.joined), unchecked))
+
+    def computed(self, slots: range, unchecked: tuple[Expr, ...] = ()) -> Computed:
+        """What rows over some of the joined slots are."""
+        return Computed(self.piece, slots, self.growing - self.grown, unchecked, self.pending)
 
     def filter(self, terms: tuple[Expr, ...]) -> None:
         if terms:
