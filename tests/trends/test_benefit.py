@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stretto.trends.benefit import Load, Model, engine_costs, paper_costs
+from stretto.papers.muse.costs import paper_costs
+from stretto.trends.benefit import Load, Model, engine_costs
 
 MODELS = [paper_costs, engine_costs]
 counts = st.floats(1.0, 1e6)

@@ -3,12 +3,12 @@
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests.trends.planned import trend_plan
 from tests.trends.shapes import parsed
 
 from stretto.pattern.nodes import TrendQuery
 from stretto.stats.profile import Stats
 from stretto.trends.estimate import estimated
-from stretto.trends.optimize import trend_plan
 
 N = 4000
 SECOND = 1_000_000

@@ -3,10 +3,10 @@ import os
 from pathlib import Path
 
 import pytest
+from tests.trends.planned import trend_plan
 from tests.trends.shapes import figure_queries, parsed, trend
 
 from stretto.trends.explain import label, trends_json, trends_mermaid, trends_text
-from stretto.trends.optimize import trend_plan
 from stretto.trends.plan import TrendPlan
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "trends"

@@ -2,6 +2,7 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.trends.planned import trend_plan
 from tests.trends.shapes import SCHEMA, SECOND, figure_queries, parsed, shapes, trend
 
 from stretto.pattern.nodes import Aggregate
@@ -11,7 +12,6 @@ from stretto.trends.automaton import automaton
 from stretto.trends.graph import merged
 from stretto.trends.judge import Judge, Part
 from stretto.trends.measures import places_in
-from stretto.trends.optimize import trend_plan
 from stretto.trends.plan import Edge, Entry, Measure, TrendPlan
 from stretto.trends.rates import Rates
 from stretto.trends.units import unit_of

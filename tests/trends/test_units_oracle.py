@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from tests.trend_strategies import random_trends
+from tests.trends.planned import trend_plan
 from tests.trends.shapes import COUNT
 
 from stretto.oracle.trends import totals
@@ -14,7 +15,6 @@ from stretto.oracle.values import Event, evaluate
 from stretto.pattern.nodes import TrendQuery
 from stretto.pattern.predicates import Expr, Which
 from stretto.pattern.workload import Workload
-from stretto.trends.optimize import trend_plan
 from stretto.trends.plan import Condition, Member, TrendPlan, Unit
 
 

@@ -9,7 +9,7 @@ from typing import Final, Protocol
 from stretto.memo.core import growing_slots
 from stretto.memo.memo import NO_WINDOW, Memo, Root
 from stretto.memo.prices import NAMES, STEP, Prices
-from stretto.memo.pricing import DEAREST
+from stretto.memo.pricing import DEAREST, MOST_INPUTS
 from stretto.memo.slot_masks import Facts
 from stretto.memo.ways import Input, Kind, Way
 from stretto.pattern.nodes import Stream, Window
@@ -20,7 +20,7 @@ from stretto.stats.otherwise import otherwise
 
 (
     EVENT, ATTRIBUTE, SCAN, A_STEP, STORE, STORE_LANE, SORT, PROBE, KEY, CANDIDATE, TERM, CHAIN, ROW, COLUMN,
-    GATHER, GATHER_COLUMN, EVALUATE, FORBID, LINK, GROW, ELEMENT, UNITE, FOLLOW, EMIT, EMIT_COLUMN,
+    GATHER, GATHER_COLUMN, EVALUATE, FORBID, LINK, GROW, ELEMENT, UNITE, FOLLOW, EMIT, EMIT_COLUMN, _,
 ) = range(len(NAMES))  # fmt: skip
 
 __all__ = ["NAMES", "CostModel", "Estimates", "Work"]
@@ -149,11 +149,12 @@ class CostModel:
     # ---- joins -----------------------------------------------------------------------------------------------------
 
     def _join(self, memo: Memo, number: int, way: Way, work: Work) -> None:
-        """The sides from left to right; between them rows that nothing else reads."""
+        """The sides from left to right; between them rows that nothing else reads. Of many each costs as the last."""
         facts = self._facts(memo, number)
         left, left_rows = self._side(memo, number, facts, way.inputs[0], work)
         provided = len(memo.pieces[way.inputs[0].piece].negations)
-        for part in way.inputs[1:]:
+        for part in way.inputs[1:MOST_INPUTS]:
+            before = work[:]
             right, right_rows = self._side(memo, number, facts, part, work)
             provided += len(memo.pieces[part.piece].negations)
             joined = left | right
@@ -164,6 +165,9 @@ class CostModel:
                 provided = len(self._settled(number, facts, joined))
             self._pairs(number, facts, (left, left_rows), (right, right_rows), made, work)
             left, left_rows = joined, rows
+        if len(way.inputs) > MOST_INPUTS:
+            more = len(way.inputs) - MOST_INPUTS
+            work[:] = [now + more * (now - then) for now, then in zip(work, before, strict=True)]
 
     def _side(self, memo: Memo, number: int, facts: Facts, part: Input, work: Work) -> tuple[int, float]:
         """The slots and rows of an input; of a weaker one, what is left when all that it lacks has been checked."""
@@ -285,8 +289,9 @@ class CostModel:
             kept = frozenset()
         negations = facts.piece.negations
         piece = facts.part(one | other)
-        whole = replace(facts.piece, negations=tuple(negations[i] for i in sorted(kept)))
-        made = self.estimator.rows(Facts.of(whole).part(one | other))
+        of_part = dict(zip(sorted(settled), piece.negations, strict=True))
+        free = replace(piece, negations=tuple(of_part[i] for i in sorted(kept)))
+        made = self.estimator.rows(free)
         for i in settled - kept:
             self._judge(piece, negations[i], made, work)
         return made
@@ -296,9 +301,7 @@ class CostModel:
         key = (number, slots)
         found = self._settled_in.get(key)
         if found is None:
-            alone = (Facts.of(replace(facts.piece, negations=(n,))) for n in facts.piece.negations)
-            found = frozenset(i for i, only in enumerate(alone) if only.part(slots).negations)
-            self._settled_in[key] = found
+            found = self._settled_in[key] = facts.projector.settled(members(slots))
         return found
 
     def _judge(self, piece: Piece, negation: Negation, rows: float, work: Work) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from stretto.memo.memo import Memo
+from stretto.memo.memo import Memo, never
 from stretto.memo.ways import Kind, Way
 
 PieceRule = Callable[[int, Memo], Iterator[Way]]
@@ -30,11 +30,6 @@ class Rules:
     hurried: tuple[PieceRule, ...] = ()
 
 
-def never() -> bool:
-    """The time is never up."""
-    return False
-
-
 def explore(memo: Memo, rules: Rules, most: int = MOST_PIECES, over: Callable[[], bool] = never) -> None:
     """Apply the piece rules to every core and its parts, then the workload rules; both again for what is new.
 
@@ -43,22 +38,32 @@ def explore(memo: Memo, rules: Rules, most: int = MOST_PIECES, over: Callable[[]
     """
     done = 0
 
-    def goes_on() -> bool:
-        return len(memo) < most and (rules.few or not over())
+    def ends() -> bool:
+        return len(memo) >= most or (not rules.few and over())
 
+    memo.ends = ends
     memo.cores()  # interns the single slots of every core
     for _ in range(ROUNDS):
         while done < len(memo):
             if memo.is_core(done):
-                _apply(rules.pieces if goes_on() else rules.hurried, done, memo)
+                _apply(rules.hurried if ends() else rules.pieces, done, memo)
             done += 1
         for compare in rules.workload:
-            for number, way in list(compare(memo)) if goes_on() else ():
+            for number, way in list(_until(ends, compare(memo))):
                 memo.add(number, way)
         if done == len(memo):
             return
     for number in range(done, len(memo)):
         _apply((), number, memo)
+
+
+def _until(ends: Callable[[], bool], ways: Iterator[tuple[int, Way]]) -> Iterator[tuple[int, Way]]:
+    """Ways as long as more may be sought; at first that is asked before any work is done."""
+    while not ends():
+        found = next(ways, None)
+        if found is None:
+            return
+        yield found
 
 
 def _apply(rules: Iterable[PieceRule], number: int, memo: Memo) -> None:

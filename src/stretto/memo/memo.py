@@ -1,7 +1,8 @@
 """The memo: every piece once, in its one form, and the ways to compute it; an AND-OR graph without cycles."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from stretto.memo.core import core_of, growing_slots
 from stretto.memo.ways import Input, Kind, Way
@@ -12,8 +13,15 @@ from stretto.pattern.order import NO_ORDER
 from stretto.pattern.piece import Detection, Group, Piece, Slot
 from stretto.pattern.project import Projector
 
+WIDE: Final = 64
+"""Cores with more slots are computed as they are written: what can be taken from a core grows with its square."""
 NO_WINDOW = Window(0)
 """The window of one event, whatever the window around it."""
+
+
+def never() -> bool:
+    """The time is never up."""
+    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +65,12 @@ class Memo:
     """Pieces by number, ways by piece, and the roots: what has to be computed.
 
     A piece is stored in its canonical form, cores and whole pieces alike. `own_order[p]` gives the slots of a core in
-    the order in which the first query that brought it wrote them.
+    the order in which the first query that brought it wrote them. `ends` tells rules whether no more ways may be
+    sought.
     """
 
     def __init__(self) -> None:
+        self.ends: Callable[[], bool] = never
         self.pieces: list[Piece] = []
         self.ways: list[list[Way]] = []
         self.roots: list[Root] = []
@@ -121,6 +131,10 @@ class Memo:
         """Whether a piece has several slots and is computed by joins: the ways to do so are the rules' to find."""
         piece = self.pieces[number]
         return len(piece.slots) > 1 and piece.policy is Policy.ANY and not self._grows(piece)
+
+    def is_wide(self, number: int) -> bool:
+        """Whether a piece has too many slots to be taken apart."""
+        return len(self.pieces[number].slots) > WIDE
 
     def cores(self) -> list[int]:
         """The cores that the roots need, those of repeated groups included; each once."""

@@ -7,6 +7,8 @@ from stretto.memo.ways import Way
 
 DEAREST = 1e120
 """What a way costs whose cost cannot be told: it is the last to be taken."""
+MOST_INPUTS = 100
+"""Inputs of one join that are looked at one by one."""
 
 
 class Pricing(Protocol):

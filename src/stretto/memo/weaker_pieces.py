@@ -132,11 +132,17 @@ class _Shelves:
 
     def look(self, memo: Memo) -> None:
         for number in range(self.looked, len(memo)):
-            held = Held.of(number, memo.pieces[number]) if memo.is_core(number) else None
+            if memo.ends():
+                return
+            held = Held.of(number, memo.pieces[number]) if self._fits(memo, number) else None
             if held is not None:
                 self.held.setdefault(held.key, []).append(held)
                 self.alike.pop(held.key, None)
-        self.looked = len(memo)
+            self.looked = number + 1
+
+    @staticmethod
+    def _fits(memo: Memo, number: int) -> bool:
+        return memo.is_core(number) and not memo.is_wide(number)
 
 
 _shelves: WeakKeyDictionary[Memo, _Shelves] = WeakKeyDictionary()
@@ -146,7 +152,8 @@ def alike(memo: Memo) -> list[Alike]:
     """The cores of a memo, those with the same types together; only where there are several."""
     shelves = _shelves.setdefault(memo, _Shelves())
     shelves.look(memo)
-    for key, held in shelves.held.items():
-        if len(held) > 1 and key not in shelves.alike:
-            shelves.alike[key] = Alike(held)
-    return [shelves.alike[key] for key, held in shelves.held.items() if len(held) > 1]
+    several = [key for key, held in shelves.held.items() if len(held) > 1]
+    for key in several:
+        if key not in shelves.alike and not memo.ends():
+            shelves.alike[key] = Alike(shelves.held[key])
+    return [shelves.alike[key] for key in several if key in shelves.alike]

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from stretto.memo.memo import Memo
-from stretto.memo.pricing import DEAREST
+from stretto.memo.pricing import DEAREST, MOST_INPUTS
 from stretto.memo.slot_masks import Facts
 from stretto.memo.ways import Kind, Way
 from stretto.pattern.nodes import Policy, Stream, Window
@@ -88,20 +88,20 @@ class PaperCost:
         return self._alive[number]
 
     def _join(self, memo: Memo, number: int, way: Way) -> float:
-        """Every prefix of the inputs but the first, which is a node of its own."""
+        """Every prefix of the inputs but the first, which is a node of its own. Of very many each costs as the last."""
         if len(way.inputs) == 2:
             return self.alive(memo, number)
         if number not in self._facts:
             self._facts[number] = Facts.of(memo.pieces[number])
         facts, total = self._facts[number], 0.0
         joined = facts.slots(way.inputs[0].columns)
-        for part in way.inputs[1:]:
+        for part in way.inputs[1:MOST_INPUTS]:
             joined |= facts.slots(part.columns)
             key = (number, joined)
             if key not in self._prefixes:
                 self._prefixes[key] = self._instances(facts.part(joined))
             total += self._prefixes[key]
-        return total
+        return total + max(len(way.inputs) - MOST_INPUTS, 0) * self._prefixes[key]
 
     def _leaf(self, memo: Memo, piece: Piece) -> float:
         if self._roots != len(memo.roots):

@@ -39,9 +39,7 @@ def orders(seen: Labelled, *, every: bool) -> Iterator[tuple[int, ...]]:
     Isomorphic pieces give corresponding orders, unless more are alike than are tried. Without `every` one of two
     slots that can simply change places is tried.
     """
-    precede = [0] * len(seen.keys)
-    for _, later in seen.order:
-        precede[later] += 1
+    precede = [some.bit_count() for some in seen.order.before(len(seen.keys))]
     ranks = _ranked(list(zip(precede, seen.keys, strict=True)))
     if len(set(ranks)) < len(ranks):
         search = _Search(seen, every=every)

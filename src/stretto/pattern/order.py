@@ -71,6 +71,8 @@ class Order(Collection[tuple[int, int]]):
 
     def before(self, count: int) -> list[int]:
         """For each of so many things, as bits, those that come before it."""
+        if count > WIDE:
+            return _transposed(self.after, count)
         found = [0] * count
         for i, later in enumerate(self.after):
             bit = 1 << i
@@ -91,6 +93,24 @@ class Order(Collection[tuple[int, int]]):
         for i in found:
             later |= self.behind(i)
         return [i for i in found if not later >> i & 1]
+
+    def latest_in(self, among: int, before: Sequence[int]) -> Iterator[int]:
+        """The same of things as bits, the greatest numbers first, given what is `before` each: in one step for each."""
+        while among:
+            i = among.bit_length() - 1
+            while later := self.behind(i) & among:
+                i = later.bit_length() - 1
+            yield i
+            among &= ~(before[i] | 1 << i)
+
+    def earliest_in(self, among: int, before: Sequence[int]) -> Iterator[int]:
+        """Those of some things, as bits, that none of the others comes before; the least numbers first."""
+        while among:
+            i = _lowest(among)
+            while sooner := before[i] & among:
+                i = _lowest(sooner)
+            yield i
+            among &= ~(self.behind(i) | 1 << i)
 
     def in_series(self, things: Sequence[int]) -> list[list[int]]:
         """Some things in sets of which each is wholly before the next."""
@@ -177,6 +197,8 @@ class Order(Collection[tuple[int, int]]):
 
 
 NO_ORDER: Final = Order()
+WIDE: Final = 64
+"""Bits beyond which a mask is no longer a small number, so that taking one bit off takes time in proportion to all."""
 
 
 def mask_of(things: Iterable[int]) -> int:
@@ -189,12 +211,26 @@ def mask_of(things: Iterable[int]) -> int:
 
 def members(mask: int) -> list[int]:
     """The numbers of the bits in a mask."""
+    if mask >> WIDE and mask.bit_count() > WIDE:
+        return [i for i, bit in enumerate(reversed(f"{mask:b}")) if bit == "1"]
     found = []
     while mask:
         low = mask & -mask
         found.append(low.bit_length() - 1)
         mask ^= low
     return found
+
+
+def _lowest(mask: int) -> int:
+    return (mask & -mask).bit_length() - 1
+
+
+def _transposed(masks: Sequence[int], count: int) -> list[int]:
+    """For each of so many bits the masks that have it, as bits: rows and columns of a matrix change places."""
+    rows = [f"{mask:0{count}b}" for mask in reversed(masks)]
+    if not rows:
+        return [0] * count
+    return [int("".join(column), 2) for column in zip(*rows, strict=True)][::-1]
 
 
 def _masks(pairs: Iterable[tuple[int, int]]) -> list[int]:

@@ -56,6 +56,30 @@ class Projector:
             if len({ref.column for ref in inside}) > 1:
                 yield from equality_terms(inside)
 
+    @cached_property
+    def needs(self) -> list[int]:
+        """For each negation the slots, as bits, without which it is not kept."""
+        piece = self.piece
+        slot_of = [slot for slot, own in enumerate(self.columns) for _ in own]
+        of_type: dict[str, list[int]] = {}
+        for number, slot in enumerate(piece.slots):
+            for kind in types(slot):
+                of_type.setdefault(kind, []).append(number)
+        found = []
+        for negation in piece.negations:
+            read = {column for term in negation.terms for column in columns_of(term)} - {piece.width}
+            needed = mask_of((*negation.after, *negation.before, *(slot_of[column] for column in read)))
+            alike = of_type.get(negation.stream.type, ())
+            inside = mask_of(slot for slot in alike if not is_beside(slot, negation, piece))
+            whole = (1 << len(piece.slots)) - 1
+            found.append(needed | (inside if negation.place is Place.BETWEEN else whole))
+        return found
+
+    def settled(self, slots: Sequence[int]) -> frozenset[int]:
+        """The negations that the projection on some slots keeps."""
+        chosen = mask_of(slots)
+        return frozenset(i for i, needed in enumerate(self.needs) if not needed & ~chosen)
+
     def project(self, slots: Sequence[int]) -> Piece:
         piece = self.piece
         assert piece.policy is Policy.ANY, "a sequence under NEXT has no parts"
@@ -71,22 +95,14 @@ class Projector:
             piece.order.part(slots),
             tuple(_all_moved(terms, to_column)),
             piece.same,
-            tuple(_negations(piece, to_slot, to_column)) if piece.negations else (),
+            tuple(self._negations(to_slot, to_column)) if piece.negations else (),
             piece.window,
         )
 
-
-def _all_moved(terms: Iterable[Expr], to_column: dict[int, int]) -> list[Expr]:
-    return list(dict.fromkeys(moved(term, to_column) for term in terms))
-
-
-def _negations(piece: Piece, to_slot: dict[int, int], to_column: dict[int, int]) -> Iterator[Negation]:
-    whole = len(to_slot) == len(piece.slots)
-    known = {**to_column, piece.width: len(to_column)}
-    for negation in piece.negations:
-        inside = {*negation.after, *negation.before} <= to_slot.keys()
-        named = all(columns_of(term) <= known.keys() for term in negation.terms)
-        if inside and named and (whole or _is_settled(negation, piece, to_slot)):
+    def _negations(self, to_slot: dict[int, int], to_column: dict[int, int]) -> Iterator[Negation]:
+        known = {**to_column, self.piece.width: len(to_column)}
+        for number in sorted(self.settled(list(to_slot))):
+            negation = self.piece.negations[number]
             yield Negation(
                 negation.stream,
                 negation.place,
@@ -96,16 +112,11 @@ def _negations(piece: Piece, to_slot: dict[int, int], to_column: dict[int, int])
             )
 
 
-def _is_settled(negation: Negation, piece: Piece, chosen: dict[int, int]) -> bool:
-    """Whether the other slots cannot change what is forbidden: an event that a match binds is not."""
-    return negation.place is Place.BETWEEN and not any(
-        negation.stream.type in types(slot) and not _is_beside(number, negation, piece)
-        for number, slot in enumerate(piece.slots)
-        if number not in chosen
-    )
+def _all_moved(terms: Iterable[Expr], to_column: dict[int, int]) -> list[Expr]:
+    return list(dict.fromkeys(moved(term, to_column) for term in terms))
 
 
-def _is_beside(slot: int, negation: Negation, piece: Piece) -> bool:
+def is_beside(slot: int, negation: Negation, piece: Piece) -> bool:
     """Whether a slot's events are always outside of the interval."""
     return any((slot, i) in piece.order or slot == i for i in negation.after) or any(
         (i, slot) in piece.order or slot == i for i in negation.before

@@ -46,9 +46,10 @@ class Builder:
         return len(self.ops) - 1
 
     def expect(self, op: int, rows: float, cost: float) -> None:
-        """So many rows come out of an operator; the cost adds to what it has."""
+        """So many rows come out of an operator at this cost, which adds to what it has; an Emit gathers several."""
         known = self.records[op]
-        self.records[op] = replace(known, rows=rows, cost=(known.cost or 0.0) + cost)
+        more = (known.rows or 0.0) + rows if known.computed is None else rows
+        self.records[op] = replace(known, rows=more, cost=(known.cost or 0.0) + cost)
 
     def scan(self, stream: Stream, same: Iterable[str]) -> int:
         """The scan of those events of a stream that have a value, neither null nor NaN, of all `same`."""

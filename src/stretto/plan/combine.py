@@ -4,17 +4,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from stretto.pattern.columns import moved
-from stretto.pattern.duties import equal, fit, joinable
+from stretto.pattern.duties import fit
 from stretto.pattern.nodes import Window
-from stretto.pattern.order import mask_of
-from stretto.pattern.piece import Negation, Piece
-from stretto.pattern.predicates import Expr, Which, columns_of, move_columns
-from stretto.pattern.project import Projector
+from stretto.pattern.piece import Piece
+from stretto.pattern.predicates import Expr
 from stretto.plan.build import Builder
+from stretto.plan.chain import Chain
 from stretto.plan.draft import Draft
-from stretto.plan.forbid import forbid, slots_inside
+from stretto.plan.forbid import forbid_pending
 from stretto.plan.made import Made, draft_of
-from stretto.plan.ops import Filter, Join
+from stretto.plan.ops import Filter
 from stretto.plan.rearrange import rearrange, slots_of
 from stretto.plan.residual import (
     Provided,
@@ -42,16 +41,15 @@ class Source:
 def join_all(piece: Piece, sources: Sequence[Source], builder: Builder, because: str) -> Made:
     """The sources, which cover the piece's slots, joined from left to right."""
     row = tuple(column for source in sources for column in source.row)
-    steps = Projector(rearrange(piece, row))  # seen through its first slots it is what each join makes
-    places = _Places(piece, row)
-    made, provided = sources[0].made, Provided()
+    here, places = rearrange(piece, row), _Places(piece, row)
+    chain, provided = Chain(here, [source.made for source in sources], builder), Provided()
     places.add(provided, sources[0])
     for source in sources[1:]:
         places.add(provided, source)
-        so_far = steps.project(range(len(made.parts) + len(source.made.parts)))
-        made = _Step(so_far, made, source.made, provided, builder).join(because)
-        provided = Provided.all_of(so_far)
-    return Made(row, made.parts, made.whole)
+        chain.join(source.made, provided, because)
+        joined = chain.draft.joined
+        provided = Provided(joined, here.starts[joined])
+    return Made(row, chain.draft.parts, chain.part())
 
 
 def narrow(piece: Piece, source: Source, builder: Builder, because: str) -> Made:
@@ -63,10 +61,10 @@ def narrow(piece: Piece, source: Source, builder: Builder, because: str) -> Made
     draft.op = source.made.op
     terms = fit(_all_terms(draft, provided), draft.sets)
     window = here.window if is_wider(source.piece.window, here.window, len(here.slots)) else None
-    draft.pending = _missing(draft, provided)
+    draft.pending = tuple(missing_negations(here, here.negations, provided))
     if terms or window:
         draft.add(Filter(draft.op, terms, window), because)
-    _forbid_pending(draft)
+    forbid_pending(draft)
     return Made(row, source.made.parts, draft.part())
 
 
@@ -99,106 +97,10 @@ class _Places:
 
 def _all_terms(draft: Draft, provided: Provided) -> list[Expr]:
     """Everything about single rows that is still to be checked, negations apart."""
-    where = missing_where(draft.piece, provided)
-    order = missing_order(draft.piece, provided)
+    piece, slots = draft.piece, range(len(draft.piece.slots))
+    order = missing_order(piece.order, piece.order.before(len(slots)), slots, provided)
     return [
-        *(moved(term, {0: draft.starts[slot]}) for slot, term in where),
+        *(moved(term, {0: draft.starts[slot]}) for slot, term in missing_where(piece, slots, provided)),
         *(term for i, j in order for term in draft.after_terms([i], draft.entries(j), draft.sets)),
-        *missing_terms(draft.piece, provided),
+        *missing_terms(piece, provided),
     ]
-
-
-def _missing(draft: Draft, provided: Provided) -> tuple[Negation, ...]:
-    return tuple(missing_negations(draft.piece, draft.piece.negations, provided))
-
-
-def _forbid_pending(draft: Draft) -> None:
-    for negation in draft.pending:
-        forbid(draft, negation, slots_inside(draft, negation))
-
-
-class _Step:
-    """One join of two sides into the rows of `piece`, whose columns are the left's and then the right's."""
-
-    def __init__(self, piece: Piece, left: Made, right: Made, provided: Provided, builder: Builder) -> None:
-        self.parts = (*left.parts, *right.parts)
-        self.draft = draft_of(piece, self.parts, frozenset(), builder)
-        self.left, self.right, self.provided, self.builder = left, right, provided, builder
-        self.width = left.whole.width
-        self.left_slots = range(len(left.parts))
-        self.right_slots = range(len(left.parts), len(self.parts))
-
-    def join(self, because: str) -> Made:
-        draft = self.draft
-        right = mask_of(self.right_slots)
-        before = all(not right & ~draft.order.behind(i) for i in self.left_slots)
-        terms = fit(_all_terms(draft, self.provided), draft.sets)
-        cross = [term for term in terms if self._side(term) is None]
-        ordered = {*self._order_terms()} if before else set()
-        draft.pending = _missing(draft, self.provided)
-        join = Join(
-            left=self._own(self.left.op, terms, 0, self.left_slots),
-            right=self._own(self.right.op, terms, 1, self.right_slots),
-            window=draft.piece.window,
-            order="before" if before else "any",
-            terms=(
-                *self._same_terms(),
-                *(term for term in cross if joinable(term) and term not in ordered),
-            ),
-            distinct=tuple(self._clashes()),
-        )
-        late = tuple(term for term in cross if not joinable(term))
-        draft.add(join, because, tuple(t for t in draft.piece.terms if late and self._is_late(t)))
-        draft.filter(late)
-        _forbid_pending(draft)
-        return Made(tuple(range(len(draft.sets))), self.parts, draft.part())
-
-    def _side(self, term: Expr) -> int | None:
-        """0 for a term over the left alone, 1 for one over the right alone."""
-        columns = columns_of(term)
-        if all(column < self.width for column in columns):
-            return 0
-        return 1 if all(column >= self.width for column in columns) else None
-
-    def _is_late(self, term: Expr) -> bool:
-        return not joinable(term) and self._side(term) is None
-
-    def _own(self, op: int, terms: Sequence[Expr], side: int, slots: range) -> int:
-        """The rows of one side that pass the terms over it alone."""
-        start = self.width if side else 0
-        own = [move_columns(t, lambda column: column - start) for t in terms if self._side(t) == side]
-        if not own:
-            return op
-        return self.builder.add(Filter(op, tuple(own)), "filter_terms", self.draft.computed(slots))
-
-    def _order_terms(self) -> list[Expr]:
-        draft = self.draft
-        return [
-            term
-            for i, j in missing_order(draft.piece, self.provided)
-            if i in self.left_slots and j in self.right_slots
-            for term in fit(draft.after_terms([i], draft.entries(j), draft.sets), draft.sets)
-        ]
-
-    def _same_terms(self) -> list[Expr]:
-        draft = self.draft
-        return [
-            equal(
-                draft.edge(one, Which.LAST, draft.sets, name), draft.edge(other, Which.LAST, draft.sets, name)
-            )
-            for name in draft.piece.same
-            for one in draft.anchors(self.left_slots)
-            for other in draft.anchors(self.right_slots)
-        ]
-
-    def _clashes(self) -> Iterable[tuple[int, int]]:
-        """Pairs (left column, right column by its own number) that could be one event, but must not."""
-        draft, order = self.draft, self.draft.order
-        for i in self.left_slots:
-            for j in self.right_slots:
-                if (i, j) in order or (j, i) in order:
-                    continue
-                for a in draft.piece.columns(i):
-                    for b in draft.piece.columns(j):
-                        if draft.types[a] & draft.types[b]:
-                            yield a, b - self.width

@@ -71,10 +71,6 @@ class Draft:
         """The joined slots that a slot comes right after; those before them are before it too."""
         return self.cover((i for i in range(self.joined) if (i, slot) in self.order), latest=True)
 
-    def successors(self, slot: int) -> list[int]:
-        """The joined slots that come right after a slot."""
-        return self.cover((i for i in range(self.joined) if (slot, i) in self.order), latest=False)
-
     def after_terms(self, slots: Iterable[int], columns: Iterable[int], sets: Sequence[bool]) -> list[Expr]:
         """All events of the `columns` (over `sets`) are later than those of the joined slots."""
         after = list(columns)
@@ -83,16 +79,6 @@ class Draft:
             for slot in slots
             for exit_column in self.exits(slot)
             for column in after
-        ]
-
-    def before_terms(self, slots: Iterable[int], columns: Iterable[int], sets: Sequence[bool]) -> list[Expr]:
-        """All events of the `columns` (over `sets`) are earlier than those of the joined slots."""
-        before = list(columns)
-        return [
-            earlier(self.edge(column, Which.LAST, sets), self.edge(entry, Which.FIRST, sets))
-            for slot in slots
-            for entry in self.entries(slot)
-            for column in before
         ]
 
     def edge(self, column: int, which: Which, sets: Sequence[bool], attribute: str = "ts") -> Ref:
@@ -116,9 +102,12 @@ class Draft:
 
     def anchors(self, slots: Sequence[int]) -> list[int]:
         """A column bound in every row, if possible a single one; if there is none, all columns."""
-        always = [column for slot in slots for column in self.always(slot)]
-        singles = [column for column in always if not self.sets[column]]
-        return (singles or always)[:1] or [column for slot in slots for column in self.piece.columns(slot)]
+        first = None
+        for column in (column for slot in slots for column in self.always(slot)):
+            if not self.sets[column]:
+                return [column]
+            first = column if first is None else first
+        return [column for slot in slots for column in self.piece.columns(slot)] if first is None else [first]
 
     def clashes(self, slot: int) -> Iterator[tuple[int, int]]:
         """Pairs (column of the rows, column of the slot's own part) that could be one event, but must not."""

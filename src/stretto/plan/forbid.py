@@ -22,6 +22,12 @@ def forbid_known(rows: Draft, pending: Sequence[Negation]) -> list[Negation]:
     return left
 
 
+def forbid_pending(rows: Draft) -> None:
+    """Check all negations that are pending."""
+    for negation in rows.pending:
+        forbid(rows, negation, slots_inside(rows, negation))
+
+
 def forbid(rows: Draft, negation: Negation, inside: Sequence[int]) -> None:
     """Drop the rows with a forbidden event; only slots in `inside` can bind events of its interval."""
     column = len(rows.sets)

@@ -4,7 +4,6 @@ import gc
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Final
 
 from stretto.errors import Mistake, QueryError, StrettoError, near
 from stretto.memo.core import growing_slots
@@ -24,25 +23,25 @@ from stretto.plan.dag import Plan
 from stretto.plan.estimate import estimated
 from stretto.plan.forbid import refuse_entangled
 from stretto.plan.grow import growth_order
-from stretto.plan.optimizers import RECIPES, Recipe, model_of
+from stretto.plan.optimizers import RECIPES, TREND_RECIPES, Recipe, model_of
 from stretto.schema import Schema
 from stretto.solve.common.budget import Budget
 from stretto.stats.profile import Stats
+from stretto.trends.estimate import estimated as estimated_trends
 from stretto.trends.optimize import trend_plan
-from stretto.trends.plan import Optimizer
+from stretto.trends.plan import TrendPlan
 
 DEFAULT_BUDGET_S = 5.0
 EXPLORING = 0.3
 """The part of the time in which ways are sought: to price and to compare them takes longer."""
 EXPLORING_S = 2.0
-"""Seconds that this takes at least, if there is so much to be found."""
+"""Seconds that this takes at least, if there is so much to be found and they are no more than `MOST_EXPLORING`."""
+MOST_EXPLORING = 0.5
 SOLVING = 0.5
 """The part of the time that a solver has at least, however long it took to find what it can choose from."""
 
 FOR_TRENDS = {"muse": "auto", "greta": "none"}
 """The names of papers about trends, and what goes by them for detection queries of the same workload."""
-OF_TRENDS: Final[dict[str, Optimizer]] = {"none": "none", "muse": "muse", "greta": "greta"}
-"""Optimizers that decide about trends by themselves; all others leave that to `auto`."""
 
 
 def optimize(
@@ -64,23 +63,33 @@ def planned(workload: Workload, known: Stats | Schema, optimizer: str, recipe: R
     bound = workload.bind(stats.schema)
     detections = plannable(bound)
     memo, pricing = explored(detections, stats, recipe, time)
-    solution = recipe.solve(memo, pricing, Budget(max(time.left, SOLVING * time.seconds)))
+    solution = recipe.solve(memo, pricing, time.at_least(SOLVING))
     builder = Builder(stats.schema.attributes)
     model = pricing if isinstance(pricing, CostModel) else model_of(stats)
-    emits, assembler = assemble(detections, memo, solution, builder, model)
+    measured = (
+        known if isinstance(known, Stats) else None
+    )  # figures made up for a bare schema are nobody's business
+    emits = assemble(detections, memo, solution, builder, None if measured is None else model)
     # A bound in another cost than the model's says nothing here.
     bounded = solution if model is pricing else replace(solution, lower_bound=None)
+    trends = _trends(bound, measured, optimizer, model)
     estimate = None
-    if isinstance(known, Stats):  # figures made up for a bare schema are nobody's business
-        estimate = estimated(detections, memo, bounded, assembler, emits, model, time.spent)
-    because = tuple(builder.because)
-    trends = None
-    if bound.trends:
-        measured = known if isinstance(known, Stats) else None
-        trends = trend_plan(bound.trends, measured, OF_TRENDS.get(optimizer, "auto"))
+    if measured is not None:
+        estimate = estimated(memo, bounded, builder, emits, model, trends, time)
+    records = tuple(builder.records)
     return check(
-        Plan(tuple(builder.ops), emits, because, stats.schema, optimizer, estimate, workload, trends)
+        Plan(tuple(builder.ops), emits, records, stats.schema, optimizer, estimate, workload, trends)
     )
+
+
+def _trends(bound: BoundWorkload, stats: Stats | None, optimizer: str, model: CostModel) -> TrendPlan | None:
+    """The plan of a workload's trend queries, if it has any; with statistics also what it costs."""
+    if not bound.trends:
+        return None
+    found = trend_plan(bound.trends, stats, TREND_RECIPES.get(optimizer, TREND_RECIPES["auto"]))
+    if stats is None:
+        return found
+    return replace(found, estimate=estimated_trends(found, stats, model.prices.update))
 
 
 @contextmanager
@@ -109,8 +118,13 @@ def explored(
 ) -> tuple[Memo, Pricing]:
     """The memo of a workload with the ways that an optimizer considers, and the costs it goes by."""
     memo, pricing = build_memo(detections), recipe.pricing(stats)
-    seeking = None if time is None else Budget(max(EXPLORING * time.left, EXPLORING_S))
-    explore(memo, recipe.rules(memo, pricing), over=lambda: seeking is not None and seeking.over)
+    rules = recipe.rules(memo, pricing)
+    if time is None:
+        explore(memo, rules)
+    else:
+        least = min(EXPLORING_S, MOST_EXPLORING * time.left)
+        seeking = time.of(max(EXPLORING * time.left, least))
+        explore(memo, rules, over=lambda: seeking.over)
     return memo, pricing
 
 

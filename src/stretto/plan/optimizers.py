@@ -21,6 +21,8 @@ from stretto.papers.mcep.spass import spass
 from stretto.papers.mcep.tabu import tabu
 from stretto.papers.motto.rules import LCSE, MOTTO, MOTTO_MST
 from stretto.papers.motto.steiner import steiner
+from stretto.papers.muse.costs import paper_costs
+from stretto.papers.muse.sharing import choose
 from stretto.papers.partial_matches import PaperCost
 from stretto.solve.auto import auto
 from stretto.solve.common.budget import Budget
@@ -28,6 +30,8 @@ from stretto.solve.common.solution import Solution
 from stretto.solve.quick.as_written import none
 from stretto.stats.estimate import Estimator
 from stretto.stats.profile import Stats
+from stretto.trends.benefit import engine_costs
+from stretto.trends.optimize import TrendRecipe
 
 Solver = Callable[[Memo, Pricing, Budget], Solution]
 
@@ -95,3 +99,17 @@ RECIPES: Final[Mapping[str, Recipe]] = MappingProxyType(
         "auto": Recipe(all_that_fit, model_of, partial(auto, quick=QUICK, of_orders=OF_ORDERS)),
     }
 )
+
+TREND_RECIPES: Final[Mapping[str, TrendRecipe]] = MappingProxyType(
+    {
+        recipe.name: recipe
+        for recipe in (
+            TrendRecipe("none"),
+            TrendRecipe("greta"),
+            TrendRecipe("muse", choose, paper_costs, paper_costs),
+            # Without statistics the engine's model cannot tell; the paper's shares whatever can be.
+            TrendRecipe("auto", choose, engine_costs, paper_costs, panes=True),
+        )
+    }
+)
+"""Optimizers that decide about trends by themselves; all others leave that to `auto`."""

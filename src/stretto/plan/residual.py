@@ -7,9 +7,9 @@ from stretto.pattern.canonical import parted_terms
 from stretto.pattern.canonical_terms import canonical_conditions, canonical_term, equality_terms, key
 from stretto.pattern.columns import moved
 from stretto.pattern.nodes import Stream
-from stretto.pattern.order import Order, members
+from stretto.pattern.order import Order
 from stretto.pattern.piece import Negation, Piece
-from stretto.pattern.predicates import Expr, Ref, columns_of
+from stretto.pattern.predicates import Expr, Ref
 
 NegationKey = tuple[object, ...]
 
@@ -30,14 +30,6 @@ class Provided:
     equal: list[list[Ref]] = field(default_factory=list)
     where: dict[int, frozenset[Expr]] = field(default_factory=dict)
     negations: set[NegationKey] = field(default_factory=set)
-
-    @classmethod
-    def all_of(cls, piece: Piece) -> "Provided":
-        """The rows begin with rows of `piece`, which is their piece seen through its first slots."""
-        to = {column: column for column in range(piece.width)} | {piece.width: -1}
-        slots = range(len(piece.slots))
-        negations = {negation_key(n, slots, to) for n in piece.negations}
-        return cls(len(piece.slots), piece.width, negations=negations)
 
     def in_order(self, i: int, j: int) -> bool:
         """Whether slot i is known to come before slot j."""
@@ -70,52 +62,49 @@ def negation_key(negation: Negation, slots: Sequence[int], to: dict[int, int]) -
     )
 
 
-def missing_order(piece: Piece, provided: Provided) -> list[tuple[int, int]]:
-    """Pairs of slots, next to each other in the order, whose order is still to be checked."""
-    order = piece.order
-    slots = range(len(piece.slots))
+def missing_order(
+    order: Order, before: Sequence[int], slots: range, provided: Provided
+) -> list[tuple[int, int]]:
+    """Pairs of slots, next to each other in the order, whose order is still to be checked; `before` is that of each."""
+    among = (1 << slots.stop) - 1
     found: set[tuple[int, int]] = set()
     for new in slots[provided.slots :]:
-        found |= {(i, new) for i in order.latest(i for i in slots if order.behind(i) >> new & 1)}
-        found |= {(new, j) for j in order.earliest(members(order.behind(new)))}
+        found.update((i, new) for i in order.latest_in(before[new] & among, before))
+        found.update((new, j) for j in order.earliest_in(order.behind(new) & among, before))
     return sorted(pair for pair in found if not provided.in_order(*pair))
 
 
 def missing_terms(piece: Piece, provided: Provided) -> list[Expr]:
     """Terms still to be checked; of equalities no more than are needed to imply the others."""
     terms, classes = parted_terms(piece)
-    found = [term for term in terms if term not in provided.terms and not _known(term, provided)]
-    equal = _Classes(provided)
+    found = [term for term in terms if term not in provided.terms]
+    equal = Classes(provided)
     for refs in classes:
         found += equal.missing(refs)
     return sorted(found, key=key)
 
 
-def _known(term: Expr, provided: Provided) -> bool:
-    """Whether a term concerns nothing but the columns of which all is known."""
-    return bool(provided.columns) and max(columns_of(term), default=-1) < provided.columns
-
-
-def missing_where(piece: Piece, provided: Provided) -> list[tuple[int, Expr]]:
+def missing_where(piece: Piece, slots: Iterable[int], provided: Provided) -> Iterator[tuple[int, Expr]]:
     """(slot, term over its event as column 0) that the slot's own rows do not have checked."""
-    return [
-        (i, term)
-        for i, slot in enumerate(piece.slots)
-        if i >= provided.slots and isinstance(slot.source, Stream)
-        for term in canonical_conditions(slot.source.where)
-        if term not in provided.where.get(i, frozenset(slot.source.where))
-    ]
+    for i in slots:
+        source = piece.slots[i].source
+        checked = provided.where.get(i)
+        if isinstance(source, Stream) and checked is not None:
+            yield from ((i, term) for term in canonical_conditions(source.where) if term not in checked)
 
 
 def missing_negations(piece: Piece, negations: Iterable[Negation], provided: Provided) -> list[Negation]:
     """Those of a piece's negations that are still to be checked."""
+    asked = list(negations)
+    if not asked:
+        return []
     slots = range(len(piece.slots))
     to = {column: column for column in range(piece.width)}
     to[piece.width] = -1
-    return [n for n in negations if negation_key(n, slots, to) not in provided.negations]
+    return [n for n in asked if negation_key(n, slots, to) not in provided.negations]
 
 
-class _Classes:
+class Classes:
     """Which references are known to be equal."""
 
     def __init__(self, provided: Provided) -> None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from math import inf
 from typing import Final
 
 from stretto.memo.memo import Memo
@@ -11,12 +10,14 @@ from stretto.memo.rules.split_in_two import split_in_two
 from stretto.solve.common.budget import Budget
 from stretto.solve.common.problem import Problem
 from stretto.solve.common.solution import Solution, one_way_each
-from stretto.solve.exact.solver import as_choice, for_choosing, solve_exact
+from stretto.solve.exact.solver import FREE, PRICING, as_choice, for_choosing, solve_exact
 from stretto.solve.quick.greedy import solve_greedy
 
 Solver = Callable[[Memo, Pricing, Budget], Solution]
 
 SPLITS: Final = split_in_two.__name__
+QUICK_PART = 0.5
+"""The part of the time that quick solvers may take; small workloads have them in any case."""
 MANY = 5_000
 """Roots beyond which these would take longer than they are worth."""
 
@@ -33,12 +34,14 @@ def auto(
 
     Those `of_orders` join one slot at a time; they are left out where they can have nothing to add.
     """
-    solvers = worth_trying(memo, quick, of_orders)
-    starts = [as_choice(memo, solve(memo, pricing, Budget(inf))) for solve in solvers]
-    problem = Problem.of(memo, pricing)  # after these: they bring ways along
+    part = budget.of(QUICK_PART * budget.left, FREE)
+    starts = [as_choice(memo, solve(memo, pricing, part)) for solve in worth_trying(memo, quick, of_orders)]
+    # After these: they bring ways along.
+    problem = Problem.of(memo, pricing, budget.at_least(PRICING, FREE), starts)
     left = for_choosing(budget)
-    starts.append(solve_greedy(problem, left))
-    found, bound = solve_exact(problem, left, min(starts, key=problem.cost))
+    if not left.denies(sum(map(len, problem.inputs))):
+        starts.append(solve_greedy(problem, left))
+    found, bound = solve_exact(problem, left, min(starts, key=problem.cost, default=None))
     return Solution(one_way_each(memo, found), bound)
 
 

@@ -246,7 +246,7 @@ class Estimator:
         if negation.place is Place.ANYWHERE:
             gaps = float(slots), float(slots)
         else:
-            orders = [self._with_forbidden(piece, negation, number).order for number in (1, 2)]
+            orders = [_order_with_forbidden(piece, negation, number) for number in (1, 2)]
             gaps = gaps_between(slots, piece.order, *orders)
         shares = self._forbidding(piece, negation)
         found = [weight * thinned(m, slots, expected * share) for share, weight in shares for m in gaps]
@@ -256,16 +256,12 @@ class Estimator:
         """The piece with one or two forbidden events, in order, as further slots with their terms."""
         slots = len(piece.slots)
         new = range(slots, slots + number)
-        order, after = piece.order, [*negation.after]
-        for one in new:
-            order = order.with_between(one, after, negation.before)
-            after.append(one)
         same_place = {column: column for column in range(slots)}
         terms = [moved(term, {**same_place, slots: one}) for one in new for term in negation.terms]
         return replace(
             piece,
             slots=(*piece.slots, *(Slot(negation.stream) for _ in new)),
-            order=order,
+            order=_order_with_forbidden(piece, negation, number),
             terms=(*piece.terms, *terms),
             negations=(),
         )
@@ -394,6 +390,15 @@ class Estimator:
                 negations=(),
             )
         )
+
+
+def _order_with_forbidden(piece: Piece, negation: Negation, number: int) -> Order:
+    """The order of a piece with one or two forbidden events behind its slots."""
+    order, after = piece.order, [*negation.after]
+    for one in range(len(piece.slots), len(piece.slots) + number):
+        order = order.with_between(one, after, negation.before)
+        after.append(one)
+    return order
 
 
 def product_of(factors: Sequence[float], ways: int = 1, among: int = 1) -> float:

@@ -1,8 +1,8 @@
-"""What sharing an edge costs and saves: MUSE's model, and one of this engine.
+"""What sharing an edge costs and saves, by the executors of this engine.
 
-Both compare, for an edge from E' to E that some queries may share, each of them computing it alone with one shared
-computation and the evaluation of every query's own values from m MatStates. In both, more queries with as many
-MatStates gain more (Lemma 1), and more MatStates gain less (Lemma 2).
+As MUSE's own model does (`papers/muse/costs.py`), it compares, for an edge from E' to E that some queries may share,
+each of them computing it alone with one shared computation and the evaluation of every query's own values from m
+MatStates. More queries with as many MatStates gain more (Lemma 1), and more MatStates gain less (Lemma 2).
 """
 
 from collections.abc import Callable
@@ -49,17 +49,6 @@ class Costs:
 Model = Callable[[Load], Costs]
 
 
-def paper_costs(load: Load) -> Costs:
-    """Equations 1 to 3 of MUSE: an event of E reads all of E' before it, found and kept in trees."""
-    trees = _log(load.before) + _log(load.events)
-    matstates = min(load.matstates, max(load.before, 1.0))
-    return Costs(
-        load.values * load.events * (trees + load.before),
-        load.lanes * load.events * (trees + matstates * load.before),
-        load.values * load.events * matstates,
-    )
-
-
 def engine_costs(load: Load) -> Costs:
     """What the executors of this engine do for an event."""
     return _windowed_costs(load) if load.conditioned else _running_costs(load)
@@ -77,12 +66,13 @@ def _running_costs(load: Load) -> Costs:
 
 def _windowed_costs(load: Load) -> Costs:
     """An event walks a tree once, with a component per MatState, or per query where there are fewer of those."""
-    step = load.events * (1.0 + _log(load.before))
+    step = load.events * (1.0 + log2_of(load.before))
     alone = step * (load.queries + load.values)
     by_matstate = Costs(alone, step * (1.0 + load.lanes * load.matstates), load.matstates * load.values)
     by_query = Costs(alone, step * (1.0 + load.lanes * load.queries), 0.0)
     return max(by_matstate, by_query, key=lambda costs: costs.benefit)
 
 
-def _log(number: float) -> float:
+def log2_of(number: float) -> float:
+    """The height of a tree over so many."""
     return log2(max(number, 1.0))

@@ -4,7 +4,9 @@ A query is in one unit, while decisions may have it share different edges with d
 greedily: of all sets of queries that share something, the one that saves most, with everything its members share.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import combinations
 
 from stretto.pattern.nodes import TrendQuery
@@ -13,10 +15,26 @@ from stretto.trends.judge import Edges, Judge, Part, Queries
 from stretto.trends.measures import measures_of
 from stretto.trends.plan import Decision, Edge, Entry, Measure, Member, Unit
 from stretto.trends.rates import Nodes
-from stretto.trends.sharing import Sharing
 
 MOST_SETS = 24
 """Sets of sharing queries of which also every two are tried for what they have in common."""
+
+
+@dataclass(slots=True)
+class Sharing:
+    """Decisions by edge, the nodes that each takes to be shared, and how often each node was analysed."""
+
+    decisions: dict[int, list[Decision]] = field(default_factory=dict)
+    spans: dict[Decision, Nodes] = field(default_factory=dict)
+    analyses: Counter[int] = field(default_factory=Counter)
+
+    def shared_by(self, queries: Queries) -> Edges:
+        """The edges that all of these queries share, with one another or with more."""
+        return frozenset(
+            edge
+            for edge, decisions in self.decisions.items()
+            if any(queries <= set(decision.queries) for decision in decisions)
+        )
 
 
 def shared_parts(judge: Judge, sharing: Sharing) -> list[Part]:

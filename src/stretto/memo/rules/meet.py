@@ -32,7 +32,7 @@ def meet(memo: Memo) -> Iterator[tuple[int, Way]]:
     if any(way.rule == "meet" for ways in memo.ways for way in ways):
         return  # parts of what was invented are not worth more inventions
     users = _users(memo)
-    found = [one for shelf in alike(memo) for one in _common(shelf, users)]
+    found = [one for shelf in alike(memo) if not memo.ends() for one in _common(shelf, users)]
     found.sort(key=lambda one: (-len(one.served), one.parent.number, one.mask))
     for one in found[: max(FEW, len(memo) // SHARE)]:
         yield from one.ways(memo)

@@ -20,14 +20,14 @@ def relax_terms(memo: Memo) -> Iterator[tuple[int, Way]]:
     Law: L4. Requires: skip-till-any; equal `[attr]`. Source: ours; MOTTO, sec. IV-C and IV-D, for order and window.
     """
     for shelf in alike(memo):
-        for source in _chosen(shelf):
+        for source in _chosen(shelf, memo):
             kind = Kind.FORBID if source.missing and not source.missing & ~shelf.absences else Kind.FILTER
             yield source.reader.number, Way(kind, (source.input(memo),), "relax_terms")
 
 
-def _chosen(shelf: Alike) -> Iterator[Weaker]:
+def _chosen(shelf: Alike, memo: Memo) -> Iterator[Weaker]:
     """For each piece a few of those that can serve it."""
-    found = [list(shelf.weaker_than(reader)) for reader in range(len(shelf.held))]
+    found = [[] if memo.ends() else list(shelf.weaker_than(reader)) for reader in range(len(shelf.held))]
     served = [0] * len(shelf.held)
     for sources in found:
         for place, _ in sources:

@@ -15,6 +15,8 @@ def split_off_commonest(pricing: Pricing) -> PieceRule:
     """
 
     def rule(number: int, memo: Memo) -> Iterator[Way]:
+        if memo.is_wide(number):
+            return
         slots = range(len(memo.pieces[number].slots))
         single = [memo.part(number, (slot,)) for slot in slots]
         last = max(slots, key=lambda slot: (pricing.rows(memo, single[slot].piece), slot))

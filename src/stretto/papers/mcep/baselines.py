@@ -4,7 +4,7 @@ from stretto.memo.memo import Memo
 from stretto.memo.pricing import Pricing
 from stretto.memo.rules.join_left_to_right import join_left_to_right
 from stretto.memo.ways import Kind, Way
-from stretto.papers.mcep.local_plans import OrderPlans
+from stretto.papers.mcep.local_plans import OrderPlans, TimeIsUpError
 from stretto.papers.mcep.local_search import Patterns
 from stretto.papers.mcep.shapes import Parts, Shapes
 from stretto.papers.mcep.trees import Trees
@@ -21,31 +21,34 @@ def reorder(memo: Memo, pricing: Pricing, budget: Budget) -> Solution:
     trees = Trees(Shapes(memo), pricing)
 
     def way(core: int) -> Way:
-        if budget.over:
+        if budget.denies(0):
             return next(join_left_to_right(core, memo))
-        order = greedy_order(OrderPlans(trees, Parts(trees.shapes, core)), memo, pricing)
+        order = greedy_order(OrderPlans(trees, Parts(trees.shapes, core), budget), memo, pricing)
         return Way(Kind.JOIN, tuple(memo.part(core, (slot,)) for slot in order), "reorder_by_cost")
 
     return one_by_one(memo, way)
 
 
 def greedy_order(plans: OrderPlans, memo: Memo, pricing: Pricing) -> list[int]:
-    """The rarest slot first, then always the one that is the cheapest to join."""
-    core, left = plans.parts.number, list(range(plans.parts.count))
-    first = min(left, key=lambda slot: pricing.rows(memo, memo.part(core, (slot,)).piece))
+    """The rarest slot first, then always the one that is the cheapest to join; without time the rest as written."""
+    core, left = plans.parts.number, list(plans.parts.own_order)
+    first = min(left, key=lambda slot: (pricing.rows(memo, memo.part(core, (slot,)).piece), slot))
     order, done = [first], 1 << first
     left.remove(first)
     while left:
-        chosen = min(left, key=lambda slot: plans.price(done, 1 << slot))
+        try:
+            chosen = min(left, key=lambda slot: (plans.price(done, 1 << slot), slot))
+        except TimeIsUpError:
+            return [*order, *left]
         order.append(chosen)
         done |= 1 << chosen
         left.remove(chosen)
     return order
 
 
-def share(memo: Memo, pricing: Pricing, budget: Budget) -> Solution:  # noqa: ARG001 - nothing is searched
-    """Every query in the order of its text, all equal prefixes computed once.
+def share(memo: Memo, pricing: Pricing, budget: Budget) -> Solution:
+    """Every query in the order of its text, all equal prefixes computed once; those that the budget lets take apart.
 
     Source: MCEP, sec. 6.2.2 (SH: the maximal sharing of sec. 3.2, without reordering).
     """
-    return Patterns(memo, pricing, Budget(0), OrderPlans).solution()
+    return Patterns(memo, pricing, budget, OrderPlans, searched=False).solution()

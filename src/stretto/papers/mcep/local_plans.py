@@ -11,6 +11,7 @@ from math import inf
 
 from stretto.papers.mcep.shapes import ALL_SUBSETS, RUNS, Parts
 from stretto.papers.mcep.trees import Columns, Trees
+from stretto.solve.common.budget import Budget
 
 Placed = tuple[int, int]
 """A tree and where it stands: (slots of the core as bits, number of the tree)."""
@@ -19,12 +20,20 @@ MOST_KEPT = 20_000
 """Plans that are remembered per pattern."""
 
 
-class LocalPlans(ABC):
-    """Plans of one core. `best` gives the cheapest tree over some of its slots that contains the given trees."""
+class TimeIsUpError(Exception):
+    """No more joins are to be priced."""
 
-    def __init__(self, trees: Trees, parts: Parts) -> None:
+
+class LocalPlans(ABC):
+    """Plans of one core. `best` gives the cheapest tree over some of its slots that contains the given trees.
+
+    When the budget is over nothing more is priced: what is left to find is joined in the order of the text.
+    """
+
+    def __init__(self, trees: Trees, parts: Parts, budget: Budget | None = None) -> None:
         self.trees = trees
         self.parts = parts
+        self._budget = budget
         self._found: dict[tuple[int, tuple[Placed, ...]], int] = {}
         self._places: dict[tuple[int, int], tuple[Placed, ...]] = {}
         self._splits: dict[tuple[int, int], tuple[int, Columns, Columns]] = {}
@@ -38,7 +47,12 @@ class LocalPlans(ABC):
         if known is None:
             if len(self._found) >= MOST_KEPT:
                 self._found.clear()
-            known = self._found[key] = self._plan(self._items(mask, given))
+            items = self._items(mask, given)
+            try:
+                known = self._plan(items)
+            except TimeIsUpError:
+                known = self._chain(self._in_text_order(items))
+            self._found[key] = known
         return known
 
     def in_order(self, slots: Sequence[int]) -> int:
@@ -103,9 +117,11 @@ class LocalPlans(ABC):
         return known
 
     def price(self, one: int, other: int) -> float:
-        """The cost of joining two sets of slots at the core's own window."""
+        """The cost of joining two sets of slots at the core's own window; TimeIsUpError if there is no time for it."""
         known = self._prices.get((one, other))
         if known is None:
+            if self._budget is not None and self._budget.denies((one | other).bit_count()):
+                raise TimeIsUpError
             shape, first, second = self._split(one, other)
             size = self.parts.size
             left = self.parts[one][0], size, first

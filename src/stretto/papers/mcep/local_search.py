@@ -5,9 +5,11 @@ Source: MCEP, sec. 4 and 5. The search starts from the best local plan of every 
 
 from collections.abc import Callable, Mapping
 from random import Random
+from typing import Final
 
 from stretto.memo.memo import Memo
 from stretto.memo.pricing import Pricing
+from stretto.memo.text_order import alone
 from stretto.papers.mcep.core_nodes import NodeOf, wrapped
 from stretto.papers.mcep.forest import Forest, MixedForest, forest
 from stretto.papers.mcep.local_plans import LocalPlans, TreePlans
@@ -19,7 +21,9 @@ from stretto.papers.mcep.walk import Walk
 from stretto.solve.common.budget import Budget
 from stretto.solve.common.solution import Node, Solution
 
-Planner = Callable[[Trees, Parts], LocalPlans]
+FREE: Final = 100_000
+"""Squares of slots of patterns that are taken apart in the order of their text, however short the time."""
+Planner = Callable[[Trees, Parts, Budget], LocalPlans]
 Improve = Callable[[Walk, Random, Budget], None]
 """Walks from a plan to better ones until the budget is over or nothing more is to be hoped for."""
 
@@ -27,22 +31,36 @@ Improve = Callable[[Walk, Random, Budget], None]
 class Patterns:
     """The cores of a memo with their local plans, and the graph of what they have in common.
 
-    When the budget is over the rest of the patterns keep the order of their text and are not in the graph.
+    Without `searched`, and when the budget is over, the patterns keep the order of their text and are not in the graph.
+    Wide ones, and those that there is no time left to take apart, are not even chosen: they are one join each.
     """
 
-    def __init__(self, memo: Memo, pricing: Pricing, budget: Budget, planner: Planner = TreePlans) -> None:
+    def __init__(
+        self,
+        memo: Memo,
+        pricing: Pricing,
+        budget: Budget,
+        planner: Planner = TreePlans,
+        *,
+        searched: bool = True,
+    ) -> None:
         self.memo = memo
         shapes = Shapes(memo)
         self.trees = Trees(shapes, pricing)
-        self.plans = {core: planner(self.trees, Parts(shapes, core)) for core in memo.cores()}
+        self.plans: dict[int, LocalPlans] = {}
         self.chosen: dict[int, int] = {}
         self.graph = MultiPatternGraph()
-        for core, plans in self.plans.items():
-            if budget.over:
-                self.chosen[core] = plans.in_order(plans.parts.own_order)
-            else:
+        in_order = budget.at_least(0.0, FREE)
+        for core in memo.cores():
+            if memo.is_wide(core):
+                continue
+            plans = planner(self.trees, Parts(shapes, core), budget)
+            if searched and not budget.over:
                 self.chosen[core] = plans.best()
                 self.graph.add(plans.parts)
+            elif not in_order.denies(plans.parts.count**2):
+                self.chosen[core] = plans.in_order(plans.parts.own_order)
+            self.plans[core] = plans
 
     def forest(self, patterns: Mapping[int, int] | None = None) -> Forest:
         """The chosen trees (or these) together."""
@@ -66,7 +84,10 @@ class _Nodes:
 
     def __call__(self, core: int, node_of: NodeOf) -> Node:
         trees, found = self._forest.trees, self._forest
-        tree = found.chosen[core]
+        tree = found.chosen.get(core)
+        if tree is None:
+            way = alone(trees.shapes.memo, core)
+            return Node(core, way, tuple(node_of(piece) for piece in way.pieces))
         for join in trees.inner[tree]:
             if join not in self._made:
                 self._made[join] = self._joined(join, found.size(join), node_of)

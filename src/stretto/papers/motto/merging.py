@@ -95,13 +95,15 @@ def several_windows(memo: Memo) -> bool:
 
 
 def _contained(memo: Memo, *, relaxed: bool) -> Iterator[Contained]:
-    cores = [number for number in range(len(memo)) if memo.is_core(number)]
+    cores = [number for number in range(len(memo)) if memo.is_core(number) and not memo.is_wide(number)]
     sources: dict[tuple[str, Strings], list[int]] = {}
     for number in cores:
         outermost = levels(memo, number)[-1]
         sources.setdefault((outermost.word, outermost.keys), []).append(number)
     longest = max((len(keys) for _, keys in sources), default=0)
     for number in cores:
+        if memo.ends():
+            return
         for level in levels(memo, number):
             if relaxed and level.word != "SEQ":
                 continue

@@ -87,6 +87,8 @@ def share_common(
     while numbers:
         made: dict[int, None] = {}
         for group in _groups(memo, numbers, find, relaxed=relaxed):
+            if memo.ends():
+                return
             for window, occurrences in pick(group):
                 for negations, readers in _by_negations(occurrences):
                     if len({one.reader.owner for one in readers}) < 2:
@@ -152,6 +154,8 @@ def _common_strings(
     """The levels and the places in them at which a string stands that another level has too."""
     found: dict[tuple[Operands, tuple[int, ...]], None] = {}
     for left, right in _pairs_of_lists(memo, numbers, relaxed=relaxed):
+        if memo.ends():
+            break
         for match in find(left[0].keys, right[0].keys):
             found.update(dict.fromkeys((one, match.left) for one in left))
             found.update(dict.fromkeys((one, match.right) for one in right))
@@ -165,6 +169,8 @@ def _pairs_of_lists(
     lists: dict[str, Lists] = {"SEQ": {}, "AND": {}, "MIXED": {}}
     loose: Lists = {}
     for number in numbers:
+        if memo.is_wide(number):
+            continue
         for level in levels(memo, number):
             lists[level.word].setdefault(level.keys, []).append(level)
             if relaxed and level.word == "SEQ":

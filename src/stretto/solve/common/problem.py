@@ -1,10 +1,18 @@
 """The choice as numbers alone: pieces, ways with costs, roots. Solvers that need no more than that read this."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
+from typing import Final
 
 from stretto.memo.memo import Memo
 from stretto.memo.pricing import Pricing
+from stretto.solve.common.budget import Budget
+
+NO_WAY: Final = inf
+"""The cost of what cannot be chosen."""
+
+Inputs = Sequence[Sequence[Sequence[int]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,13 +27,34 @@ class Problem:
     roots: tuple[int, ...]
 
     @classmethod
-    def of(cls, memo: Memo, pricing: Pricing) -> "Problem":
-        """The pieces of a memo keep their numbers, and their ways theirs; each root stands once."""
+    def of(
+        cls,
+        memo: Memo,
+        pricing: Pricing,
+        budget: Budget | None = None,
+        kept: Sequence[Mapping[int, int]] = (),
+    ) -> "Problem":
+        """The pieces of a memo keep their numbers, and their ways theirs; each root stands once.
+
+        When the budget is over the ways that have no price yet are `NO_WAY`: pieces that have no other cannot be
+        computed, nor what reads them. The choices `kept` are priced in any case; if there are none, the first ways.
+        """
         inputs = tuple(tuple(way.pieces for way in ways) for ways in memo.ways)
-        costs = tuple(
-            tuple(pricing.cost(memo, number, way) for way in ways) for number, ways in enumerate(memo.ways)
-        )
-        return cls(inputs, costs, tuple(dict.fromkeys(root.piece for root in memo.roots)))
+        roots = tuple(dict.fromkeys(root.piece for root in memo.roots))
+        costs: list[list[float]] = [[NO_WAY] * len(ways) for ways in memo.ways]
+        for chosen in kept or ({},):
+            for piece in _reached(inputs, roots, chosen):
+                first = chosen.get(piece, 0)
+                if costs[piece][first] == NO_WAY:
+                    costs[piece][first] = pricing.cost(memo, piece, memo.ways[piece][first])
+        for piece in _inputs_first(inputs, roots):
+            for number, way in enumerate(memo.ways[piece]):
+                if costs[piece][number] != NO_WAY:
+                    continue
+                if budget is not None and budget.denies(len(memo.pieces[piece].slots)):
+                    break
+                costs[piece][number] = pricing.cost(memo, piece, way)
+        return cls(inputs, tuple(map(tuple, costs)), roots)
 
     def cost(self, chosen: Mapping[int, int]) -> float:
         """The cost of a choice of one way per piece (0 where it says nothing)."""
@@ -33,12 +62,30 @@ class Problem:
 
     def reached(self, chosen: Mapping[int, int]) -> list[int]:
         """The pieces that a choice computes, readers before what they read where that can be told in one pass."""
-        found: dict[int, None] = dict.fromkeys(self.roots)
-        pending = list(self.roots)
-        while pending:
-            piece = pending.pop()
-            for part in self.inputs[piece][chosen.get(piece, 0)]:
-                if part not in found:
-                    found[part] = None
-                    pending.append(part)
-        return list(found)
+        return _reached(self.inputs, self.roots, chosen)
+
+
+def _reached(inputs: Inputs, roots: Sequence[int], chosen: Mapping[int, int]) -> list[int]:
+    found: dict[int, None] = dict.fromkeys(roots)
+    pending = list(roots)
+    while pending:
+        piece = pending.pop()
+        for part in inputs[piece][chosen.get(piece, 0)]:
+            if part not in found:
+                found[part] = None
+                pending.append(part)
+    return list(found)
+
+
+def _inputs_first(inputs: Inputs, roots: Sequence[int]) -> Iterator[int]:
+    """The pieces that any choice could compute, inputs before their readers, root by root."""
+    seen: set[int] = set()
+    pending = [(root, False) for root in reversed(roots)]
+    while pending:
+        piece, ready = pending.pop()
+        if ready:
+            yield piece
+        elif piece not in seen:
+            seen.add(piece)
+            pending.append((piece, True))
+            pending.extend((part, False) for parts in inputs[piece] for part in parts if part not in seen)

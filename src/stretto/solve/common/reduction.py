@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce as fold
 
-from stretto.solve.common.problem import Problem
+from stretto.solve.common.problem import NO_WAY, Problem
 
 Kept = Mapping[int, Collection[int]]
 """The ways of a piece that may still be chosen; pieces it does not name keep all of theirs."""
@@ -129,11 +129,13 @@ def _inputs_first(problem: Problem, roots: Iterable[int], ways: Mapping[int, Seq
 
 
 def _drop_impossible(problem: Problem, order: Sequence[int], ways: dict[int, tuple[int, ...]]) -> None:
-    """Take away the ways that read a piece that has none."""
+    """Take away the ways that cannot be chosen, or that read a piece that has none."""
     impossible: set[int] = set()
     for piece in order:
         inputs = problem.inputs[piece]
         left = ways.get(piece, tuple(range(len(inputs))))
+        if NO_WAY in problem.costs[piece]:
+            left = tuple(w for w in left if problem.costs[piece][w] < NO_WAY)
         if impossible:
             left = tuple(w for w in left if impossible.isdisjoint(inputs[w]))
         ways[piece] = left

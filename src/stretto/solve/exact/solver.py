@@ -16,17 +16,24 @@ CHOOSING = 0.3
 """The part of the time that is left for choosing, however long it took to price what there is to choose from."""
 
 
+PRICING = 0.3
+"""The part of the time that is left for pricing, however long it took to find the plans to begin with."""
+FREE = 10_000
+"""Slots of ways that are looked at however short the time."""
+
+
 def exact(memo: Memo, pricing: Pricing, budget: Budget, start: Solution | None = None) -> Solution:
     """The best plan found in the budget, and a lower bound; no worse than `start`, whose ways the memo then has."""
     chosen = None if start is None else as_choice(memo, start)
-    problem = Problem.of(memo, pricing)
+    kept = () if chosen is None else (chosen,)
+    problem = Problem.of(memo, pricing, budget.at_least(PRICING, FREE), kept)
     found, bound = solve_exact(problem, for_choosing(budget), chosen)
     return Solution(one_way_each(memo, found), bound)
 
 
 def for_choosing(budget: Budget) -> Budget:
     """What is left of a budget when all has been priced, but at least a part of it."""
-    return Budget(max(budget.left, CHOOSING * budget.seconds))
+    return budget.at_least(CHOOSING, FREE)
 
 
 def solve_exact(

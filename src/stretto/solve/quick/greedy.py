@@ -10,8 +10,8 @@ from stretto.solve.common.solution import Solution, one_way_each
 
 
 def greedy(memo: Memo, pricing: Pricing, budget: Budget) -> Solution:
-    """A plan in which no piece alone could be computed cheaper; all of them are found whatever the budget."""
-    return Solution(one_way_each(memo, solve_greedy(Problem.of(memo, pricing), budget)))
+    """A plan in which no piece alone could be computed cheaper; of the ways that the budget lets price."""
+    return Solution(one_way_each(memo, solve_greedy(Problem.of(memo, pricing, budget), budget)))
 
 
 def solve_greedy(problem: Problem, budget: Budget) -> dict[int, int]:

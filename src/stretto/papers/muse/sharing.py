@@ -11,34 +11,17 @@ inside are taken back and made anew, since what seemed to be entered by the loop
 node in t cycles is analysed at most t + 1 times.
 """
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
 from stretto.trends.graph import cycles, processing_order
-from stretto.trends.judge import Edges, Judge, Part, Queries
+from stretto.trends.judge import Judge, Part, Queries
 from stretto.trends.plan import Decision
 from stretto.trends.rates import Nodes
+from stretto.trends.units import Sharing
 
 MOST_SETS = 32
 """Sets of queries that are compared for one edge and MatPoint, or twice as many."""
-
-
-@dataclass(slots=True)
-class Sharing:
-    """Decisions by edge, the nodes that each takes to be shared, and how often each node was analysed."""
-
-    decisions: dict[int, list[Decision]] = field(default_factory=dict)
-    spans: dict[Decision, Nodes] = field(default_factory=dict)
-    analyses: Counter[int] = field(default_factory=Counter)
-
-    def shared_by(self, queries: Queries) -> Edges:
-        """The edges that all of these queries share, with one another or with more."""
-        return frozenset(
-            edge
-            for edge, decisions in self.decisions.items()
-            if any(queries <= set(decision.queries) for decision in decisions)
-        )
 
 
 def choose(judge: Judge) -> Sharing:

@@ -7,14 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.trends.shapes import SCHEMA, SECOND, figure_queries, parsed, shapes, trend
 
+from stretto.papers.muse.costs import paper_costs
+from stretto.papers.muse.sharing import choose
 from stretto.pattern.nodes import TrendQuery
 from stretto.stats.profile import Stats
 from stretto.trends.automaton import automaton
-from stretto.trends.benefit import Model, engine_costs, paper_costs
+from stretto.trends.benefit import Model, engine_costs
 from stretto.trends.graph import cycles, merged
 from stretto.trends.judge import Judge, Part
 from stretto.trends.rates import Rates
-from stretto.trends.sharing import choose
 
 
 def judge_of(
