@@ -1,178 +1,116 @@
-"""EXPLAIN: a plan as numbered lines or as JSON, the same in every process."""
+"""A plan as an explanation: one row for each operator, for the events of trends and for each of their units."""
 
-import json
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from stretto.errors import StrettoError
-from stretto.explain.numbers import factor_text, rate_text, share_text, time_text
-from stretto.pattern.describe import stream_text, term_text, window_text
+from stretto.explain.model import Explanation, Row, Run
+from stretto.pattern.describe import (
+    place_text,
+    repetition_text,
+    shape_text,
+    stream_text,
+    term_text,
+    window_text,
+)
+from stretto.pattern.piece import Piece
 from stretto.pattern.predicates import Apply, Expr
 from stretto.plan.ops import Emit, Filter, Forbid, Join, Next, Op, Repeat, Scan, Union
-from stretto.plan.pieces import Absence, column_name, repetition
-from stretto.screen import as_lines
-from stretto.trends.explain import trends_json, trends_text
+from stretto.plan.trend_rows import trend_edges, trend_rows
+from stretto.trends.work import TrendWork
 
 if TYPE_CHECKING:
-    from stretto.plan.dag import Estimate, Plan
-
-FORMATS = ("text", "json")
-SHOWN = 4  # queries named on one line; a scan can serve thousands
+    from stretto.plan.dag import Plan
 
 
-def explain(plan: "Plan", format: str = "text", *, limit: int | None = None) -> str:  # noqa: A002
-    """The plan in one of the FORMATS; `limit` cuts the text after so many operators."""
-    if format == "text":
-        return explain_text(plan, limit=limit)
-    if format == "json":
-        return json.dumps(explain_json(plan), indent=2)
-    raise StrettoError(f"unknown format `{format}` of EXPLAIN; there are: {', '.join(FORMATS)}")
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What a run did: rows that each operator gave (matches, of an Emit) and its seconds at work.
 
-
-def explain_text(plan: "Plan", *, limit: int | None = None) -> str:
-    """One numbered line per operator: what it does, what it reads, which queries it serves, by which rule.
-
-    With an estimate also its rows and cost, and above the lines what the whole costs and what sharing saves.
+    `span` are the seconds from the first event to the last, `elapsed` those that the whole run took. `trends`: what was
+    done for trend queries, if there are any, and `totals` how many rows of totals each of them has.
     """
-    if plan.trends is not None:
-        own = "" if not plan.queries else explain_text(replace(plan, trends=None), limit=limit)
-        return own + trends_text(plan.trends)
-    shown = plan.ops if limit is None else plan.ops[:limit]
-    lines = [
-        f"plan by {plan.optimizer}: {counted(len(plan.ops), 'operator')}, {counted(len(plan.queries), 'query')}"
-    ]
-    if plan.estimate is not None:
-        lines += [cost_line(plan.estimate), sharing_line(plan, plan.estimate)]
-    lines += (f"n{number} = {'  '.join(_parts_of_line(plan, number))}" for number in range(len(shown)))
-    if len(shown) < len(plan.ops):
-        lines.append(f".. and {counted(len(plan.ops) - len(shown), 'more operator')}")
-    return as_lines(lines) + "\n"
+
+    rows: Sequence[int]
+    seconds: Sequence[float]
+    events: int
+    span: float
+    elapsed: float
+    trends: TrendWork | None = None
+    totals: Mapping[str, int] = field(default_factory=dict)
 
 
-def explain_json(plan: "Plan") -> dict[str, Any]:
-    """The plan as an object; rows and costs are null where no statistics gave them."""
-    known = plan.estimate
-    operators = [
-        {
-            "id": number,
-            "op": kind_of(op),
-            "inputs": list(op.inputs),
-            "piece": plan.pieces[number],
-            "serves": list(plan.serves(number)),
-            "rows": None if known is None else known.rows[number],
-            "cost": None if known is None else known.costs[number],
-            "because": plan.because[number],
+def explanation(plan: "Plan", measured: Measured | None = None) -> Explanation:
+    """All that EXPLAIN shows of a plan, and of a run of it, if there was one."""
+    if measured is not None and not len(measured.rows) == len(measured.seconds) == len(plan.ops):
+        raise StrettoError(f"measured {len(measured.rows)} operators of a plan of {len(plan.ops)}")
+    meanings = _meanings(plan)
+    rows = [_row(plan, number, meanings, measured) for number in range(len(plan.ops))]
+    queries, edges, run, trends = dict(plan.queries), (), None, plan.trends
+    if trends is not None:
+        rows += trend_rows(trends, len(rows), None if measured is None else measured.trends)
+        edges = trend_edges(trends, len(plan.ops))
+        first = len(rows) - len(trends.units)
+        queries |= {
+            trends.queries[member.query].name: first + number
+            for number, unit in enumerate(trends.units)
+            for member in unit.members
         }
-        for number, op in enumerate(plan.ops)
-    ]
-    return {
-        "optimizer": plan.optimizer,
-        "cost": None if known is None else known.cost,
-        "lower_bound": None if known is None else known.lower_bound,
-        "gap": None if known is None else known.gap,
-        "seconds": None if known is None else known.seconds,
-        "operators": operators,
-        "queries": dict(plan.queries),
-        **({} if plan.trends is None else {"trends": trends_json(plan.trends)}),
-    }
+    if measured is not None:
+        names = () if trends is None else (query.name for query in trends.queries)
+        totals = {name: measured.totals.get(name, 0) for name in names}
+        run = Run(measured.events, measured.span, measured.elapsed, totals)
+    text = "" if plan.workload is None else plan.workload.text or plan.workload.to_text()
+    return Explanation(plan.optimizer, tuple(rows), queries, edges, plan.estimate, run, text)
 
 
-# ---- what the whole costs ----------------------------------------------------------------------------------
+def piece_texts(plan: "Plan") -> tuple[str, ...]:
+    """What each operator computes, as a pattern over its columns; an Emit names its variables."""
+    meanings = _meanings(plan)
+    return tuple(_piece_text(op, number, meanings) for number, op in enumerate(plan.ops))
 
 
-def cost_line(known: "Estimate") -> str:
-    """The cost of a plan, that of the same workload alone, and the time it took to find."""
-    return (
-        f"estimated cost {time_text(known.cost)} per second of stream,"
-        f" {time_text(known.alone)} with nothing shared or reordered;"
-        f" planned in {time_text(known.seconds * 1e9)}"
-    )
+def _meanings(plan: "Plan") -> list[Piece | None]:
+    return [None if record.computed is None else record.computed.form() for record in plan.records]
 
 
-def sharing_line(plan: "Plan", known: "Estimate") -> str:
-    """How much of a plan is shared, what that saves, and how far from the best it may be."""
-    parts = [
-        f"{len(shared(plan)):,} of {counted(len(plan.ops), 'operator')} serve more than one query",
-        saving_text(known),
-        bound_text(known),
-    ]
-    return "; ".join(part for part in parts if part)
-
-
-def shared(plan: "Plan") -> list[int]:
-    """The operators that serve more than one query."""
-    return [number for number in range(len(plan.ops)) if len(plan.serves(number)) > 1]
-
-
-def saving_text(known: "Estimate") -> str:
-    """What the plan saves against the same workload alone; a plan that costs more says so."""
-    if known.alone <= 0 or known.cost <= 0:
-        return ""
-    if known.cost > 1.0005 * known.alone:
-        return f"it costs {factor_text(known.cost / known.alone)} of what nothing shared or reordered would"
-    if known.cost > 0.9995 * known.alone:
-        return "nothing is saved by sharing or reordering"
-    saved = share_text(known.alone - known.cost, known.alone)
-    return (
-        f"sharing and reordering save {saved} ({factor_text(known.alone / known.cost)}) of the estimated cost"
-    )
-
-
-def bound_text(known: "Estimate") -> str:
-    """How far from the best plan it may be; nothing where no bound is known."""
-    if known.gap is None:
-        return ""
-    return "no plan is better" if known.gap == 0 else f"within {share_text(known.gap, 1.0)} of the best plan"
-
-
-# ---- one operator ------------------------------------------------------------------------------------------
-
-
-def kind_of(op: Op) -> str:
-    """The name of what an operator does: `scan`, `join`, .."""
-    return type(op).__name__.lower()
-
-
-def _parts_of_line(plan: "Plan", number: int) -> Iterator[str]:
-    op = plan.ops[number]
-    yield " ".join(_words(plan, op))
+def _row(plan: "Plan", number: int, meanings: Sequence[Piece | None], measured: Measured | None) -> Row:
+    op, record, served = plan.ops[number], plan.records[number], plan.serves(number)
     window = op.window if isinstance(op, Join | Filter | Repeat | Forbid | Next) else None
-    if window is not None:
-        yield f"within {window_text(window)}"
-    if plan.estimate is not None and (figures := figures_text(plan.estimate, number)):
-        yield figures
+    return Row(
+        number,
+        type(op).__name__.lower(),
+        op.inputs,
+        " ".join(_words(plan, op)) + (f"  within {window_text(window)}" if window else ""),
+        _piece_text(op, number, meanings),
+        meanings[number],
+        served,
+        record.because,
+        record.rows,
+        record.cost,
+        None if measured is None else measured.rows[number],
+        None if measured is None else measured.seconds[number],
+        is_shared=len(served) > 1,
+    )
+
+
+def _piece_text(op: Op, number: int, meanings: Sequence[Piece | None]) -> str:
     if not isinstance(op, Emit):
-        served = plan.serves(number)
-        marked = plan.estimate is not None and len(served) > 1
-        yield f"shared by {len(served):,}: {some(served)}" if marked else f"for {some(served)}"
-    yield f"by {plan.because[number]}"
+        meaning = meanings[number]
+        return "" if meaning is None else shape_text(meaning, columns(meaning.width))
+    texts = []
+    for part, targets in zip(op.parts, op.columns, strict=True):
+        meaning = meanings[part]
+        texts.append("" if meaning is None else shape_text(meaning, [op.variables[i] for i in targets]))
+    return texts[0] if len(texts) == 1 else f"OR({', '.join(texts)})"
 
 
-def figures_text(known: "Estimate", number: int) -> str:
-    """The rows per second and the cost of one operator: `1.2k/s, 34us (12%)`."""
-    rows, cost = known.rows[number], known.costs[number]
-    parts = [] if rows is None else [rate_text(rows)]
-    if cost is not None:
-        parts.append(f"{time_text(cost)} ({share_text(cost, known.cost)})")
-    return ", ".join(parts)
-
-
-def counted(number: int, word: str) -> str:
-    """`1 query`, `2 queries`, `1,000 operators`."""
-    plural = f"{word[:-1]}ies" if word.endswith("y") else f"{word}s"
-    return f"{number:,} {word if number == 1 else plural}"
-
-
-def some(names: Sequence[str]) -> str:
-    """The first few of some names, and how many more there are."""
-    if len(names) <= SHOWN:
-        return ", ".join(names)
-    return f"{', '.join(names[: SHOWN - 1])} and {len(names) - SHOWN + 1:,} more"
+# ---- what an operator does ---------------------------------------------------------------------------------
 
 
 def _words(plan: "Plan", op: Op) -> Iterator[str]:
-    """What an operator does, in the words of its line."""
+    """What an operator does, in the words of its line; all but its window."""
     match op:
         case Scan():
             yield f"scan {stream_text(op.stream)}"
@@ -181,26 +119,28 @@ def _words(plan: "Plan", op: Op) -> Iterator[str]:
             yield f"join n{op.left} n{op.right}"
             if op.order == "before":
                 yield "in order"
-            yield from _terms("where", op.terms, _columns(width + plan.width(op.right)))
+            yield from _terms("where", op.terms, columns(width + plan.width(op.right)))
             yield from _distinct((left, column_name(width + right)) for left, right in op.distinct)
         case Filter():
             yield f"filter n{op.input}"
-            yield from _terms("where", op.terms, _columns(plan.width(op.input)))
+            yield from _terms("where", op.terms, columns(plan.width(op.input)))
         case Repeat():
             yield from _repeat_words(plan, op)
         case Forbid():
             scanned = plan.ops[op.events]
             kind = scanned.stream.type if isinstance(scanned, Scan) else "?"
-            yield f"forbid n{op.events} in n{op.input}: {Absence(kind, op.place, op.after, op.before).text()}"
-            yield from _terms("where", op.terms, [*_columns(plan.width(op.input)), "it"])
+            after, before = (", ".join(map(column_name, places)) for places in (op.after, op.before))
+            place = place_text(op.place, after, before)
+            yield f"forbid n{op.events} in n{op.input}: {kind} {place}"
+            yield from _terms("where", op.terms, [*columns(plan.width(op.input)), "it"])
             yield from _distinct((column, "it") for column in op.distinct)
         case Next():
             marks = zip(op.steps, op.bounds, strict=True)
-            yield f"next {' '.join(f'n{step}{repetition(*bounds)}' for step, bounds in marks)}"
-            yield from _terms("where", op.terms, _columns(len(op.steps)))
+            yield f"next {' '.join(f'n{step}{repetition_text(*bounds)}' for step, bounds in marks)}"
+            yield from _terms("where", op.terms, columns(len(op.steps)))
         case Union():
             yield "union"
-            yield from _parts(op, _columns(op.width))
+            yield from _parts(op, columns(op.width))
         case Emit():
             yield f"emit {op.query}:"
             yield from _parts(op, op.variables)
@@ -213,18 +153,18 @@ def _words(plan: "Plan", op: Op) -> Iterator[str]:
 
 
 def _repeat_words(plan: "Plan", op: Repeat) -> Iterator[str]:
-    base, width = _columns(plan.width(op.base)), plan.width(op.element)
-    new = _repetition_columns("new", width)
-    neighbours = [*_repetition_columns("earlier", width), *_repetition_columns("later", width)]
+    base, width = columns(plan.width(op.base)), plan.width(op.element)
+    new = _repetition_names("new", width)
+    neighbours = [*_repetition_names("earlier", width), *_repetition_names("later", width)]
     yield f"repeat n{op.element} in n{op.base} at {', '.join(map(column_name, op.final))}"
-    yield repetition(op.low, op.high)
+    yield repetition_text(op.low, op.high)
     yield from _terms("where", op.terms, [*base, *new])
     yield from _terms("neighbours", op.adjacent, [*base, *neighbours])
-    yield from _terms("start", op.start, [*base, *_repetition_columns("first", width)])
+    yield from _terms("start", op.start, [*base, *_repetition_names("first", width)])
     yield from _distinct((column, new[own]) for column, own in op.distinct)
 
 
-def _repetition_columns(word: str, width: int) -> list[str]:
+def _repetition_names(word: str, width: int) -> list[str]:
     """Names for the columns of one repetition; one column needs no number."""
     return [word] if width == 1 else [f"{word}.{column_name(column)}" for column in range(width)]
 
@@ -252,5 +192,10 @@ def _distinct(pairs: Iterable[tuple[int, str]]) -> Iterator[str]:
         yield f"where {' AND '.join(found)}"
 
 
-def _columns(width: int) -> list[str]:
+def columns(width: int) -> list[str]:
+    """The names of so many columns."""
     return [column_name(column) for column in range(width)]
+
+
+def column_name(column: int) -> str:
+    return f"c{column}"
