@@ -1,30 +1,27 @@
 """Two plans of one workload side by side: what each computes, for whom, and at which cost.
 
-Pieces are compared by what they compute (`plan/meaning.py`), not by how they are numbered or joined.
+Rows are compared by what they compute, not by how they are numbered or joined.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from stretto.errors import StrettoError
+from stretto.explain.json import figures_json
+from stretto.explain.model import Explanation, Row, TrendEdge
+from stretto.pattern.canonical import canonical
+from stretto.pattern.describe import piece_text
 from stretto.pattern.piece import Piece
-from stretto.plan.dag import Plan
-from stretto.plan.diff_trends import TrendDiff, trend_diff, trend_diff_json
-from stretto.plan.explain import kind_of, shared
-from stretto.plan.labels import labels
-from stretto.plan.meaning import computed
-from stretto.plan.ops import Emit
-from stretto.stats.profile import Stats
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
-    """How one plan computes a piece: by these operators, which serve these queries.
+class Computation:
+    """How one plan computes a piece: by these rows, which serve these queries.
 
-    `shared` is the greatest number of queries that one of the operators serves. `rows` are those of one operator,
-    `cost` is that of all of them; None where nothing is known.
+    `shared` is the greatest number of queries that one of the rows serves. `rows` are those of one of them, `cost` is
+    that of all of them; None where nothing is known.
     """
 
     operators: tuple[int, ...]
@@ -40,32 +37,47 @@ class Compared:
 
     text: str
     kind: str
-    left: Use | None
-    right: Use | None
+    left: Computation | None
+    right: Computation | None
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
-    """What one plan does for a query: the operators it depends on, in order, and what they compute.
+class QueryShare:
+    """What one plan does for a query: the rows it depends on, in order, what they compute, and `own` for it alone.
 
-    `cost` is that of all of these operators, `share` divides the cost of each among the queries it serves.
+    `cost` is that of all of these rows, `share` divides the cost of each among the queries it serves.
     """
 
     operators: tuple[int, ...]
     pieces: tuple[str, ...]
+    own: int
     cost: float | None
     share: float | None
 
 
 @dataclass(frozen=True, slots=True)
-class Diff:
-    """Two plans of the same queries, their pieces and queries compared, and their plans of trend queries."""
+class ComparedEdge:
+    """An edge of trends that two plans share among different queries, or from different MatPoints on."""
 
-    left: Plan
-    right: Plan
+    source: str
+    target: str
+    left: TrendEdge
+    right: TrendEdge
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two plans of the same queries, with their pieces, queries and edges of trends compared."""
+
+    left: Explanation
+    right: Explanation
     pieces: tuple[Compared, ...]
-    queries: Mapping[str, tuple[Share, Share]]
-    trends: TrendDiff | None = None
+    queries: Mapping[str, tuple[QueryShare, QueryShare]]
+    edges: tuple[ComparedEdge, ...] = ()
+
+    @property
+    def sides(self) -> tuple[Explanation, Explanation]:
+        return self.left, self.right
 
     def only_left(self) -> list[Compared]:
         return [piece for piece in self.pieces if piece.right is None]
@@ -77,117 +89,144 @@ class Diff:
         return [piece for piece in self.pieces if piece.left is not None and piece.right is not None]
 
 
-def diff(left: Plan, right: Plan, stats: Stats | None = None) -> Diff:
-    """Compare two plans of one workload; what its trend queries cost is known with statistics."""
-    if left.queries.keys() != right.queries.keys() or _trend_names(left) != _trend_names(right):
+def compare(left: Explanation, right: Explanation) -> Comparison:
+    """Compare two plans of one workload."""
+    if left.queries.keys() != right.queries.keys():
         raise StrettoError("plans of different workloads cannot be compared: their queries differ")
     here, there = _Side(left), _Side(right)
     pieces = []
-    for key in dict.fromkeys((*here.operators, *there.operators)):
-        side = here if key in here.operators else there
-        first = side.operators[key][0]
+    for key in dict.fromkeys((*here.rows, *there.rows)):
+        side = here if key in here.rows else there
+        first = side.rows[key][0]
         pieces.append(
-            Compared(side.texts[first], kind_of(side.plan.ops[first]), here.use(key), there.use(key))
+            Compared(side.texts[first.id], first.kind, here.computation(key), there.computation(key))
         )
     queries = {name: (here.share(name), there.share(name)) for name in left.queries}
-    trends = None
-    if left.trends is not None and right.trends is not None:
-        trends = trend_diff(left.trends, right.trends, stats)
-    return Diff(left, right, tuple(pieces), queries, trends)
-
-
-def _trend_names(plan: Plan) -> list[str]:
-    return [] if plan.trends is None else [query.name for query in plan.trends.queries]
+    return Comparison(left, right, tuple(pieces), queries, tuple(_edges(left, right)))
 
 
 class _Side:
-    """One plan with its operators by what they compute."""
+    """One plan with its rows by what they compute."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Explanation) -> None:
         self.plan = plan
-        self.texts = labels(plan)
-        self.operators: dict[Piece, list[int]] = {}
-        for number, key in enumerate(computed(plan.ops)):
-            if key is not None:
-                self.operators.setdefault(key, []).append(number)
-        self._needs: dict[str, list[int]] = {name: [] for name in plan.queries}
-        for number in range(len(plan.ops)):
-            for query in plan.serves(number):
-                self._needs[query].append(number)
+        self.texts = [_text(row) for row in plan.rows]
+        self.rows: dict[Hashable, list[Row]] = {}
+        for row in plan.rows:
+            if row.meaning is not None:
+                self.rows.setdefault(_key(row), []).append(row)
 
-    def use(self, key: Piece) -> Use | None:
-        found = self.operators.get(key)
+    def computation(self, key: Hashable) -> Computation | None:
+        found = self.rows.get(key)
         if found is None:
             return None
-        served = {query: None for number in found for query in self.plan.serves(number)}
-        known = self.plan.estimate
-        return Use(
-            tuple(found),
+        served = {query for row in found for query in row.serves}
+        return Computation(
+            tuple(row.id for row in found),
             tuple(query for query in self.plan.queries if query in served),
-            max(len(self.plan.serves(number)) for number in found),
-            None if known is None else known.rows[found[0]],
-            self._cost(found),
+            max(len(row.serves) for row in found),
+            found[0].rows,
+            _cost(found),
         )
 
-    def share(self, query: str) -> Share:
-        needed, plan = self._needs[query], self.plan
-        pieces = (self.texts[number] for number in needed if not isinstance(plan.ops[number], Emit))
-        share = None
-        if plan.estimate is not None:
-            costs = plan.estimate.costs
-            share = sum((costs[number] or 0.0) / len(plan.serves(number)) for number in needed)
-        return Share(tuple(needed), tuple(pieces), self._cost(needed), share)
+    def share(self, query: str) -> QueryShare:
+        needed = self.plan.needs[query]
+        share = None if self.plan.estimate is None else self.plan.needed_cost(query)[1]
+        return QueryShare(
+            tuple(row.id for row in needed),
+            tuple(self.texts[row.id] for row in needed if row.meaning is not None),
+            sum(len(row.serves) == 1 for row in needed),
+            _cost(needed),
+            share,
+        )
 
-    def _cost(self, operators: Iterable[int]) -> float | None:
-        if self.plan.estimate is None:
-            return None
-        known = [self.plan.estimate.costs[number] for number in operators]
-        found = [cost for cost in known if cost is not None]
-        return sum(found) if found else None
+
+def _key(row: Row) -> Hashable:
+    return canonical(row.meaning)[0] if isinstance(row.meaning, Piece) else row.meaning
+
+
+def _text(row: Row) -> str:
+    """What a row computes with every condition its rows meet, and its window."""
+    if isinstance(row.meaning, Piece):
+        return piece_text(row.meaning, [f"c{column}" for column in range(row.meaning.width)])
+    return row.piece
+
+
+def _cost(rows: Sequence[Row]) -> float | None:
+    found = [row.cost for row in rows if row.cost is not None]
+    return sum(found) if found else None
+
+
+def _edges(left: Explanation, right: Explanation) -> list[ComparedEdge]:
+    """Both plans of trends are drawn on one graph, so that its edges can be compared one by one."""
+    found = []
+    for one, other in zip(left.edges, right.edges, strict=True):
+        points = [matpoint_names(side, edge) for side, edge in ((left, one), (right, other))]
+        if one.parted != other.parted or points[0] != points[1]:
+            source, target = left.rows[one.source].piece, left.rows[one.target].piece
+            found.append(ComparedEdge(source, target, one, other))
+    return found
+
+
+def matpoint_names(plan: Explanation, edge: TrendEdge) -> list[str]:
+    """Where the sharing of an edge begins."""
+    return [plan.rows[point].piece for point in edge.matpoints]
+
+
+def all_matpoints(plan: Explanation) -> list[str]:
+    """Where some sharing of trends begins, each once."""
+    points = sorted({point for edge in plan.edges for point in edge.matpoints})
+    return [plan.rows[point].piece for point in points]
+
+
+def kinds(plan: Explanation) -> dict[str, int]:
+    """How many rows of each kind there are."""
+    return dict(sorted(Counter(row.kind for row in plan.rows).items()))
 
 
 # ---- JSON --------------------------------------------------------------------------------------------------
 
 
-def diff_json(found: Diff) -> dict[str, Any]:
+def comparison_json(found: Comparison) -> dict[str, Any]:
     """The comparison as an object: both plans' figures, every piece, every query."""
     return {
         "left": _summary(found.left),
         "right": _summary(found.right),
         "pieces": [
-            {"piece": one.text, "op": one.kind, "left": _use_json(one.left), "right": _use_json(one.right)}
+            {
+                "piece": one.text,
+                "op": one.kind,
+                "left": _computation(one.left),
+                "right": _computation(one.right),
+            }
             for one in found.pieces
         ],
         "queries": {
-            name: {"left": _share_json(left), "right": _share_json(right)}
+            name: {"left": _share(left), "right": _share(right)}
             for name, (left, right) in found.queries.items()
         },
-        **({} if found.trends is None else {"trends": trend_diff_json(found.trends)}),
+        **({"edges": [_edge(found, one) for one in found.edges]} if found.left.edges else {}),
     }
 
 
-def _summary(plan: Plan) -> dict[str, Any]:
-    known = plan.estimate
+def _summary(plan: Explanation) -> dict[str, Any]:
     return {
-        "optimizer": plan.optimizer,
-        "cost": None if known is None else known.cost,
-        "lower_bound": None if known is None else known.lower_bound,
-        "gap": None if known is None else known.gap,
-        "seconds": None if known is None else known.seconds,
-        "operators": len(plan.ops),
+        **figures_json(plan),
+        "alone": None if plan.estimate is None else plan.estimate.alone,
+        "operators": len(plan.rows),
         "kinds": kinds(plan),
-        "shared": len(shared(plan)),
+        "shared": len(plan.shared),
+        **({"matpoints": all_matpoints(plan)} if plan.edges else {}),
     }
 
 
-def _use_json(use: Use | None) -> dict[str, Any] | None:
-    if use is None:
+def _computation(one: Computation | None) -> dict[str, Any] | None:
+    if one is None:
         return None
-    serves = list(use.queries)
-    return {"operators": list(use.operators), "serves": serves, "rows": use.rows, "cost": use.cost}
+    return {"operators": list(one.operators), "serves": list(one.queries), "rows": one.rows, "cost": one.cost}
 
 
-def _share_json(share: Share) -> dict[str, Any]:
+def _share(share: QueryShare) -> dict[str, Any]:
     return {
         "operators": list(share.operators),
         "pieces": list(share.pieces),
@@ -196,6 +235,12 @@ def _share_json(share: Share) -> dict[str, Any]:
     }
 
 
-def kinds(plan: Plan) -> dict[str, int]:
-    """How many operators of each kind there are."""
-    return dict(sorted(Counter(map(kind_of, plan.ops)).items()))
+def _edge(found: Comparison, one: ComparedEdge) -> dict[str, Any]:
+    sides = {
+        name: {
+            "queries": [list(queries) for queries in edge.parted],
+            "matpoints": matpoint_names(plan, edge),
+        }
+        for name, plan, edge in (("left", found.left, one.left), ("right", found.right, one.right))
+    }
+    return {"source": one.source, "target": one.target, **sides}

@@ -127,7 +127,7 @@ def piece_text(piece: Piece, names: Sequence[str] | None = None) -> str:
 
 
 def shape_text(piece: Piece, names: Sequence[str]) -> str:
-    """The types of a piece with their order, repetitions and what it forbids: `SEQ(A a, B b+) without C between a and b`."""
+    """A piece's types, their order and repetitions, and what it forbids: `SEQ(A a, B b+) without C between a and b`."""
     parts = [_shape(piece, names, lambda stream: stream.type)]
     parts.extend(f"without {n.stream.type} {_place(n, piece, names)}" for n in piece.negations)
     return ("NEXT " if piece.policy is Policy.NEXT else "") + " ".join(parts)

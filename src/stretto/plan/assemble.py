@@ -45,7 +45,10 @@ class Assembler:
         made = self._make(piece, node, sources)
         self._made[id(node)] = made
         if self.pricing is not None:
-            rows, cost = self.pricing.rows(self.memo, node.piece), self.pricing.cost(self.memo, node.piece, node.way)
+            rows, cost = (
+                self.pricing.rows(self.memo, node.piece),
+                self.pricing.cost(self.memo, node.piece, node.way),
+            )
             self.builder.expect(made.op, rows, cost)
 
     def made(self, node: Node) -> Made:

@@ -69,7 +69,9 @@ class Chain:
             distinct=tuple(self._clashes(whole_left, new, width)),
         )
         late = tuple(term for term in cross if not joinable(term))
-        unchecked = (t for t in self.piece.terms if not joinable(t) and _side(t, width) is None) if late else ()
+        unchecked = (
+            (t for t in self.piece.terms if not joinable(t) and _side(t, width) is None) if late else ()
+        )
         draft.add(join, because, tuple(unchecked))
         draft.filter(late)
         forbid_pending(draft)

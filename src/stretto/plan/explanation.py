@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from stretto.errors import StrettoError
-from stretto.explain.model import Explanation, Row, Run
+from stretto.explain.model import Explanation, Row, Run, TrendEdge
 from stretto.pattern.describe import (
     place_text,
     repetition_text,
@@ -47,7 +47,8 @@ def explanation(plan: "Plan", measured: Measured | None = None) -> Explanation:
         raise StrettoError(f"measured {len(measured.rows)} operators of a plan of {len(plan.ops)}")
     meanings = _meanings(plan)
     rows = [_row(plan, number, meanings, measured) for number in range(len(plan.ops))]
-    queries, edges, run, trends = dict(plan.queries), (), None, plan.trends
+    queries, run, trends = dict(plan.queries), None, plan.trends
+    edges: tuple[TrendEdge, ...] = ()
     if trends is not None:
         rows += trend_rows(trends, len(rows), None if measured is None else measured.trends)
         edges = trend_edges(trends, len(plan.ops))

@@ -72,7 +72,9 @@ def _unit(plan: TrendPlan, number: int, first: int, places: dict[int, int], done
     matstates = None
     if unit.shared:
         rate = None if known is None else known.units[number].matstates
-        matstates = MatStates(rate) if work is None else MatStates(rate, work.matstates, work.shared, work.turns)
+        matstates = (
+            MatStates(rate) if work is None else MatStates(rate, work.matstates, work.shared, work.turns)
+        )
     return Row(
         first + number,
         UNIT,
@@ -128,7 +130,7 @@ def _entries(plan: TrendPlan, node: int) -> tuple[list[str], list[str]]:
     for query, automaton in enumerate(plan.automata):
         for entries, found in ((automaton.starts, starts), (automaton.ends, ends)):
             at_node = sum(plan.places[query][entry.node] == node for entry in entries)
-            found += [plan.queries[query].name] * at_node
+            found.extend([plan.queries[query].name] * at_node)
     return starts, ends
 
 

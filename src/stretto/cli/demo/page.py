@@ -4,12 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from stretto.explain.html.picture import picture
+from stretto.explain.html.render import rendered
+from stretto.explain.model import ENDS, SOURCES, Explanation, Row
 from stretto.explain.numbers import rate_text, share_text, time_text
-from stretto.plan.dag import Plan
-from stretto.plan.explain import explain, kind_of, saving_text, shared
-from stretto.plan.ops import Emit, Scan
-from stretto.report.page import rendered
-from stretto.report.picture import picture
+from stretto.explain.text import explanation_text, saving_text
 
 MOST_SHARED: Final = 15
 
@@ -43,7 +42,7 @@ class Demo:
     title: str
     where: str
     events: int
-    plan: Plan
+    plan: Explanation
     steps: Sequence[Step]
     seconds: float
     alone: Alone
@@ -68,16 +67,17 @@ def demo_page(demo: Demo) -> str:
     plan = demo.plan
     return rendered(
         "demo.html",
+        "stretto.cli.demo",
         demo=demo,
         saving="" if plan.estimate is None else saving_text(plan.estimate),
-        shared=len(shared(plan)),
+        shared=len(plan.shared),
         operators=_most_shared(plan),
         picture=picture(plan, demo.pictured),
         bars=_bars(demo),
         found=sorted(demo.found.items(), key=lambda pair: -pair[1]),
         most=max(demo.found.values(), default=0) or 1,
         busiest=max((count for _, count in demo.pace), default=0) or 1,
-        explained=explain(plan),
+        explained=explanation_text(plan),
     )
 
 
@@ -90,26 +90,24 @@ def _bars(demo: Demo) -> list[dict[str, Any]]:
     return [{"name": name, "speed": speed, "share": speed / most} for name, speed in speeds.items()]
 
 
-def _most_shared(plan: Plan) -> list[dict[str, Any]]:
+def _most_shared(plan: Explanation) -> list[dict[str, Any]]:
     """The operators above scans that serve the most queries, with their figures."""
-    numbers = [n for n in shared(plan) if not isinstance(plan.ops[n], Scan | Emit)]
-    numbers.sort(key=lambda number: (-len(plan.serves(number)), number))
-    return [_operator(plan, number) for number in numbers[:MOST_SHARED]]
+    rows = [row for row in plan.shared if row.kind not in (*SOURCES, *ENDS)]
+    rows.sort(key=lambda row: (-len(row.serves), row.id))
+    return [_operator(plan, row) for row in rows[:MOST_SHARED]]
 
 
-def _operator(plan: Plan, number: int) -> dict[str, Any]:
-    known, served = plan.estimate, plan.serves(number)
-    rows = None if known is None else known.rows[number]
-    cost = None if known is None else known.costs[number]
+def _operator(plan: Explanation, row: Row) -> dict[str, Any]:
+    known, cost = plan.estimate, row.cost
     return {
-        "id": f"n{number}",
-        "op": kind_of(plan.ops[number]),
-        "piece": plan.pieces[number],
-        "serves": len(served),
-        "queries": ", ".join(served),
-        "rows": "" if rows is None else rate_text(rows),
+        "id": row.name,
+        "op": row.kind,
+        "piece": row.piece,
+        "serves": len(row.serves),
+        "queries": ", ".join(row.serves),
+        "rows": "" if row.rows is None else rate_text(row.rows),
         "cost": ""
         if cost is None or known is None
         else f"{time_text(cost)} ({share_text(cost, known.cost)})",
-        "because": plan.because[number],
+        "because": row.because,
     }

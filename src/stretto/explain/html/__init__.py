@@ -1,1 +1,1 @@
-"""Pictures of plans."""
+"""A plan as a page: tables, and drawings of what reads what."""

@@ -1,4 +1,8 @@
-"""Where the nodes of a layered graph stand: columns are given, rows follow from the neighbours."""
+"""Where the nodes of a layered graph stand: columns are given, rows follow from the neighbours.
+
+This is the barycenter heuristic of Sugiyama, Tagawa and Toda (1981): sweeps over the columns, forth and back, order the
+nodes of each by the mean rows of their neighbours. Rows with room between them then come from isotonic regression.
+"""
 
 from collections.abc import Sequence
 from typing import Final
@@ -48,7 +52,8 @@ def _settle(nodes: list[int], near: Sequence[Sequence[int]], rows: list[float]) 
 
 def spaced(wanted: Sequence[float]) -> list[float]:
     """The rows nearest to ascending ones (least squares) that are at least 1 apart."""
-    blocks: list[tuple[float, int]] = []  # the mean of some in a row, that touch, and their number
+    # Isotonic regression by pool-adjacent-violators: the mean of some in a row, that touch, and their number.
+    blocks: list[tuple[float, int]] = []
     for place, row in enumerate(wanted):
         mean, count = row - place, 1
         while blocks and blocks[-1][0] > mean:

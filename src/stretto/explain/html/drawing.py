@@ -9,6 +9,8 @@ BOX_HEIGHT: Final = 26
 COLUMN: Final = 226
 ROW: Final = 33
 MARGIN: Final = 8
+LOOP: Final = 22
+"""How far a loop stands out above its box."""
 LONGEST: Final = 24
 """Characters that fit a box."""
 
@@ -38,7 +40,7 @@ class Box:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class Connection:
     """One edge between boxes, by name; with a label, the place of its middle."""
 
     source: str
@@ -57,7 +59,7 @@ class Drawing:
     """Boxes above lines."""
 
     boxes: Sequence[Box]
-    lines: Sequence[Line]
+    lines: Sequence[Connection]
     depth: float = 0.0
     box_width: int = BOX_WIDTH
     box_height: int = BOX_HEIGHT
@@ -84,6 +86,24 @@ def curve(source: tuple[float, float], target: tuple[float, float]) -> str:
     start = x + BOX_WIDTH
     middle = (start + end) / 2
     return f"M{start:.0f} {y:.0f}C{middle:.0f} {y:.0f} {middle:.0f} {then:.0f} {end:.0f} {then:.0f}"
+
+
+def bow(source: tuple[float, float], target: tuple[float, float], lowest: float) -> tuple[str, float, float]:
+    """A line that does not lead to the right, and where its label stands: over a box to itself, or back below all."""
+    (x, y), (to, then) = source, target
+    half = BOX_HEIGHT / 2
+    if source == target:
+        top = y - half
+        start, end, over = x + 0.7 * BOX_WIDTH, x + 0.3 * BOX_WIDTH, top - LOOP
+        return _bent(start, end, top, over, top), x + BOX_WIDTH / 2, over + 2
+    down = lowest + 2 * LOOP
+    path = _bent(x + BOX_WIDTH / 2, to + BOX_WIDTH / 2, y + half, down, then + half)
+    return path, (x + to + BOX_WIDTH) / 2, down - LOOP / 2
+
+
+def _bent(start: float, end: float, y: float, over: float, then: float) -> str:
+    """A line that leaves and comes back upright, bent towards the height `over`."""
+    return f"M{start:.0f} {y:.0f}C{start:.0f} {over:.0f} {end:.0f} {over:.0f} {end:.0f} {then:.0f}"
 
 
 def short(text: str) -> str:

@@ -1,13 +1,13 @@
-"""What the page of a plan shows: tables, figures, parts made of them. Cells are texts; the template escapes them."""
+"""What the page of a plan shows: tables, figures, sections made of them. Cells are texts; the template escapes them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from stretto.report.drawing import Drawing
+from stretto.explain.html.drawing import Drawing
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TableRow:
     """Cells, and what they have to do with a figure: `name` is that of the box they tell of, `queries` are those it
     serves, `chooses` the query that the first cell chooses there. `about`: more about the cell with number `about_at`.
     """
@@ -25,7 +25,7 @@ class Table:
     """The first `words` columns hold texts, the others numbers; the one with number `code` holds a pattern."""
 
     heads: Sequence[str]
-    rows: Sequence[Row]
+    rows: Sequence[TableRow]
     words: int = 1
     code: int | None = None
     figure: str = ""
@@ -43,8 +43,8 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """A part of the page under its title."""
+class Section:
+    """A section of the page under its title."""
 
     title: str
     lines: Sequence[str] = ()
