@@ -1,23 +1,21 @@
 """The page of a plan: whole, escaped, complete, and with nothing to load."""
 
 from base64 import b64encode
-from dataclasses import replace
 from hashlib import sha256
 
 import pytest
+from tests.explain.test_measured import MEASURED
 from tests.html_page import LOADS, Page, read
-from tests.plan.estimated import SHARED, emit, plan
-from tests.plan.test_analyze import MEASURED
+from tests.plan.estimated import SHARED, emit, plan, without_figures
 
+from stretto.explain.html.page import explain_page
+from stretto.explain.html.sections import MOST_DRAWN
 from stretto.pattern.nodes import Stream
 from stretto.pattern.workload import Workload
-from stretto.plan.analyze import Measured, analyze
-from stretto.plan.analyze_trends import MeasuredTrends
 from stretto.plan.dag import Plan
+from stretto.plan.explanation import Measured, explanation
 from stretto.plan.ops import Op, Scan
 from stretto.plan.optimize import optimize
-from stretto.report.explain_page import explain_page
-from stretto.report.operator_parts import MOST_DRAWN
 from stretto.schema import Kind, Schema
 from stretto.stats.profile import Stats
 from stretto.trends.work import TrendWork, UnitWork
@@ -48,8 +46,12 @@ def boxes(page: Page) -> dict[str, list[int]]:
     return {one["data-node"] or "": [int(n) for n in (one["data-queries"] or "").split()] for one in found}
 
 
+def boxes_text(queries: tuple[str, ...], names: list[str]) -> str:
+    return " ".join(str(names.index(query)) for query in queries)
+
+
 def test_every_operator_is_drawn_and_told_of() -> None:
-    text = explain_page(SHARED, title="Plan of it")
+    text = explain_page(explanation(SHARED), title="Plan of it")
     page = read(text)
     assert page.text.count("Plan of it") == 2
     names = list(SHARED.queries)
@@ -72,25 +74,25 @@ def test_every_operator_is_drawn_and_told_of() -> None:
 
 
 def test_the_summary() -> None:
-    text = read(explain_page(SHARED)).text
+    text = read(explain_page(explanation(SHARED))).text
     for words in ("1.5ms", "21ms", "14x as much", "0.4%", "310ms", "8", "3 for several queries"):
         assert words in text
     assert "within 0.4% of the best plan" in text
 
 
 def test_queries_and_what_each_shares() -> None:
-    text = explain_page(SHARED)
+    text = explain_page(explanation(SHARED))
     assert cells(text, 'data-chooses="operators" value="0"') == ["q1", "1: q2", "5", "3", "1.5ms", "758us"]
 
 
 def test_without_an_estimate() -> None:
-    text = read(explain_page(replace(SHARED, estimate=None))).text
+    text = read(explain_page(explanation(without_figures(SHARED)))).text
     assert "nothing is known about rows and costs" in text
     assert "best plan" not in text
 
 
 def test_what_a_run_measured() -> None:
-    text = explain_page(SHARED, analysis=analyze(SHARED, MEASURED))
+    text = explain_page(explanation(SHARED, MEASURED))
     assert cells(text, '<tr id="n2"')[4:] == ["25", "10", "2.50", "3ms", "3ms", "95%"]
     assert cells(text, '<tr id="n7"')[4:] == ["", "3", "", "", "5us", "0.2%"]
     page = read(text).text
@@ -109,7 +111,7 @@ def test_queries_are_data(name: str) -> None:
         QUERY t PATTERN SEQ(A a, B b+) WHERE a.s = '{quoted}' WITHIN 9 s RETURN COUNT(*);
     """
     made = planned(text)
-    page = explain_page(made, title=name, stats=STATS)
+    page = explain_page(explanation(made), title=name)
     found = read(page)
     assert {tag for tag, _ in found.elements} == KNOWN
     assert len(found.all("script")) == 1
@@ -155,7 +157,7 @@ KNOWN = {
 
 
 def test_nothing_is_loaded_and_one_script_is_run() -> None:
-    text = explain_page(planned(TRENDS), stats=STATS)
+    text = explain_page(explanation(planned(TRENDS)))
     page = read(text)
     assert not LOADS.search(text)
     (policy,) = [one["content"] for one in page.all("meta") if one.get("http-equiv")]
@@ -168,16 +170,21 @@ def test_nothing_is_loaded_and_one_script_is_run() -> None:
 def test_trends() -> None:
     made = planned(TRENDS)
     assert made.trends is not None
-    text = explain_page(made, stats=STATS)
-    page = read(text)
-    names = [query.name for query in made.trends.queries]
-    expected = {
-        f"t{node}": [q for q, places in enumerate(made.trends.places) if node in places]
-        for node in range(len(made.trends.nodes))
-    }
-    assert boxes(page) == expected
-    lines = [line["data-queries"] for line in page.all("path")]
-    assert lines == [" ".join(map(str, one.queries)) for one in made.trends.edges]
+    found = explanation(made)
+    page = read(explain_page(found))
+    names = list(found.queries)
+    assert sorted(names) == sorted(query.name for query in made.trends.queries)
+    assert boxes(page) == {row.name: [names.index(query) for query in row.serves] for row in found.rows}
+    assert len(found.rows) == len(made.trends.nodes) + len(made.trends.units)
+    lines = [(line["data-from"], line["data-to"], line["data-queries"]) for line in page.all("path")]
+    edges = [
+        (edge, boxes_text(tuple(query for queries in edge.parted for query in queries), names))
+        for edge in found.edges
+    ]
+    assert lines[-len(edges) :] == [(f"n{edge.source}", f"n{edge.target}", own) for edge, own in edges]
+    assert lines[: -len(edges)] == [
+        (f"n{source}", row.name, boxes_text(row.serves, names)) for row in found.rows for source in row.inputs
+    ]
     assert [option.get("value") for option in page.all("option")] == ["", *map(str, range(len(names)))]
     assert "shared matpoint" in {box.get("class") for box in page.all("g")}
     assert "(one, two)" in page.text
@@ -189,9 +196,12 @@ def test_trends_that_were_run() -> None:
     made = planned(TRENDS)
     assert made.trends is not None
     work = TrendWork((10, 600, 40, 5), tuple(UnitWork(650, 3e-3, 31, 9, 10) for _ in made.trends.units))
-    measured = Measured((), (), 700, 10.0, 0.25, MeasuredTrends(work, {"one": 1234}))
-    text = explain_page(made, stats=STATS, analysis=analyze(made, measured, STATS))
-    assert cells(text, '<tr id="t1"')[1:] == ["B", "2: one, two", "50", "500", "600", "1.20"]
+    found = explanation(made, Measured((), (), 700, 10.0, 0.25, work, {"one": 1234}))
+    text = explain_page(found)
+    (b,) = (row for row in found.rows if row.piece == "B")
+    assert cells(text, f'<tr id="{b.name}"') == [
+        *(f"{b.name} events", "B", "2: one, two", "merge_streams", "500", "600", "1.20", "", "-", "-"),
+    ]
     assert "1,234" in read(text).text
     assert "90%" in read(text).text
 
@@ -202,9 +212,9 @@ def wide(count: int) -> Plan:
 
 
 def test_of_a_huge_plan_as_much_is_drawn_as_can_be_looked_at() -> None:
-    page = read(explain_page(wide(MOST_DRAWN + 10)))
+    page = read(explain_page(explanation(wide(MOST_DRAWN + 10))))
     assert len(boxes(page)) == MOST_DRAWN
     assert "11 more queries: too many to draw" in page.text
     rows = [row for row in page.all("tr") if "id" in row]
     assert len(rows) == MOST_DRAWN + 11
-    assert "more queries: too many" not in read(explain_page(wide(300))).text
+    assert "more queries: too many" not in read(explain_page(explanation(wide(300)))).text

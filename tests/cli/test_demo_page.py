@@ -6,10 +6,11 @@ import pyarrow as pa
 import pytest
 from tests.html_page import LOADS, read
 
+from stretto.cli.demo.page import Alone, Demo, Step, demo_page
+from stretto.explain.html.picture import picture
 from stretto.pattern.workload import Workload
+from stretto.plan.explanation import explanation
 from stretto.plan.optimize import optimize
-from stretto.report.demo_page import Alone, Demo, Step, demo_page
-from stretto.report.picture import picture
 from stretto.stats.profile import Stats
 
 TEXT = """
@@ -28,7 +29,7 @@ EVENTS = pa.table(
 
 @pytest.fixture(scope="module")
 def told() -> Demo:
-    plan = optimize(Workload.parse(TEXT), Stats.of(EVENTS), "share")
+    plan = explanation(optimize(Workload.parse(TEXT), Stats.of(EVENTS), "share"))
     return Demo(
         title="A demonstration",
         where="here & now",
@@ -70,9 +71,9 @@ def test_nothing_to_compare_with(told: Demo) -> None:
 
 def test_the_picture_holds_what_the_queries_need(told: Demo) -> None:
     drawn = picture(told.plan, ["two"])
-    needed = [n for n in range(len(told.plan.ops)) if "two" in told.plan.serves(n)]
-    edges = sum(len(told.plan.ops[n].inputs) for n in needed)
-    assert [box.name for box in drawn.boxes] == [f"n{number}" for number in needed]
+    needed = [row for row in told.plan.rows if "two" in row.serves]
+    edges = sum(len(row.inputs) for row in needed)
+    assert [box.name for box in drawn.boxes] == [row.name for row in needed]
     assert len(drawn.lines) == edges
     assert "shared" in {box.kind for box in drawn.boxes}
     assert [box.label for box in drawn.boxes if box.kind == "query"] == ["two"]

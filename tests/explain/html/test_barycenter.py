@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stretto.report.layout import rows_of, spaced
+from stretto.explain.html.barycenter import rows_of, spaced
 
 NEAR = 1e-6
 

@@ -6,7 +6,13 @@ import pytest
 from tests.trends.planned import trend_plan
 from tests.trends.shapes import figure_queries, parsed, trend
 
-from stretto.trends.explain import label, trends_json, trends_mermaid, trends_text
+from stretto.explain.json import explanation_json
+from stretto.explain.mermaid import to_mermaid
+from stretto.explain.model import Explanation
+from stretto.explain.text import explanation_text, label
+from stretto.plan.dag import Plan
+from stretto.plan.explanation import explanation
+from stretto.schema import Schema
 from stretto.trends.plan import TrendPlan
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "trends"
@@ -27,6 +33,10 @@ def mixed_plan() -> TrendPlan:
     return trend_plan(queries, None, "auto")
 
 
+def explained(trends: TrendPlan) -> Explanation:
+    return explanation(Plan((), {}, (), Schema({}), trends.optimizer, trends=trends))
+
+
 def same(name: str, text: str) -> None:
     """As in the golden file; STRETTO_BLESS=1 writes it anew."""
     file = GOLDEN / name
@@ -39,23 +49,23 @@ def same(name: str, text: str) -> None:
 @pytest.mark.parametrize("plan", [figure_plan, mixed_plan], ids=["figure", "mixed"])
 def test_golden(plan: object, request: pytest.FixtureRequest) -> None:
     name = request.node.callspec.id
-    found = figure_plan() if name == "figure" else mixed_plan()
-    same(f"{name}.plan", trends_text(found))
-    same(f"{name}.mmd", trends_mermaid(found))
-    same(f"{name}.json", json.dumps(trends_json(found), indent=2) + "\n")
+    found = explained(figure_plan() if name == "figure" else mixed_plan())
+    same(f"{name}.plan", explanation_text(found))
+    same(f"{name}.mmd", to_mermaid(found))
+    same(f"{name}.json", json.dumps(explanation_json(found), indent=2) + "\n")
 
 
 def test_the_labels_of_figure_1() -> None:
-    shared, alone = figure_plan(), trend_plan(figure_queries(), None, "greta")
-    assert [label(shared, edge) for edge in range(3)] == ["(q1, q2, q3)", "(q2)(q3)", "(q3)"]
-    assert [label(alone, edge) for edge in range(3)] == ["(q1)(q2)(q3)", "(q2)(q3)", "(q3)"]
-    assert "MP:B" in trends_text(shared)
-    assert "MP" not in trends_text(alone)
+    shared, alone = explained(figure_plan()), explained(trend_plan(figure_queries(), None, "greta"))
+    assert [label(edge) for edge in shared.edges] == ["(q1, q2, q3)", "(q2)(q3)", "(q3)"]
+    assert [label(edge) for edge in alone.edges] == ["(q1)(q2)(q3)", "(q2)(q3)", "(q3)"]
+    assert "MP:B" in explanation_text(shared)
+    assert "MP" not in explanation_text(alone)
 
 
 def test_hundreds_of_queries_are_counted() -> None:
     queries = [trend(("seq", f"T{number}", ("+", "B")), f"q{number}") for number in range(300)]
-    plan = trend_plan(queries, None)
-    b = next(number for number, one in enumerate(plan.edges) if one.is_loop)
-    assert label(plan, b) == "(q0, q1, q2 and 297 more)"
-    assert label(trend_plan(queries, None, "none"), b) == "(q0)(q1)(q2)(q3) and 296 more"
+    (loop,) = (edge for edge in explained(trend_plan(queries, None)).edges if edge.loop)
+    assert label(loop) == "(q0, q1, q2 and 297 more)"
+    (loop,) = (edge for edge in explained(trend_plan(queries, None, "none")).edges if edge.loop)
+    assert label(loop) == "(q0)(q1)(q2)(q3) and 296 more"

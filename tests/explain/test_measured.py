@@ -5,10 +5,14 @@ import re
 from dataclasses import replace
 
 import pytest
-from tests.plan.estimated import SHARED
+from tests.plan.estimated import SHARED, emit, plan, without_figures
 
 from stretto.errors import StrettoError
-from stretto.plan.analyze import Measured, analysis_as, analysis_json, analysis_text, analyze, q_error
+from stretto.explain.measured import expected_rows, measured_json, measured_text
+from stretto.explain.q_error import q_error
+from stretto.pattern.nodes import Stream
+from stretto.plan.explanation import Measured, explanation
+from stretto.plan.ops import Scan
 
 MEASURED = Measured(
     rows=(2400, 700, 10, 0, 0, 16, 3, 3),
@@ -29,7 +33,7 @@ def test_q_error(estimated: float, measured: float, error: float) -> None:
 
 def test_text() -> None:
     assert (
-        analysis_text(analyze(SHARED, MEASURED))
+        measured_text(explanation(SHARED, MEASURED))
         == """\
 plan by auto: 8 operators, 2 queries; 5,000 events over 2s
 q-error of the rows of 7 operators: mean 1.34 (geometric), median 1.00, worst 3.00 at n6
@@ -49,7 +53,7 @@ n7  emit q2: SEQ(A a, B b, C c)          ?      3        ?          ?    5us   0
 
 
 def test_json() -> None:
-    read = json.loads(analysis_as(analyze(SHARED, MEASURED), "json"))
+    read = json.loads(json.dumps(measured_json(explanation(SHARED, MEASURED))))
     assert read["q_error"]["worst"] == 3.0
     assert read["q_error"]["operator"] == 6
     assert read["q_error"]["median"] == 1.0
@@ -62,26 +66,26 @@ def test_json() -> None:
 
 
 def test_without_estimates_there_is_what_was_measured() -> None:
-    found = analyze(replace(SHARED, estimate=None), MEASURED)
-    text = analysis_text(found)
+    found = explanation(without_figures(SHARED), MEASURED)
+    text = measured_text(found)
     assert "q-error" not in text
     assert "est" not in text
     assert re.search(r"^n2  join SEQ\(A c0, B c1\) +10 +3ms +95%$", text, re.MULTILINE)
-    assert analysis_json(found)["q_error"] is None
+    assert measured_json(found)["q_error"] is None
 
 
 def test_a_span_of_zero_counts_as_a_second() -> None:
-    assert analyze(SHARED, replace(MEASURED, span=0.0)).lines[0].estimated == 1200.0
+    found = explanation(SHARED, replace(MEASURED, span=0.0))
+    assert found.run is not None
+    assert expected_rows(found.rows[0], found.run) == 1200.0
 
 
 def test_long_pieces_are_cut() -> None:
-    plan = replace(SHARED)
-    plan.__dict__["pieces"] = ("A" * 100,) * len(plan.ops)
-    assert f"scan {'A' * 52}...  " in analysis_text(analyze(plan, MEASURED))
+    long = plan((Scan(Stream("A" * 100)), emit("q", 0, ("a",), (0,))), "none")
+    measured = replace(MEASURED, rows=(1, 1), seconds=(0.0, 0.0))
+    assert f"scan {'A' * 52}...  " in measured_text(explanation(long, measured))
 
 
 def test_counts_of_another_plan_are_refused() -> None:
     with pytest.raises(StrettoError, match="measured 1 operators of a plan of 8"):
-        analyze(SHARED, replace(MEASURED, rows=(1,), seconds=(0.0,)))
-    with pytest.raises(StrettoError, match="unknown format `mermaid`"):
-        analysis_as(analyze(SHARED, MEASURED), "mermaid")
+        explanation(SHARED, replace(MEASURED, rows=(1,), seconds=(0.0,)))
