@@ -144,7 +144,7 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class UnitEstimate:
-    """Of one unit, per second of the stream: MatStates and its cost; `alone` is that of its queries if nothing is shared."""
+    """Of one unit, per second of the stream: MatStates and its cost; `alone` is its cost if nothing were shared."""
 
     matstates: float
     cost: float
