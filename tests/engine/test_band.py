@@ -8,7 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.engine.events import arena_of, compare, k, x
 
-from stretto.engine.band import Band, coordinates, differs, reach
+from stretto.engine.band import Band, coordinates, reach
+from stretto.engine.distinct import differs
+from stretto.engine.limits import Meter
 from stretto.engine.shape import Shape
 from stretto.pattern.nodes import Window
 from stretto.values.rows import Rows, Sets
@@ -53,11 +55,11 @@ def test_single_events(stream, op_x, op_k, size, swapped):
     at = np.arange(len(ts))
     rows = Rows(np.array(ts), np.array(ts), (at,))
     for cut in (slice(0, len(ts) // 2), slice(len(ts) // 2, None)):
-        band.append([rows.take(at[cut])], arena)
+        band.append([rows.take(at[cut])], arena, Meter(1 << 40))
     lo, hi = band.search(reach(rows.last, window), "left"), band.search(rows.last, "right")
     found = [
         (int(band.column(numbers, 0)[i]), int(index[i]))
-        for index, numbers in band.pairs(rows, lo, hi, arena, reach(rows.last, window))
+        for index, numbers in band.pairs(rows, lo, hi, arena, Meter(1 << 40), reach(rows.last, window))
         for i in range(len(index))
     ]
     expected = [
@@ -83,13 +85,13 @@ def test_rows_of_several_events_respect_the_floor_and_expire(stream, size, expir
     stored = Rows(ts[a], ts[b], (a, b))
     window = Window(size)
     band = Band(PAIR, EVENT, window, [], stored_at=0, probing_at=2)
-    band.append([stored], arena)
+    band.append([stored], arena, Meter(1 << 40))
     band.expire(expired)
     probe = Rows(ts, ts, (np.arange(len(ts)),))
     floor = reach(probe.last, window)
     lo, hi = band.search(floor, "left"), band.search(probe.first, "left")
     found = []
-    for index, numbers in band.pairs(probe, lo, hi, arena, floor):
+    for index, numbers in band.pairs(probe, lo, hi, arena, Meter(1 << 40), floor):
         rows = band.rows(numbers)
         found += zip(*(c.tolist() for c in rows.columns), index.tolist(), strict=True)
         np.testing.assert_array_equal(rows.first, ts[rows.columns[0]])
@@ -109,7 +111,7 @@ def test_sets_survive_growth_and_expiry():
     for start in range(0, 5000, 500):
         at = np.arange(start, start + 500)
         offsets = np.concatenate([[0], np.cumsum(at % 3 + 1)])
-        band.append([Rows(at, at, (at, Sets(offsets, np.repeat(at, at % 3 + 1))))], arena)
+        band.append([Rows(at, at, (at, Sets(offsets, np.repeat(at, at % 3 + 1))))], arena, Meter(1 << 40))
         band.expire(start - 700)
     last = band.search(np.array([4999]), "left")
     column = band.column(last, 1)

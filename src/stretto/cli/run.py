@@ -67,7 +67,9 @@ def run(
     memory: Annotated[
         str | None,
         typer.Option(
-            "--memory", metavar="SIZE", help="The most memory to use, such as 4GiB; past it the run stops."
+            "--memory",
+            metavar="SIZE",
+            help="The most memory that events and matches may take, such as 4GiB: with less, steps are smaller.",
         ),
     ] = None,
     spread: Annotated[

@@ -258,8 +258,10 @@ def find(
     outputs.found.update(dict.fromkeys(plan.queries, 0))
     outputs.begin(events)
 
-    def finish(matches: Matches) -> None:
-        outputs.add(matches)
+    def finish(found: Iterable[Matches]) -> None:
+        for matches in found:
+            outputs.add(matches)
+            del matches
         outputs.add_late(engine.take_late())
         bad = [as_texts(part, events) for part in engine.take_rejected()]
         outputs.add_rejected(pa.concat_tables([events.take_rejected(), *bad]))
@@ -268,9 +270,9 @@ def find(
 
     with progress(source.rows, quiet=quiet) as advance:
         for piece in events.batches(batch):
-            finish(engine.push(piece, latest_us=latest_us))
+            finish(engine.pushing(piece, latest_us=latest_us))
             advance(outputs.counts)
-        finish(engine.flush())
+        finish(engine.flushing())
         advance(outputs.counts)
     outputs.repeated = engine.repeats.found
     outputs.adaptations = engine.adaptations if adapt else None

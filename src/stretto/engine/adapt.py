@@ -98,6 +98,11 @@ class Watch:
         while kept - self._recent[0].num_rows >= size:
             kept -= self._recent.popleft().num_rows
 
+    @property
+    def held(self) -> int:
+        """Bytes of the events that are kept."""
+        return sum(batch.nbytes for batch in self._recent)
+
     def due(self, events: int, until: int) -> bool:
         """Whether to look at what was counted, after so many events and at this time."""
         return events >= self._next and max(self._since, START_OF_TIME) < until < END_OF_TIME

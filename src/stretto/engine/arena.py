@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stretto.engine import reuse
+from stretto.engine.limits import vector_size
 from stretto.pattern.predicates import POSITION
 from stretto.values.rows import I64
 from stretto.values.strings import Strings
@@ -28,6 +29,11 @@ class Block:
 
     def __len__(self) -> int:
         return len(self.ts)
+
+    @property
+    def nbytes(self) -> int:
+        ids = 0 if isinstance(self.ids, range) else self.ids.nbytes
+        return self.ts.nbytes + self.types.nbytes + ids + sum(map(vector_size, self.attributes.values()))
 
     def take(self, index: I64 | slice) -> "Block":
         attributes = {
@@ -81,6 +87,13 @@ class Growing:
             self._make_room(count)
         self._buffer[self._end : self._end + count] = values
         self._end += count
+
+    def ahead(self, count: int) -> int:
+        """Bytes of the new memory that it takes to append so many."""
+        if self._end + count <= len(self._buffer):
+            return 0
+        capacity = room_for(self._end - self._begin, count, len(self._buffer))
+        return 0 if capacity == len(self._buffer) else capacity * self._buffer.itemsize
 
     def _make_room(self, count: int) -> None:
         live = self._end - self._begin
@@ -165,6 +178,10 @@ class Arena:
     @property
     def held(self) -> int:
         return sum(array.nbytes for array in self._growing)
+
+    def ahead(self, count: int) -> int:
+        """Bytes of the new memory that it takes to append so many events."""
+        return sum(array.ahead(count) for array in self._growing)
 
     @property
     def _growing(self) -> tuple[Growing, ...]:

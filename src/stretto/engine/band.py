@@ -7,6 +7,7 @@ import numpy as np
 
 from stretto.engine import reuse
 from stretto.engine.arena import room_for
+from stretto.engine.distinct import differs
 from stretto.engine.kernels.band import (
     FRESH,
     band_pairs,
@@ -19,6 +20,7 @@ from stretto.engine.kernels.band import (
 from stretto.engine.kernels.patience import is_due
 from stretto.engine.kernels.seek import seek, seek_reference
 from stretto.engine.keys import LEAST, MOST, KeyTerm, probing_keys, split_terms, stored_keys
+from stretto.engine.limits import Meter, Undo, size_of
 from stretto.engine.shape import Clock, Shape
 from stretto.pattern.nodes import Window
 from stretto.pattern.predicates import Expr, columns_of
@@ -30,6 +32,8 @@ LARGE_BLOCK = 1 << 16
 """The most rows that a join makes at a time. Larger arrays come in large pages, which cost more than they save."""
 PAIRS = 1 << 12
 """Pairs that are found before their rows are written: they stay in the first cache."""
+FEWEST = 256
+"""Pairs that are made at a time, however little memory is left."""
 _FIRST_CAPACITY = 1 << 10
 _NO_KEYS = np.empty(0, np.int64)
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -102,6 +106,7 @@ class Band:
         self._lanes = reuse.room((self._lane_count, _FIRST_CAPACITY), np.int64)
         self._pools = [np.empty(0, np.int64) for _ in stored.sets]
         self._begin = self._end = 0
+        self._added = 0  # rows, all together
         self._reset_chains()
         self._block = _FIRST_CAPACITY
         self._room = reuse.room((2, PAIRS), np.int64)
@@ -134,15 +139,20 @@ class Band:
 
     @property
     def held(self) -> int:
-        return int(self._lanes.nbytes + self._heads.nbytes + sum(pool.nbytes for pool in self._pools))
+        kept = self._lanes.nbytes + self._heads.nbytes + sum(pool.nbytes for pool in self._pools)
+        return int(kept + self._probe.nbytes + self._room.nbytes)
 
     # ---- keeping rows --------------------------------------------------------------------------------------
 
-    def append(self, parts: Sequence[Rows], events: Events) -> None:
+    def append(self, parts: Sequence[Rows], events: Events, meter: Meter) -> None:
         """Keep these rows too; none of them has a last coordinate before one that is kept already."""
         parts = [part for part in parts if len(part)]
         if not parts:
             return
+        count = sum(map(len, parts))
+        # Beside the rows in one piece, in order: coordinates, the order, and the keys.
+        made = sum(map(size_of, parts)) * 2 + 8 * count * (3 + len(self._at_most) + len(self._equal))
+        meter.reserve(made + self._growth(count), count)
         rows = concat_rows(parts)
         last = coordinates(rows, self._window)[1]
         if (last[1:] < last[:-1]).any():
@@ -157,7 +167,32 @@ class Band:
             rows = rows.take(alive)
             keys = [key[alive] for key in keys]
         if len(rows):
+            before = self.held
             self._write(rows, keys)
+            meter.charge(self.held - before, len(rows))
+
+    def mark(self) -> Undo:
+        """What takes back all rows that are appended from now on; rows that expire do not come back."""
+        added, looked = self._added, self.looked
+
+        def undo() -> None:
+            self._drop(self._added - added)
+            self.looked = looked
+
+        return undo
+
+    def _drop(self, count: int) -> None:
+        """Without the last `count` rows, and without the room for them."""
+        if not count:
+            return
+        self._added -= count
+        self._end -= count
+        for i, is_set in enumerate(self._stored.sets):
+            if is_set:
+                values = self._pools[i]
+                self._pools[i] = values[: self._lanes[self._column_lanes[i], self._end]].copy()
+                reuse.forgotten(values)
+        self._move(room_for(len(self), 0, _FIRST_CAPACITY))
 
     def _write(self, rows: Rows, keys: list[I64]) -> None:
         self._make_room(len(rows))
@@ -185,13 +220,26 @@ class Band:
         if self._equal:
             lanes[-2, new] = _mixed(keys[len(self._at_most) :])
         self._end = new.stop
+        self._added += len(rows)
+
+    def _growth(self, count: int) -> int:
+        """Bytes of the room that `count` more rows need anew, while those before are still there."""
+        if self._end + count <= self._lanes.shape[1]:
+            return 0
+        capacity = room_for(len(self), count, self._lanes.shape[1])
+        return (
+            0 if capacity == self._lanes.shape[1] else capacity * 8 * (self._lane_count + bool(self._equal))
+        )
 
     def _make_room(self, count: int) -> None:
         """Drop what expired and grow, so that `count` more rows fit."""
         if self._end + count <= self._lanes.shape[1] and not reuse.debug:
             return
-        live = self._end - self._begin
-        capacity = room_for(live, count, self._lanes.shape[1])
+        self._move(room_for(len(self), count, self._lanes.shape[1]))
+
+    def _move(self, capacity: int) -> None:
+        """The live rows to the front of a room for so many."""
+        live = len(self)
         # What was written once is not written anew by the system, so the same memory serves as long as it is enough.
         same = capacity == self._lanes.shape[1] and not reuse.debug
         lanes = self._lanes if same else reuse.room((self._lane_count, capacity), np.int64)
@@ -242,7 +290,7 @@ class Band:
         return places + self._begin
 
     def pairs(
-        self, probe: Rows, lo: I64, hi: I64, events: Events, floor: I64 | None = None
+        self, probe: Rows, lo: I64, hi: I64, events: Events, meter: Meter, floor: I64 | None = None
     ) -> Iterator[tuple[I64, I64]]:
         """Blocks of (index into probe, row number) with lo <= row < hi that satisfy all terms.
 
@@ -255,7 +303,7 @@ class Band:
         lo = np.maximum(lo, self._begin)
         if alive is not None:
             hi = np.where(alive, hi, lo)
-        for index, numbers in self._candidates(lo, hi, keys, bounds):
+        for index, numbers in self._candidates(lo, hi, keys, bounds, self._few(meter)):
             if self._rest or self._distinct:
                 kept = self._passes(probe, index, numbers, events)
                 if not kept.all():
@@ -269,7 +317,16 @@ class Band:
         return self._plain
 
     def joined(
-        self, probe: Rows, lo: I64, hi: I64, events: Events, floor: I64, *, stored_first: bool, narrow: bool
+        self,
+        probe: Rows,
+        lo: I64,
+        hi: I64,
+        events: Events,
+        floor: I64,
+        meter: Meter,
+        *,
+        stored_first: bool,
+        narrow: bool,
     ) -> Iterator[Rows]:
         """The rows of all pairs, with the columns of one side and then the other's; only where `plain`.
 
@@ -285,7 +342,7 @@ class Band:
         self.looked += candidates
         if not candidates:
             return
-        if not is_due(band_rows, candidates):
+        if not is_due(band_rows, candidates) and candidates <= self._few(meter):
             laid_out = np.array([probe.first, probe.last, *probe.columns])
             made = band_rows_reference(
                 self._lanes, lo, hi, bounds, self._row_lanes, laid_out, stored_first=stored_first
@@ -296,7 +353,7 @@ class Band:
         at = (0, self.width) if stored_first else (self._probing.width, 0)
         i = j = 0
         while i < len(lo):
-            room = min(self._block, candidates)
+            room = min(self._block, candidates, self._few(meter))
             times = np.empty((2, room), np.int64)
             out = np.empty((self.width + self._probing.width, room), np.int32 if narrow else np.int64)
             n, i, j = band_rows(
@@ -311,6 +368,12 @@ class Band:
                 elif n < room:
                     times, out = times[:, :n], out[:, :n]
                 yield Rows(times[0], times[1], tuple(out))
+
+    def _few(self, meter: Meter) -> int:
+        """How many pairs are made at a time: a block of them with all that is worked out on the way is a small part
+        of the memory that is left.
+        """
+        return meter.share(128 * (4 + self._stored.width + self._probing.width), 1 << 24, FEWEST)
 
     def _laid_out(self, probe: Rows) -> I64:
         """The probing rows' times and columns as rows of one array, which is used again; it may be longer."""
@@ -339,10 +402,11 @@ class Band:
             bounds[-1] = MOST if floor is None else -floor
         return (_mixed(equal) if equal else _NO_KEYS), bounds, alive
 
-    def _candidates(self, lo: I64, hi: I64, keys: I64, bounds: I64) -> Iterator[tuple[I64, I64]]:
+    def _candidates(self, lo: I64, hi: I64, keys: I64, bounds: I64, few: int) -> Iterator[tuple[I64, I64]]:
+        """Blocks of pairs that the keys leave; `few` is how many are looked at together, at most."""
         candidates = _candidates(lo, hi)
         self.looked += candidates
-        if not is_due(chained_pairs if self._equal else band_pairs, candidates):
+        if not is_due(chained_pairs if self._equal else band_pairs, candidates) and candidates <= few:
             if self._equal:
                 yield chained_pairs_reference(self._lanes, lo, hi, keys, bounds)
             else:
@@ -350,7 +414,7 @@ class Band:
             return
         i, j = 0, FRESH
         while i < len(lo):
-            probe, stored = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64)
+            probe, stored = np.empty(min(BLOCK, few), np.int64), np.empty(min(BLOCK, few), np.int64)
             if self._equal:
                 n, i, j, self._inserted = chained_pairs(
                     self._lanes,
@@ -417,39 +481,6 @@ class Band:
 def _candidates(lo: I64, hi: I64) -> int:
     lengths = hi - lo
     return int(lengths.sum() if lengths.min(initial=0) == 0 else np.maximum(lengths, 0).sum())
-
-
-def differs(left: Column, right: Column) -> Bool:
-    """Per row: whether no event is in both; an unbound column has none."""
-    if isinstance(left, Sets) and isinstance(right, Sets):
-        return _none_shared(left, right)
-    if isinstance(left, Sets):
-        left, right = right, left
-    if not isinstance(right, Sets):
-        assert not isinstance(left, Sets)
-        apart: Bool = (left != right) | (left == UNBOUND)
-        return apart
-    assert not isinstance(left, Sets)
-    hit = np.repeat(left, right.lengths) == right.values
-    rows = np.repeat(np.arange(len(right)), right.lengths)
-    result = np.ones(len(right), np.bool_)
-    result[rows[hit]] = False
-    return result
-
-
-def _none_shared(left: Sets, right: Sets) -> Bool:
-    """For each row every event of `left` beside the whole set of `right`."""
-    rows = np.repeat(np.arange(len(left)), left.lengths)
-    apart = differs(left.values, Sets(*_repeated(right, rows)))
-    result = np.ones(len(left), np.bool_)
-    result[rows[~apart]] = False
-    return result
-
-
-def _repeated(sets: Sets, rows: I64) -> tuple[I64, I64]:
-    taken = take_column(sets, rows)
-    assert isinstance(taken, Sets)
-    return taken.offsets, taken.values
 
 
 def _mixed(keys: Sequence[I64]) -> I64:

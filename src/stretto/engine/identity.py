@@ -15,6 +15,7 @@ from stretto.values.reduce import all_hold
 from stretto.values.rows import I64, Bool, Column, Sets, take_sets
 
 FEW = 1 << 12  # rows for which a loop would not pay for its compilation
+FINDING = 64  # bytes that it takes, per row, to find equal ones
 
 
 def match_ids(columns: Sequence[Column], n: int, query: str, variables: Sequence[str]) -> pa.Array:

@@ -13,6 +13,7 @@ import numpy as np
 from stretto.engine.kernels.patience import is_due
 from stretto.engine.kernels.split import split_by_code, split_by_code_reference
 from stretto.engine.keys import LEAST, MIRROR, MOST, order_keys
+from stretto.engine.limits import size_of
 from stretto.engine.shape import Clock
 from stretto.pattern.nodes import Stream
 from stretto.pattern.predicates import Apply, Const, Expr, columns_of
@@ -80,7 +81,11 @@ class ScanIndex:
             at = index + clock.start
             times = borrowed_ts[index] if len(index) < count else borrowed_ts.copy()
             whole = Rows(times, times, (at,))
+            clock.meter.at = plain[0][0] if plain else next(iter(looked.values()))[0].scan
+            clock.meter.rows = 0
+            clock.meter.charge(times.nbytes + at.nbytes, len(at))
             for number, where in plain:
+                clock.meter.at = number
                 found[number] = _some(whole, where, clock)
             for of, scans in looked.items():
                 _look_up(of, scans, whole, clock, found)
@@ -92,6 +97,7 @@ def _some(rows: Rows, where: Sequence[Expr], clock: Clock) -> list[Rows]:
         kept = holds(where, rows.columns, len(rows), clock.events)
         if not kept.all():
             rows = rows.take(kept)
+            clock.meter.charge(size_of(rows), len(rows))
     return [rows] if len(rows) else []
 
 
@@ -109,7 +115,9 @@ def _look_up(of: Expr, scans: list[Looked], whole: Rows, clock: Clock, found: di
         parts = [order[low[i] : high[i]] for i in range(at, at + len(scan.ranges.low)) if low[i] < high[i]]
         at += len(scan.ranges.low)
         if parts:
+            clock.meter.at = scan.scan
             rows = whole.take(np.sort(np.concatenate(parts)))
+            clock.meter.charge(size_of(rows), len(rows))
             found[scan.scan] = _some(rows, scan.rest, clock)
 
 

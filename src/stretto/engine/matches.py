@@ -19,6 +19,8 @@ from stretto.values.vector import Vector, concat_vectors
 
 __all__ = ["NO_ID", "SCHEMA", "Chunk", "Matches", "Output", "duplicates"]
 
+ARRAY_BYTES: Final = 128
+"""What an array takes beside its elements."""
 NO_ID: Final = int(np.iinfo(np.int64).min)  # in a column of ids: nothing is bound
 
 SCHEMA: Final = pa.schema(
@@ -72,6 +74,15 @@ class Chunk:
     def __len__(self) -> int:
         return len(self.start)
 
+    @property
+    def arrays(self) -> Iterator[np.ndarray]:
+        """All arrays that the matches lie in; one may come twice."""
+        for column in self.ids:
+            yield from (column.offsets, column.values) if isinstance(column, Sets) else (column,)
+        yield from (self.start, self.end, self.detected)
+        for vector in self.returned:
+            yield from (vector.data,) if vector.valid is None else (vector.data, vector.valid)
+
     def wide(self) -> "Chunk":
         """The same with all ids in 64 bits."""
         return replace(
@@ -80,34 +91,57 @@ class Chunk:
 
 
 class Matches:
-    """The matches of some queries, and the totals of trends.
+    """The matches of some queries, and the totals of trends; `held` are their bytes.
 
-    After a whole run: `counters`, what the operators did, and `repeated_ids`, events with the id of one before them.
+    After a whole run: `counters`, what the operators did, `repeated_ids`, events with the id of one before them,
+    and `peak_bytes`, the most that the engine held, these results too.
     """
 
     def __init__(self, outputs: Iterable[Output]) -> None:
         self.counters: Counters | None = None
         self.repeated_ids = 0
+        self.peak_bytes = 0
         self._outputs: dict[str, Output] = {}
         self._chunks: dict[str, list[Chunk]] = {}
         self._totals: list[pa.RecordBatch] = []
+        self.held = 0
+        self._counted: set[int] = set()  # arrays: queries that report the same rows share them
         for output in outputs:
             self._admit(output)
 
     def add(self, query: str, chunks: Iterable[Chunk]) -> None:
         """Take more matches of a query."""
-        self._chunks[query].extend(chunk for chunk in chunks if len(chunk))
+        kept, counted = self._chunks[query], self._counted
+        for chunk in chunks:
+            if not len(chunk):
+                continue
+            kept.append(chunk)
+            for array in chunk.arrays:
+                if id(array) not in counted:
+                    counted.add(id(array))
+                    self.held += array.nbytes + ARRAY_BYTES
 
     def add_totals(self, batches: Iterable[pa.RecordBatch]) -> None:
         """Take more totals of trends."""
-        self._totals.extend(batches)
+        for batch in batches:
+            self._totals.append(batch)
+            self.held += batch.nbytes
+
+    def drain(self) -> "Matches":
+        """All of it as another result; this one has no matches and no totals then."""
+        drained = Matches(())
+        drained.__dict__ |= self.__dict__
+        self.held, self._counted, self._totals = 0, set(), []
+        self._chunks = {query: [] for query in self._chunks}
+        return drained
 
     def extend(self, other: "Matches") -> None:
         """Take the queries and the matches of another result."""
         for query, output in other._outputs.items():  # noqa: SLF001 - the same class
             self._admit(output)
-            self.add(query, other._chunks[query])  # noqa: SLF001 - the same class
-        self.add_totals(other._totals)  # noqa: SLF001 - the same class
+            self._chunks[query] += other._chunks[query]  # noqa: SLF001 - the same class
+        self._totals += other._totals  # noqa: SLF001 - the same class
+        self.held += other.held
 
     def only(self, queries: Collection[str]) -> "Matches":
         """The matches of some of the queries."""

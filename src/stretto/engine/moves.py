@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from stretto.engine.keys import KeyTerm, probing_keys, split_terms, stored_keys
+from stretto.engine.limits import Meter, size_of
 from stretto.engine.shape import Shape
 from stretto.pattern.predicates import Expr, Reduce, Ref, Which, columns_of, rewrite, walk
 from stretto.plan.ops import Next
@@ -152,7 +153,7 @@ class Candidates:
         places = codes * len(positions) + np.arange(len(positions))
         self._places = np.sort(places[alive])
 
-    def first_accepted(self, runs: Rows, lo: I64, hi: I64) -> I64:
+    def first_accepted(self, runs: Rows, lo: I64, hi: I64, meter: Meter) -> I64:
         """Per run, the first of the events lo..hi - 1 that the move accepts, as an index of the events; -1: none."""
         n = len(self._positions)
         codes, alive = self._codes(runs)
@@ -160,14 +161,18 @@ class Candidates:
         stop = np.where(alive, np.searchsorted(self._places, codes * n + hi), start)
         found = np.full(len(runs), -1, np.int64)
         left, size = np.flatnonzero(start < stop), FIRST_SLICE
+        # What a pair takes when its terms are judged: the run's columns, for sets a mean one, and as much in between.
+        each = 4 * (64 + size_of(runs) // max(len(runs), 1))
         while len(left):
+            pairs = meter.share(8 * each, PAIRS, FIRST_SLICE)
+            size = min(size, pairs)
             accepted = self._first_in_slice(
-                runs, left, start[left], np.minimum(stop[left], start[left] + size)
+                runs, left, start[left], np.minimum(stop[left], start[left] + size), pairs
             )
             found[left] = accepted
             start[left] += size
             left = left[(accepted < 0) & (start[left] < stop[left])]
-            size = min(size * GROWTH, PAIRS)
+            size *= GROWTH
         return found
 
     def _codes(self, runs: Rows) -> tuple[I64, Bool]:
@@ -180,13 +185,13 @@ class Candidates:
             alive &= known & paired if can is None else known & paired & can
         return codes, alive
 
-    def _first_in_slice(self, runs: Rows, index: I64, start: I64, stop: I64) -> I64:
+    def _first_in_slice(self, runs: Rows, index: I64, start: I64, stop: I64, pairs: int) -> I64:
         """For each of the runs at `index`, the first accepted event of one slice, or -1."""
         n = len(self._positions)
         if not self._move.terms:
             return self._places[start] % n
         found = np.full(len(index), -1, np.int64)
-        some = max(PAIRS // int((stop - start).max()), 1)
+        some = max(pairs // int((stop - start).max()), 1)
         for at in range(0, len(index), some):
             part = slice(at, at + some)
             lengths = stop[part] - start[part]

@@ -4,8 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stretto.engine.sets import size_of
+from stretto.engine.limits import Meter, Undo, size_of
+from stretto.engine.sets import sliced
 from stretto.values.rows import I64, Rows, concat_rows
+
+MERGED = 1 << 16
+"""Runs of so many rows are merged no more: that would take as much memory again, and there are few of them."""
 
 
 @dataclass(slots=True)
@@ -21,7 +25,7 @@ class _Run:
 
 
 class Pending:
-    """Runs of rows, each at least twice as long as the next, so that a row is merged only a few times."""
+    """Runs of rows, each of the short ones at least twice as long as the next: a row is merged only a few times."""
 
     def __init__(self) -> None:
         self._runs: list[_Run] = []
@@ -38,16 +42,32 @@ class Pending:
     def held(self) -> int:
         return sum(size_of(run.rows) + run.due.nbytes for run in self._runs)
 
-    def add(self, rows: Rows, due: I64) -> None:
+    def mark(self) -> Undo:
+        """What brings back the rows that wait now, and no others."""
+        runs = [(run, run.start) for run in self._runs]
+
+        def undo() -> None:
+            for run, start in runs:
+                run.start = start
+            self._runs = [run for run, _ in runs]
+
+        return undo
+
+    def add(self, rows: Rows, due: I64, meter: Meter) -> None:
         """Keep rows until `due` has passed, each its own."""
-        if not len(rows):
-            return
-        while self._runs and len(self._runs[-1]) < 2 * len(rows):
+        for start in range(0, len(rows), MERGED):
+            part = slice(start, min(start + MERGED, len(rows)))
+            self._add(sliced(rows, part), due[part], meter)
+
+    def _add(self, rows: Rows, due: I64, meter: Meter) -> None:
+        while self._runs and len(self._runs[-1]) < min(2 * len(rows), MERGED):
             run = self._runs.pop()
-            kept = np.arange(run.start, len(run.due))
-            rows, due = concat_rows([run.rows.take(kept), rows]), np.concatenate([run.due[kept], due])
+            kept = slice(run.start, len(run.due))
+            rows, due = concat_rows([sliced(run.rows, kept), rows]), np.concatenate([run.due[kept], due])
         order = np.argsort(due, kind="stable")
-        self._runs.append(_Run(rows.take(order), due[order]))
+        run = _Run(rows.take(order), due[order])
+        meter.charge(size_of(run.rows) + run.due.nbytes, len(rows))
+        self._runs.append(run)
 
     def release(self, before: int) -> list[Rows]:
         """Give up the rows that wait for less than `before`."""
@@ -55,7 +75,7 @@ class Pending:
         for run in self._runs:
             stop = int(np.searchsorted(run.due, before, side="left"))
             if stop > run.start:
-                out.append(run.rows.take(np.arange(run.start, stop)))
+                out.append(sliced(run.rows, slice(run.start, stop)))
                 run.start = stop
         self._runs = [run for run in self._runs if len(run)]
         return out

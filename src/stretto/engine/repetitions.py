@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from stretto.engine.band import Band
+from stretto.engine.limits import Meter
 from stretto.engine.sets import as_sets
 from stretto.values.evaluate import Events
 from stretto.values.rows import I64, Column, Rows
@@ -53,7 +54,7 @@ def no_graph(rows: int) -> Graph:
 
 
 def ordered_graphs(
-    band: Band, base: Rows, reach: Reach, events: Events, *, single: bool
+    band: Band, base: Rows, reach: Reach, events: Events, meter: Meter, *, single: bool
 ) -> Iterator[tuple[slice, Graph]]:
     """Graphs of successive slices of the base rows, where order in time is all that neighbours need.
 
@@ -61,7 +62,7 @@ def ordered_graphs(
     are single events.
     """
     done, held = 0, _NONE
-    for index, numbers in band.pairs(base, reach.lo, reach.hi, events, reach.floor):
+    for index, numbers in band.pairs(base, reach.lo, reach.hi, events, meter, reach.floor):
         keys = np.concatenate([held, (index << _BITS) | numbers])
         if not (keys[1:] > keys[:-1]).all():  # found by hash
             keys.sort()
@@ -101,6 +102,7 @@ def linked_graph(
     final: Sequence[int],
     reach: Reach,
     events: Events,
+    meter: Meter,
     *,
     most: int,
     sets: Sequence[bool],
@@ -114,7 +116,7 @@ def linked_graph(
     later = _shaped([base.columns[c] for c in final], sets)
     probe = Rows(base.first, base.last, (*base.columns, *later))
     rows = np.arange(len(base))
-    sources, targets = _links(band, probe, rows, reach, events, limit)
+    sources, targets = _links(band, probe, rows, reach, events, meter, limit)
     roots = np.bincount(sources, minlength=len(base))
     root_targets, found = targets, len(targets)
     known = new = np.unique(targets)
@@ -128,7 +130,7 @@ def linked_graph(
         reached = Reach(reached.lo, band.search_time(element.first, "left"), reached.floor)
         columns = (*base.take(row).columns, *_shaped(element.columns, sets))
         sources, targets = _links(
-            band, Rows(element.first, element.last, columns), row, reached, events, limit - found
+            band, Rows(element.first, element.last, columns), row, reached, events, meter, limit - found
         )
         all_sources.append(new[sources])
         all_targets.append(targets)
@@ -140,10 +142,12 @@ def linked_graph(
     return _linked_graph(known, roots, root_targets, all_sources, all_targets)
 
 
-def _links(band: Band, probe: Rows, row: I64, reach: Reach, events: Events, limit: int) -> tuple[I64, I64]:
+def _links(
+    band: Band, probe: Rows, row: I64, reach: Reach, events: Events, meter: Meter, limit: int
+) -> tuple[I64, I64]:
     """Pairs (index into probe, key of a node) of a repetition and what may directly precede it."""
     sources, targets, found = [_NONE], [_NONE], 0
-    for index, numbers in band.pairs(probe, reach.lo, reach.hi, events, reach.floor):
+    for index, numbers in band.pairs(probe, reach.lo, reach.hi, events, meter, reach.floor):
         sources.append(index)
         targets.append((row[index] << _BITS) | numbers)
         found += len(index)

@@ -1,31 +1,30 @@
 """The engine: events in, in batches of any size; matches out, as soon as they are certain."""
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from time import perf_counter
 from typing import Any, Literal, Self
 
 import numpy as np
 import pyarrow as pa
 
-from stretto.engine import reuse
 from stretto.engine.adapt import Adaptation, AdaptOptions, Watch
 from stretto.engine.arena import Arena, Block
 from stretto.engine.counters import Counters
 from stretto.engine.index import ScanIndex
 from stretto.engine.intake import Intake, set_apart
 from stretto.engine.kept import to_arrow
-from stretto.engine.limits import Meter, TooMuch
+from stretto.engine.limits import Meter
 from stretto.engine.matches import Matches, Output
 from stretto.engine.operators.build import build
-from stretto.engine.operators.emit import EmitOperator
 from stretto.engine.operators.forbid import ForbidOperator
 from stretto.engine.ranks import Ranks
 from stretto.engine.reorder import Reorder, late_mask
 from stretto.engine.repeats import RepeatedIds
-from stretto.engine.shape import Clock
 from stretto.engine.state import Counts, Snapshot, Step
+from stretto.engine.texts import Texts
 from stretto.engine.trends.run import Trends
+from stretto.engine.turns import Turns
 from stretto.errors import EngineError
 from stretto.pattern.nodes import Stream
 from stretto.pattern.predicates import partition_of
@@ -35,7 +34,7 @@ from stretto.plan.ops import Emit, Scan
 from stretto.plan.optimize import optimize
 from stretto.schema import Kind, Special
 from stretto.trends.work import TrendWork
-from stretto.values.rows import I64, Bool, Rows
+from stretto.values.rows import I64, Bool
 from stretto.values.strings import Strings
 from stretto.values.times import END_OF_TIME, START_OF_TIME
 from stretto.values.vector import DTYPES, Vector
@@ -44,6 +43,8 @@ STEP = 1 << 16
 LARGE_STEP = 1 << 20
 IDLE_S = 500e-6
 """Calling an operator takes about a tenth of this. Those that take less in a step, on average: the next is longer."""
+EVENT_BYTES = 1 << 10
+"""Of the memory that there is, for each event of a long step."""
 BUSY_S = 2e-3
 """Operators that take more than this make many rows: the next step is half as long, down to the usual one."""
 MEMORY_BYTES = 8 << 30
@@ -59,7 +60,8 @@ class Engine:
     query, and `history_us`: keep events at least so long for that. `workload`: what is planned anew, if the plan does
     not say it itself. `watermark`: follows from the events that were seen and the lateness, or is given from outside:
     `push` then only takes events in, and `advance` runs them. `base`: the position of the first event; ids that count
-    on from there cost nothing.
+    on from there cost nothing. `memory_bytes`: the most that it holds, with the results of a call and those of earlier
+    ones that the caller says are kept, `kept_bytes`; a step that takes more is undone and run again in parts.
     """
 
     def __init__(
@@ -84,7 +86,8 @@ class Engine:
         self._workload = workload or plan.workload
         self._updatable, self._history_us = updatable, history_us
         self._special = special or plan.schema.special
-        self._memory, self._fixed_step, self.step_size = memory_bytes, step is not None, step or STEP
+        self._meter, self._fixed_step, self.step_size = Meter(memory_bytes), step is not None, step or STEP
+        self.kept_bytes = 0
         self._reorder = Reorder(lateness_us)
         self._until = START_OF_TIME
         self.repeats = RepeatedIds()
@@ -122,7 +125,6 @@ class Engine:
         self._strings_limit = STRINGS_FROM
         self._index = ScanIndex(_streams(plan), self._strings)
         self._operators = build(plan.ops)
-        self._turns = [(number, op, plan.ops[number].inputs) for number, op in self._operators.items()]
         partitions = {name: partition_of(name) for name in plan.specials() if partition_of(name)}
         read = attributes_of(plan)
         kept = read | set(plan.schema.attributes) if self._updatable else read
@@ -144,6 +146,9 @@ class Engine:
         self._trends = None if plan.trends is None else Trends(plan.trends, self._kinds, self._strings)
         self._steps: deque[Step] = deque()
         self._chunks: dict[str, pa.RecordBatch] = {}
+        self._chunk_bytes = 0
+        self._texts = Texts()
+        self._turns = Turns(plan, self._index, self._operators, self._trends, self._arena, self._meter)
 
     # ---- events in, matches out ------------------------------------------------------------------------------
 
@@ -158,11 +163,28 @@ class Engine:
         ahead would make all that follow late.
         """
         matches = self.nothing()
+        for _ in self._pushed(events, matches, latest_us):
+            pass
+        return matches
+
+    def pushing(
+        self, events: pa.RecordBatch | pa.Table, *, latest_us: int = END_OF_TIME - 1
+    ) -> Iterator[Matches]:
+        """As `push`, but the matches come step by step, so that they need not all be held; to be read to its end.
+
+        Whoever still has the ones before when it asks for more holds them beside what the engine counts.
+        """
+        matches = self.nothing()
+        for _ in self._pushed(events, matches, latest_us):
+            if matches.held:
+                yield matches.drain()
+
+    def _pushed(self, events: pa.RecordBatch | pa.Table, matches: Matches, latest_us: int) -> Iterator[None]:
+        """Take more events; whoever reads this can take the matches away after each part of a step."""
         for batch in events.to_batches() if isinstance(events, pa.Table) else [events]:
-            self._take(batch, matches, latest_us)
+            yield from self._take(batch, matches, latest_us)
         if self._watch is not None:
             self._adapt(self._watch)
-        return matches
 
     def advance(self, until_us: int) -> Matches:
         """No event before this time comes any more: run all that lie before it. A time that has passed changes nothing.
@@ -175,7 +197,8 @@ class Engine:
             )
         matches = self.nothing()
         if until_us > self._until:
-            self._advance(self._reorder.release(until_us), until_us, matches, closing=False)
+            for _ in self._advance(self._reorder.release(until_us), until_us, matches, closing=False):
+                pass
         return matches
 
     @property
@@ -208,8 +231,21 @@ class Engine:
     def flush(self) -> Matches:
         """The input has ended: everything that waited is decided now."""
         matches = self.nothing()
-        self._advance(self._reorder.flush(), END_OF_TIME, matches, closing=True)
+        for _ in self._advance(self._reorder.flush(), END_OF_TIME, matches, closing=True):
+            pass
         return matches
+
+    def flushing(self) -> Iterator[Matches]:
+        """As `flush`, but the matches come step by step."""
+        matches = self.nothing()
+        for _ in self._advance(self._reorder.flush(), END_OF_TIME, matches, closing=True):
+            if matches.held:
+                yield matches.drain()
+
+    @property
+    def peak_bytes(self) -> int:
+        """The most that was held at once so far, as it is counted."""
+        return self._meter.peak
 
     def take_late(self) -> list[pa.RecordBatch]:
         """The late events since the last call, as they arrived."""
@@ -221,7 +257,7 @@ class Engine:
         rejected, self._rejected = self._rejected, []
         return rejected
 
-    def _take(self, batch: pa.RecordBatch, matches: Matches, latest_us: int) -> None:
+    def _take(self, batch: pa.RecordBatch, matches: Matches, latest_us: int) -> Iterator[None]:
         block, rows, bad = self._intake.convert(batch, self.counts.events, latest_us)
         self.repeats.given |= self._special.id in batch.schema.names
         self._rejected += set_apart(batch, bad)
@@ -242,7 +278,9 @@ class Engine:
         if self._given:
             self._reorder.hold(block)
         else:
-            self._advance(self._reorder.push(block), self._reorder.watermark, matches, closing=False)
+            yield from self._advance(
+                self._reorder.push(block), self._reorder.watermark, matches, closing=False
+            )
 
     def _behind(self, ts: I64) -> tuple[Bool | None, int]:
         """Which events are behind the watermark (None: none is), and the greatest time seen after them."""
@@ -252,16 +290,29 @@ class Engine:
         late = ts < self._until
         return (late if late.any() else None), int(ts.max(initial=greatest))
 
-    def _advance(self, released: list[Block], until: int, matches: Matches, *, closing: bool) -> None:
+    def _advance(
+        self, released: list[Block], until: int, matches: Matches, *, closing: bool
+    ) -> Iterator[None]:
         """Run released events, which lie before `until`, in steps that are cut between different times."""
+        self._meter.outside = self._around(released)
         if not released and (closing or until > self._until):
-            self._step([], until, matches, closing=closing)
+            yield from self._step([], until, matches, closing=closing)
         for blocks, then in self._cut(released):
-            self._step(blocks, until if then is None else then, matches, closing=closing and then is None)
+            yield from self._step(
+                blocks, until if then is None else then, matches, closing=closing and then is None
+            )
         # Only now: the blocks of all steps were written in the codes of one set of strings.
         labels = 0 if self._trends is None else self._trends.labels
         if max(len(self._strings), labels) > self._strings_limit:
             self._rebuild(self.snapshot())
+
+    def _around(self, released: list[Block]) -> int:
+        """Bytes of what lies around the operators: events that come in, wait or are set apart, texts, snapshots."""
+        blocks = sum(block.nbytes for block in (*released, *self._reorder.pending))
+        apart: int = sum(batch.nbytes for batch in (*self._late, *self._rejected))
+        recent = 0 if self._watch is None else self._watch.held
+        kept: int = self._chunk_bytes + self.kept_bytes
+        return blocks + apart + recent + kept + self._texts.held(self._strings)
 
     def _cut(self, blocks: list[Block]) -> Iterator[tuple[list[Block], int | None]]:
         """Blocks in time order as lists of about `step_size` events, with the time of the next event, if there is one.
@@ -285,8 +336,9 @@ class Engine:
         if part:
             yield part, None
 
-    def _step(self, blocks: list[Block], until: int, matches: Matches, *, closing: bool) -> None:
+    def _step(self, blocks: list[Block], until: int, matches: Matches, *, closing: bool) -> Iterator[None]:
         arena, start = self._arena, self._arena.end
+        self._turns.need(arena.ahead(sum(map(len, blocks))), self._counters, matches)
         for block in blocks:
             arena.append(self._ranked(block))
             self.repeats.take(block.ids, block.ts)
@@ -294,9 +346,17 @@ class Engine:
         step = Step(start, arena.end, since, until)
         if blocks:
             self._steps.append(step)
-        self._run(step, matches, closing=closing)
+        yield from self._run(step, matches, closing=closing)
         self._until = until
         self._forget()
+
+    def _run(self, step: Step, matches: Matches, *, closing: bool) -> Iterator[None]:
+        """Run a step, in parts if it has to be."""
+        for found in self._turns.run(step, self._counters, matches, closing=closing):
+            if found:
+                self.counts = self.counts.plus(matches=found)
+            yield
+        self._set_pace(step.end - step.start, self._turns.turns, self._turns.seconds)
 
     def _ranked(self, block: Block) -> Block:
         """The block with the positions inside partitions as further attributes."""
@@ -307,92 +367,16 @@ class Engine:
             attributes[name] = ranks.step([block.attributes[a] for a in self._partitions[name]])
         return Block(block.ts, block.types, block.ids, attributes)
 
-    def _run(self, step: Step, matches: Matches, *, closing: bool) -> None:
-        """Every operator that has something to do once, inputs first."""
-        arena, done = self._arena, self._counters
-        at = step.start - arena.base
-        meter = Meter(self._memory - arena.held - sum(done.held))
-        clock = Clock(arena, step.start, step.end, step.since, step.until, closing, meter)
-        rows: list[list[Rows]] = [[]] * len(self.plan.ops)
-        time = perf_counter()
-        scanned = self._index.step(clock, arena.borrowed_types[at:], arena.borrowed_ts[at:])
-        share = (perf_counter() - time) / max(len(scanned), 1)
-        for number, parts in scanned.items():
-            if number >= len(rows):
-                continue
-            rows[number] = parts
-            done.rows[number] += sum(map(len, parts))
-            done.seconds[number] += share
-            if reuse.debug:
-                reuse.check_rows(parts)
-        found, time = 0, perf_counter()
-        begun, turns = time, 0
-        for number, operator, sources in self._turns:
-            if not (operator.waiting or any(map(rows.__getitem__, sources))):
-                continue
-            turns += 1
-            meter.rows = 0
-            inputs = [rows[k] for k in sources]
-            try:
-                if isinstance(operator, EmitOperator):
-                    count = self._report(operator, inputs, clock, matches)
-                    found += count
-                else:
-                    rows[number] = operator.step(inputs, clock)
-                    count = sum(map(len, rows[number]))
-                    if reuse.debug:
-                        reuse.check_rows(rows[number])
-            except TooMuch:
-                raise self._too_much(number, meter.rows) from None
-            done.rows[number] += count
-            done.held[number] = operator.held
-            now = perf_counter()
-            done.seconds[number] += now - time
-            time = now
-        if found:
-            self.counts = self.counts.plus(matches=found)
-        if self._trends is not None:
-            self._total(self._trends, scanned, clock, matches)
-        self._set_pace(step.end - step.start, turns, time - begun)
-
-    def _total(
-        self, trends: Trends, scanned: Mapping[int, Sequence[Rows]], clock: Clock, matches: Matches
-    ) -> None:
-        """Count the new events in, and report the windows that no event can change any more."""
-        first = len(self.plan.ops)
-        rows = {number - first: parts for number, parts in scanned.items() if number >= first}
-        trends.take(rows, clock.start, clock.events)
-        if trends.held > self._memory - self._arena.held - sum(self._counters.held):
-            raise EngineError(
-                f"out of memory: the limit is {self._memory:,} bytes, and the totals of trends hold {trends.held:,}. "
-                "Give more memory, a shorter window, or fewer groups."
-            )
-        matches.add_totals(trends.close(clock.until))
-
     def _set_pace(self, events: int, turns: int, seconds: float) -> None:
         """Longer steps where calling operators is most of the work, shorter ones where they have much to do."""
         if self._fixed_step:
             return
         if events >= self.step_size and seconds < IDLE_S * turns:
             much = 2 if seconds > IDLE_S * turns / 2 else 4
-            self.step_size = min(much * self.step_size, LARGE_STEP)
+            most = min(max(self._meter.limit // EVENT_BYTES, STEP), LARGE_STEP)
+            self.step_size = min(much * self.step_size, most)
         elif seconds > BUSY_S * turns:
             self.step_size = max(self.step_size // 2, STEP)
-
-    def _report(
-        self, operator: EmitOperator, inputs: list[list[Rows]], clock: Clock, matches: Matches
-    ) -> int:
-        chunks = operator.step(inputs, clock, self._arena)
-        matches.add(operator.query, chunks)
-        return sum(map(len, chunks))
-
-    def _too_much(self, number: int, rows: int) -> EngineError:
-        queries = ", ".join(self.plan.serves(number)[:8])
-        return EngineError(
-            f"out of memory: the limit is {self._memory:,} bytes, and operator n{number} "
-            f"({self.plan.pieces[number]}) went past it with {rows:,} rows in one step; it serves {queries}. "
-            "Give more memory, a shorter window, or a more selective pattern."
-        )
 
     def _forget(self) -> None:
         """Drop whole steps of events that no window reaches any more."""
@@ -404,7 +388,8 @@ class Engine:
         if self._horizon_events:
             reached = min(reached, arena.end - self._horizon_events)
         while self._steps and self._steps[0].end <= reached:
-            self._chunks.pop(self._steps.popleft().name, None)
+            dropped = self._chunks.pop(self._steps.popleft().name, None)
+            self._chunk_bytes -= 0 if dropped is None else dropped.nbytes
         arena.forget(self._steps[0].start if self._steps else arena.end)
 
     # ---- other plans and queries -----------------------------------------------------------------------------
@@ -488,11 +473,15 @@ class Engine:
         for step in self._steps:
             if step.name not in self._chunks:
                 block = self._arena.block(step.start, step.end)
-                self._chunks[step.name] = self._to_arrow(block)
+                self._keep_chunk(step, self._to_arrow(block))
         pending = tuple(self._to_arrow(block) for block in self._reorder.pending)
         # Ids that follow the arrival order are in the events; the count goes on from `counts.events`.
         times = (self._reorder.greatest, self._until, self._reorder.lateness_us)
         return Snapshot(tuple(self._steps), dict(self._chunks), pending, *times, self.counts)
+
+    def _keep_chunk(self, step: Step, chunk: pa.RecordBatch) -> None:
+        self._chunks[step.name] = chunk
+        self._chunk_bytes += chunk.nbytes
 
     def _to_arrow(self, block: Block) -> pa.RecordBatch:
         return to_arrow(block, self._index.codes, self._kinds, self._special, self._strings)
@@ -516,11 +505,11 @@ class Engine:
             batch = snapshot.chunks[step.name]
             self._arena.append(self._ranked(self._intake.convert(batch, 0)[0]))
             self._steps.append(step)
-            self._chunks[step.name] = batch
-            self._run(step, self.nothing(), closing=False)
+            self._keep_chunk(step, batch)
+            self._run_again(step)
         # Time may have moved on without events since, and let waiting matches out.
         end = self._arena.end
-        self._run(Step(end, end, snapshot.until, snapshot.until), self.nothing(), closing=False)
+        self._run_again(Step(end, end, snapshot.until, snapshot.until))
         self._until = snapshot.until
         pending = [self._intake.convert(batch, 0)[0] for batch in snapshot.pending]
         self._reorder = Reorder(self._reorder.lateness_us, snapshot.greatest, pending)
@@ -529,6 +518,13 @@ class Engine:
         if self._trends is not None and trends is not None and trends.plan is self._trends.plan:
             self._trends.go_on_from(trends.work)
         self._strings_limit = max(STRINGS_FROM, 2 * len(self._strings))
+
+    def _run_again(self, step: Step) -> None:
+        """Run a step whose matches were reported before."""
+        matches = self.nothing()
+        self._meter.outside = self._around([])
+        for _ in self._run(step, matches, closing=False):
+            matches.drain()
 
     def _go_on_from(self, counters: Counters) -> None:
         """Count on from these numbers: those of this plan before its operators were built anew."""

@@ -8,7 +8,7 @@ from stretto.engine.band import coordinates
 from stretto.engine.keys import LEAST, MOST
 from stretto.pattern.nodes import Window
 from stretto.values.evaluate import Events
-from stretto.values.rows import I64, UNBOUND, Bool, Column, Rows, Sets
+from stretto.values.rows import I64, UNBOUND, Bool, Column, Rows, Sets, take_sets
 
 _BY_POSITION = Window(1, "events")
 
@@ -36,7 +36,12 @@ def times(rows: Rows, columns: Sequence[int], events: Events) -> tuple[I64, I64,
     return starts, ends, bound
 
 
-def size_of(rows: Rows) -> int:
-    """Bytes of the rows."""
-    columns = [c.offsets.nbytes + c.values.nbytes if isinstance(c, Sets) else c.nbytes for c in rows.columns]
-    return rows.first.nbytes + rows.last.nbytes + sum(columns)
+def sliced(rows: Rows, part: slice) -> Rows:
+    """Some rows in a row, in the same memory where that can be."""
+    if part.start == 0 and part.stop == len(rows):
+        return rows
+    columns = tuple(
+        take_sets(column, np.arange(part.start, part.stop)) if isinstance(column, Sets) else column[part]
+        for column in rows.columns
+    )
+    return Rows(rows.first[part], rows.last[part], columns)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from stretto.engine.limits import Meter
+from stretto.engine.limits import Meter, Undo
 from stretto.pattern.order import NO_ORDER, Order
 from stretto.values.evaluate import Events
 from stretto.values.rows import Rows
@@ -51,6 +51,10 @@ class Operator(Protocol):
     def shape(self) -> Shape: ...
 
     def step(self, inputs: Sequence[list[Rows]], clock: Clock) -> list[Rows]: ...
+
+    def mark(self) -> Undo:
+        """What undoes the step that follows, complete or not; the same step can then be taken in parts."""
+        ...
 
     @property
     def held(self) -> int:

@@ -35,8 +35,10 @@ def run(plan: Plan, events: Any, **options: Any) -> Matches:
         piece = table.slice(start, engine.step_size)
         for batch in piece.to_batches():
             matches.extend(engine.push(batch))
+            engine.kept_bytes = matches.held
         start += piece.num_rows
     matches.extend(engine.flush())
+    matches.peak_bytes = engine.peak_bytes
     matches.counters = engine.counters
     matches.repeated_ids = engine.repeats.found
     return matches

@@ -113,7 +113,7 @@ class _Side:
         self.texts = [_text(row) for row in plan.rows]
         self.rows: dict[Hashable, list[Row]] = {}
         for row in plan.rows:
-            if row.meaning is not None:
+            if row.meaning.form is not None:
                 self.rows.setdefault(_key(row), []).append(row)
 
     def computation(self, key: Hashable) -> Computation | None:
@@ -134,7 +134,7 @@ class _Side:
         share = None if self.plan.estimate is None else self.plan.needed_cost(query)[1]
         return QueryShare(
             tuple(row.id for row in needed),
-            tuple(self.texts[row.id] for row in needed if row.meaning is not None),
+            tuple(self.texts[row.id] for row in needed if row.meaning.form is not None),
             sum(len(row.serves) == 1 for row in needed),
             _cost(needed),
             share,
@@ -142,13 +142,15 @@ class _Side:
 
 
 def _key(row: Row) -> Hashable:
-    return canonical(row.meaning)[0] if isinstance(row.meaning, Piece) else row.meaning
+    form = row.meaning.form
+    return canonical(form)[0] if isinstance(form, Piece) else form
 
 
 def _text(row: Row) -> str:
     """What a row computes with every condition its rows meet, and its window."""
-    if isinstance(row.meaning, Piece):
-        return piece_text(row.meaning, [f"c{column}" for column in range(row.meaning.width)])
+    form = row.meaning.form
+    if isinstance(form, Piece):
+        return piece_text(form, [f"c{column}" for column in range(form.width)])
     return row.piece
 
 

@@ -4,7 +4,7 @@ A row is an operator, the events of a type that trend queries read, or a unit of
 are nanoseconds per second of the stream.
 """
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
@@ -56,20 +56,35 @@ class MatStates:
     turns: int = 0
 
 
+@dataclass(frozen=True)
+class Meaning:
+    """What a row computes. Neither function is called before it is asked for: of a wide plan both take long."""
+
+    find_form: Callable[[], Piece | Hashable]
+    write_text: Callable[[], str]
+
+    @cached_property
+    def form(self) -> Piece | Hashable:
+        """A piece over the columns of the row, or what stands for one; None of an Emit. Equal forms mean the same."""
+        return self.find_form()
+
+    @cached_property
+    def text(self) -> str:
+        return self.write_text()
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
     """One row. `rows` are those it gives per second (of a unit, the events it takes), None where nothing is known.
 
-    `does` names its inputs, `piece` tells what it computes. `meaning` is a piece over its columns, or stands for what
-    no piece says; equal meanings are equal computations. `measured` are the rows of a whole run, `worked` its seconds.
+    `does` names its inputs. `measured` are the rows of a whole run, `worked` its seconds.
     """
 
     id: int
     kind: str
     inputs: tuple[int, ...]
     does: str
-    piece: str
-    meaning: Piece | Hashable
+    meaning: Meaning
     serves: tuple[str, ...]
     because: str
     rows: float | None = None
@@ -83,6 +98,11 @@ class Row:
     @property
     def name(self) -> str:
         return f"n{self.id}"
+
+    @property
+    def piece(self) -> str:
+        """What it computes, as text."""
+        return self.meaning.text
 
     @property
     def title(self) -> str:

@@ -4,7 +4,7 @@ A match of a piece contains exactly one match of its core, so cores are what joi
 earlier repetitions and the negations that depend on them or on the end of the window come afterwards.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from stretto.pattern.columns import moved
@@ -80,20 +80,22 @@ def is_early(negation: Negation, piece: Piece, growing: frozenset[int]) -> bool:
     """Whether a negation can be judged on the core: by no repetition but the last, and without waiting."""
     if negation.place is not Place.BETWEEN:
         return False
-    needed = {*negation.before, *_inside(negation, piece)}
+    if not growing:
+        return True
+    needed = {*negation.before, *_inside(negation, piece, growing)}
     for term in negation.terms:
         found = duty(term, piece, growing)
         needed |= {slot for slot, use in found.uses.items() if use is not Use.LAST}
     return not needed & growing
 
 
-def _inside(negation: Negation, piece: Piece) -> set[int]:
-    """The slots that could bind an event of the forbidden type inside the interval."""
+def _inside(negation: Negation, piece: Piece, slots: Iterable[int]) -> set[int]:
+    """Those of some slots that could bind an event of the forbidden type inside the interval."""
     order = piece.order
     return {
         i
-        for i, slot in enumerate(piece.slots)
-        if negation.stream.type in types(slot)
+        for i in slots
+        if negation.stream.type in types(piece.slots[i])
         and not any(i == a or (i, a) in order for a in negation.after)
         and not any(i == b or (b, i) in order for b in negation.before)
     }

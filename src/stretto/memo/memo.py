@@ -56,7 +56,7 @@ class _Whole:
 
     def part(self, piece: Piece, columns: Sequence[int]) -> "_Whole":
         """The same for a part of it, given the whole's columns that the part's columns are."""
-        slot_of = {column: slot for slot, own in enumerate(self.projector.columns) for column in own}
+        slot_of = self.projector.slot_of
         slots = tuple(slot_of[columns[piece.columns(slot).start]] for slot in range(len(piece.slots)))
         return _Whole(self.number, self.projector, slots, {column: i for i, column in enumerate(columns)})
 
@@ -80,6 +80,8 @@ class Memo:
         self._seen: dict[Piece, tuple[int, tuple[int, ...]]] = {}
         self._parts: dict[tuple[int, tuple[int, ...]], Input] = {}
         self._wholes: dict[int, _Whole] = {}
+        self._cores: dict[int, bool] = {}
+        self._needed: list[int] | None = None
 
     # ---- pieces ------------------------------------------------------------------------------------------------
 
@@ -129,8 +131,12 @@ class Memo:
 
     def is_core(self, number: int) -> bool:
         """Whether a piece has several slots and is computed by joins: the ways to do so are the rules' to find."""
-        piece = self.pieces[number]
-        return len(piece.slots) > 1 and piece.policy is Policy.ANY and not self._grows(piece)
+        known = self._cores.get(number)
+        if known is None:
+            piece = self.pieces[number]
+            known = len(piece.slots) > 1 and piece.policy is Policy.ANY and not self._grows(piece)
+            self._cores[number] = known
+        return known
 
     def is_wide(self, number: int) -> bool:
         """Whether a piece has too many slots to be taken apart."""
@@ -142,6 +148,8 @@ class Memo:
 
     def needed(self) -> list[int]:
         """The roots' pieces and what their given ways read, down to cores and single slots; each once."""
+        if self._needed is not None:
+            return list(self._needed)
         found: dict[int, None] = {}
         pending = [root.piece for root in self.roots][::-1]
         while pending:
@@ -154,6 +162,7 @@ class Memo:
                 pending.extend(self.part(number, (slot,)).piece for slot in slots)
             else:
                 pending.extend(piece for way in self.ways[number] for piece in way.pieces)
+        self._needed = list(found)
         return list(found)
 
     # ---- ways --------------------------------------------------------------------------------------------------
@@ -167,6 +176,7 @@ class Memo:
 
     def add_root(self, detection: Detection) -> None:
         """Add the branches of a query."""
+        self._needed = None
         for i, branch in enumerate(detection.branches):
             piece = tighten(branch.piece)
             number, columns = self.intern(piece)

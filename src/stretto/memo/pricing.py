@@ -2,12 +2,12 @@
 
 from typing import Protocol
 
-from stretto.memo.memo import Memo
+from stretto.memo.memo import WIDE, Memo
 from stretto.memo.ways import Way
 
 DEAREST = 1e120
 """What a way costs whose cost cannot be told: it is the last to be taken."""
-MOST_INPUTS = 100
+MOST_INPUTS = WIDE
 """Inputs of one join that are looked at one by one."""
 
 

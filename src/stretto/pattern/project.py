@@ -29,6 +29,11 @@ class Projector:
         self.columns = [piece.columns(slot) for slot in range(len(piece.slots))]
 
     @cached_property
+    def slot_of(self) -> list[int]:
+        """The slot of each column."""
+        return [slot for slot, own in enumerate(self.columns) for _ in own]
+
+    @cached_property
     def _terms(self) -> tuple[list[tuple[Expr, int]], list[list[Ref]], list[list[int]]]:
         """Terms with their columns as bits, classes of what is equal, and for each column the terms that read it."""
         terms, classes = parted_terms(self.piece)
@@ -60,7 +65,6 @@ class Projector:
     def needs(self) -> list[int]:
         """For each negation the slots, as bits, without which it is not kept."""
         piece = self.piece
-        slot_of = [slot for slot, own in enumerate(self.columns) for _ in own]
         of_type: dict[str, list[int]] = {}
         for number, slot in enumerate(piece.slots):
             for kind in types(slot):
@@ -68,7 +72,7 @@ class Projector:
         found = []
         for negation in piece.negations:
             read = {column for term in negation.terms for column in columns_of(term)} - {piece.width}
-            needed = mask_of((*negation.after, *negation.before, *(slot_of[column] for column in read)))
+            needed = mask_of((*negation.after, *negation.before, *(self.slot_of[column] for column in read)))
             alike = of_type.get(negation.stream.type, ())
             inside = mask_of(slot for slot in alike if not is_beside(slot, negation, piece))
             whole = (1 << len(piece.slots)) - 1

@@ -12,7 +12,7 @@ from stretto.pattern.piece import Negation, Piece
 from stretto.pattern.predicates import Expr, Ref, Which, columns_of, move_columns
 from stretto.pattern.project import Projector
 from stretto.plan.build import Builder, Part
-from stretto.plan.forbid import forbid_pending
+from stretto.plan.forbid import forbid, slots_inside
 from stretto.plan.made import Made, draft_of
 from stretto.plan.ops import Filter, Join
 from stretto.plan.residual import Classes, Provided, missing_negations, missing_order, missing_where
@@ -74,7 +74,9 @@ class Chain:
         )
         draft.add(join, because, tuple(unchecked))
         draft.filter(late)
-        forbid_pending(draft)
+        for negation in draft.pending:
+            alike = members(self._of_type.get(negation.stream.type, 0))
+            forbid(draft, negation, slots_inside(draft, negation, alike))
 
     def part(self) -> Part:
         """The finished rows."""

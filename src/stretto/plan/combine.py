@@ -11,7 +11,7 @@ from stretto.pattern.predicates import Expr
 from stretto.plan.build import Builder
 from stretto.plan.chain import Chain
 from stretto.plan.draft import Draft
-from stretto.plan.forbid import forbid_pending
+from stretto.plan.forbid import forbid, slots_inside
 from stretto.plan.made import Made, draft_of
 from stretto.plan.ops import Filter
 from stretto.plan.rearrange import rearrange, slots_of
@@ -64,7 +64,8 @@ def narrow(piece: Piece, source: Source, builder: Builder, because: str) -> Made
     draft.pending = tuple(missing_negations(here, here.negations, provided))
     if terms or window:
         draft.add(Filter(draft.op, terms, window), because)
-    forbid_pending(draft)
+    for negation in draft.pending:
+        forbid(draft, negation, slots_inside(draft, negation))
     return Made(row, source.made.parts, draft.part())
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from stretto.explain.model import Estimate
 from stretto.memo.cost import CostModel
-from stretto.memo.memo import Memo
+from stretto.memo.memo import WIDE, Memo
 from stretto.memo.rules.join_left_to_right import join_left_to_right
 from stretto.memo.ways import Way
 from stretto.plan.build import Builder
@@ -43,10 +43,11 @@ def estimated(
 
 
 def _complete(builder: Builder, model: CostModel) -> None:
-    """Rows of the operators that the model did not price one by one: the steps inside a computation."""
+    """Rows of the steps inside a computation, which the model did not price one by one, if they are not too wide."""
     for op, record in enumerate(builder.records):
-        if record.rows is None and record.computed is not None:
-            builder.records[op] = replace(record, rows=model.estimator.rows(record.computed.form()))
+        computed = record.computed
+        if record.rows is None and computed is not None and len(computed.slots) <= WIDE:
+            builder.records[op] = replace(record, rows=model.estimator.rows(computed.form()))
 
 
 def alone_cost(memo: Memo, model: CostModel) -> float:

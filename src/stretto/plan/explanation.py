@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from stretto.errors import StrettoError
-from stretto.explain.model import Explanation, Row, Run, TrendEdge
+from stretto.explain.model import Explanation, Meaning, Row, Run, TrendEdge
 from stretto.pattern.describe import (
     place_text,
     repetition_text,
@@ -17,6 +17,7 @@ from stretto.pattern.describe import (
 from stretto.pattern.piece import Piece
 from stretto.pattern.predicates import Apply, Expr
 from stretto.plan.ops import Emit, Filter, Forbid, Join, Next, Op, Repeat, Scan, Union
+from stretto.plan.record import Computed
 from stretto.plan.trend_rows import trend_edges, trend_rows
 from stretto.trends.work import TrendWork
 
@@ -45,8 +46,7 @@ def explanation(plan: "Plan", measured: Measured | None = None) -> Explanation:
     """All that EXPLAIN shows of a plan, and of a run of it, if there was one."""
     if measured is not None and not len(measured.rows) == len(measured.seconds) == len(plan.ops):
         raise StrettoError(f"measured {len(measured.rows)} operators of a plan of {len(plan.ops)}")
-    meanings = _meanings(plan)
-    rows = [_row(plan, number, meanings, measured) for number in range(len(plan.ops))]
+    rows = [_row(plan, number, meaning, measured) for number, meaning in enumerate(_meanings(plan))]
     queries, run, trends = dict(plan.queries), None, plan.trends
     edges: tuple[TrendEdge, ...] = ()
     if trends is not None:
@@ -68,15 +68,35 @@ def explanation(plan: "Plan", measured: Measured | None = None) -> Explanation:
 
 def piece_texts(plan: "Plan") -> tuple[str, ...]:
     """What each operator computes, as a pattern over its columns; an Emit names its variables."""
-    meanings = _meanings(plan)
-    return tuple(_piece_text(op, number, meanings) for number, op in enumerate(plan.ops))
+    return tuple(meaning.text for meaning in _meanings(plan))
 
 
-def _meanings(plan: "Plan") -> list[Piece | None]:
-    return [None if record.computed is None else record.computed.form() for record in plan.records]
+def _meanings(plan: "Plan") -> list[Meaning]:
+    found: list[Meaning] = []
+    for op, record in zip(plan.ops, plan.records, strict=True):
+        found.append(_meaning(op, record.computed, found))
+    return found
 
 
-def _row(plan: "Plan", number: int, meanings: Sequence[Piece | None], measured: Measured | None) -> Row:
+def _meaning(op: Op, computed: Computed | None, known: Sequence[Meaning]) -> Meaning:
+    if isinstance(op, Emit):
+        return Meaning(lambda: None, lambda: _emitted(op, known))
+    found = Meaning((lambda: None) if computed is None else computed.form, lambda: _shape(found.form))
+    return found
+
+
+def _shape(form: object, names: Sequence[str] | None = None) -> str:
+    return shape_text(form, names or columns(form.width)) if isinstance(form, Piece) else ""
+
+
+def _emitted(op: Emit, known: Sequence[Meaning]) -> str:
+    """The pieces of the parts with the variables in the place of their columns."""
+    parts = zip(op.parts, op.columns, strict=True)
+    texts = [_shape(known[part].form, [op.variables[i] for i in targets]) for part, targets in parts]
+    return texts[0] if len(texts) == 1 else f"OR({', '.join(texts)})"
+
+
+def _row(plan: "Plan", number: int, meaning: Meaning, measured: Measured | None) -> Row:
     op, record, served = plan.ops[number], plan.records[number], plan.serves(number)
     window = op.window if isinstance(op, Join | Filter | Repeat | Forbid | Next) else None
     return Row(
@@ -84,8 +104,7 @@ def _row(plan: "Plan", number: int, meanings: Sequence[Piece | None], measured: 
         type(op).__name__.lower(),
         op.inputs,
         " ".join(_words(plan, op)) + (f"  within {window_text(window)}" if window else ""),
-        _piece_text(op, number, meanings),
-        meanings[number],
+        meaning,
         served,
         record.because,
         record.rows,
@@ -94,17 +113,6 @@ def _row(plan: "Plan", number: int, meanings: Sequence[Piece | None], measured: 
         None if measured is None else measured.seconds[number],
         is_shared=len(served) > 1,
     )
-
-
-def _piece_text(op: Op, number: int, meanings: Sequence[Piece | None]) -> str:
-    if not isinstance(op, Emit):
-        meaning = meanings[number]
-        return "" if meaning is None else shape_text(meaning, columns(meaning.width))
-    texts = []
-    for part, targets in zip(op.parts, op.columns, strict=True):
-        meaning = meanings[part]
-        texts.append("" if meaning is None else shape_text(meaning, [op.variables[i] for i in targets]))
-    return texts[0] if len(texts) == 1 else f"OR({', '.join(texts)})"
 
 
 # ---- what an operator does ---------------------------------------------------------------------------------
@@ -120,7 +128,7 @@ def _words(plan: "Plan", op: Op) -> Iterator[str]:
             yield f"join n{op.left} n{op.right}"
             if op.order == "before":
                 yield "in order"
-            yield from _terms("where", op.terms, columns(width + plan.width(op.right)))
+            yield from _terms("where", op.terms, columns(width + plan.width(op.right) if op.terms else 0))
             yield from _distinct((left, column_name(width + right)) for left, right in op.distinct)
         case Filter():
             yield f"filter n{op.input}"
@@ -133,7 +141,7 @@ def _words(plan: "Plan", op: Op) -> Iterator[str]:
             after, before = (", ".join(map(column_name, places)) for places in (op.after, op.before))
             place = place_text(op.place, after, before)
             yield f"forbid n{op.events} in n{op.input}: {kind} {place}"
-            yield from _terms("where", op.terms, [*columns(plan.width(op.input)), "it"])
+            yield from _terms("where", op.terms, [*columns(plan.width(op.input) if op.terms else 0), "it"])
             yield from _distinct((column, "it") for column in op.distinct)
         case Next():
             marks = zip(op.steps, op.bounds, strict=True)

@@ -22,12 +22,6 @@ def forbid_known(rows: Draft, pending: Sequence[Negation]) -> list[Negation]:
     return left
 
 
-def forbid_pending(rows: Draft) -> None:
-    """Check all negations that are pending."""
-    for negation in rows.pending:
-        forbid(rows, negation, slots_inside(rows, negation))
-
-
 def forbid(rows: Draft, negation: Negation, inside: Sequence[int]) -> None:
     """Drop the rows with a forbidden event; only slots in `inside` can bind events of its interval."""
     column = len(rows.sets)
@@ -74,11 +68,11 @@ def _settled(rows: Draft, negation: Negation) -> bool:
     return all(rows.whole(slot) for slot in needed)
 
 
-def slots_inside(rows: Draft, negation: Negation) -> list[int]:
-    """The slots that could bind an event of the forbidden type inside the interval."""
+def slots_inside(rows: Draft, negation: Negation, among: Sequence[int] | None = None) -> list[int]:
+    """The slots (of those `among`) that could bind an event of the forbidden type inside the interval."""
     return [
         slot
-        for slot in range(len(rows.parts))
+        for slot in (range(len(rows.parts)) if among is None else among)
         if any(negation.stream.type in types for types in rows.parts[slot].types)
         and not _outside(rows, negation, slot)
     ]

@@ -1,6 +1,7 @@
 """What is kept of an operator besides what it does: what its rows are, by which rule, how many, and at what cost."""
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from stretto.memo.core import by_last_repetition
 from stretto.memo.memo import NO_WINDOW
@@ -9,7 +10,7 @@ from stretto.pattern.nodes import Stream
 from stretto.pattern.order import NO_ORDER
 from stretto.pattern.piece import Negation, Piece, Slot
 from stretto.pattern.predicates import Expr
-from stretto.pattern.project import project
+from stretto.pattern.project import Projector
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,13 @@ class Computed:
             found = replace(found, negations=judged)
         if self.ungrown:
             found = by_last_repetition(found, self.ungrown, found.negations)
-        return found if len(self.slots) == len(found.slots) else project(found, self.slots)
+        return found if len(self.slots) == len(found.slots) else _projector(found).project(self.slots)
+
+
+@lru_cache(maxsize=4)
+def _projector(piece: Piece) -> Projector:
+    """The same for all steps of a join of many inputs, which come one after another."""
+    return Projector(piece)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from stretto.explain.model import EVENTS, UNIT, MatStates, Row, SharedEdge, TrendEdge
+from stretto.explain.model import EVENTS, UNIT, MatStates, Meaning, Row, SharedEdge, TrendEdge
 from stretto.explain.numbers import some
 from stretto.pattern.describe import stream_text, term_text
 from stretto.trends.graph import merged, processing_order
@@ -52,8 +52,7 @@ def _node(plan: TrendPlan, node: int, place: int, done: TrendWork | None) -> Row
         EVENTS,
         (),
         "  ".join(words),
-        name,
-        plan.nodes[node],
+        Meaning(lambda: plan.nodes[node], lambda: name),
         _names(plan, [query for query, places in enumerate(plan.places) if node in places]),
         "merge_streams",
         None if plan.estimate is None else plan.estimate.nodes[node],
@@ -80,8 +79,7 @@ def _unit(plan: TrendPlan, number: int, first: int, places: dict[int, int], done
         UNIT,
         inputs,
         f"trends {' '.join(f'n{place}' for place in inputs)} {rest}",
-        f"{', '.join(_node_name(plan, node) for node in unit.nodes)} {rest}",
-        unit,
+        Meaning(lambda: unit, lambda: f"{', '.join(_node_name(plan, node) for node in unit.nodes)} {rest}"),
         _names(plan, [member.query for member in unit.members]),
         "compute_alone" if not unit.shared else "share_trends" if len(unit.members) > 1 else "share_windows",
         None if known is None else sum(known.nodes[node] for node in unit.nodes),

@@ -7,6 +7,7 @@ from typing import Final
 from stretto.memo.memo import Memo
 from stretto.memo.pricing import Pricing
 from stretto.memo.rules.split_in_two import split_in_two
+from stretto.memo.rules.split_off_commonest import RULE as COMMONEST_LAST
 from stretto.solve.common.budget import Budget
 from stretto.solve.common.problem import Problem
 from stretto.solve.common.solution import Solution, one_way_each
@@ -18,6 +19,8 @@ Solver = Callable[[Memo, Pricing, Budget], Solution]
 SPLITS: Final = split_in_two.__name__
 QUICK_PART = 0.5
 """The part of the time that quick solvers may take; small workloads have them in any case."""
+MOST_WORK = 100_000
+"""Squares of slots beyond which they are not tried where slots by rate are known."""
 MANY = 5_000
 """Roots beyond which these would take longer than they are worth."""
 
@@ -34,15 +37,32 @@ def auto(
 
     Those `of_orders` join one slot at a time; they are left out where they can have nothing to add.
     """
-    part = budget.of(QUICK_PART * budget.left, FREE)
-    starts = [as_choice(memo, solve(memo, pricing, part)) for solve in worth_trying(memo, quick, of_orders)]
+    solvers = worth_trying(memo, quick, of_orders)
+    starts = quick_plans(memo, pricing, budget.of(QUICK_PART * budget.left, FREE), solvers)
     # After these: they bring ways along.
     problem = Problem.of(memo, pricing, budget.at_least(PRICING, FREE), starts)
     left = for_choosing(budget)
     if not left.denies(sum(map(len, problem.inputs))):
         starts.append(solve_greedy(problem, left))
-    found, bound = solve_exact(problem, left, min(starts, key=problem.cost, default=None))
+    found, bound = solve_exact(problem, left, min(starts, key=problem.cost))
     return Solution(one_way_each(memo, found), bound)
+
+
+def quick_plans(
+    memo: Memo, pricing: Pricing, budget: Budget, solvers: Sequence[Solver]
+) -> list[dict[int, int]]:
+    """Choices to begin with: slots by their rates, and what quick solvers find.
+
+    A plan in which not every query had its turn is left aside, unless nothing is known by rate either.
+    """
+    starts = [by_rate(memo)]
+    work = sum(len(memo.pieces[core].slots) ** 2 for core in memo.cores())
+    for solve in solvers:
+        if not (starts[0] and work > MOST_WORK) and not budget.denies(work):
+            found = solve(memo, pricing, budget)
+            if not (starts[0] and budget.denies()):
+                starts.append(as_choice(memo, found))
+    return starts
 
 
 def worth_trying(memo: Memo, quick: Sequence[Solver], of_orders: Sequence[Solver]) -> tuple[Solver, ...]:
@@ -55,6 +75,16 @@ def worth_trying(memo: Memo, quick: Sequence[Solver], of_orders: Sequence[Solver
         return ()
     complete = all(map(partial(_is_split, memo), range(len(memo))))
     return (*quick, *(() if complete else of_orders))
+
+
+def by_rate(memo: Memo) -> dict[int, int]:
+    """The commonest slot of each piece last, where that is one of its ways; else its first way."""
+    found: dict[int, int] = {}
+    for piece, ways in enumerate(memo.ways):
+        last = [number for number, way in enumerate(ways) if way.rule == COMMONEST_LAST]
+        if last:
+            found[piece] = last[0]
+    return found
 
 
 def _is_split(memo: Memo, number: int) -> bool:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from stretto.errors import EventsError, StrettoError
 from stretto.pattern.nodes import Policy
 from stretto.pattern.piece import Detection, Piece
-from stretto.pattern.project import project
+from stretto.pattern.project import Projector
 from stretto.pattern.workload import Workload
 from stretto.schema import Kind, Schema, Special
 from stretto.stats.estimate import Estimator
@@ -169,11 +169,11 @@ def _parts(piece: Piece) -> Iterable[Piece]:
     if piece.policy is Policy.NEXT:
         return
     for found in once(piece)[0]:
-        slots = range(len(found.piece.slots))
+        slots, seen = range(len(found.piece.slots)), Projector(found.piece)
         for size in slots if len(slots) <= WHOLE else (2, 3):
             for chosen in combinations(slots, size):
                 if size > 1:
-                    yield project(found.piece, chosen)
+                    yield seen.project(chosen)
 
 
 def _as_arrow(table: Any) -> pa.Table:

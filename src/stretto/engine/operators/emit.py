@@ -7,12 +7,19 @@ import numpy as np
 from stretto.engine import reuse
 from stretto.engine.arena import Arena
 from stretto.engine.band import coordinates
+from stretto.engine.identity import FINDING
+from stretto.engine.limits import Meter, Undo, column_size, size_of, vector_size
 from stretto.engine.matches import NO_ID, Chunk, duplicates
 from stretto.engine.sets import as_sets
 from stretto.engine.shape import Clock, Shape
+from stretto.pattern.predicates import Expr
 from stretto.plan.ops import Emit
 from stretto.values.evaluate import value
 from stretto.values.rows import I64, UNBOUND, Column, Rows, Sets, concat_rows
+from stretto.values.vector import Vector
+
+RETURNING = 32
+"""Bytes that it takes to work out a value, per row and per event of a set."""
 
 
 class EmitOperator:
@@ -25,7 +32,6 @@ class EmitOperator:
         self._op = op
         self.query = op.query
         self.shape = Shape((), ())
-        self.held = 0
         # A match can be certain at once by one alternative and again, later, by one that waits.
         self._mixed = op.distinct and any(op.waits) and not all(op.waits)
         self._reported: list[Rows] = []
@@ -38,6 +44,18 @@ class EmitOperator:
             for v in range(len(op.variables))
         )
 
+    @property
+    def held(self) -> int:
+        return sum(map(size_of, self._reported))
+
+    def mark(self) -> Undo:
+        reported = self._reported
+
+        def undo() -> None:
+            self._reported = reported
+
+        return undo
+
     def step(self, inputs: Sequence[list[Rows]], clock: Clock, arena: Arena) -> list[Chunk]:
         found = [
             (self._bind(rows, k), self._detected(rows, k, clock, arena))
@@ -46,20 +64,26 @@ class EmitOperator:
             if len(rows)
         ]
         if self._op.distinct and found:
+            every = [*self._reported, *(rows for rows, _ in found)]
+            count = sum(map(len, every))
+            # All of them in one piece, what finds equal ones, and those that are kept.
+            clock.meter.reserve(2 * sum(map(size_of, every)) + FINDING * count, count)
             found = [_once(found, self._reported)]
+            clock.meter.charge(size_of(found[0][0]), len(found[0][0]))
             if self._mixed:
                 self._remember(found[0][0], clock)
-        return list(self._chunks(found, arena))
+        return list(self._chunks(found, clock.meter, arena))
 
     def _remember(self, rows: Rows, clock: Clock) -> None:
         """Keep what was reported for as long as an equal match may still be waiting."""
         window = self._op.window
-        self._reported.append(rows)
-        first = [coordinates(kept, window)[0] for kept in self._reported]
+        reported = [*self._reported, rows]
+        first = [coordinates(kept, window)[0] for kept in reported]
         now = clock.until if window.unit == "us" else clock.end
         self._reported = [
-            kept.take(start + window.size >= now) for kept, start in zip(self._reported, first, strict=True)
+            kept.take(start + window.size >= now) for kept, start in zip(reported, first, strict=True)
         ]
+        clock.meter.charge(self.held, len(rows))
 
     def _bind(self, rows: Rows, part: int) -> Rows:
         """The rows with a column for each variable of the query."""
@@ -82,19 +106,31 @@ class EmitOperator:
         times: I64 = arena.values("ts", np.minimum(certain, clock.end - 1)).data
         return times
 
-    def _chunks(self, found: list[tuple[Rows, I64]], arena: Arena) -> Iterator[Chunk]:
+    def _chunks(self, found: list[tuple[Rows, I64]], meter: Meter, arena: Arena) -> Iterator[Chunk]:
+        """The matches, and a charge for what is made for them beside the rows that they come from."""
         for rows, detected in found:
             ids = tuple(
                 _ids(column, arena, optional=optional)
                 for column, optional in zip(rows.columns, self._optional, strict=True)
             )
-            returned = tuple(
-                value(r.value, rows.columns, len(rows), arena).over(len(rows)) for r in self._op.returns
+            new = [mine for mine, theirs in zip(ids, rows.columns, strict=True) if mine is not theirs]
+            meter.charge(
+                sum(map(column_size, new)) + (0 if detected is rows.last else detected.nbytes), len(rows)
             )
+            returned = tuple(self._returned(r.value, rows, meter, arena) for r in self._op.returns)
             if reuse.debug:
                 values = [array for vector in returned for array in (vector.data, vector.valid)]
                 reuse.check_owned(*ids, rows.first, rows.last, detected, *values)
             yield Chunk(ids, rows.first, rows.last, detected, returned, arena.strings)
+
+    @staticmethod
+    def _returned(expr: Expr, rows: Rows, meter: Meter, arena: Arena) -> Vector:
+        """A returned value of each row; values of all events of a set are there for a while."""
+        sets = sum(len(c.values) for c in rows.columns if isinstance(c, Sets))
+        meter.reserve(RETURNING * (len(rows) + sets))
+        vector = value(expr, rows.columns, len(rows), arena).over(len(rows))
+        meter.charge(vector_size(vector))
+        return vector
 
 
 def narrowed(sets: Sets) -> I64:

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from stretto.engine.band import coordinates, reach
+from stretto.engine.limits import Undo, nothing_to_undo, size_of
 from stretto.engine.order import ordered
-from stretto.engine.sets import size_of
 from stretto.engine.shape import Clock, Shape
 from stretto.plan.ops import Filter
 from stretto.values.evaluate import holds
@@ -35,6 +35,9 @@ class FilterOperator:
                 clock.meter.charge(size_of(kept), len(kept))
                 out.append(kept)
         return out
+
+    def mark(self) -> Undo:
+        return nothing_to_undo
 
     def _passed(self, rows: Rows, clock: Clock) -> Bool:
         if self._window is None:

@@ -6,17 +6,20 @@ import numpy as np
 
 from stretto.engine.band import Band, coordinates, reach
 from stretto.engine.keys import LEAST, MOST, split_terms
+from stretto.engine.limits import Meter, Undo, size_of
 from stretto.engine.pending import Pending
-from stretto.engine.sets import size_of, times
+from stretto.engine.sets import sliced, times
 from stretto.engine.shape import Clock, Shape
 from stretto.pattern.piece import Place
 from stretto.plan.ops import Forbid
 from stretto.values.evaluate import Events
-from stretto.values.rows import I64, Bool, Rows, Sets
+from stretto.values.rows import I64, Bool, Rows, Sets, empty_rows
 
 FIRST_SLICE = 16
 GROWTH = 16
 """How many events of an interval are looked at before more of them, and how many more."""
+JUDGING = 2048
+"""Bytes of memory that is left for each row that is judged together with others: about ten times what it takes."""
 
 
 class ForbidOperator:
@@ -37,6 +40,7 @@ class ForbidOperator:
         self._band = Band(events, rows, op.window, op.terms, distinct, stored_at=rows.width, probing_at=0)
         self._by_key = bool(split_terms(op.terms, events, rows, rows.width, 0).equal)
         self._pending = Pending()
+        self._reached = LEAST  # no row that comes now looks at an event before this
 
     @property
     def held(self) -> int:
@@ -57,28 +61,47 @@ class ForbidOperator:
 
     def step(self, inputs: Sequence[list[Rows]], clock: Clock) -> list[Rows]:
         rows, events = inputs
-        self._band.append(events, clock.events)
+        meter = clock.meter
+        self._band.expire(self._reached)
+        self._band.append(events, clock.events, meter)
         ready = [part for part in rows if len(part)]
         if self._may_wait:
             ready = [self._without_waiting(part, clock) for part in ready]
             ready += self._pending.release(self._passed(clock))
         out: list[Rows] = []
         for part in ready:
-            kept = self._judged(part, clock.events)
-            if len(kept) < len(part):
-                clock.meter.charge(size_of(kept), len(kept))
-            out.append(kept)
-        self._expire(clock)
+            some = meter.share(JUDGING, 1 << 24, FIRST_SLICE)
+            for start in range(0, len(part), some):
+                piece = sliced(part, slice(start, min(start + some, len(part))))
+                kept = self._judged(piece, clock.events, meter)
+                if len(kept) < len(piece):
+                    meter.charge(size_of(kept), len(kept))
+                out.append(kept)
+        self._reached = self._reach(clock)
         return [part for part in out if len(part)]
+
+    def mark(self) -> Undo:
+        band, pending, reached = self._band.mark(), self._pending.mark(), self._reached
+
+        def undo() -> None:
+            band()
+            pending()
+            self._reached = reached
+
+        return undo
 
     # ---- waiting -----------------------------------------------------------------------------------------------
 
     def _without_waiting(self, rows: Rows, clock: Clock) -> Rows:
         """The rows that can be judged now; the others are put aside until the end of their interval has passed."""
         waits = self._open_end(rows, clock.events)
-        late = rows.take(waits)
-        self._pending.add(late, self._end(late))
-        return rows.take(~waits)
+        late = rows if waits.all() else rows.take(waits)
+        self._pending.add(late, self._end(late), clock.meter)
+        if late is rows:
+            return empty_rows(self.shape.sets)
+        ready = rows.take(~waits)
+        clock.meter.charge(size_of(ready), len(ready))
+        return ready
 
     def _open_end(self, rows: Rows, events: Events) -> Bool:
         """Which rows forbid up to the end of the window."""
@@ -98,17 +121,20 @@ class ForbidOperator:
             return MOST
         return clock.until if self._op.window.unit == "us" else clock.end
 
-    def _expire(self, clock: Clock) -> None:
-        """Keep events for rows that come, or wait, up to one window after their first event and look back another."""
+    def _reach(self, clock: Clock) -> int:
+        """Keep events for rows that come, or wait, up to one window after their first event and look back another.
+
+        Older ones expire in the next step: until then this one may be undone.
+        """
         reached = clock.until if self._op.window.unit == "us" else clock.end
-        self._band.expire(max(reached - 2 * self._op.window.size, LEAST))
+        return max(reached - 2 * self._op.window.size, LEAST)
 
     # ---- judging -----------------------------------------------------------------------------------------------
 
-    def _judged(self, rows: Rows, events: Events) -> Rows:
+    def _judged(self, rows: Rows, events: Events, meter: Meter) -> Rows:
         lo, hi = self._interval(rows, events)
         if self._op.terms:
-            broken = self._broken(rows, lo, hi, events)
+            broken = self._broken(rows, lo, hi, events, meter)
         else:
             broken = hi - lo > self._own(rows, lo, hi)
         return rows.take(~broken) if broken.any() else rows
@@ -147,7 +173,7 @@ class ForbidOperator:
             own += np.bincount(index[found & (lo[index] <= at) & (at < hi[index])], minlength=len(rows))
         return own
 
-    def _broken(self, rows: Rows, lo: I64, hi: I64, events: Events) -> Bool:
+    def _broken(self, rows: Rows, lo: I64, hi: I64, events: Events, meter: Meter) -> Bool:
         """Which rows have an event in their range that the terms forbid, looking at the first ones first."""
         broken = np.zeros(len(rows), np.bool_)
         left = np.flatnonzero(lo < hi)
@@ -156,7 +182,7 @@ class ForbidOperator:
             start = lo[left]
             stop = np.minimum(hi[left], start + min(size, len(self._band)))
             probe = rows if len(left) == len(rows) else rows.take(left)
-            for index, _ in self._band.pairs(probe, start, stop, events):
+            for index, _ in self._band.pairs(probe, start, stop, events, meter):
                 broken[left[index]] = True
             lo = lo.copy()
             lo[left] = stop

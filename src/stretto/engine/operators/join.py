@@ -6,8 +6,8 @@ from typing import Literal as OneOf
 import numpy as np
 
 from stretto.engine.band import Band, beyond, coordinates, reach
+from stretto.engine.limits import Undo, size_of
 from stretto.engine.order import joined, never_last, place_of
-from stretto.engine.sets import size_of
 from stretto.engine.shape import Clock, Shape
 from stretto.plan.ops import Join
 from stretto.values.evaluate import Events
@@ -48,13 +48,22 @@ class JoinOperator:
         before = beyond(clock, self._window)
         for look in self._looks:
             look.band.expire(before)
-            look.band.append(inputs[look.stored], clock.events)
+            look.band.append(inputs[look.stored], clock.events, clock.meter)
             for part in inputs[1 - look.stored]:
                 for rows in look.pairs(part, clock):
                     if len(rows):
                         clock.meter.charge(size_of(rows), len(rows))
                         out.append(rows)
         return out
+
+    def mark(self) -> Undo:
+        undone = [look.band.mark() for look in self._looks]
+
+        def undo() -> None:
+            for one in undone:
+                one()
+
+        return undo
 
 
 class _Look:
@@ -95,10 +104,10 @@ class _Look:
         if band.plain:
             narrow = self._narrow and clock.end < 1 << 31
             yield from band.joined(
-                probe, lo, hi, clock.events, floor, stored_first=stored_first, narrow=narrow
+                probe, lo, hi, clock.events, floor, clock.meter, stored_first=stored_first, narrow=narrow
             )
             return
-        for index, numbers in band.pairs(probe, lo, hi, clock.events, floor):
+        for index, numbers in band.pairs(probe, lo, hi, clock.events, clock.meter, floor):
             yield self._rows(numbers, probe, index, stored_first=stored_first)
 
     def _range(self, probe: Rows, events: Events) -> tuple[I64, I64, I64]:

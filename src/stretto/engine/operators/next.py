@@ -7,12 +7,15 @@ import numpy as np
 
 from stretto.engine.band import coordinates
 from stretto.engine.keys import MOST
+from stretto.engine.limits import Meter, Undo, size_of
 from stretto.engine.moves import BEGIN, Candidates, Move, moves_from, pending_terms
-from stretto.engine.sets import size_of
 from stretto.engine.shape import Clock, Shape
 from stretto.plan.ops import Next
 from stretto.values.evaluate import holds
 from stretto.values.rows import I64, UNBOUND, Bool, Column, Rows, Sets, concat_rows, empty_rows
+
+MERGED = 1 << 16
+"""Parts of so many runs are merged no more: that would take as much memory again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +27,13 @@ class _Runs:
 
     def take(self, index: I64 | Bool) -> "_Runs":
         return _Runs(self.rows.take(index), self.leaves[index])
+
+    def __len__(self) -> int:
+        return len(self.leaves)
+
+    @property
+    def size(self) -> int:
+        return size_of(self.rows) + self.leaves.nbytes
 
 
 class _Stream:
@@ -61,33 +71,43 @@ class NextOperator:
         self._moves = {s: moves_from(op, s) for s in (BEGIN, *steps)}
         self._pending = [pending_terms(op, s) for s in steps]
         self._reports = [all(low == 0 for low, _ in op.bounds[s + 1 :]) for s in steps]
-        self._waiting = [_Runs(empty_rows(sets), np.empty(0, np.bool_)) for _ in steps]
+        # Per step; parts are never written to, so a step is undone by having the lists from before it.
+        self._waiting: list[list[_Runs]] = [[] for _ in steps]
 
     @property
     def held(self) -> int:
-        return sum(size_of(runs.rows) for runs in self._waiting)
+        return sum(runs.size for parts in self._waiting for runs in parts)
+
+    def mark(self) -> Undo:
+        waiting = self._waiting
+
+        def undo() -> None:
+            self._waiting = waiting
+
+        return undo
 
     def step(self, inputs: Sequence[list[Rows]], clock: Clock) -> list[Rows]:
         streams = [_Stream(parts) for parts in inputs]
+        ledger = _Ledger(clock.meter, self._waiting)
         out: list[Rows] = []
         looking: list[list[_Runs]] = [[] for _ in streams]
         resting: list[list[_Runs]] = [[] for _ in streams]
-        for step, runs in enumerate(self._waiting):
-            runs = self._inside(runs, clock)  # noqa: PLW2901 - what is left of them
+        for step, parts in enumerate(self._waiting):
+            inside = [self._inside(runs, clock) for runs in parts]
             news = any(len(streams[move.target].ts) for move in self._moves[step])
-            (looking if news else resting)[step].append(runs)
+            (looking if news else resting)[step] += inside
         for move in self._moves[BEGIN]:
             begun = self._begun(move, streams[move.target], clock)
             looking[move.target].append(self._entered(begun, move.target, clock, out))
         while any(looking):
             found: list[list[_Runs]] = [[] for _ in streams]
             for step, parts in enumerate(looking):
-                if parts:
-                    resting[step].append(self._advance(_joined(parts), step, streams, clock, found, out))
-            looking = [[runs for runs in parts if len(runs.leaves)] for parts in found]
-        before = self.held
-        self._waiting = [_joined(parts) for parts in resting]
-        clock.meter.charge(max(self.held - before, 0), sum(len(runs.leaves) for runs in self._waiting))
+                for runs in parts:
+                    resting[step].append(self._advance(runs, step, streams, clock, found, out))
+            looking = [[runs for runs in parts if len(runs)] for parts in found]
+            ledger.settle(out, looking, resting)
+        self._waiting = [_merged(parts) for parts in resting]
+        ledger.settle(out, self._waiting, [])
         return out
 
     def _begun(self, move: Move, stream: _Stream, clock: Clock) -> Rows:
@@ -109,7 +129,7 @@ class NextOperator:
         if self._pending[step]:
             leaves &= holds(self._pending[step], rows.columns, len(rows), clock.events)
         if self._reports[step] and leaves.any():
-            report = rows.take(leaves)
+            report = rows if leaves.all() else rows.take(leaves)
             clock.meter.charge(size_of(report), len(report))
             out.append(report)
         goes_on = (
@@ -131,6 +151,8 @@ class NextOperator:
 
         Back come the runs that found none.
         """
+        # Those that take an event, with it and then those of them that go on, and those that rest.
+        clock.meter.reserve(2 * runs.size + 64 * len(runs) * len(self._moves[step]), len(runs))
         taken = {move: self._earliest(runs, move, streams[move.target], clock) for move in self._moves[step]}
         best = np.min([np.full(len(runs.leaves), MOST), *taken.values()], axis=0)
         for move, positions in taken.items():
@@ -141,7 +163,8 @@ class NextOperator:
                     runs.rows.take(takes), move.target, events, clock.events.values("ts", events).data
                 )
                 found[move.target].append(self._entered(extended, move.target, clock, out))
-        return runs.take(best == MOST)
+        rest = best == MOST
+        return runs if rest.all() else runs.take(rest)
 
     def _earliest(self, runs: _Runs, move: Move, stream: _Stream, clock: Clock) -> I64:
         """Per run, the position of the first new event that the move accepts; MOST if there is none."""
@@ -163,7 +186,7 @@ class NextOperator:
             hi = np.searchsorted(stream.ts, end, side="right")
         else:
             hi = np.searchsorted(stream.positions, end, side="left")
-        accepted = stream.candidates(move, clock).first_accepted(rows, lo, np.maximum(hi, lo))
+        accepted = stream.candidates(move, clock).first_accepted(rows, lo, np.maximum(hi, lo), clock.meter)
         some = accepted >= 0
         result[index[some]] = stream.positions[accepted[some]]
         return result
@@ -176,10 +199,29 @@ class NextOperator:
         return runs if open_.all() else runs.take(open_)
 
 
-def _joined(parts: list[_Runs]) -> _Runs:
-    if len(parts) == 1:
-        return parts[0]
-    return _Runs(concat_rows([runs.rows for runs in parts]), np.concatenate([runs.leaves for runs in parts]))
+class _Ledger:
+    """What a step has made that is still there, counted after each round."""
+
+    def __init__(self, meter: Meter, before: list[list[_Runs]]) -> None:
+        self._meter, self._base = meter, meter.used
+        self._before = {id(runs) for parts in before for runs in parts}
+
+    def settle(self, out: list[Rows], *live: list[list[_Runs]]) -> None:
+        new = {id(runs): runs for steps in live for parts in steps for runs in parts}
+        runs = [one for key, one in new.items() if key not in self._before]
+        meter = self._meter
+        meter.release(meter.used - self._base)
+        meter.charge(sum(one.size for one in runs) + sum(map(size_of, out)), sum(map(len, runs)))
+
+
+def _merged(parts: list[_Runs]) -> list[_Runs]:
+    """The same runs in few parts: small ones become one, large ones stay as they are."""
+    large = [runs for runs in parts if len(runs) >= MERGED]
+    small = [runs for runs in parts if 0 < len(runs) < MERGED]
+    if len(small) > 1:
+        rows = concat_rows([runs.rows for runs in small])
+        small = [_Runs(rows, np.concatenate([runs.leaves for runs in small]))]
+    return large + small
 
 
 def _unbound(shape: Shape, n: int) -> Rows:

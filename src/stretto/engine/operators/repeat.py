@@ -6,8 +6,9 @@ import numpy as np
 
 from stretto.engine.band import Band, beyond, coordinates, reach
 from stretto.engine.kernels.chains import chain_lengths, chains, wanted_lengths
+from stretto.engine.limits import Meter, Undo, size_of
 from stretto.engine.repetitions import Graph, Reach, linked_graph, no_graph, ordered_graphs
-from stretto.engine.sets import as_sets, size_of, times
+from stretto.engine.sets import as_sets, sliced, times
 from stretto.engine.shape import Clock, Shape
 from stretto.pattern.order import Order
 from stretto.pattern.predicates import Expr, columns_of, move_columns
@@ -22,6 +23,11 @@ SPACE = 1 << 22
 """So many rows, and set elements, are made at once."""
 LINKS = 1 << 22
 """So many links between neighbours are held at once, if they belong to several base rows."""
+LINK_BYTES = 128
+"""What a link takes while its graph is made."""
+BASE_BYTES = 2048
+"""Bytes of memory that is left for each base row that is looked at together with others."""
+FEWEST = 64
 
 _NO_LIMIT = 1 << 62
 _NONE = np.empty(0, np.int64)
@@ -72,13 +78,16 @@ class RepeatOperator:
     def step(self, inputs: Sequence[list[Rows]], clock: Clock) -> list[Rows]:
         base, elements = inputs
         self._band.expire(beyond(clock, self._op.window))
-        self._band.append(elements, clock.events)
+        self._band.append(elements, clock.events, clock.meter)
         out: list[Rows] = []
         for part in base:
-            for rows in _blocks(part, BLOCK):
+            for rows in _blocks(part, clock.meter.share(BASE_BYTES, BLOCK, FEWEST)):
                 for graph_of, graph in self._graphs(rows, clock):
                     out.extend(self._grown(graph_of, graph, clock))
         return out
+
+    def mark(self) -> Undo:
+        return self._band.mark()
 
     # ---- what may precede what ---------------------------------------------------------------------------------
 
@@ -95,15 +104,15 @@ class RepeatOperator:
             yield from self._linked(base, reached, clock)
             return
         single = self._element.single
-        for piece, graph in ordered_graphs(band, base, reached, events, single=single):
-            yield _piece(base, piece), graph
+        for piece, graph in ordered_graphs(band, base, reached, events, clock.meter, single=single):
+            yield sliced(base, piece), graph
 
     def _linked(self, base: Rows, reached: Reach, clock: Clock) -> Iterator[tuple[Rows, Graph]]:
         """Pieces as large as their links allow: too large ones are halved, the next one tries twice the size."""
         start = 0
         while start < len(base):
             piece = slice(start, min(start + self._block, len(base)))
-            rows = _piece(base, piece)
+            rows = sliced(base, piece)
             meter = clock.meter
             graph = linked_graph(
                 self._band,
@@ -111,16 +120,19 @@ class RepeatOperator:
                 self._op.final,
                 reached.take(piece),
                 clock.events,
+                meter,
                 most=self._most,
                 sets=self._later,
-                limit=LINKS if len(rows) > 1 else max((meter.limit - meter.used) // 32, LINKS),
+                limit=min(LINKS, meter.left // (8 * LINK_BYTES))
+                if len(rows) > 1
+                else meter.left // LINK_BYTES,
             )
             if graph is not None:
                 yield rows, graph
                 start = piece.stop
                 self._block = min(self._block * 2, BLOCK)
             elif len(rows) == 1:
-                meter.charge(meter.limit + 1, LINKS)
+                meter.reserve(meter.left + 1, LINKS)
             else:
                 self._block = max(len(rows) // 2, 1)
 
@@ -137,7 +149,7 @@ class RepeatOperator:
         first = base.first, self._band.first_ts(graph.number)
         state = np.zeros(4, np.int64)
         stack, path = np.zeros((longest + 1, 2), np.int64), np.zeros(longest + 1, np.int64)
-        room, space = _estimated(counts)
+        room, space = _estimated(counts, clock.meter, 4 + len(base.columns))
         labels, limits = self._labels(base, graph), (self._least, self._most)
         while state[0] < len(base):
             rows, firsts = np.empty(room, np.int64), np.empty(room, np.int64)
@@ -160,6 +172,8 @@ class RepeatOperator:
             )
             if made:
                 sets = Sets(offsets[: made + 1], values[: offsets[made]])
+                if 8 * made < room:  # a view would keep the whole room
+                    sets, firsts = Sets(sets.offsets.copy(), sets.values.copy()), firsts[:made].copy()
                 grown = self._rows(base, graph, rows[:made], firsts[:made], sets)
                 clock.meter.charge(size_of(grown), made)
                 yield grown
@@ -237,22 +251,14 @@ def _gathered(chain: Sets, elements: Column, finals: Column) -> Sets:
     return Sets(spread_out.offsets[chain.offsets], spread_out.values)
 
 
-def _estimated(counts: I64) -> tuple[int, int]:
+def _estimated(counts: I64, meter: Meter, width: int) -> tuple[int, int]:
     """Chains and elements of all subsets, the most there can be, up to what is made at once."""
     subsets = np.exp2(np.minimum(counts, 40))
-    return int(min(subsets.sum(), ROOM)), int(min((subsets * (counts + 2) / 2).sum(), SPACE))
+    # A small part of the memory that is left: values are there twice for a while.
+    room, space = meter.share(64 * width, ROOM, FEWEST), meter.share(64, SPACE, FEWEST)
+    return int(min(subsets.sum(), room)), int(min((subsets * (counts + 2) / 2).sum(), space))
 
 
 def _blocks(rows: Rows, size: int) -> Iterator[Rows]:
     for start in range(0, len(rows), size):
-        yield _piece(rows, slice(start, min(start + size, len(rows))))
-
-
-def _piece(rows: Rows, piece: slice) -> Rows:
-    if piece.start == 0 and piece.stop == len(rows):
-        return rows
-    columns = tuple(
-        take_sets(column, np.arange(piece.start, piece.stop)) if isinstance(column, Sets) else column[piece]
-        for column in rows.columns
-    )
-    return Rows(rows.first[piece], rows.last[piece], columns)
+        yield sliced(rows, slice(start, min(start + size, len(rows))))

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from stretto.engine.identity import duplicates
-from stretto.engine.sets import as_sets, size_of
+from stretto.engine.identity import FINDING, duplicates
+from stretto.engine.limits import Undo, nothing_to_undo, size_of
+from stretto.engine.sets import as_sets
 from stretto.engine.shape import Clock, Shape
 from stretto.plan.ops import Union
 from stretto.values.rows import UNBOUND, Column, Rows, Sets, concat_rows
@@ -30,20 +31,27 @@ class UnionOperator:
         self.shape = Shape(op.sets, optional, single=single)
 
     def step(self, inputs: Sequence[list[Rows]], clock: Clock) -> list[Rows]:
-        out = [
-            self._moved(rows, source)
-            for source, parts in zip(self._sources, inputs, strict=True)
-            for rows in parts
-            if len(rows)
-        ]
+        meter = clock.meter
+        out: list[Rows] = []
+        for source, parts in zip(self._sources, inputs, strict=True):
+            for rows in parts:
+                if len(rows):
+                    out.append(self._moved(rows, source))
+                    meter.charge(max(size_of(out[-1]) - size_of(rows), 0), len(rows))
         if not self._op.distinct or not out:
             return out
+        # All of them in one piece, what finds equal ones, and those that are kept.
+        size, count = sum(map(size_of, out)), sum(map(len, out))
+        meter.reserve(2 * size + FINDING * count, count)
         rows = concat_rows(out)
         kept = duplicates(rows.columns, rows.first)
         if not kept.all():
             rows = rows.take(kept)
-        clock.meter.charge(size_of(rows), len(rows))
+        meter.charge(size_of(rows), len(rows))
         return [rows]
+
+    def mark(self) -> Undo:
+        return nothing_to_undo
 
     def _moved(self, rows: Rows, source: dict[int, int]) -> Rows:
         """A part's rows over the columns of the result."""

@@ -22,6 +22,7 @@ class Blocks:
         self._ladder_rows = 2 * arrays.layout.steps * self._shared_rows if arrays.layout.steps > 1 else 0
         self._of_key = np.empty(0, np.int64)
         self._free: list[int] = []
+        self._each = 0  # bytes of a block, once they are asked for
         self.state = self._new_state(0)
 
     def __len__(self) -> int:
@@ -35,9 +36,21 @@ class Blocks:
 
     @property
     def held(self) -> int:
-        state = self.state
-        values = size_of(state.totals) + size_of(state.coefficients) + size_of(state.ladder)
-        return values + sum(array.nbytes for array in state[3:]) + self._of_key.nbytes
+        return _size_of(self.state) + self._of_key.nbytes
+
+    def ahead(self, keys: I64) -> tuple[int, int]:
+        """Bytes that blocks for these keys take anew, beside the old ones, and how many are in use then."""
+        top = int(keys.max(initial=-1)) + 1
+        known = keys[keys < len(self._of_key)]
+        missing = np.concatenate([keys[keys >= len(self._of_key)], known[self._of_key[known] == NONE]])
+        new = len(np.unique(missing))
+        used = len(self) - len(self._free) + new
+        size = 16 * top if top > len(self._of_key) else 0
+        if new > len(self._free):
+            if not self._each:
+                self._each = _size_of(self._new_state(1))
+            size += (len(self) + max(new - len(self._free), len(self))) * self._each
+        return size, used
 
     def of(self, keys: I64) -> I64:
         """The blocks of these keys; a key that has none gets one, without any open window."""
@@ -123,3 +136,8 @@ class Blocks:
             sharing=np.zeros(count, np.bool_),
             made=np.zeros(1, np.int64),
         )
+
+
+def _size_of(state: State) -> int:
+    values = size_of(state.totals) + size_of(state.coefficients) + size_of(state.ladder)
+    return int(values + sum(array.nbytes for array in state[3:]))

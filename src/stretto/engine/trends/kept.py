@@ -49,7 +49,7 @@ class Kept:
     def forget(self, count: int) -> None:
         """The first `count` events are in no window that is still open."""
         self._nodes.forget(int(self._counts.borrowed[:count].sum()))
-        for array in (self._ts, self._keys, self._counts, *self._data.values(), *self._valid.values()):
+        for array in self._by_event:
             array.forget(count)
 
     @property
@@ -77,15 +77,17 @@ class Kept:
 
     @property
     def held(self) -> int:
-        arrays = (
-            self._ts,
-            self._keys,
-            self._counts,
-            self._nodes,
-            *self._data.values(),
-            *self._valid.values(),
-        )
-        return sum(array.nbytes for array in arrays)
+        return sum(array.nbytes for array in (*self._by_event, self._nodes))
+
+    def ahead(self, taken: Taken) -> int:
+        """Bytes of the new memory that it takes to keep these events too."""
+        n = len(taken)
+        fresh = 16 * n * (len(self._attributes) - len(self._data))
+        return fresh + sum(array.ahead(n) for array in self._by_event) + self._nodes.ahead(len(taken.nodes))
+
+    @property
+    def _by_event(self) -> tuple[Growing, ...]:
+        return (self._ts, self._keys, self._counts, *self._data.values(), *self._valid.values())
 
     def values(self, attribute: str, positions: I64) -> Vector:
         if attribute == "ts":

@@ -7,6 +7,7 @@ from time import perf_counter
 import numpy as np
 import pyarrow as pa
 
+from stretto.engine.limits import Meter
 from stretto.engine.trends.partition import OUTSIDE, Partitions
 from stretto.engine.trends.running import Running
 from stretto.engine.trends.taken import Executor, Taken
@@ -19,6 +20,9 @@ from stretto.values.evaluate import Events
 from stretto.values.rows import I64, Rows
 from stretto.values.strings import Strings
 
+TAKEN_BYTES = 64
+"""What an event takes while a unit counts it in, beside what it changes."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Run:
@@ -28,6 +32,14 @@ class _Run:
     executor: Executor
     partitions: Partitions
     windows: frozenset[tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """The events of one step: how many each node has, and those of each unit (by number) that has any."""
+
+    nodes: dict[int, int]
+    units: list[tuple[int, Taken]]
 
 
 class Trends:
@@ -83,26 +95,45 @@ class Trends:
         ]
         return min(ends, default=None)
 
-    def take(self, rows: Mapping[int, Sequence[Rows]], start: int, events: Events) -> None:
-        """Take the events of each node (by number), whose positions begin with `start`."""
+    def gathered(self, rows: Mapping[int, Sequence[Rows]], start: int, events: Events) -> Gathered:
+        """The events of each node (by number), whose positions begin with `start`, unit by unit.
+
+        Nothing is counted in yet: this can be done again, with all or some of these events.
+        """
         coded: dict[tuple[str, ...], I64] = {}
-        for node, parts in rows.items():
-            self._nodes[node] += sum(map(len, parts))
+        units: list[tuple[int, Taken]] = []
         for number, run in enumerate(self._runs):
-            begun = perf_counter()
-            gathered = _gathered(run.unit, rows)
-            if gathered is None:
+            found = _gathered(run.unit, rows)
+            if found is None:
                 continue
-            positions, ts, first, nodes = gathered
+            positions, ts, first, nodes = found
             keys = np.zeros(len(positions), np.int64)
             if run.unit.partition:
                 keys = self._keys(run, positions, start, events, coded)
                 positions, ts, first, nodes, keys = _inside(positions, ts, first, nodes, keys)
-            if len(positions):
-                run.executor.take(Taken(ts, first, nodes, keys, positions), events)
-                self._last = int(ts[-1]) if self._last is None else max(self._last, int(ts[-1]))
-            worked = UnitWork(len(positions), perf_counter() - begun)
-            self._done[number] = self._done[number].plus(worked)
+            units.append((number, Taken(ts, first, nodes, keys, positions)))
+        return Gathered({node: sum(map(len, parts)) for node, parts in rows.items()}, units)
+
+    def ahead(self, gathered: Gathered, until: int) -> int:
+        """Bytes that these events and the windows that end by `until` take beside what is held, at most."""
+        taken = dict(gathered.units)
+        return sum(
+            run.executor.ahead(taken.get(number), until, max(len(run.partitions), 1))
+            + (0 if number not in taken else TAKEN_BYTES * len(taken[number]))
+            for number, run in enumerate(self._runs)
+        )
+
+    def take(self, gathered: Gathered, events: Events) -> None:
+        """Count these events in."""
+        for node, count in gathered.nodes.items():
+            self._nodes[node] += count
+        for number, taken in gathered.units:
+            begun = perf_counter()
+            if len(taken):
+                self._runs[number].executor.take(taken, events)
+                last = int(taken.ts[-1])
+                self._last = last if self._last is None else max(self._last, last)
+            self._done[number] = self._done[number].plus(UnitWork(len(taken), perf_counter() - begun))
 
     def _keys(
         self, run: _Run, positions: I64, start: int, events: Events, coded: dict[tuple[str, ...], I64]
@@ -116,12 +147,12 @@ class Trends:
         keys: I64 = codes[positions - start]
         return keys
 
-    def close(self, until: int) -> Iterator[pa.RecordBatch]:
+    def close(self, until: int, meter: Meter) -> Iterator[pa.RecordBatch]:
         """The totals of all windows that end at `until` or before; events before it come no more."""
         self._until = until
         for number, run in enumerate(self._runs):
             begun = perf_counter()
-            results, rows = run.executor.close(until), []
+            results, rows = run.executor.close(until, meter.left), []
             if len(results.member):
                 rows = list(total_rows(self.plan, run.unit, results, run.partitions, self._strings))
             self._done[number] = self._done[number].plus(UnitWork(seconds=perf_counter() - begun))

@@ -14,12 +14,13 @@ import numpy as np
 from stretto.engine import reuse
 from stretto.engine.trends.blocks import Blocks
 from stretto.engine.trends.kernels.layout import Lanes, Layout, Scratch, State, new_out
+from stretto.engine.trends.kernels.numbers import LEAST
 from stretto.engine.trends.kernels.reference import by_reference
 from stretto.engine.trends.kernels.running import close, order_ties, take
 from stretto.engine.trends.kernels.shared import work_ahead
 from stretto.engine.trends.layout import arrays_of, paned
 from stretto.engine.trends.numbers import I32, zeros
-from stretto.engine.trends.taken import Results, Taken, concat_results, no_results
+from stretto.engine.trends.taken import FREE, TOTAL_BYTES, Results, Taken, concat_results, no_results
 from stretto.pattern.nodes import TrendQuery
 from stretto.trends.plan import Unit
 from stretto.values.evaluate import Events
@@ -48,6 +49,11 @@ class Running:
         self._out = new_out(ROOM + arrays.instances, arrays.linear, arrays.extreme)
         self._ended: list[Results] = []
         self._closed_until: int | None = None
+        self._latest = LEAST  # time of an event
+        rooms = (*self._scratch.values, *self._scratch.columns, *self._scratch.weights, *self._out.values)
+        self._fixed_bytes = sum(array.nbytes for array in rooms)
+        most = 1 + max(len(member.measures) for member in unit.members)  # aggregates
+        self._total_bytes = 2 * 20 * (arrays.linear + arrays.extreme + 1) + TOTAL_BYTES * most
         self.steps_shared = 0
         self.steps_alone = 0
 
@@ -62,7 +68,24 @@ class Running:
 
     @property
     def held(self) -> int:
-        return self._blocks.held
+        return self._blocks.held + self._fixed_bytes + sum(results.nbytes for results in self._ended)
+
+    def ahead(self, taken: Taken | None, until: int, partitions: int) -> int:
+        del partitions
+        keys = np.empty(0, np.int64) if taken is None else taken.keys
+        count = len(keys)
+        size, used = self._blocks.ahead(keys)
+        if count and taken is not None:
+            self._latest = max(self._latest, int(taken.ts[-1]))
+        layout = self._arrays.layout
+        # Windows that end now and hold events: no more than events are in, and than end in that time.
+        windows = (used + count) * np.ceil(layout.window / layout.slide)
+        if self._closed_until is not None:
+            last = np.minimum(until - layout.window, self._latest) // layout.slide
+            ended = last - (self._closed_until - layout.window) // layout.slide
+            windows = np.clip(used * ended.astype(np.float64), 0, windows)
+        totals = np.dot(windows, np.bincount(layout.frame, minlength=len(windows)))
+        return size + int(totals) * self._total_bytes
 
     def take(self, taken: Taken, events: Events) -> None:
         if not len(taken):
@@ -85,7 +108,8 @@ class Running:
             at, n = take(*given, ts, nodes, blocks, by_reference(weights), rows, at, 0, out)
             self._keep(n)
 
-    def close(self, until: int) -> Results:
+    def close(self, until: int, room: int = FREE) -> Results:
+        del room  # what a window takes is there already
         if self._ends_between(until):
             blocks, given, out, at = self._blocks.used, self._given, by_reference(self._out), 0
             while at < len(blocks):

@@ -1,13 +1,18 @@
 """What goes into an executor of trend totals and what comes out."""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
 import numpy as np
 
-from stretto.engine.trends.numbers import I32, Values, concat_values, take_values, zeros
+from stretto.engine.trends.numbers import I32, Values, concat_values, size_of, take_values, zeros
 from stretto.values.evaluate import Events
 from stretto.values.rows import I64, Bool
+
+FREE: Final = 1 << 62
+"""As much memory as it takes."""
+TOTAL_BYTES: Final = 512
+"""What the total of a window takes as a row of each aggregate, while it becomes one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +48,10 @@ class Results:
     def __len__(self) -> int:
         return len(self.member)
 
+    @property
+    def nbytes(self) -> int:
+        return self.member.nbytes + self.window_start.nbytes + self.key.nbytes + size_of(self.values)
+
     def take(self, index: I64 | Bool) -> "Results":
         return Results(
             self.member[index], self.window_start[index], self.key[index], take_values(self.values, index)
@@ -73,8 +82,18 @@ class Executor(Protocol):
         """Count these events in."""
         ...
 
-    def close(self, until: int) -> Results:
-        """The windows that end at `until` or before; each comes once. No later event is earlier than `until`."""
+    def ahead(self, taken: Taken | None, until: int, partitions: int) -> int:
+        """Bytes that it may take beside what is held, at most, to count these events in and to close windows.
+
+        `partitions`: how many keys there have been.
+        """
+        ...
+
+    def close(self, until: int, room: int = FREE) -> Results:
+        """The windows that end at `until` or before; each comes once. No later event is earlier than `until`.
+
+        `room`: bytes for what is worked out on the way; TooMuch where one window takes more.
+        """
         ...
 
     @property

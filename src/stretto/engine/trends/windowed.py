@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from stretto.engine.limits import TooMuch
 from stretto.engine.trends.assembly import Rankings, Weighed, totals
 from stretto.engine.trends.cells import Cells, cells_of, windows_between
 from stretto.engine.trends.conditions import looks_of
@@ -17,7 +18,7 @@ from stretto.engine.trends.lanes import split
 from stretto.engine.trends.matstates import MatStates, matstates_of, worth_sharing
 from stretto.engine.trends.numbers import Values
 from stretto.engine.trends.tables import Program, program_of, shared_measures
-from stretto.engine.trends.taken import Results, Taken, concat_results, no_results
+from stretto.engine.trends.taken import FREE, TOTAL_BYTES, Results, Taken, concat_results, no_results
 from stretto.pattern.nodes import TrendQuery
 from stretto.pattern.predicates import Ref, walk
 from stretto.trends.plan import Unit
@@ -32,6 +33,8 @@ MOST = 1 << 29
 """Bytes for the values by MatStates; a cell that needs more has its members side by side."""
 ROW = 20
 """Bytes of one linear lane."""
+CELL_BYTES = 320
+"""What an event takes in each window that is computed together with others, beside values."""
 
 
 class Windowed:
@@ -55,13 +58,30 @@ class Windowed:
         self._stores = frozenset(look.store for edge in unit.edges for look in looks_of(edge))
         self._programs: dict[tuple[int, ...] | None, Program] = {}
         self._next: int | None = None
+        self._aggregates = 1 + max(len(member.measures) for member in unit.members)  # at most
         self.matstates = self.shared_cells = self.cells = 0
 
     def take(self, taken: Taken, events: Events) -> None:
         if len(taken):
             self._kept.take(taken, events)
 
-    def close(self, until: int) -> Results:
+    def ahead(self, taken: Taken | None, until: int, partitions: int) -> int:
+        count = len(self._kept) + (0 if taken is None else len(taken))
+        size = 0 if taken is None else self._kept.ahead(taken)
+        times = self._kept.borrowed_ts if taken is None or not len(taken) else taken.ts
+        latest = int(times[-1]) if len(times) else None
+        last = (until - self._window) // self._slide
+        if latest is None or (self._next is not None and last < self._next):
+            return size
+        ends = min(last, latest // self._slide)
+        overlap = -(-self._window // self._slide)
+        cells = count * overlap
+        if self._next is not None:
+            cells = min(cells, partitions * max(ends - self._next + 1, 0))
+        each = 2 * (ROW * self._lanes[0] + 8 * self._lanes[1] + 20) + TOTAL_BYTES * self._aggregates
+        return size + cells * len(self._unit.members) * each
+
+    def close(self, until: int, room: int = FREE) -> Results:
         last = (until - self._window) // self._slide
         if self._next is not None and last < self._next:
             return no_results(*self._lanes)
@@ -71,7 +91,8 @@ class Windowed:
         if len(ts):
             latest = min(last, int(ts[-1]) // self._slide)
             numbers = windows_between(ts, self._window, self._slide, self._next, latest)
-            results += [found for starts in self._batches(numbers) for found in self._windows(starts)]
+            batches = self._batches(numbers, room)
+            results += [found for starts in batches for found in self._windows(starts, room)]
         self._next = last + 1
         self._kept.forget(int(np.searchsorted(self._kept.borrowed_ts, _bounded(self._next * self._slide))))
         return concat_results(results)
@@ -84,18 +105,21 @@ class Windowed:
     def held(self) -> int:
         return self._kept.held
 
-    def _batches(self, numbers: I64) -> Iterator[I64]:
+    def _batches(self, numbers: I64, room: int) -> Iterator[I64]:
         """Starts of windows that have so many events together as are to be computed at once."""
         starts, ts = numbers * self._slide, self._kept.borrowed_ts
         sizes = np.searchsorted(ts, starts + self._window) - np.searchsorted(ts, starts)
         before = np.concatenate([[0], np.cumsum(sizes)])
+        batch = min(BATCH, room // (4 * CELL_BYTES))
+        if sizes.max(initial=0) * CELL_BYTES > room:
+            raise TooMuch
         first = 0
         while first < len(starts):
-            last = max(int(np.searchsorted(before, before[first] + BATCH, side="right")) - 1, first + 1)
+            last = max(int(np.searchsorted(before, before[first] + batch, side="right")) - 1, first + 1)
             yield starts[first:last]
             first = last
 
-    def _windows(self, starts: I64) -> Iterator[Results]:
+    def _windows(self, starts: I64, left: int) -> Iterator[Results]:
         cells = cells_of(self._kept, starts, self._window, len(self._unit.nodes))
         first = int(cells.event.min())
         numbers = np.arange(first, int(cells.event.max()) + 1)
@@ -105,12 +129,13 @@ class Windowed:
             states = matstates_of(self._unit, cells, self._kept)
             chosen = worth_sharing(self._unit, cells, states, sum(self._lanes), self._shared_lanes)
             room = self._room(cells, states)
-            chosen &= room <= MOST
+            most = min(MOST, left // 4)
+            chosen &= room <= most
             if chosen.any():
-                yield from self._by_matstates(cells, chosen, room, states, weighed)
+                yield from self._by_matstates(cells, chosen, room, most, states, weighed)
                 cells = cells.only(~chosen)
         if len(cells):
-            yield from self._by_members(cells, weighed)
+            yield from self._by_members(cells, weighed, min(ROOM, left // 4))
 
     def _room(self, cells: Cells, states: MatStates) -> I64:
         """Bytes for the values of each cell by MatStates."""
@@ -119,11 +144,11 @@ class Windowed:
         return room
 
     def _by_matstates(
-        self, cells: Cells, chosen: Bool, room: I64, states: MatStates, weighed: Weighed
+        self, cells: Cells, chosen: Bool, room: I64, most: int, states: MatStates, weighed: Weighed
     ) -> Iterator[Results]:
         """As many cells at a time as there is room for their values."""
         program = self._program(None)
-        part = np.where(chosen, np.cumsum(np.where(chosen, room, 0)) // MOST, -1)
+        part = np.where(chosen, np.cumsum(np.where(chosen, room, 0)) // max(most, 1), -1)
         for number in np.unique(part[chosen]):
             mine = part == number
             of = states.of[mine[cells.cell]]
@@ -133,12 +158,12 @@ class Windowed:
             found = totals(program, Rankings(some, self._kept), weighed, of, self._lanes)
             yield self._results(some, program, found)
 
-    def _by_members(self, cells: Cells, weighed: Weighed) -> Iterator[Results]:
+    def _by_members(self, cells: Cells, weighed: Weighed, room: int) -> Iterator[Results]:
         """As many members at a time as there is room for their values."""
         rankings = Rankings(cells, self._kept)
         bytes_each = 2 * len(cells.event) * (ROW * self._lanes[0] + 8 * self._lanes[1])
         members = range(len(self._unit.members))
-        many = min(max(ROOM // bytes_each, 1), len(members))
+        many = min(max(room // bytes_each, 1), len(members))
         none = np.full(len(cells.event), -1, np.int64)
         for first in range(0, len(members), many):
             program = self._program(tuple(members[first : first + many]))

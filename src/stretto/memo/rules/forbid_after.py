@@ -22,7 +22,9 @@ def forbid_after(number: int, memo: Memo) -> Iterator[Way]:
     negations = piece.negations
     if not negations:
         return
-    last = range(len(negations)) if len(negations) <= MOST_NEGATIONS else (len(negations) - 1,)
+    last = range(len(negations))
+    if len(negations) > MOST_NEGATIONS:
+        last = last[len(last) if memo.is_wide(number) else -1 :]
     kept = [(), *(negations[:i] + negations[i + 1 :] for i in last)]
     for others in dict.fromkeys(kept):
         source = memo.input(replace(piece, negations=others))

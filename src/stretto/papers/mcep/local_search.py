@@ -21,7 +21,7 @@ from stretto.papers.mcep.walk import Walk
 from stretto.solve.common.budget import Budget
 from stretto.solve.common.solution import Node, Solution
 
-FREE: Final = 100_000
+FREE: Final = 20_000
 """Squares of slots of patterns that are taken apart in the order of their text, however short the time."""
 Planner = Callable[[Trees, Parts, Budget], LocalPlans]
 Improve = Callable[[Walk, Random, Budget], None]

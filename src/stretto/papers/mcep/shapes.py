@@ -8,6 +8,7 @@ from typing import Final
 from stretto.memo.memo import Memo
 from stretto.memo.ways import Input
 from stretto.pattern.nodes import Window
+from stretto.pattern.order import members
 from stretto.pattern.piece import Piece
 
 ALL_SUBSETS: Final = 10
@@ -67,8 +68,7 @@ class Parts:
     def __getitem__(self, mask: int) -> tuple[int, tuple[int, ...]]:
         known = self._known.get(mask)
         if known is None:
-            slots = [slot for slot in range(self.count) if mask >> slot & 1]
-            part = self._shapes.memo.part(self.number, slots)
+            part = self._shapes.memo.part(self.number, members(mask))
             known = self._known[mask] = self._shapes.of(part.piece), part.columns
         return known
 

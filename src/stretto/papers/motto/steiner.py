@@ -17,6 +17,7 @@ from stretto.papers.motto.steiner_search import anneal_tree, branch_and_bound, d
 from stretto.solve.common.budget import Budget
 from stretto.solve.common.solution import Node, Solution
 
+FREE: Final = 10_000  # slots of ways that are looked at however short the time
 EXACT_SHARE: Final = 0.7  # of the time, before annealing goes on with what is not proven
 
 
@@ -26,7 +27,7 @@ def steiner(memo: Memo, pricing: Pricing, budget: Budget) -> Solution:
     Exact by branch and bound where the time allows it, else by simulated annealing from the best tree so far. Ways that
     read several pieces of more than one slot are no arcs of a tree and are left out.
     """
-    graph = _graph(memo, pricing)
+    graph = _graph(memo, pricing, budget.at_least(0.0, FREE))
     whole = restricted(graph.problem)
     sources: dict[int, int] = {}
     fixed = sum(pricing.cost(memo, n, memo.ways[n][0]) for n in memo.needed() if not memo.is_core(n))
@@ -52,7 +53,8 @@ class _Graph:
     ways: dict[tuple[int, int], Way]
 
 
-def _graph(memo: Memo, pricing: Pricing) -> _Graph:
+def _graph(memo: Memo, pricing: Pricing, budget: Budget) -> _Graph:
+    """The arcs; when the budget is over, those from scratch alone."""
     into: dict[int, dict[int, float]] = {}
     ways: dict[tuple[int, int], Way] = {}
     wanted = frozenset(memo.cores())
@@ -64,6 +66,9 @@ def _graph(memo: Memo, pricing: Pricing) -> _Graph:
         arcs = into[number] = {}
         for way in _tree_ways(memo, number):
             source = _source(memo, way)
+            optional = source != ROOT or source in arcs
+            if optional and budget.denies(len(memo.pieces[number].slots)):
+                continue
             cost = pricing.cost(memo, number, way)
             if cost < arcs.get(source, inf) or source not in arcs:
                 arcs[source] = cost
