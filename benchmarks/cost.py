@@ -179,8 +179,8 @@ class Experiment:
 
     def _plan(self, solution: Solution) -> Plan:
         builder = Builder(self.stats.schema.attributes)
-        emits, _ = assemble(self.detections, self.memo, solution, builder)
-        return check(Plan(tuple(builder.ops), emits, tuple(builder.because), self.stats.schema, "random"))
+        emits = assemble(self.detections, self.memo, solution, builder)
+        return check(Plan(tuple(builder.ops), emits, tuple(builder.records), self.stats.schema, "random"))
 
     def _run(self, name: str, solution: Solution, plan: Plan, measured: float) -> Run:
         predicted = self.model.fixed_cost(self.memo) + solution.cost(self.memo, self.model)

@@ -66,9 +66,9 @@ def test_text_needs_no_events(call) -> None:
 def test_pattern(call) -> None:
     result = call("explain", "rules.cep", "--events", "events.csv", "--stage", "pattern")
     assert result.code == 0
-    assert "rise:\n  SEQ(A, B) where a.x < b.x within 10s\n" in result.out
+    assert "rise:\n  SEQ(A a, B b) where a.x < b.x within 10s\n" in result.out
     as_json = call("explain", "rules.cep", "--events", "events.csv", "--stage", "pattern", "--format", "json")
-    assert json.loads(as_json.out)["pair"] == ["AND(A, C) within 3s"]
+    assert json.loads(as_json.out)["pair"] == ["AND(A a, C c) within 3s"]
 
 
 def test_statistics_instead_of_events(call) -> None:
@@ -133,26 +133,27 @@ def test_trends_are_run_too(call) -> None:
     Path("trends.cep").write_text(Path("rules.cep").read_text() + TRENDS)
     options = ("trends.cep", "--events", "events.csv", "--analyze")
     text = call("explain", *options).out
-    assert "trends by auto: 2 trend queries" in text
+    assert "12 operators, 4 queries" in text
     assert text.endswith("       totals\nups         2\ndowns       0\n")
     read = json.loads(call("explain", *options, "--format", "json").out)
-    assert read["queries"].keys() == {"rise", "pair"}
-    assert {node["stream"]: node["events"]["measured"] for node in read["trends"]["nodes"]} == {
+    assert read["queries"].keys() == {"rise", "pair", "ups", "downs"}
+    events = [one for one in read["operators"] if one["op"] == "events"]
+    assert {one["piece"]: one["rows"]["measured"] for one in events} == {
         "A": 2,
         "B": 2,
         "C": 1,
     }
-    assert read["trends"]["queries"] == {"ups": 2, "downs": 0}
+    assert read["totals"] == {"ups": 2, "downs": 0}
 
 
 def test_trends_are_compared_too(call) -> None:
     Path("trends.cep").write_text(TRENDS)
     options = ("trends.cep", "--events", "events.csv", "--optimizer", "muse", "--diff", "greta")
     result = call("explain", *options)
-    assert result.out.startswith("muse and greta: two plans for 2 trend queries\n")
+    assert result.out.startswith("muse and greta: two plans for 2 queries\n")
     assert result.err == ""
     read = json.loads(call("explain", *options, "--format", "json").out)
-    assert read["trends"]["right"]["units"] == 2
+    assert read["right"]["kinds"]["trends"] == 2
 
 
 def test_analyze_with_statistics_of_other_events(call) -> None:

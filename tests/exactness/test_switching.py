@@ -51,8 +51,8 @@ def some_plan(workload: Workload, schema: Schema, rng: Random) -> Plan:
     chosen = {number: rng.randrange(len(ways)) for number, ways in enumerate(memo.ways) if ways}
     nodes = one_way_each(memo, chosen) if rng.random() < 0.7 else each_alone(memo, chosen)
     builder = Builder(schema.attributes)
-    emits, _ = assemble(detections, memo, Solution(nodes), builder)
-    return check(Plan(tuple(builder.ops), emits, tuple(builder.because), schema, "some", workload=workload))
+    emits = assemble(detections, memo, Solution(nodes), builder)
+    return check(Plan(tuple(builder.ops), emits, tuple(builder.records), schema, "some", workload=workload))
 
 
 @dataclass(slots=True)

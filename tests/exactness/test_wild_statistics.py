@@ -76,7 +76,8 @@ def figures(plan: Plan) -> list[float]:
     """Everything that a plan says of itself in numbers."""
     estimate = plan.estimate
     assert estimate is not None
-    found = (*estimate.rows, *estimate.costs, estimate.cost, estimate.alone, estimate.lower_bound)
+    own = (figure for record in plan.records for figure in (record.rows, record.cost))
+    found = (*own, estimate.cost, estimate.alone, estimate.lower_bound)
     return [figure for figure in found if figure is not None]
 
 

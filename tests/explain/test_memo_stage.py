@@ -56,7 +56,7 @@ scan_stream            4
 split_in_two          10
 
 most shared of 3 pieces that could serve several queries, single events apart:
-  SEQ(A, B) where c0.x < c1.x within 10s  1 way, 2/s, 2us at least  for 3: q1, q2, q3
+  SEQ(A c0, B c1) where c0.x < c1.x within 10s  1 way, 2/s, 2us at least  for 3: q1, q2, q3
 """
     )
 
@@ -68,14 +68,14 @@ def test_json() -> None:
     assert read["pieces"]["by_slots"][1] == {"slots": 2, "pieces": 6, "shared": 1}
     assert read["ways"]["by_rule"]["split_in_two"] == 10
     (shared,) = read["most_shared"]
-    assert shared["piece"] == "SEQ(A, B) where c0.x < c1.x within 10s"
+    assert shared["piece"] == "SEQ(A c0, B c1) where c0.x < c1.x within 10s"
     assert (shared["queries"], shared["rows"], shared["cost"]) == (["q1", "q2", "q3"], 2.0, 2000.0)
 
 
 def test_without_a_pricing_there_are_no_figures() -> None:
     memo = memo_of(WORKLOAD)
     assert memo_json(memo)["most_shared"][0]["rows"] is None
-    assert "SEQ(A, B) where c0.x < c1.x within 10s  1 way  for 3: q1, q2, q3\n" in memo_text(memo)
+    assert "SEQ(A c0, B c1) where c0.x < c1.x within 10s  1 way  for 3: q1, q2, q3\n" in memo_text(memo)
 
 
 def test_nothing_shared() -> None:

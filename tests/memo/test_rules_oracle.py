@@ -70,8 +70,8 @@ def used_ways(memo: Memo, chosen: dict[int, int]) -> set[tuple[int, int]]:
 
 def plan_of(detections: Sequence[Detection], memo: Memo, chosen: dict[int, int], schema: Schema) -> Plan:
     builder = Builder(schema.attributes)
-    emits, _ = assemble(detections, memo, Solution(one_way_each(memo, chosen)), builder)
-    return check(Plan(tuple(builder.ops), emits, tuple(builder.because), schema, "test"))
+    emits = assemble(detections, memo, Solution(one_way_each(memo, chosen)), builder)
+    return check(Plan(tuple(builder.ops), emits, tuple(builder.records), schema, "test"))
 
 
 def check_ways(sample: Sample, used: Rules, seed: int) -> set[str]:

@@ -56,8 +56,8 @@ def test_any_choice_of_ways_finds_what_the_oracle_finds(block: int) -> None:
         chosen = {number: rng.randrange(len(ways)) for number, ways in enumerate(memo.ways) if ways}
         nodes = one_way_each(memo, chosen) if rng.random() < 0.7 else each_alone(memo, chosen)
         builder = Builder(sample.schema.attributes)
-        emits, _ = assemble(detections, memo, Solution(nodes), builder)
-        found = Plan(tuple(builder.ops), emits, tuple(builder.because), sample.schema, "some")
+        emits = assemble(detections, memo, Solution(nodes), builder)
+        found = Plan(tuple(builder.ops), emits, tuple(builder.records), sample.schema, "some")
         judge(check(found), sample, seed)
 
 

@@ -13,6 +13,7 @@ from stretto.pattern.predicates import Apply, Const, Expr, Reduce, Ref, Which
 from stretto.plan.check import check
 from stretto.plan.dag import Plan
 from stretto.plan.ops import Emit, Filter, Forbid, Join, Next, Op, Repeat, Scan, Union
+from stretto.plan.record import Record
 from stretto.schema import Kind, Schema
 
 WINDOW = Window(10)
@@ -52,7 +53,9 @@ OPS: tuple[Op, ...] = (
         returns=(Return("y", x(0), Kind.FLOAT),),
     ),
 )
-PLAN = Plan(OPS, {"q1": 9, "q2": 11}, tuple(f"rule{i}" for i in range(12)), Schema({"x": Kind.FLOAT}), "none")
+PLAN = Plan(
+    OPS, {"q1": 9, "q2": 11}, tuple(Record(f"rule{i}") for i in range(12)), Schema({"x": Kind.FLOAT}), "none"
+)
 
 
 def test_a_sound_plan_passes() -> None:
@@ -126,7 +129,7 @@ def test_a_damaged_operator_is_named(number: int, changes: dict[str, object], me
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda plan: replace(plan, because=plan.because[1:]), "11 reasons"),
+        (lambda plan: replace(plan, records=plan.records[1:]), "11 records"),
         (lambda plan: replace(plan, queries={"q1": 9}), "emits query q2, which is answered by None"),
         (
             lambda plan: replace(plan, queries={**plan.queries, "q3": 11}),

@@ -61,7 +61,8 @@ SABOTAGED = [
 def check(plan: Plan, workload: Workload) -> None:
     """The plan's figures are finite, and it finds what the oracle finds."""
     assert plan.estimate is not None
-    figures = (plan.estimate.cost, plan.estimate.alone, *plan.estimate.rows, *plan.estimate.costs)
+    own = (figure for record in plan.records for figure in (record.rows, record.cost))
+    figures = (plan.estimate.cost, plan.estimate.alone, *own)
     assert all(figure is None or 0.0 <= figure < float("inf") for figure in figures)
     found = run(plan, to_table(EVENTS))
     for query in workload.bind(SCHEMA).detections:

@@ -23,8 +23,8 @@ from stretto.cli.options import (
 
 if TYPE_CHECKING:
     from stretto.data.files import EventFile
+    from stretto.explain.model import Explanation
     from stretto.pattern.workload import Workload
-    from stretto.plan.analyze import Analysis
     from stretto.plan.dag import Plan
     from stretto.schema import Schema, Special
     from stretto.stats.profile import Stats
@@ -230,14 +230,19 @@ def _analysis(
     quiet: bool,
 ) -> str:
     """The plan, run."""
-    from stretto.plan.analyze import analysis_as, analyze
+    from stretto.cli.inputs import plan_for
+    from stretto.explain.measured import measured_json, measured_text
+    from stretto.explain.numbers import in_format
+    from stretto.plan.explanation import explanation
 
-    plan = _planned(workload, known, optimizer, budget)
+    plan = plan_for(workload, known, optimizer, budget)
     with reported(FAILED):
         from stretto.cli.measuring import measured  # loads the kernels, so after what may be wrong
 
-        found = analyze(plan, measured(plan, source, quiet=quiet), _stats(known))
-    return _page(plan, known, found) if form is Format.HTML else analysis_as(found, form.value)
+        found = explanation(plan, measured(plan, source, quiet=quiet))
+    if form is Format.HTML:
+        return _page(plan, found)
+    return in_format(form.value, lambda: measured_text(found), lambda: measured_json(found))
 
 
 def _plan(
@@ -248,30 +253,36 @@ def _plan(
     form: Format,
     other: str | None,
 ) -> str:
+    from stretto.cli.inputs import plan_for
+    from stretto.plan.explanation import explanation
     from stretto.plan.optimize import recipe_of
 
     if other is not None:
         recipe_of(other)  # an unknown name is known before the first plan is made
-    plan = _planned(workload, known, optimizer, budget)
+    plan = plan_for(workload, known, optimizer, budget)
     if other is not None:
-        from stretto.plan.diff import diff
-        from stretto.plan.diff_text import diff_as
-
-        return diff_as(diff(plan, _planned(workload, known, other, budget), _stats(known)), form.value)
+        return _comparison(explanation(plan), explanation(plan_for(workload, known, other, budget)), form)
     if form is Format.MERMAID:
-        from stretto.report.mermaid import to_mermaid
+        from stretto.explain.mermaid import to_mermaid
 
-        return to_mermaid(plan)
-    return _page(plan, known) if form is Format.HTML else plan.explain(form.value)
+        return to_mermaid(explanation(plan))
+    return _page(plan, explanation(plan)) if form is Format.HTML else plan.explain(form.value)
 
 
-def _page(plan: "Plan", known: "Schema | Stats", analysis: "Analysis | None" = None) -> str:
-    from stretto.report.explain_page import explain_page
+def _comparison(left: "Explanation", right: "Explanation", form: Format) -> str:
+    from stretto.explain.compare import compare, comparison_json
+    from stretto.explain.compare_text import comparison_text
+    from stretto.explain.numbers import in_format
+
+    found = compare(left, right)
+    return in_format(form.value, lambda: comparison_text(found), lambda: comparison_json(found))
+
+
+def _page(plan: "Plan", found: "Explanation") -> str:
+    from stretto.explain.html.page import explain_page
 
     file = "" if plan.workload is None else Path(plan.workload.file).name
-    return explain_page(
-        plan, title=f"Plan of {file}" if file else "Plan", stats=_stats(known), analysis=analysis
-    )
+    return explain_page(found, title=f"Plan of {file}" if file else "Plan")
 
 
 def _spread_plan(
@@ -283,21 +294,11 @@ def _spread_plan(
     spread: SpreadName,
 ) -> str:
     """The plan, and how a run on Spark would spread it over the cores of this machine."""
+    from stretto.cli.inputs import plan_for
     from stretto.cli.on_spark import spread_text
 
-    plan = _planned(workload, known, optimizer, budget)
-    return f"{plan.explain()}\n\n{spread_text(plan, source, _stats(known), spread.value)}"
-
-
-def _planned(workload: "Workload", known: "Schema | Stats", optimizer: str, budget: float | None) -> "Plan":
-    """A plan with all that can be estimated of it."""
-    from stretto.cli.inputs import plan_for
-    from stretto.plan.meaning import with_all_rows
-    from stretto.schema import Schema
-    from stretto.stats.estimate import Estimator
-
     plan = plan_for(workload, known, optimizer, budget)
-    return plan if isinstance(known, Schema) else with_all_rows(plan, Estimator(known).rows)
+    return f"{plan.explain()}\n\n{spread_text(plan, source, _stats(known), spread.value)}"
 
 
 def _write(text: str, out: str | None) -> None:

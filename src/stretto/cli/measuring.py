@@ -10,9 +10,8 @@ from stretto.cli.running import progress
 from stretto.data.files import EventFile
 from stretto.engine.matches import Matches
 from stretto.engine.run import Engine
-from stretto.plan.analyze import Measured
-from stretto.plan.analyze_trends import MeasuredTrends
 from stretto.plan.dag import Plan, attributes_of
+from stretto.plan.explanation import Measured
 
 BATCH = 1 << 17
 MICROSECONDS = 1e6
@@ -43,9 +42,8 @@ def measured(plan: Plan, source: EventFile, *, quiet: bool) -> Measured:
         elapsed += perf_counter() - start
         _count(found, totals)
     span = (max(times) - min(times)) / MICROSECONDS if times else 0.0
-    done, work = engine.counters, engine.trend_work
-    trends = None if work is None else MeasuredTrends(work, totals)
-    return Measured(tuple(done.rows), tuple(done.seconds), engine.counts.events, span, elapsed, trends)
+    done, count = engine.counters, engine.counts.events
+    return Measured(tuple(done.rows), tuple(done.seconds), count, span, elapsed, engine.trend_work, totals)
 
 
 def _warm_up(engine: Engine, events: EventFile) -> None:

@@ -83,8 +83,8 @@ class Watch:
     def expect(self, plan: Plan) -> None:
         """Begin with the rates that a plan was made for, as far as it says so."""
         if plan.estimate is not None:
-            pairs = zip(plan.ops, plan.estimate.rows, strict=True)
-            self._rates = {op.stream: rows for op, rows in pairs if isinstance(op, Scan) and rows is not None}
+            known = zip(plan.ops, (record.rows for record in plan.records), strict=True)
+            self._rates = {op.stream: rows for op, rows in known if isinstance(op, Scan) and rows is not None}
 
     def take(self, batch: pa.RecordBatch, columns: Sequence[str]) -> None:
         """Keep the last events as they came; the columns are those that the statistics need."""

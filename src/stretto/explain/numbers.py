@@ -1,10 +1,14 @@
 """Estimates as short text: rows per second, times, shares and factors, with two or three digits; and columns."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from json import dumps
 from math import isfinite
 from typing import Final
 
+from stretto.errors import StrettoError
 from stretto.screen import visible
+
+FORMATS: Final = ("text", "json")
 
 _STEPS: Final = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 _TIMES: Final = ((1e9, "s"), (1e6, "ms"), (1e3, "us"))
@@ -63,3 +67,30 @@ def columns(rows: Sequence[Sequence[str]], left: int = 1) -> Iterator[str]:
             for i, (cell, width) in enumerate(zip(row, widths, strict=True))
         )
         yield "  ".join(cells).rstrip()
+
+
+def counted(number: int, word: str) -> str:
+    """`1 query`, `2 queries`, `1,000 operators`."""
+    plural = f"{word[:-1]}ies" if word.endswith("y") else f"{word}s"
+    return f"{number:,} {word if number == 1 else plural}"
+
+
+def some(names: Sequence[str], most: int = 4) -> str:
+    """The first few of some names, and how many more there are: a scan can serve thousands of queries."""
+    if len(names) <= most:
+        return ", ".join(names)
+    return f"{', '.join(names[: most - 1])} and {len(names) - most + 1:,} more"
+
+
+def cut(text: str, longest: int) -> str:
+    """The beginning of a text that is longer than it may be."""
+    return text if len(text) <= longest else f"{text[: longest - 3]}..."
+
+
+def in_format(format: str, text: Callable[[], str], json: Callable[[], object]) -> str:  # noqa: A002 - as in `explain`
+    """One of the FORMATS of EXPLAIN, made by its function."""
+    if format == "text":
+        return text()
+    if format == "json":
+        return dumps(json(), indent=2)
+    raise StrettoError(f"unknown format `{format}` of EXPLAIN; there are: {', '.join(FORMATS)}")

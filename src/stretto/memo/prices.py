@@ -46,6 +46,9 @@ class Prices:
     follow: float = 77.0  # an event of a step under the policy NEXT, or a run that takes one
     emit: float = 0.2  # a match handed over
     emit_column: float = 0.1  # an event in it
+    update: float = (
+        50.0  # a value of a trend query, updated by one event; not fitted, the trials have no trends
+    )
 
     def __post_init__(self) -> None:
         for field in fields(self):

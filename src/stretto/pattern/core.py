@@ -19,26 +19,38 @@ def core_of(piece: Piece) -> Piece:
     if piece.policy is Policy.NEXT:
         return piece
     growing = piece.growing
-    early = tuple(n for n in piece.negations if is_early(n, piece, growing))
+    early = [n for n in piece.negations if is_early(n, piece, growing)]
     if not growing and len(early) == len(piece.negations):
         return piece
-    sets = [held for slot in piece.slots for held in repetition_sets(slot)]
-    duties = [duty(term, piece, growing) for term in piece.terms]
+    return by_last_repetition(piece, growing, early)
+
+
+def by_last_repetition(piece: Piece, slots: frozenset[int], negations: Sequence[Negation]) -> Piece:
+    """The piece with these slots by their last repetition, what can be checked of it so, and these negations."""
+    sets = [
+        held or (slot.high != 1 and i not in slots)
+        for i, slot in enumerate(piece.slots)
+        for held in repetition_sets(slot)
+    ]
+    duties = [duty(term, piece, slots) for term in piece.terms]
     easy = [d for d in duties if not d.hard]
     alone: dict[int, list[Expr]] = {}
     terms: list[Expr] = []
     for found in easy:
         for term in fit([found.term], sets):
             slot = _stream_alone(found, piece)
-            if slot is None:
+            if slot is None or (piece.slots[slot].repeats and slot not in slots):
                 terms.append(term)
             else:
                 alone.setdefault(slot, []).append(term.moved({piece.columns(slot).start: 0}))
     return replace(
         piece,
-        slots=tuple(_once(slot, alone.get(i, ())) for i, slot in enumerate(piece.slots)),
+        slots=tuple(
+            _once(slot, alone.get(i, ())) if i in slots or not slot.repeats else slot
+            for i, slot in enumerate(piece.slots)
+        ),
         terms=tuple(terms),
-        negations=tuple(replace(n, terms=fit(n.terms, (*sets, False))) for n in early),
+        negations=tuple(replace(n, terms=fit(n.terms, (*sets, False))) for n in negations),
     )
 
 

@@ -112,22 +112,31 @@ def stream_text(stream: Stream) -> str:
 
 
 def piece_text(piece: Piece, names: Sequence[str] | None = None) -> str:
-    """A piece on one line: `SEQ(A, B, C+) where 0.x < 1.x within 10s`."""
-    parts = [_shape(piece)]
+    """A piece on one line: `SEQ(A, B, C+) where 0.x < 1.x within 10s`; with names of its columns `SEQ(A a, B b) ..`."""
+    parts = [_shape(piece, names, stream_text)]
     terms = [term_text(term, names) for term in piece.terms]
     conditions = [*terms, *(f"[{attribute}]" for attribute in piece.same)]
     if conditions:
         parts.append("where " + " AND ".join(conditions))
     parts.extend(_negation(negation, piece, names) for negation in piece.negations)
-    parts.append(f"within {window_text(piece.window)}")
+    if piece.window.size:  # one event alone has none
+        parts.append(f"within {window_text(piece.window)}")
     if piece.policy is not Policy.ANY:
         parts.append(f"select {piece.policy}")
     return " ".join(parts)
 
 
-def _shape(piece: Piece) -> str:
+def shape_text(piece: Piece, names: Sequence[str]) -> str:
+    """A piece's types, their order and repetitions, and what it forbids: `SEQ(A a, B b+) without C between a and b`."""
+    parts = [_shape(piece, names, lambda stream: stream.type)]
+    parts.extend(f"without {n.stream.type} {_place(n, piece, names)}" for n in piece.negations)
+    return ("NEXT " if piece.policy is Policy.NEXT else "") + " ".join(parts)
+
+
+def _shape(piece: Piece, names: Sequence[str] | None, shown: Callable[[Stream], str]) -> str:
     """The slots as nested SEQ and AND where the order allows it, else with the order spelled out."""
-    texts = [_slot(slot) for slot in piece.slots]
+    own = [None if names is None else [names[c] for c in piece.columns(i)] for i in range(len(piece.slots))]
+    texts = [_slot(slot, called, shown) for slot, called in zip(piece.slots, own, strict=True)]
     if len(texts) == 1:
         return texts[0]
     nested = series_parallel(
@@ -168,41 +177,56 @@ def series_parallel(
     return many(word, found)
 
 
-def _slot(slot: Slot) -> str:
+def _slot(slot: Slot, names: Sequence[str] | None, shown: Callable[[Stream], str]) -> str:
     if isinstance(slot.source, Group):
-        inner = [_repetition(branch.piece) for branch in slot.source.branches]
+        inner = []
+        for branch in slot.source.branches:
+            own = None if names is None else [names[column] for column in branch.columns]
+            inner.append(_repetition(branch.piece, own, shown))
         text = inner[0] if len(inner) == 1 and inner[0].endswith(")") else f"({' | '.join(inner)})"
     else:
-        text = stream_text(slot.source)
-    return text + _bounds(slot)
+        text = shown(slot.source) if names is None else f"{shown(slot.source)} {names[0]}"
+    marked_once = names is None and isinstance(slot.source, Group) and (slot.low, slot.high) == (1, 1)
+    return text + ("{1,1}" if marked_once else repetition_text(slot.low, slot.high))
 
 
-def _repetition(piece: Piece) -> str:
+def _repetition(piece: Piece, names: Sequence[str] | None, shown: Callable[[Stream], str]) -> str:
     """One alternative of a group; its terms read its own columns."""
-    terms = " AND ".join(term_text(term) for term in piece.terms)
-    return f"({_shape(piece)} where {terms})" if terms else _shape(piece)
+    terms = " AND ".join(term_text(term, names) for term in piece.terms) if shown is stream_text else ""
+    shape = _shape(piece, names, shown)
+    return f"({shape} where {terms})" if terms else shape
 
 
-def _bounds(slot: Slot) -> str:
-    if not slot.repeats:
-        return ""
-    known = {(1, None): "+", (0, None): "*", (0, 1): "?"}
-    high = "" if slot.high is None else slot.high
-    return known.get((slot.low, slot.high), f"{{{slot.low},{high}}}")
+def repetition_text(low: int, high: int | None) -> str:
+    """Bounds as the language writes them; nothing for a single one."""
+    known = {(1, 1): "", (1, None): "+", (0, None): "*", (0, 1): "?"}
+    return known.get((low, high), f"{{{low},{'' if high is None else high}}}")
 
 
 def _negation(negation: Negation, piece: Piece, names: Sequence[str] | None) -> str:
-    width = piece.width
-    known = [_name(i, names) for i in range(width)] + ["it"]
-    where = {
-        Place.BETWEEN: f"between {_numbers(negation.after)} and {_numbers(negation.before)}",
-        Place.FIRST: f"before {_numbers(negation.before)}",
-        Place.LAST: f"after {_numbers(negation.after)}",
-        Place.ANYWHERE: "anywhere",
-    }[negation.place]
+    known = [_name(i, names) for i in range(piece.width)] + ["it"]
     terms = " AND ".join(term_text(term, known) for term in negation.terms)
-    return f"without {stream_text(negation.stream)} {where}" + (f" where {terms}" if terms else "")
+    text = f"without {stream_text(negation.stream)} {_place(negation, piece, names)}"
+    return text + (f" where {terms}" if terms else "")
 
 
-def _numbers(slots: tuple[int, ...]) -> str:
-    return ",".join(str(slot) for slot in slots)
+def _place(negation: Negation, piece: Piece, names: Sequence[str] | None) -> str:
+    after, before = (_slots(slots, piece, names) for slots in (negation.after, negation.before))
+    return place_text(negation.place, after, before)
+
+
+def place_text(place: Place, after: str, before: str) -> str:
+    """Where something is forbidden, given what its interval lies after and before."""
+    return {
+        Place.BETWEEN: f"between {after} and {before}",
+        Place.FIRST: f"before {before}",
+        Place.LAST: f"after {after}",
+        Place.ANYWHERE: "anywhere",
+    }[place]
+
+
+def _slots(slots: Sequence[int], piece: Piece, names: Sequence[str] | None) -> str:
+    """Slots by their numbers, or by the names of their columns."""
+    if names is None:
+        return ",".join(str(slot) for slot in slots)
+    return ", ".join(names[column] for slot in slots for column in piece.columns(slot))

@@ -7,7 +7,8 @@ from stretto.memo.memo import Memo
 from stretto.memo.pricing import Pricing
 from stretto.memo.ways import WayKind
 from stretto.pattern.nodes import Stream
-from stretto.pattern.piece import Detection, Piece
+from stretto.pattern.order import NO_ORDER
+from stretto.pattern.piece import Detection, Piece, Slot
 from stretto.pattern.predicates import numbered
 from stretto.pattern.project import rearrange
 from stretto.pattern.repetition_terms import duty, fit
@@ -18,6 +19,7 @@ from stretto.plan.forbid import forbid, forbid_known
 from stretto.plan.grow import grow_slot, growth_order
 from stretto.plan.made import Made, draft_of, of_one_slot
 from stretto.plan.ops import Emit, Filter, Union
+from stretto.plan.record import Computed
 from stretto.plan.residual import missing_negations
 from stretto.solve.common.solution import Computation, Solution, inputs_first
 
@@ -25,14 +27,12 @@ from stretto.solve.common.solution import Computation, Solution, inputs_first
 class Assembler:
     """Adds the operators of nodes to a plan under construction.
 
-    `rows` and `costs` hold the estimates of the operators that finish a computation. `ambiguous`: alternatives of a
-    group could give one repetition twice.
+    With a pricing, the operators that finish a computation get its rows and cost. `ambiguous`: alternatives of a group
+    could give one repetition twice.
     """
 
     def __init__(self, memo: Memo, builder: Builder, pricing: Pricing | None, *, ambiguous: bool) -> None:
         self.memo, self.builder, self.pricing, self.ambiguous = memo, builder, pricing, ambiguous
-        self.rows: dict[int, float] = {}
-        self.costs: dict[int, float] = {}
         self._made: dict[int, Made] = {}
 
     def add(self, node: Computation) -> None:
@@ -45,9 +45,11 @@ class Assembler:
         made = self._make(piece, node, sources)
         self._made[id(node)] = made
         if self.pricing is not None:
-            self.rows[made.op] = self.pricing.rows(self.memo, node.piece)
-            cost = self.pricing.cost(self.memo, node.piece, node.way)
-            self.costs[made.op] = self.costs.get(made.op, 0.0) + cost
+            rows, cost = (
+                self.pricing.rows(self.memo, node.piece),
+                self.pricing.cost(self.memo, node.piece, node.way),
+            )
+            self.builder.expect(made.op, rows, cost)
 
     def made(self, node: Computation) -> Made:
         return self._made[id(node)]
@@ -74,14 +76,17 @@ class Assembler:
         """The repetitions of a group: the rows of its alternatives, united; then the terms over it alone."""
         part, layout = sources[0].made.whole, sources[0].row
         if len(sources) > 1 or len(layout) < piece.width:
-            part, layout = self._united(piece.width, sources), tuple(range(piece.width))
+            united = replace(piece, terms=())
+            part, layout = self._united(united, sources), tuple(range(piece.width))
         here = rearrange(piece, layout)
         terms = fit(here.terms, part.sets)
         if terms:
-            part = replace(part, op=self.builder.add(Filter(part.op, terms), "filter_terms"))
+            kept = self.builder.add(Filter(part.op, terms), "filter_terms", Computed.whole(here))
+            part = replace(part, op=kept)
         return of_one_slot(part, layout)
 
-    def _united(self, width: int, sources: Sequence[Source]) -> Part:
+    def _united(self, piece: Piece, sources: Sequence[Source]) -> Part:
+        width = piece.width
         sets = [False] * width
         types: list[frozenset[str]] = [frozenset()] * width
         for source in sources:
@@ -103,7 +108,7 @@ class Assembler:
         ]
         always, entries, exits = zip(*moved, strict=True)
         return Part(
-            op=self.builder.add(union, "unite_alternatives"),
+            op=self.builder.add(union, "unite_alternatives", Computed.whole(piece)),
             sets=tuple(sets),
             types=tuple(types),
             always=tuple(sorted(set.intersection(*always))),
@@ -122,7 +127,8 @@ class Assembler:
         rows.op = core.made.op
         duties = tuple(duty(term, here, growing) for term in here.terms)
         provided = provided_by([core], piece, row)
-        pending = forbid_known(rows, missing_negations(here, here.negations, provided))
+        rows.pending = tuple(missing_negations(here, here.negations, provided))
+        pending = forbid_known(rows, rows.pending)
         for slot in growth_order(here, growing, duties):
             grow_slot(rows, slot, duties)
             pending = forbid_known(rows, pending)
@@ -142,16 +148,17 @@ class Assembler:
                 found[slot] = self.builder.scan_part(source, here.same)
             else:
                 columns = [row[column] for column in here.columns(slot)]
-                found[slot] = self._aligned(group_of[frozenset(columns)], columns)
+                alone = Piece((Slot(source),), NO_ORDER, (), here.same, (), here.window)
+                found[slot] = self._aligned(group_of[frozenset(columns)], columns, alone)
         return found
 
-    def _aligned(self, source: Source, columns: Sequence[int]) -> Part:
+    def _aligned(self, source: Source, columns: Sequence[int], group: Piece) -> Part:
         """The rows of a group with their columns in the order in which the core's rows hold them."""
         if list(source.row) == list(columns):
             return source.made.whole
         place = numbered(columns)
         moved = replace(source, columns=tuple(place[column] for column in source.columns))
-        return self._united(len(columns), [moved])
+        return self._united(group, [moved])
 
 
 def assemble(
@@ -160,7 +167,7 @@ def assemble(
     solution: Solution,
     builder: Builder,
     pricing: Pricing | None = None,
-) -> tuple[dict[str, int], Assembler]:
+) -> dict[str, int]:
     """Add a solution's operators and an Emit for each query; the Emits' numbers by query come back."""
     assembler = Assembler(memo, builder, pricing, ambiguous=any(d.ambiguous for d in detections))
     nodes = {
@@ -189,5 +196,5 @@ def assemble(
             distinct=detection.ambiguous,
             returns=detection.returns,
         )
-        emits[detection.name] = builder.add(emit, "emit_matches")
-    return emits, assembler
+        emits[detection.name] = builder.add(emit, "emit_matches", None)
+    return emits

@@ -7,6 +7,7 @@ from stretto.pattern.comparisons import equal
 from stretto.pattern.nodes import Stream
 from stretto.pattern.predicates import Ref, Which
 from stretto.plan.ops import Op, Scan
+from stretto.plan.record import Computed, Record
 from stretto.schema import Kind
 
 
@@ -32,17 +33,23 @@ class Part:
 
 @dataclass(slots=True)
 class Builder:
-    """Operators so far, with the rule behind each. `kinds` are those of the schema's attributes."""
+    """Operators so far, with what is known of each. `kinds` are those of the schema's attributes."""
 
     kinds: Mapping[str, Kind]
     ops: list[Op] = field(default_factory=list)
-    because: list[str] = field(default_factory=list)
+    records: list[Record] = field(default_factory=list)
     scans: dict[Stream, int] = field(default_factory=dict)
 
-    def add(self, op: Op, because: str) -> int:
+    def add(self, op: Op, because: str, computed: Computed | None) -> int:
         self.ops.append(op)
-        self.because.append(because)
+        self.records.append(Record(because, computed))
         return len(self.ops) - 1
+
+    def expect(self, op: int, rows: float, cost: float) -> None:
+        """So many rows come out of an operator at this cost, which adds to what it has; an Emit gathers several."""
+        known = self.records[op]
+        more = (known.rows or 0.0) + rows if known.computed is None else rows
+        self.records[op] = replace(known, rows=more, cost=(known.cost or 0.0) + cost)
 
     def scan(self, stream: Stream, same: Iterable[str]) -> int:
         """The scan of those events of a stream that have a value, neither null nor NaN, of all `same`."""
@@ -50,7 +57,7 @@ class Builder:
         where = (*stream.where, *(term for term in valued if term not in stream.where))
         wanted = replace(stream, where=where)
         if wanted not in self.scans:
-            self.scans[wanted] = self.add(Scan(wanted), "scan_stream")
+            self.scans[wanted] = self.add(Scan(wanted), "scan_stream", Computed.event(wanted))
         return self.scans[wanted]
 
     def scan_part(self, stream: Stream, same: Iterable[str]) -> Part:

@@ -55,9 +55,11 @@ class Chain:
         cross = [term for term, side in zip(terms, sides, strict=True) if side is None]
         implied = [*self._after((i, j) for i, j in order if i < start <= j)] if before else []
         ordered = frozenset(fit(implied, draft.sets))
+        settled = self._due.negations(provided.slots, new.stop)
+        draft.pending = tuple(missing_negations(self.piece, settled, provided))
         join = Join(
-            left=self._own(draft.op, [t for t, s in zip(terms, sides, strict=True) if s == 0], 0),
-            right=self._own(right.op, [t for t, s in zip(terms, sides, strict=True) if s == 1], width),
+            left=self._own(draft.op, [t for t, s in zip(terms, sides, strict=True) if s == 0], left),
+            right=self._own(right.op, [t for t, s in zip(terms, sides, strict=True) if s == 1], new),
             window=self.piece.window,
             order="before" if before else "any",
             terms=(
@@ -66,10 +68,13 @@ class Chain:
             ),
             distinct=tuple(self._clashes(whole_left, new, width)),
         )
-        draft.add(join, because)
-        draft.filter(tuple(term for term in cross if not joinable(term)))
-        settled = self._due.negations(provided.slots, new.stop)
-        for negation in missing_negations(self.piece, settled, provided):
+        late = tuple(term for term in cross if not joinable(term))
+        unchecked = (
+            (t for t in self.piece.terms if not joinable(t) and _side(t, width) is None) if late else ()
+        )
+        draft.add(join, because, tuple(unchecked))
+        draft.filter(late)
+        for negation in draft.pending:
             alike = members(self._of_type.get(negation.stream.type, 0))
             forbid(draft, negation, slots_inside(negation, draft.piece, alike))
 
@@ -87,11 +92,13 @@ class Chain:
         for i, j in pairs:
             yield from draft.after_terms([i], draft.entries(j), draft.sets)
 
-    def _own(self, op: int, terms: Sequence[Expr], start: int) -> int:
+    def _own(self, op: int, terms: Sequence[Expr], slots: range) -> int:
+        """The rows of one side, which binds these slots, that pass the terms over it alone."""
         if not terms:
             return op
+        start = self.piece.starts[slots.start]
         own = tuple(term.moved(range(-start, self.piece.width)) for term in terms)
-        return self.builder.add(Filter(op, own), "filter_terms")
+        return self.builder.add(Filter(op, own), "filter_terms", self.draft.computed(slots))
 
     def _same_terms(self, left: range, right: range) -> list[Expr]:
         draft = self.draft

@@ -18,8 +18,8 @@ Findings = Iterable[str]
 
 def check(plan: Plan) -> Plan:
     """The same plan; raises PlanError if it breaks an invariant."""
-    if len(plan.because) != len(plan.ops):
-        raise PlanError(f"{len(plan.ops)} operators, but {len(plan.because)} reasons for them")
+    if len(plan.records) != len(plan.ops):
+        raise PlanError(f"{len(plan.ops)} operators, but {len(plan.records)} records of them")
     for number, op in enumerate(plan.ops):
         # Inputs first: the shapes that all other checks read are only defined on a topological order.
         _blame(plan, number, _inputs(plan, number, op))
@@ -34,7 +34,7 @@ def check(plan: Plan) -> Plan:
 def _blame(plan: Plan, number: int, findings: Findings) -> None:
     for found in findings:
         kind = type(plan.ops[number]).__name__.lower()
-        raise PlanError(f"operator {number} ({kind}, because {plan.because[number]}): {found}")
+        raise PlanError(f"operator {number} ({kind}, because {plan.records[number].because}): {found}")
 
 
 def _inputs(plan: Plan, number: int, op: Op) -> Findings:

@@ -60,9 +60,11 @@ def narrow(piece: Piece, source: Source, builder: Builder, because: str) -> Made
     draft.op = source.made.op
     terms = fit(_all_terms(draft, provided), draft.sets)
     window = here.window if is_wider(source.piece.window, here.window, len(here.slots)) else None
+    draft.pending = tuple(missing_negations(here, here.negations, provided))
     if terms or window:
         draft.add(Filter(draft.op, terms, window), because)
-    _forbid_missing(draft, provided)
+    for negation in draft.pending:
+        forbid(draft, negation, slots_inside(negation, draft.piece))
     return Made(row, source.made.parts, draft.part())
 
 
@@ -101,8 +103,3 @@ def _all_terms(draft: Draft, provided: Provided) -> list[Expr]:
         *(term for i, j in order for term in draft.after_terms([i], draft.entries(j), draft.sets)),
         *missing_terms(piece, provided),
     ]
-
-
-def _forbid_missing(draft: Draft, provided: Provided) -> None:
-    for negation in missing_negations(draft.piece, draft.piece.negations, provided):
-        forbid(draft, negation, slots_inside(negation, draft.piece))

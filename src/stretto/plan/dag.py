@@ -4,52 +4,32 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from stretto.explain.json import explanation_json
+from stretto.explain.model import Estimate
+from stretto.explain.numbers import in_format
+from stretto.explain.text import explanation_text
 from stretto.pattern.nodes import Window
 from stretto.pattern.piece import Place
 from stretto.pattern.predicates import Expr, Reduce, Ref, partition_of, walk
 from stretto.pattern.workload import Workload
-from stretto.plan.explain import explain
+from stretto.plan.explanation import explanation, piece_texts
 from stretto.plan.ops import Emit, Filter, Forbid, Join, Next, Op, Repeat, Scan, Union
-from stretto.plan.pieces import piece_texts
+from stretto.plan.record import Record
 from stretto.schema import Schema
 from stretto.trends.plan import TrendPlan
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """What the optimizer expects of a plan; costs are nanoseconds per second of the stream.
-
-    `rows` (per second) and `costs` are those of each operator; None where nothing is known. `alone` is the cost of the
-    same workload with nothing shared or reordered, `lower_bound` what no plan of the memo can go below, if that is
-    known, `seconds` the time the optimizer took.
-    """
-
-    rows: tuple[float | None, ...]
-    costs: tuple[float | None, ...]
-    cost: float
-    alone: float
-    lower_bound: float | None
-    seconds: float
-
-    @property
-    def gap(self) -> float | None:
-        """The share of the cost that may still be saved: 0 is a proven optimum."""
-        if self.lower_bound is None:
-            return None
-        return max(0.0, 1.0 - self.lower_bound / self.cost) if self.cost > 0 else 0.0
 
 
 @dataclass(frozen=True)
 class Plan:
     """Operators that answer every query of a workload; inputs stand before their users.
 
-    `queries` gives the number of each query's Emit, `because` the rule behind each operator. `trends`: the plan of the
+    `queries` gives the number of each query's Emit, `records` what is kept of each operator. `trends`: the plan of the
     trend queries, if there are any. `workload`: what it was planned for, so that it can be planned anew.
     """
 
     ops: tuple[Op, ...]
     queries: Mapping[str, int]
-    because: tuple[str, ...]
+    records: tuple[Record, ...]
     schema: Schema
     optimizer: str
     estimate: Estimate | None = None
@@ -74,7 +54,7 @@ class Plan:
     @cached_property
     def pieces(self) -> tuple[str, ...]:
         """What each operator computes, as a pattern over its columns."""
-        return piece_texts(self.ops)
+        return piece_texts(self)
 
     def attributes(self) -> frozenset[str]:
         """All attributes of events that some operator or RETURN reads; `specials` are not among them."""
@@ -96,7 +76,10 @@ class Plan:
 
     def explain(self, format: str = "text", *, limit: int | None = None) -> str:  # noqa: A002 - public
         """The plan as `text` or `json`; the text of a large plan can be cut after `limit` operators."""
-        return explain(self, format, limit=limit)
+        found = explanation(self)
+        return in_format(
+            format, lambda: explanation_text(found, limit=limit), lambda: explanation_json(found)
+        )
 
     def __str__(self) -> str:
         return self.explain()

@@ -3,10 +3,11 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from stretto.pattern.comparisons import earlier, equal
-from stretto.pattern.piece import Piece
+from stretto.pattern.piece import Negation, Piece
 from stretto.pattern.predicates import Expr, Ref, Which
 from stretto.plan.build import Builder, Part
 from stretto.plan.ops import Filter, Op
+from stretto.plan.record import Computed
 
 
 class Draft:
@@ -14,7 +15,8 @@ class Draft:
 
     Of the growing slots, those in `grown` bind whole sets, the others their last repetition.
 
-    `parts` are the slots' own rows (one event or one repetition). Columns are the piece's columns.
+    `parts` are the slots' own rows (one event or one repetition). Columns are the piece's columns. `pending` are the
+    negations that the rows are still to be checked for.
     """
 
     def __init__(
@@ -31,9 +33,15 @@ class Draft:
         self.sets: tuple[bool, ...] = ()
         self.joined = 0
         self.grown: set[int] = set()
+        self.pending: tuple[Negation, ...] = ()
 
-    def add(self, op: Op, because: str) -> None:
-        self.op = self.builder.add(op, because)
+    def add(self, op: Op, because: str, unchecked: tuple[Expr, ...] = ()) -> None:
+        """The next operator; `unchecked` are terms of the piece that it could check but leaves to the one after it."""
+        self.op = self.builder.add(op, because, self.computed(range(self.joined), unchecked))
+
+    def computed(self, slots: range, unchecked: tuple[Expr, ...] = ()) -> Computed:
+        """What rows over some of the joined slots are."""
+        return Computed(self.piece, slots, self.growing - self.grown, unchecked, self.pending)
 
     def filter(self, terms: tuple[Expr, ...]) -> None:
         if terms:
@@ -63,10 +71,6 @@ class Draft:
         """The joined slots that a slot comes right after; those before them are before it too."""
         return self.cover((i for i in range(self.joined) if (i, slot) in self.order), latest=True)
 
-    def successors(self, slot: int) -> list[int]:
-        """The joined slots that come right after a slot."""
-        return self.cover((i for i in range(self.joined) if (slot, i) in self.order), latest=False)
-
     def after_terms(self, slots: Iterable[int], columns: Iterable[int], sets: Sequence[bool]) -> list[Expr]:
         """All events of the `columns` (over `sets`) are later than those of the joined slots."""
         after = list(columns)
@@ -75,16 +79,6 @@ class Draft:
             for slot in slots
             for exit_column in self.exits(slot)
             for column in after
-        ]
-
-    def before_terms(self, slots: Iterable[int], columns: Iterable[int], sets: Sequence[bool]) -> list[Expr]:
-        """All events of the `columns` (over `sets`) are earlier than those of the joined slots."""
-        before = list(columns)
-        return [
-            earlier(self.edge(column, Which.LAST, sets), self.edge(entry, Which.FIRST, sets))
-            for slot in slots
-            for entry in self.entries(slot)
-            for column in before
         ]
 
     def edge(self, column: int, which: Which, sets: Sequence[bool], attribute: str = "ts") -> Ref:

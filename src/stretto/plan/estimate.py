@@ -1,46 +1,53 @@
 """What a plan is expected to cost, and what its queries would cost one by one."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
+from dataclasses import replace
 
+from stretto.explain.model import Estimate
 from stretto.memo.cost import CostModel
-from stretto.memo.memo import Memo, Root
+from stretto.memo.memo import WIDE, Memo
 from stretto.memo.rules.join_left_to_right import join_left_to_right
 from stretto.memo.ways import Way
-from stretto.pattern.piece import Detection
-from stretto.plan.assemble import Assembler
-from stretto.plan.dag import Estimate
+from stretto.plan.build import Builder
+from stretto.solve.common.budget import Budget
 from stretto.solve.common.solution import Solution
+from stretto.trends.plan import TrendPlan
 
 
 def estimated(
-    detections: Sequence[Detection],
     memo: Memo,
     solution: Solution,
-    assembler: Assembler,
-    emits: dict[str, int],
+    builder: Builder,
+    emits: Mapping[str, int],
     model: CostModel,
-    seconds: float,
+    trends: TrendPlan | None,
+    time: Budget,
 ) -> Estimate:
-    """The estimate of an assembled plan. The lower bound, where the solver gave one, is in the model's costs."""
-    always = model.fixed_cost() + sum(model.emit_cost(memo, root) for root in memo.roots)
-    count = len(assembler.builder.ops)
-    rows: list[float | None] = [assembler.rows.get(op) for op in range(count)]
-    costs: list[float | None] = [assembler.costs.get(op) for op in range(count)]
-    branches: dict[str, list[Root]] = {}
+    """The estimate of an assembled plan, whose records become complete with it.
+
+    The lower bound, where the solver gave one, is in the model's costs; of trend queries there is none.
+    """
+    _complete(builder, model)
     for root in memo.roots:
-        branches.setdefault(root.query, []).append(root)
-    for detection in detections:
-        roots = branches[detection.name]
-        rows[emits[detection.name]] = sum(model.rows(memo, root.piece) for root in roots)
-        costs[emits[detection.name]] = sum(model.emit_cost(memo, root) for root in roots)
+        builder.expect(emits[root.query], model.rows(memo, root.piece), model.emit_cost(memo, root))
+    always = model.fixed_cost() + sum(model.emit_cost(memo, root) for root in memo.roots)
+    bound = None if solution.lower_bound is None or trends is not None else always + solution.lower_bound
+    known = None if trends is None else trends.estimate
+    shared, apart = (0.0, 0.0) if known is None else (known.cost, known.alone)
     return Estimate(
-        rows=tuple(rows),
-        costs=tuple(costs),
-        cost=always + solution.cost(memo, model),
-        alone=always + alone_cost(memo, model),
-        lower_bound=None if solution.lower_bound is None else always + solution.lower_bound,
-        seconds=seconds,
+        cost=always + solution.cost(memo, model) + shared,
+        alone=always + alone_cost(memo, model) + apart,
+        lower_bound=bound,
+        seconds=time.spent,
     )
+
+
+def _complete(builder: Builder, model: CostModel) -> None:
+    """Rows of the steps inside a computation, which the model did not price one by one, if they are not too wide."""
+    for op, record in enumerate(builder.records):
+        computed = record.computed
+        if record.rows is None and computed is not None and len(computed.slots) <= WIDE:
+            builder.records[op] = replace(record, rows=model.estimator.rows(computed.form()))
 
 
 def alone_cost(memo: Memo, model: CostModel) -> float:

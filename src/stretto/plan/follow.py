@@ -25,8 +25,8 @@ def follow_next(piece: Piece, builder: Builder) -> Part:
     rows.sets = tuple(bound != (1, 1) for bound in bounds)
     terms = (*_same_terms(piece, builder), *piece.terms)
     steps = tuple(part.op for part in rows.parts)
+    rows.joined, rows.pending = len(steps), piece.negations
     rows.add(Next(steps, bounds, piece.window, fit(terms, rows.sets)), "follow_next")
-    rows.joined = len(steps)
     for negation in sorted(piece.negations, key=lambda n: n.place.waits):
         forbid(rows, negation, range(len(steps)))
     return rows.part()

@@ -42,6 +42,7 @@ def forbid(rows: Draft, negation: Negation, inside: Sequence[int]) -> None:
             c for slot in inside for c in rows.piece.columns(slot) if negation.stream.type in rows.types[c]
         ),
     )
+    rows.pending = tuple(other for other in rows.pending if other != negation)
     rows.add(operator, "forbid_when_certain" if negation.place.waits else "forbid_when_known")
 
 

@@ -74,9 +74,9 @@ def grow_slot(rows: Draft, slot: int, duties: Sequence[Duty]) -> None:
         start=fit([_moved(term, rows, slot, _as_first) for term in first], element),
         distinct=tuple(rows.clashes(slot)),
     )
-    rows.add(repeat, "grow_repetitions")
     rows.sets = tuple(held or column in repeat.final for column, held in enumerate(rows.sets))
     rows.grown.add(slot)
+    rows.add(repeat, "grow_repetitions", tuple(whole))
     rows.filter(fit(whole, rows.sets))
 
 

@@ -26,7 +26,9 @@ from stretto.plan.optimizers import RECIPES, TREND_RECIPES, Recipe, model_of
 from stretto.schema import Schema
 from stretto.solve.common.budget import Budget
 from stretto.stats.profile import Stats
+from stretto.trends.estimate import estimated as estimated_trends
 from stretto.trends.optimize import trend_plan
+from stretto.trends.plan import TrendPlan
 
 DEFAULT_BUDGET_S = 5.0
 EXPLORING = 0.3
@@ -66,19 +68,27 @@ def planned(workload: Workload, known: Stats | Schema, optimizer: str, recipe: R
     measured = (
         known if isinstance(known, Stats) else None
     )  # figures made up for a bare schema are nobody's business
-    emits, assembler = assemble(detections, memo, solution, builder, None if measured is None else model)
+    emits = assemble(detections, memo, solution, builder, None if measured is None else model)
     # A bound in another cost than the model's says nothing here.
     bounded = solution if model is pricing else replace(solution, lower_bound=None)
+    trends = _trends(bound, measured, optimizer, model)
     estimate = None
     if measured is not None:
-        estimate = estimated(detections, memo, bounded, assembler, emits, model, time.spent)
-    because = tuple(builder.because)
-    trends = None
-    if bound.trends:
-        trends = trend_plan(bound.trends, measured, TREND_RECIPES.get(optimizer, TREND_RECIPES["auto"]))
+        estimate = estimated(memo, bounded, builder, emits, model, trends, time)
+    records = tuple(builder.records)
     return check(
-        Plan(tuple(builder.ops), emits, because, stats.schema, optimizer, estimate, workload, trends)
+        Plan(tuple(builder.ops), emits, records, stats.schema, optimizer, estimate, workload, trends)
     )
+
+
+def _trends(bound: BoundWorkload, stats: Stats | None, optimizer: str, model: CostModel) -> TrendPlan | None:
+    """The plan of a workload's trend queries, if it has any; with statistics also what it costs."""
+    if not bound.trends:
+        return None
+    found = trend_plan(bound.trends, stats, TREND_RECIPES.get(optimizer, TREND_RECIPES["auto"]))
+    if stats is None:
+        return found
+    return replace(found, estimate=estimated_trends(found, stats, model.prices.update))
 
 
 @contextmanager

@@ -74,7 +74,7 @@ def _totalling(plan: Plan) -> Plan:
     if not plan.queries:
         return plan
     rest = plan.workload and _without(plan.workload, plan.queries)
-    return replace(plan, ops=(), queries={}, because=(), estimate=None, workload=rest)
+    return replace(plan, ops=(), queries={}, records=(), estimate=None, workload=rest)
 
 
 def _without(workload: Workload, queries: Collection[str]) -> Workload:

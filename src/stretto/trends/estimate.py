@@ -1,55 +1,33 @@
 """What a plan of trend queries is expected to do, by the model of this engine's costs, whichever optimizer made it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from stretto.stats.estimate import MICROSECONDS
 from stretto.stats.profile import Stats
 from stretto.trends.benefit import Costs
 from stretto.trends.graph import TrendGraph, merged
 from stretto.trends.judge import Judge, SharedPart
-from stretto.trends.plan import Edge, TrendPlan, TrendUnit
+from stretto.trends.plan import Edge, TrendEstimate, TrendPlan, TrendUnit, UnitEstimate
 from stretto.trends.rates import Rates
 
 
-@dataclass(frozen=True, slots=True)
-class UnitEstimate:
-    """Of one unit, per second of the stream: MatStates, and its cost in updates of one value by one event.
+def estimated(plan: TrendPlan, stats: Stats, price: float = 1.0) -> TrendEstimate:
+    """The estimate of a plan over events with these statistics; plans of the same queries can be compared by it.
 
-    `alone` is what its queries would cost without sharing.
+    `price` is that of an update of one value by one event, in nanoseconds.
     """
-
-    matstates: float
-    cost: float
-    alone: float
-
-
-@dataclass(frozen=True, slots=True)
-class TrendEstimate:
-    """By number: the events of each node per second, and what each unit does."""
-
-    nodes: tuple[float, ...]
-    units: tuple[UnitEstimate, ...]
-
-    @property
-    def cost(self) -> float:
-        return sum(unit.cost for unit in self.units)
-
-    @property
-    def alone(self) -> float:
-        return sum(unit.alone for unit in self.units)
-
-
-def estimated(plan: TrendPlan, stats: Stats) -> TrendEstimate:
-    """The estimate of a plan over events with these statistics; plans of the same queries can be compared by it."""
     graph = merged(plan.automata)
     rates = Rates(graph.nodes, graph.repeated, stats)
     judge = Judge(graph, plan.queries, rates)
     nodes = tuple(rates.events(node, int(MICROSECONDS), ()) for node in range(len(graph.nodes)))
-    return TrendEstimate(nodes, tuple(_unit(judge, unit) for unit in plan.units))
+    units = (_unit(judge, unit) for unit in plan.units)
+    return TrendEstimate(
+        nodes, tuple(UnitEstimate(one.matstates, price * one.cost, price * one.alone) for one in units)
+    )
 
 
 def _unit(judge: Judge, unit: TrendUnit) -> UnitEstimate:
+    """Costs are updates of one value by one event."""
     part = part_of(judge.graph, unit)
     queries = [member.query for member in unit.members]
     alone = {

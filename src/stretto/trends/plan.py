@@ -143,11 +143,37 @@ class TrendUnit:
 
 
 @dataclass(frozen=True, slots=True)
+class UnitEstimate:
+    """Of one unit, per second of the stream: MatStates and its cost; `alone` is its cost if nothing were shared."""
+
+    matstates: float
+    cost: float
+    alone: float
+
+
+@dataclass(frozen=True, slots=True)
+class TrendEstimate:
+    """By number: the events of each node per second, and what each unit does."""
+
+    nodes: tuple[float, ...]
+    units: tuple[UnitEstimate, ...]
+
+    @property
+    def cost(self) -> float:
+        return sum(unit.cost for unit in self.units)
+
+    @property
+    def alone(self) -> float:
+        return sum(unit.alone for unit in self.units)
+
+
+@dataclass(frozen=True, slots=True)
 class TrendPlan:
     """All trend queries planned: every query is a member of exactly one unit.
 
     `places[q][v]` is the node of variable v of query q. `decisions` are those that the units carry out, `benefits`
-    what each unit is expected to save in a window; 0 where nothing is shared.
+    what each unit is expected to save in a window; 0 where nothing is shared. `estimate`: in nanoseconds, where there
+    are statistics.
     """
 
     queries: tuple[TrendQuery, ...]
@@ -159,3 +185,4 @@ class TrendPlan:
     decisions: tuple[Decision, ...]
     benefits: tuple[float, ...]
     optimizer: str
+    estimate: TrendEstimate | None = None

@@ -253,7 +253,7 @@ def test_strict_within_the_key_is_tied() -> None:
 def test_unknown_attributes_and_plans_without_a_workload() -> None:
     plan = plan_of("QUERY q PATTERN SEQ(A a, B b) WHERE [k] WITHIN 5 us;")
     assert "no attribute `none`" in ByKey(("none",), 2).check(plan)
-    bare = Plan(plan.ops, plan.queries, plan.because, plan.schema, plan.optimizer)
+    bare = Plan(plan.ops, plan.queries, plan.records, plan.schema, plan.optimizer)
     assert "does not hold the workload" in ByKey(("k",), 2).check(bare)
     assert ByKey((), 2).check(plan) is not None
 

@@ -146,8 +146,8 @@ class Bench:
         explore(memo, Rules((_join_types(trial.order) if trial.order else join_left_to_right,)))
         solution = Solution(one_way_each(memo, {}))
         builder = Builder(self.stats.schema.attributes)
-        emits, _ = assemble(detections, memo, solution, builder)
-        plan = Plan(tuple(builder.ops), emits, tuple(builder.because), self.stats.schema, "trial")
+        emits = assemble(detections, memo, solution, builder)
+        plan = Plan(tuple(builder.ops), emits, tuple(builder.records), self.stats.schema, "trial")
         work = np.array(self.model.fixed_work(memo))
         for node in solution.nodes():
             work += self.model.work(memo, node.piece, node.way)

@@ -39,8 +39,8 @@ def demo(
     """
     with reported(FAILED):
         from stretto.cli.demo.job import Job
+        from stretto.cli.demo.page import demo_page
         from stretto.cli.demo.show import show
-        from stretto.report.demo_page import demo_page
 
         with Job(Path(out), master, quiet=quiet) as job:
             told = job.run(events, seed, budget, alone)

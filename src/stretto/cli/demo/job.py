@@ -16,15 +16,16 @@ from rich.console import Console
 from stretto.atomic import write_text
 from stretto.cli.console import counted
 from stretto.cli.demo.found import DemoMatches
+from stretto.cli.demo.page import Alone, Demo, Step
 from stretto.cli.demo.patterns import demo_workload
 from stretto.engine.run import Engine
 from stretto.errors import StrettoError
+from stretto.explain.text import saving_text
 from stretto.generate.trades import SECTORS, SYMBOLS, day_of_trades
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan
-from stretto.plan.explain import saving_text, shared
+from stretto.plan.explanation import explanation
 from stretto.plan.optimize import optimize
-from stretto.report.demo_page import Alone, Demo, Step
 from stretto.spark.batch.event_files import EventFiles, open_files, profile_files, survey
 from stretto.spark.batch.find_in_files import detect_files
 from stretto.spark.errors import clear_failures
@@ -69,7 +70,7 @@ class Job:
             title="A hundred patterns in a day of trades",
             where=_place(spark),
             events=events,
-            plan=plan,
+            plan=explanation(plan),
             steps=tuple(self._steps),
             seconds=seconds,
             alone=each,
@@ -125,7 +126,8 @@ class Job:
         with self._step("optimize"):
             plan = optimize(workload, stats, "auto", budget)
             told = "" if plan.estimate is None else f"; {saving_text(plan.estimate)}"
-            self._result = f"{len(shared(plan))} of {len(plan.ops)} operators serve several patterns{told}"
+            shared = sum(len(plan.serves(number)) > 1 for number in range(len(plan.ops)))
+            self._result = f"{shared} of {len(plan.ops)} operators serve several patterns{told}"
         return plan
 
     def _warm_up(self, spark: SparkSession, plan: Plan) -> None:

@@ -1,10 +1,10 @@
 """What `stretto demo` prints: what was shared and saved, the top matches, and the speed against one by one."""
 
 from stretto.cli.console import counted, tell
+from stretto.cli.demo.page import Demo
 from stretto.cli.tables import show_table
 from stretto.explain.numbers import factor_text
-from stretto.plan.explain import saving_text, shared
-from stretto.report.demo_page import Demo
+from stretto.explain.text import saving_text
 
 SHOWN_QUERIES = 5
 
@@ -16,7 +16,7 @@ def show(told: Demo) -> None:
         f"\n{counted(told.events, 'trade')}, {counted(len(told.found), 'pattern')},"
         f" {counted(told.matches, 'match')}\n"
     )
-    tell(f"shared  {len(shared(plan))} of {len(plan.ops)} operators serve more than one pattern")
+    tell(f"shared  {len(plan.shared)} of {len(plan.rows)} operators serve more than one pattern")
     if plan.estimate is not None:
         tell(f"saved   {saving_text(plan.estimate)}")
     tell("")

@@ -1,0 +1,113 @@
+"""What `stretto demo` did, as one HTML page without anything to load from elsewhere."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from stretto.explain.html.picture import picture
+from stretto.explain.html.render import rendered
+from stretto.explain.model import ENDS, SOURCES, Explanation, Row
+from stretto.explain.numbers import rate_text, share_text, time_text
+from stretto.explain.text import explanation_text, saving_text
+
+MOST_SHARED: Final = 15
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of the run: its name, what came of it, and how long it took."""
+
+    name: str
+    result: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Alone:
+    """Queries that ran one by one, in seconds, and what all of them would take at that pace."""
+
+    seconds: Mapping[str, float]
+    queries: int
+
+    @property
+    def all_seconds(self) -> float:
+        ran = len(self.seconds)
+        return sum(self.seconds.values()) * self.queries / ran if ran else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Demo:
+    """All that the page tells. `pictured`: the queries whose operators are drawn. `pace`: matches by time of day."""
+
+    title: str
+    where: str
+    events: int
+    plan: Explanation
+    steps: Sequence[Step]
+    seconds: float
+    alone: Alone
+    found: Mapping[str, int]
+    top: Sequence[Sequence[str]]
+    pace: Sequence[tuple[str, int]]
+    pictured: Sequence[str]
+    workload: str
+
+    @property
+    def matches(self) -> int:
+        return sum(self.found.values())
+
+    @property
+    def speedup(self) -> float:
+        """How many times as long the queries take one by one."""
+        return self.alone.all_seconds / self.seconds if self.seconds > 0 else 0.0
+
+
+def demo_page(demo: Demo) -> str:
+    """The page as text."""
+    plan = demo.plan
+    return rendered(
+        "demo.html",
+        "stretto.cli.demo",
+        demo=demo,
+        saving="" if plan.estimate is None else saving_text(plan.estimate),
+        shared=len(plan.shared),
+        operators=_most_shared(plan),
+        picture=picture(plan, demo.pictured),
+        bars=_bars(demo),
+        found=sorted(demo.found.items(), key=lambda pair: -pair[1]),
+        most=max(demo.found.values(), default=0) or 1,
+        busiest=max((count for _, count in demo.pace), default=0) or 1,
+        explained=explanation_text(plan),
+    )
+
+
+def _bars(demo: Demo) -> list[dict[str, Any]]:
+    """Events per second together and one by one, each as a share of the faster."""
+    speeds = {"all in one shared plan": demo.events / demo.seconds if demo.seconds else 0.0}
+    if demo.alone.seconds:
+        speeds["one by one"] = demo.events / demo.alone.all_seconds
+    most = max(speeds.values()) or 1.0
+    return [{"name": name, "speed": speed, "share": speed / most} for name, speed in speeds.items()]
+
+
+def _most_shared(plan: Explanation) -> list[dict[str, Any]]:
+    """The operators above scans that serve the most queries, with their figures."""
+    rows = [row for row in plan.shared if row.kind not in (*SOURCES, *ENDS)]
+    rows.sort(key=lambda row: (-len(row.serves), row.id))
+    return [_operator(plan, row) for row in rows[:MOST_SHARED]]
+
+
+def _operator(plan: Explanation, row: Row) -> dict[str, Any]:
+    known, cost = plan.estimate, row.cost
+    return {
+        "id": row.name,
+        "op": row.kind,
+        "piece": row.piece,
+        "serves": len(row.serves),
+        "queries": ", ".join(row.serves),
+        "rows": "" if row.rows is None else rate_text(row.rows),
+        "cost": ""
+        if cost is None or known is None
+        else f"{time_text(cost)} ({share_text(cost, known.cost)})",
+        "because": row.because,
+    }

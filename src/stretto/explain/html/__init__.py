@@ -1,0 +1,1 @@
+"""A plan as a page: tables, and drawings of what reads what."""

@@ -1,0 +1,84 @@
+"""A plan as one HTML page: what it costs, its operators as a drawing and as tables, and what a run of it measured."""
+
+from collections.abc import Iterator
+
+from stretto.explain.html.render import rendered
+from stretto.explain.html.sections import sections
+from stretto.explain.measured import measured_text, q_errors
+from stretto.explain.model import NANOSECONDS, Estimate, Explanation
+from stretto.explain.numbers import counted, factor_text, share_text, time_text
+from stretto.explain.q_error import geometric_mean, q_error_text
+from stretto.explain.text import bound_text, explanation_text, saving_text
+
+Card = tuple[str, str]
+
+
+def explain_page(found: Explanation, *, title: str = "Plan") -> str:
+    """The page as text; of a plan that was run with what was measured."""
+    return rendered(
+        "explain.html",
+        title=title,
+        subtitle=_subtitle(found),
+        cards=[*_cards(found), *_measured_cards(found)],
+        summary=list(_summary(found)),
+        sections=list(sections(found)),
+        texts=list(_texts(found)),
+    )
+
+
+def _subtitle(found: Explanation) -> str:
+    run = "" if found.run is None else f"; run over {counted(found.run.events, 'event')}"
+    return f"{counted(len(found.queries), 'query')}, planned by {found.optimizer}{run}"
+
+
+def _cards(found: Explanation) -> Iterator[Card]:
+    yield found.optimizer, "optimizer"
+    yield f"{len(found.rows):,}", f"operators, {len(found.shared):,} for several queries"
+    known = found.estimate
+    if known is None:
+        return
+    yield time_text(known.cost), "estimated cost per second of stream"
+    yield time_text(known.alone), _against(known)
+    yield ("unknown" if known.gap is None else share_text(known.gap, 1.0)), _bound(known)
+    yield time_text(known.seconds * NANOSECONDS), "to plan"
+
+
+def _against(known: Estimate) -> str:
+    times = f", {factor_text(known.alone / known.cost)} as much" if known.cost > 0 else ""
+    return f"by none, with nothing shared or reordered{times}"
+
+
+def _bound(known: Estimate) -> str:
+    """What the gap means."""
+    if known.lower_bound is None:
+        return "gap to the best plan: no lower bound"
+    return f"gap to the best plan at most; lower bound {time_text(known.lower_bound)}"
+
+
+def _measured_cards(found: Explanation) -> Iterator[Card]:
+    if found.run is None:
+        return
+    yield time_text(found.run.elapsed * NANOSECONDS), "the whole run"
+    if errors := q_errors(found):
+        mean = q_error_text(geometric_mean([error for error, _ in errors]))
+        worst, number = errors[-1]
+        yield mean, f"q-error of rows, mean; worst {q_error_text(worst)} at n{number}"
+    if found.run.totals:
+        yield f"{sum(found.run.totals.values()):,}", "totals of trends"
+
+
+def _summary(found: Explanation) -> Iterator[str]:
+    if found.estimate is None:
+        yield "Without statistics of the events nothing is known about rows and costs: give --events or --stats."
+        return
+    said = [text for text in (saving_text(found.estimate), bound_text(found.estimate)) if text]
+    if said:
+        yield f"{'; '.join(said)}."
+
+
+def _texts(found: Explanation) -> Iterator[tuple[str, str]]:
+    yield "The plan", explanation_text(found)
+    if found.run is not None:
+        yield "Estimated and measured", measured_text(found)
+    if found.workload:
+        yield "The queries", found.workload

@@ -1,0 +1,64 @@
+"""An explanation as an object for other programs. Figures are null where no statistics gave them."""
+
+from typing import Any
+
+from stretto.explain.model import Explanation, Row, TrendEdge
+
+
+def explanation_json(found: Explanation) -> dict[str, Any]:
+    """The plan: figures, operators, the row that answers each query, and the edges of trends where there are any."""
+    return {
+        **figures_json(found),
+        "operators": [
+            {**row_json(row), "rows": row.rows, "cost": row.cost, "because": row.because, **_matstates(row)}
+            for row in found.rows
+        ],
+        "queries": dict(found.queries),
+        **({"edges": [_edge(edge) for edge in found.edges]} if found.edges else {}),
+    }
+
+
+def figures_json(found: Explanation) -> dict[str, Any]:
+    """What is known of the whole plan."""
+    known = found.estimate
+    return {
+        "optimizer": found.optimizer,
+        "cost": None if known is None else known.cost,
+        "lower_bound": None if known is None else known.lower_bound,
+        "gap": None if known is None else known.gap,
+        "seconds": None if known is None else known.seconds,
+    }
+
+
+def row_json(row: Row) -> dict[str, Any]:
+    """What a row is, and for whom."""
+    return {
+        "id": row.id,
+        "op": row.kind,
+        "inputs": list(row.inputs),
+        "piece": row.piece,
+        "serves": list(row.serves),
+    }
+
+
+def _matstates(row: Row) -> dict[str, Any]:
+    return {} if row.matstates is None else {"matstates": row.matstates.rate}
+
+
+def _edge(edge: TrendEdge) -> dict[str, Any]:
+    return {
+        "source": edge.source,
+        "target": edge.target,
+        "condition": edge.condition or None,
+        "loop": edge.loop,
+        "queries": [list(queries) for queries in edge.parted],
+        "shared": [
+            {
+                "queries": list(one.queries),
+                "matpoint": one.matpoint,
+                "matstates": one.matstates,
+                "benefit": one.benefit,
+            }
+            for one in edge.shared
+        ],
+    }

@@ -1,0 +1,152 @@
+"""A plan's estimates beside what a run of it measured: rows, times, and how far the estimates are off."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from stretto.explain.json import row_json
+from stretto.explain.model import NANOSECONDS, Explanation, Row, Run
+from stretto.explain.numbers import columns, counted, cut, number_text, share_text, time_text
+from stretto.explain.q_error import errors_json, errors_text, q_error, q_error_text
+from stretto.screen import as_lines
+
+LONGEST: Final = 60
+"""Characters of a piece in the text; the JSON has the whole."""
+
+
+def measured_run(found: Explanation) -> Run:
+    """The run of an explanation that has one."""
+    assert found.run is not None, "nothing was measured"
+    return found.run
+
+
+def expected_rows(row: Row, run: Run) -> float | None:
+    """The rows expected of the whole run."""
+    return None if row.rows is None else row.rows * run.seconds
+
+
+def expected_seconds(cost: float | None, run: Run) -> float | None:
+    """The seconds that a cost makes in the whole run."""
+    return None if cost is None else cost * run.seconds / NANOSECONDS
+
+
+def error_of(row: Row, run: Run) -> float | None:
+    """The q-error of a row's estimate."""
+    expected = expected_rows(row, run)
+    return None if expected is None or row.measured is None else q_error(expected, row.measured)
+
+
+def q_errors(found: Explanation) -> list[tuple[float, int]]:
+    """The q-errors with their rows, the worst last."""
+    run = measured_run(found)
+    errors = [(error_of(row, run), row.id) for row in found.rows]
+    return sorted((error, number) for error, number in errors if error is not None)
+
+
+# ---- JSON --------------------------------------------------------------------------------------------------
+
+
+def measured_json(found: Explanation) -> dict[str, Any]:
+    """The analysis as an object; all numbers are those of the whole run."""
+    run, known = measured_run(found), found.estimate
+    expected = None if known is None else expected_seconds(known.cost, run)
+    return {
+        "optimizer": found.optimizer,
+        "events": run.events,
+        "span": run.span,
+        "elapsed": run.elapsed,
+        "seconds": {"estimated": expected, "measured": found.at_work},
+        "q_error": errors_json(q_errors(found), "operator"),
+        "operators": [
+            {
+                **row_json(row),
+                "rows": {"estimated": expected_rows(row, run), "measured": row.measured},
+                "q_error": error_of(row, run),
+                "seconds": {"estimated": expected_seconds(row.cost, run), "measured": row.worked},
+                "because": row.because,
+                **_matstates_json(row, run),
+            }
+            for row in found.rows
+        ],
+        "queries": dict(found.queries),
+        **({"totals": dict(run.totals)} if run.totals else {}),
+    }
+
+
+def _matstates_json(row: Row, run: Run) -> dict[str, Any]:
+    known = row.matstates
+    if known is None:
+        return {}
+    expected = None if known.rate is None else known.rate * run.seconds
+    return {
+        "matstates": {"estimated": expected, "measured": known.made},
+        "shared": {"turns": known.shared, "of": known.turns},
+    }
+
+
+# ---- text --------------------------------------------------------------------------------------------------
+
+
+def measured_text(found: Explanation) -> str:
+    """A line per row with rows and time, estimated and measured; above them the sums, below what trends did."""
+    run = measured_run(found)
+    sizes = f"{counted(len(found.rows), 'operator')}, {counted(len(found.queries), 'query')}"
+    events = f"{counted(run.events, 'event')} over {_seconds(run.span)}"
+    first = f"plan by {found.optimizer}: {sizes}; {events}"
+    blocks = [[first, *_errors(found), _times(found, run)], list(_table(found, run))]
+    if any(row.matstates for row in found.rows):
+        blocks.append(list(_matstates(found, run)))
+    if run.totals:
+        totals = [["", "totals"], *([query, f"{count:,}"] for query, count in run.totals.items())]
+        blocks.append(list(columns(totals)))
+    return "\n\n".join(map(as_lines, blocks)) + "\n"
+
+
+def _errors(found: Explanation) -> Iterator[str]:
+    if errors := q_errors(found):
+        yield f"q-error of the rows of {counted(len(errors), 'operator')}: {errors_text(errors, 'n')}"
+
+
+def _times(found: Explanation, run: Run) -> str:
+    expected = None if found.estimate is None else expected_seconds(found.estimate.cost, run)
+    estimate = "" if expected is None else f", estimated {_seconds(expected)}"
+    return f"time of all operators {_seconds(found.at_work)}{estimate}; whole run {_seconds(run.elapsed)}"
+
+
+def _table(found: Explanation, run: Run) -> Iterator[str]:
+    estimated, measured = (["rows est.", "rows", "q-error", "time est.", "time", "share"], [1, 4, 5])
+    kept = range(len(estimated)) if found.estimate is not None else measured
+    rows = [["", "", *(estimated[i] for i in kept)]]
+    for row in found.rows:
+        cells = [cell or "?" for cell in cells_of(row, run, found.at_work)]
+        title = f"{row.title}: {row.piece}" if row.kind == "emit" else f"{row.title} {row.piece}"
+        rows.append([row.name, cut(title, LONGEST), *(cells[i] for i in kept)])
+    yield from columns(rows, left=2)
+
+
+def cells_of(row: Row, run: Run, at_work: float) -> list[str]:
+    """Rows as estimated and as measured, the q-error, time as estimated and as measured, its share of all of it."""
+    expected, error, cost = expected_rows(row, run), error_of(row, run), expected_seconds(row.cost, run)
+    return [
+        "" if expected is None else number_text(expected),
+        "" if row.measured is None else f"{row.measured:,}",
+        "" if error is None else q_error_text(error),
+        "" if cost is None else _seconds(cost),
+        "-" if row.worked is None else _seconds(row.worked),
+        "-" if row.worked is None else share_text(row.worked, at_work),
+    ]
+
+
+def _matstates(found: Explanation, run: Run) -> Iterator[str]:
+    known = found.estimate is not None
+    rows = [["", "", *(["MatStates est."] if known else []), "MatStates", "shared"]]
+    for row in found.rows:
+        if row.matstates is not None:
+            rate, made = row.matstates.rate, row.matstates
+            cells = [number_text((rate or 0.0) * run.seconds)] if known else []
+            shared = share_text(made.shared, made.turns) if made.turns else "-"
+            rows.append([row.name, cut(row.piece, LONGEST), *cells, f"{made.made:,}", shared])
+    yield from columns(rows, left=2)
+
+
+def _seconds(seconds: float) -> str:
+    return time_text(seconds * NANOSECONDS)

@@ -1,0 +1,116 @@
+"""An explanation as numbered lines, the same in every process."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from stretto.explain.model import Estimate, Explanation, Row, SharedEdge, TrendEdge
+from stretto.explain.numbers import counted, factor_text, number_text, rate_text, share_text, some, time_text
+from stretto.screen import as_lines
+
+SHOWN: Final = 4
+"""Sets of queries of one edge that are named; the JSON has all."""
+
+
+def explanation_text(found: Explanation, *, limit: int | None = None) -> str:
+    """One numbered line per row: what it does, what it reads, which queries it serves, by which rule.
+
+    With an estimate also its rows and cost, and above the lines what the whole costs and what sharing saves. Below
+    them are the edges of trends. `limit` cuts the text after so many rows.
+    """
+    shown = found.rows if limit is None else found.rows[:limit]
+    sizes = f"{counted(len(found.rows), 'operator')}, {counted(len(found.queries), 'query')}"
+    lines = [f"plan by {found.optimizer}: {sizes}"]
+    if found.estimate is not None:
+        lines += [_cost_line(found.estimate), _sharing_line(found, found.estimate)]
+    lines += (f"{row.name} = {'  '.join(_parts_of_line(found, row))}" for row in shown)
+    if len(shown) < len(found.rows):
+        lines.append(f".. and {counted(len(found.rows) - len(shown), 'more operator')}")
+    else:
+        lines += (_edge_line(found, edge) for edge in found.edges)
+    return as_lines(lines) + "\n"
+
+
+def _cost_line(known: Estimate) -> str:
+    """The cost of a plan, that of the same workload alone, and the time it took to find."""
+    return (
+        f"estimated cost {time_text(known.cost)} per second of stream,"
+        f" {time_text(known.alone)} with nothing shared or reordered;"
+        f" planned in {time_text(known.seconds * 1e9)}"
+    )
+
+
+def _sharing_line(found: Explanation, known: Estimate) -> str:
+    """How much of a plan is shared, what that saves, and how far from the best it may be."""
+    parts = [
+        f"{len(found.shared):,} of {counted(len(found.rows), 'operator')} serve more than one query",
+        saving_text(known),
+        bound_text(known),
+    ]
+    return "; ".join(part for part in parts if part)
+
+
+def saving_text(known: Estimate) -> str:
+    """What the plan saves against the same workload alone; a plan that costs more says so."""
+    if known.alone <= 0 or known.cost <= 0:
+        return ""
+    if known.cost > 1.0005 * known.alone:
+        return f"it costs {factor_text(known.cost / known.alone)} of what nothing shared or reordered would"
+    if known.cost > 0.9995 * known.alone:
+        return "nothing is saved by sharing or reordering"
+    saved = share_text(known.alone - known.cost, known.alone)
+    return (
+        f"sharing and reordering save {saved} ({factor_text(known.alone / known.cost)}) of the estimated cost"
+    )
+
+
+def bound_text(known: Estimate) -> str:
+    """How far from the best plan it may be; nothing where no bound is known."""
+    if known.gap is None:
+        return ""
+    return "no plan is better" if known.gap == 0 else f"within {share_text(known.gap, 1.0)} of the best plan"
+
+
+def _parts_of_line(found: Explanation, row: Row) -> Iterator[str]:
+    yield row.does
+    if figures := figures_text(found, row):
+        yield figures
+    if row.kind != "emit":
+        marked = found.estimate is not None and len(row.serves) > 1
+        whom = some(row.serves)
+        yield f"shared by {len(row.serves):,}: {whom}" if marked else f"for {whom}"
+    yield f"by {row.because}"
+
+
+def figures_text(found: Explanation, row: Row) -> str:
+    """The rows per second and the cost of one row: `1.2k/s, 34us (12%)`."""
+    parts = [] if row.rows is None else [rate_text(row.rows)]
+    if row.cost is not None and found.estimate is not None:
+        parts.append(f"{time_text(row.cost)} ({share_text(row.cost, found.estimate.cost)})")
+    return ", ".join(parts)
+
+
+# ---- trends ------------------------------------------------------------------------------------------------
+
+
+def _edge_line(found: Explanation, edge: TrendEdge) -> str:
+    parts = [
+        f"n{edge.source} -> n{edge.target}{' +' if edge.loop else ''}",
+        f"where {edge.condition}" if edge.condition else "",
+        label(edge),
+        *(_sharing_text(found, one) for one in edge.shared[:SHOWN]),
+    ]
+    return "  ".join(part for part in parts if part)
+
+
+def _sharing_text(found: Explanation, one: SharedEdge) -> str:
+    point = found.rows[one.matpoint].piece
+    return f"MP:{point} m {number_text(one.matstates)} benefit {number_text(one.benefit)}"
+
+
+def label(edge: TrendEdge) -> str:
+    """The sets of queries that share an edge, as in the paper: `(q1, q2)(q3)`; of very many the largest first."""
+    sets = list(edge.parted)
+    if len(sets) > SHOWN:
+        sets.sort(key=lambda queries: len(queries) == 1)
+    texts = [f"({some(queries)})" for queries in sets[:SHOWN]]
+    return "".join(texts) + (f" and {len(sets) - SHOWN:,} more" if len(sets) > SHOWN else "")

@@ -1,0 +1,210 @@
+"""A plan as an explanation: one row for each operator, for the events of trends and for each of their units."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from stretto.errors import StrettoError
+from stretto.explain.model import Explanation, Meaning, Row, Run, TrendEdge
+from stretto.pattern.describe import (
+    place_text,
+    repetition_text,
+    shape_text,
+    stream_text,
+    term_text,
+    window_text,
+)
+from stretto.pattern.piece import Piece
+from stretto.pattern.predicates import Apply, Expr
+from stretto.plan.ops import Emit, Filter, Forbid, Join, Next, Op, Repeat, Scan, Union
+from stretto.plan.record import Computed
+from stretto.plan.trend_rows import trend_edges, trend_rows
+from stretto.trends.work import TrendWork
+
+if TYPE_CHECKING:
+    from stretto.plan.dag import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What a run did: rows that each operator gave (matches, of an Emit) and its seconds at work.
+
+    `span` are the seconds from the first event to the last, `elapsed` those that the whole run took. `trends`: what was
+    done for trend queries, if there are any, and `totals` how many rows of totals each of them has.
+    """
+
+    rows: Sequence[int]
+    seconds: Sequence[float]
+    events: int
+    span: float
+    elapsed: float
+    trends: TrendWork | None = None
+    totals: Mapping[str, int] = field(default_factory=dict)
+
+
+def explanation(plan: "Plan", measured: Measured | None = None) -> Explanation:
+    """All that EXPLAIN shows of a plan, and of a run of it, if there was one."""
+    if measured is not None and not len(measured.rows) == len(measured.seconds) == len(plan.ops):
+        raise StrettoError(f"measured {len(measured.rows)} operators of a plan of {len(plan.ops)}")
+    rows = [_row(plan, number, meaning, measured) for number, meaning in enumerate(_meanings(plan))]
+    queries, run, trends = dict(plan.queries), None, plan.trends
+    edges: tuple[TrendEdge, ...] = ()
+    if trends is not None:
+        rows += trend_rows(trends, len(rows), None if measured is None else measured.trends)
+        edges = trend_edges(trends, len(plan.ops))
+        first = len(rows) - len(trends.units)
+        queries |= {
+            trends.queries[member.query].name: first + number
+            for number, unit in enumerate(trends.units)
+            for member in unit.members
+        }
+    if measured is not None:
+        names = () if trends is None else (query.name for query in trends.queries)
+        totals = {name: measured.totals.get(name, 0) for name in names}
+        run = Run(measured.events, measured.span, measured.elapsed, totals)
+    text = "" if plan.workload is None else plan.workload.text or plan.workload.to_text()
+    return Explanation(plan.optimizer, tuple(rows), queries, edges, plan.estimate, run, text)
+
+
+def piece_texts(plan: "Plan") -> tuple[str, ...]:
+    """What each operator computes, as a pattern over its columns; an Emit names its variables."""
+    return tuple(meaning.text for meaning in _meanings(plan))
+
+
+def _meanings(plan: "Plan") -> list[Meaning]:
+    found: list[Meaning] = []
+    for op, record in zip(plan.ops, plan.records, strict=True):
+        found.append(_meaning(op, record.computed, found))
+    return found
+
+
+def _meaning(op: Op, computed: Computed | None, known: Sequence[Meaning]) -> Meaning:
+    if isinstance(op, Emit):
+        return Meaning(lambda: None, lambda: _emitted(op, known))
+    found = Meaning((lambda: None) if computed is None else computed.form, lambda: _shape(found.form))
+    return found
+
+
+def _shape(form: object, names: Sequence[str] | None = None) -> str:
+    return shape_text(form, names or columns(form.width)) if isinstance(form, Piece) else ""
+
+
+def _emitted(op: Emit, known: Sequence[Meaning]) -> str:
+    """The pieces of the parts with the variables in the place of their columns."""
+    parts = zip(op.parts, op.columns, strict=True)
+    texts = [_shape(known[part].form, [op.variables[i] for i in targets]) for part, targets in parts]
+    return texts[0] if len(texts) == 1 else f"OR({', '.join(texts)})"
+
+
+def _row(plan: "Plan", number: int, meaning: Meaning, measured: Measured | None) -> Row:
+    op, record, served = plan.ops[number], plan.records[number], plan.serves(number)
+    window = op.window if isinstance(op, Join | Filter | Repeat | Forbid | Next) else None
+    return Row(
+        number,
+        type(op).__name__.lower(),
+        op.inputs,
+        " ".join(_words(plan, op)) + (f"  within {window_text(window)}" if window else ""),
+        meaning,
+        served,
+        record.because,
+        record.rows,
+        record.cost,
+        None if measured is None else measured.rows[number],
+        None if measured is None else measured.seconds[number],
+        is_shared=len(served) > 1,
+    )
+
+
+# ---- what an operator does ---------------------------------------------------------------------------------
+
+
+def _words(plan: "Plan", op: Op) -> Iterator[str]:
+    """What an operator does, in the words of its line; all but its window."""
+    match op:
+        case Scan():
+            yield f"scan {stream_text(op.stream)}"
+        case Join():
+            width = plan.width(op.left)
+            yield f"join n{op.left} n{op.right}"
+            if op.order == "before":
+                yield "in order"
+            yield from _terms("where", op.terms, columns(width + plan.width(op.right) if op.terms else 0))
+            yield from _distinct((left, column_name(width + right)) for left, right in op.distinct)
+        case Filter():
+            yield f"filter n{op.input}"
+            yield from _terms("where", op.terms, columns(plan.width(op.input)))
+        case Repeat():
+            yield from _repeat_words(plan, op)
+        case Forbid():
+            scanned = plan.ops[op.events]
+            kind = scanned.stream.type if isinstance(scanned, Scan) else "?"
+            after, before = (", ".join(map(column_name, places)) for places in (op.after, op.before))
+            place = place_text(op.place, after, before)
+            yield f"forbid n{op.events} in n{op.input}: {kind} {place}"
+            yield from _terms("where", op.terms, [*columns(plan.width(op.input) if op.terms else 0), "it"])
+            yield from _distinct((column, "it") for column in op.distinct)
+        case Next():
+            marks = zip(op.steps, op.bounds, strict=True)
+            yield f"next {' '.join(f'n{step}{repetition_text(*bounds)}' for step, bounds in marks)}"
+            yield from _terms("where", op.terms, columns(len(op.steps)))
+        case Union():
+            yield "union"
+            yield from _parts(op, columns(op.width))
+        case Emit():
+            yield f"emit {op.query}:"
+            yield from _parts(op, op.variables)
+            if any(op.waits):
+                late = (f"n{part}" for part, waits in zip(op.parts, op.waits, strict=True) if waits)
+                yield f"when the window of {', '.join(late)} has passed"
+            if op.returns:
+                values = (f"{term_text(r.value, op.variables)} as {r.name}" for r in op.returns)
+                yield f"returning {', '.join(values)}"
+
+
+def _repeat_words(plan: "Plan", op: Repeat) -> Iterator[str]:
+    base, width = columns(plan.width(op.base)), plan.width(op.element)
+    new = _repetition_names("new", width)
+    neighbours = [*_repetition_names("earlier", width), *_repetition_names("later", width)]
+    yield f"repeat n{op.element} in n{op.base} at {', '.join(map(column_name, op.final))}"
+    yield repetition_text(op.low, op.high)
+    yield from _terms("where", op.terms, [*base, *new])
+    yield from _terms("neighbours", op.adjacent, [*base, *neighbours])
+    yield from _terms("start", op.start, [*base, *_repetition_names("first", width)])
+    yield from _distinct((column, new[own]) for column, own in op.distinct)
+
+
+def _repetition_names(word: str, width: int) -> list[str]:
+    """Names for the columns of one repetition; one column needs no number."""
+    return [word] if width == 1 else [f"{word}.{column_name(column)}" for column in range(width)]
+
+
+def _parts(op: Union | Emit, names: Sequence[str]) -> Iterator[str]:
+    for part, targets in zip(op.parts, op.columns, strict=True):
+        yield f"n{part}({', '.join(names[target] for target in targets)})"
+    if op.distinct:
+        yield "once each"
+
+
+def _terms(word: str, terms: Sequence[Expr], names: Sequence[str]) -> Iterator[str]:
+    if terms:
+        yield f"{word} {' AND '.join(_conjunct(term, names) for term in terms)}"
+
+
+def _conjunct(term: Expr, names: Sequence[str]) -> str:
+    text = term_text(term, names)
+    return f"({text})" if isinstance(term, Apply) and term.op == "or" else text
+
+
+def _distinct(pairs: Iterable[tuple[int, str]]) -> Iterator[str]:
+    found = [f"{column_name(one)} is not {other}" for one, other in pairs]
+    if found:
+        yield f"where {' AND '.join(found)}"
+
+
+def columns(width: int) -> list[str]:
+    """The names of so many columns."""
+    return [column_name(column) for column in range(width)]
+
+
+def column_name(column: int) -> str:
+    return f"c{column}"

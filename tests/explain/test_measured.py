@@ -1,0 +1,91 @@
+"""Estimates beside measurements."""
+
+import json
+import re
+from dataclasses import replace
+
+import pytest
+from tests.plan.estimated import SHARED, emit, plan, without_figures
+
+from stretto.errors import StrettoError
+from stretto.explain.measured import expected_rows, measured_json, measured_text
+from stretto.explain.q_error import q_error
+from stretto.pattern.nodes import Stream
+from stretto.plan.explanation import Measured, explanation
+from stretto.plan.ops import Scan
+
+MEASURED = Measured(
+    rows=(2400, 700, 10, 0, 0, 16, 3, 3),
+    seconds=(2e-5, 2e-5, 3e-3, 1e-6, 1e-6, 2e-5, 1e-4, 5e-6),
+    events=5000,
+    span=2.0,
+    elapsed=0.25,
+)
+
+
+@pytest.mark.parametrize(
+    ("estimated", "measured", "error"),
+    [(10, 10, 1), (10, 40, 4), (40, 10, 4), (0, 0, 1), (0.01, 0, 1), (50, 0, 50), (0, 50, 50), (0.5, 2, 2)],
+)
+def test_q_error(estimated: float, measured: float, error: float) -> None:
+    assert q_error(estimated, measured) == error
+
+
+def test_text() -> None:
+    assert (
+        measured_text(explanation(SHARED, MEASURED))
+        == """\
+plan by auto: 8 operators, 2 queries; 5,000 events over 2s
+q-error of the rows of 7 operators: mean 1.34 (geometric), median 1.00, worst 3.00 at n6
+time of all operators 3.2ms, estimated 3ms; whole run 250ms
+
+                                 rows est.   rows  q-error  time est.   time  share
+n0  scan A c0                         2.4k  2,400     1.00       24us   20us   0.6%
+n1  scan B c0                          680    700     1.03      6.8us   20us   0.6%
+n2  join SEQ(A c0, B c1)                25     10     2.50        3ms    3ms    95%
+n3  filter SEQ(A c0, B c1)             0.8      0     1.00      400ns    1us  <0.1%
+n4  emit q1: SEQ(A a, B b)             0.8      0     1.00      100ns    1us  <0.1%
+n5  scan C c0                           16     16     1.00      160ns   20us   0.6%
+n6  join SEQ(A c0, B c1, C c2)      0.0006      3     3.00      8.5us  100us   3.2%
+n7  emit q2: SEQ(A a, B b, C c)          ?      3        ?          ?    5us   0.2%
+"""
+    )
+
+
+def test_json() -> None:
+    read = json.loads(json.dumps(measured_json(explanation(SHARED, MEASURED))))
+    assert read["q_error"]["worst"] == 3.0
+    assert read["q_error"]["operator"] == 6
+    assert read["q_error"]["median"] == 1.0
+    assert read["seconds"]["estimated"] == pytest.approx(0.00304)
+    assert read["operators"][2]["rows"] == {"estimated": 25.0, "measured": 10}
+    assert read["operators"][2]["q_error"] == 2.5
+    assert read["operators"][7]["rows"] == {"estimated": None, "measured": 3}
+    assert read["operators"][7]["seconds"] == {"estimated": None, "measured": 5e-6}
+    assert read["queries"] == {"q1": 4, "q2": 7}
+
+
+def test_without_estimates_there_is_what_was_measured() -> None:
+    found = explanation(without_figures(SHARED), MEASURED)
+    text = measured_text(found)
+    assert "q-error" not in text
+    assert "est" not in text
+    assert re.search(r"^n2  join SEQ\(A c0, B c1\) +10 +3ms +95%$", text, re.MULTILINE)
+    assert measured_json(found)["q_error"] is None
+
+
+def test_a_span_of_zero_counts_as_a_second() -> None:
+    found = explanation(SHARED, replace(MEASURED, span=0.0))
+    assert found.run is not None
+    assert expected_rows(found.rows[0], found.run) == 1200.0
+
+
+def test_long_pieces_are_cut() -> None:
+    long = plan((Scan(Stream("A" * 100)), emit("q", 0, ("a",), (0,))), "none")
+    measured = replace(MEASURED, rows=(1, 1), seconds=(0.0, 0.0))
+    assert f"scan {'A' * 52}...  " in measured_text(explanation(long, measured))
+
+
+def test_counts_of_another_plan_are_refused() -> None:
+    with pytest.raises(StrettoError, match="measured 1 operators of a plan of 8"):
+        explanation(SHARED, replace(MEASURED, rows=(1,), seconds=(0.0,)))
