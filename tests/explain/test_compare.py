@@ -6,7 +6,7 @@ import pytest
 from tests.plan.estimated import ALONE, SHARED, emit, plan, without_figures
 
 from stretto.errors import StrettoError
-from stretto.explain.compare import Comparison, Computation, compare, comparison_json
+from stretto.explain.compare import ComputedBy, PlanComparison, compare, comparison_json
 from stretto.explain.compare_text import SHOWN, comparison_text
 from stretto.pattern.nodes import Stream
 from stretto.plan.dag import Plan
@@ -14,7 +14,7 @@ from stretto.plan.explanation import explanation
 from stretto.plan.ops import Op, Scan
 
 
-def diff(left: Plan, right: Plan) -> Comparison:
+def diff(left: Plan, right: Plan) -> PlanComparison:
     return compare(explanation(left), explanation(right))
 
 
@@ -57,7 +57,7 @@ def test_pieces_both_compute_may_be_shared_further() -> None:
         *(Scan(Stream("A")), Scan(Stream("A")), emit("q1", 0, ("a",), (0,)), emit("q2", 1, ("b",), (0,))),
     )
     found = diff(plan(apart, "none"), plan(twice, "share"))
-    assert found.both()[0].left == Computation((0, 1), ("q1", "q2"), 1, None, None)
+    assert found.both()[0].left == ComputedBy((0, 1), ("q1", "q2"), 1, None, None)
     text = comparison_text(found)
     assert "both compute 1 piece\n  1 of them share shares among more queries:\n" in text
     assert "    A c0  2 instead of 1 by each of 2 operators\n" in text

@@ -3,7 +3,7 @@
 import pytest
 
 from stretto.errors import StrettoError
-from stretto.explain.compare import Comparison, compare, comparison_json
+from stretto.explain.compare import PlanComparison, compare, comparison_json
 from stretto.explain.compare_text import comparison_text
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan
@@ -25,7 +25,7 @@ def plan_of(optimizer: str, text: str = TRENDS) -> Plan:
     return optimize(Workload.parse(text), STATS, optimizer)
 
 
-def diff(left: Plan, right: Plan) -> Comparison:
+def diff(left: Plan, right: Plan) -> PlanComparison:
     return compare(explanation(left), explanation(right))
 
 

@@ -1,6 +1,7 @@
 """`stretto explain`: how a workload is understood and planned."""
 
 import json
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,21 +13,20 @@ from stretto.cli.console import FAILED, fail, reported, say, show
 from stretto.cli.options import (
     EVENTS_HELP,
     Budget,
-    IdName,
+    ColumnNames,
     OptimizerName,
     Quiet,
     SpreadName,
-    TsName,
-    TypeName,
     WorkloadPath,
 )
+from stretto.cli.records import takes
 
 if TYPE_CHECKING:
     from stretto.data.files import EventFile
     from stretto.explain.model import Explanation
     from stretto.pattern.workload import Workload
     from stretto.plan.dag import Plan
-    from stretto.schema import Schema, Special
+    from stretto.schema import Schema
     from stretto.stats.profile import Stats
 
 
@@ -44,9 +44,12 @@ class Stage(StrEnum):
     PLAN = "plan"
 
 
-def explain(
-    workload: WorkloadPath,
-    events: Annotated[str | None, typer.Option("--events", metavar="PATH", help=EVENTS_HELP)] = None,
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplainOptions:
+    """The options of `stretto explain`."""
+
+    workload: WorkloadPath
+    events: Annotated[str | None, typer.Option("--events", metavar="PATH", help=EVENTS_HELP)] = None
     stats: Annotated[
         str | None,
         typer.Option(
@@ -54,89 +57,87 @@ def explain(
             metavar="PATH",
             help="A file of statistics; with --analyze they may come besides events.",
         ),
-    ] = None,
-    optimizer: OptimizerName = "auto",
-    budget: Budget = None,
+    ] = None
+    optimizer: OptimizerName = "auto"
+    budget: Budget = None
     diff: Annotated[
         str | None,
         typer.Option("--diff", metavar="OPTIMIZER", help="Compare with the plan of another optimizer."),
-    ] = None,
+    ] = None
     analyze: Annotated[
         bool,
         typer.Option(
             "--analyze", help="Run the plan on the events: rows and times as estimated and measured."
         ),
-    ] = False,
+    ] = False
     spread: Annotated[
         SpreadName | None,
         typer.Option("--spread", help="Show too how a run on Spark would spread the work over these events."),
-    ] = None,
+    ] = None
     form: Annotated[
         Format, typer.Option("--format", help="How it is written; html is one page with a drawing.")
-    ] = Format.TEXT,
+    ] = Format.TEXT
     stage: Annotated[
         Stage,
         typer.Option(
             "--stage", help="The queries as read, their patterns, what could be shared, or the plan."
         ),
-    ] = Stage.PLAN,
+    ] = Stage.PLAN
     out: Annotated[
         str | None, typer.Option("--out", metavar="PATH", help="A file, instead of the screen.")
-    ] = None,
-    ts: TsName = "ts",
-    type_name: TypeName = "type",
-    id_name: IdName = "id",
-    quiet: Quiet = False,
-) -> None:
+    ] = None
+    columns: ColumnNames
+    quiet: Quiet = False
+
+
+@takes(ExplainOptions)
+def explain(options: ExplainOptions) -> None:
     """Show how a workload is understood and planned.
 
     Example: stretto explain rules.cep --events trades.parquet --format mermaid
     """
-    _refuse(events, stats, diff, form, stage, analyze=analyze)
-    if spread is not None and (
-        events is None or form is not Format.TEXT or stage is not Stage.PLAN or diff or analyze
-    ):
-        fail(
-            "--spread is about a plan over --events, as text; leave --stats, --diff, --analyze and --stage out"
-        )
+    _refuse(options)
     with reported():
-        from stretto.cli.inputs import read_workload
-        from stretto.schema import Special
-
-        if stage is Stage.TEXT:
-            read = read_workload(workload)
-            _write(read.to_text() if form is Format.TEXT else json.dumps(read.to_json(), indent=2), out)
-            return
-        source, known = _known(
-            events, stats, Special(ts, type_name, id_name), measured=stage is not Stage.PATTERN
-        )
-        read = read_workload(workload, None if known is None else _schema(known))
-        if source is not None:
-            read.bind(source.schema)
-        if known is None:
-            from stretto.pattern.guessed_schema import guess_schema
-
-            say("neither --events nor --stats: kinds of attributes are guessed from the terms")
-            known = guess_schema(read)
-        if stage is Stage.PATTERN:
-            shown = _patterns(read, known, form)
-        elif stage is Stage.MEMO:
-            shown = _memo(read, known, optimizer, form)
-        elif analyze:
-            assert source is not None
-            shown = _analysis(read, known, source, optimizer, budget, form, quiet=quiet)
-        elif spread is not None:
-            assert source is not None
-            shown = _spread_plan(read, known, source, optimizer, budget, spread)
-        else:
-            shown = _plan(read, known, optimizer, budget, form, diff)
-        _write(shown, out)
+        shown = _as_read(options) if options.stage is Stage.TEXT else _understood(options)
+        _write(shown, options.out)
 
 
-def _refuse(
-    events: str | None, stats: str | None, diff: str | None, form: Format, stage: Stage, *, analyze: bool
-) -> None:
+def _as_read(options: ExplainOptions) -> str:
+    from stretto.cli.inputs import read_workload
+
+    read = read_workload(options.workload)
+    return read.to_text() if options.form is Format.TEXT else json.dumps(read.to_json(), indent=2)
+
+
+def _understood(options: ExplainOptions) -> str:
+    """The stage that was asked for, of the workload bound to what is known of the events."""
+    from stretto.cli.inputs import read_workload
+
+    form, optimizer, budget = options.form, options.optimizer, options.budget
+    source, known = _known(options)
+    read = read_workload(options.workload, None if known is None else _schema(known))
+    if source is not None:
+        read.bind(source.schema)
+    if known is None:
+        from stretto.pattern.guessed_schema import guess_schema
+
+        say("neither --events nor --stats: kinds of attributes are guessed from the terms")
+        known = guess_schema(read)
+    if options.stage is Stage.PATTERN:
+        return _patterns(read, known, form)
+    if options.stage is Stage.MEMO:
+        return _memo(read, known, optimizer, form)
+    if source is not None and options.analyze:
+        return _analysis(read, known, source, optimizer, budget, form, quiet=options.quiet)
+    if source is not None and options.spread is not None:
+        return _spread_plan(read, known, source, optimizer, budget, options.spread)
+    return _plan(read, known, optimizer, budget, form, options.diff)
+
+
+def _refuse(options: ExplainOptions) -> None:
     """End with a message where options do not go together."""
+    events, stats, diff, analyze = options.events, options.stats, options.diff, options.analyze
+    form, stage = options.form, options.stage
     if form is Format.HTML and (stage is not Stage.PLAN or diff is not None):
         fail("--format html shows a plan; leave --stage and --diff out")
     if form is Format.MERMAID and (stage is not Stage.PLAN or diff is not None or analyze):
@@ -149,20 +150,23 @@ def _refuse(
         fail("--analyze runs the plan: give --events")
     if events is not None and stats is not None and not analyze:
         fail("give --events or --stats, not both (with --analyze both may be given)")
+    plain = form is Format.TEXT and stage is Stage.PLAN and not diff and not analyze
+    if options.spread is not None and (events is None or not plain):
+        fail(
+            "--spread is about a plan over --events, as text; leave --stats, --diff, --analyze and --stage out"
+        )
 
 
-def _known(
-    events: str | None, stats: str | None, special: "Special", *, measured: bool
-) -> "tuple[EventFile | None, Schema | Stats | None]":
-    """The events, if any, and what is known of them: a file's statistics, or their own where `measured`."""
+def _known(options: ExplainOptions) -> "tuple[EventFile | None, Schema | Stats | None]":
+    """The events, if any, and what is known of them: a file's statistics, or their own unless --stage is pattern."""
     from stretto.cli.inputs import measure, read_stats
     from stretto.data.files import open_events
 
-    source = None if events is None else open_events(events, special)
-    if stats is not None:
-        return source, read_stats(stats)
+    source = None if options.events is None else open_events(options.events, options.columns.special)
+    if options.stats is not None:
+        return source, read_stats(options.stats)
     if source is not None:
-        return source, measure(source) if measured else source.schema
+        return source, source.schema if options.stage is Stage.PATTERN else measure(source)
     return None, None
 
 

@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from stretto.cli.console import say
 from stretto.cli.inputs import plan_for, read_workload
 from stretto.cli.options import PlanningOptions
-from stretto.cli.running import SHOWN_MATCHES, SHOWN_PER_QUERY, Limits, Outputs, as_texts
+from stretto.cli.running import SHOWN_MATCHES, SHOWN_PER_QUERY, Outputs, RunLimits, as_texts
 from stretto.data.files import STDIN, EventFile
 from stretto.errors import StrettoError
 from stretto.pattern.workload import Workload
@@ -93,7 +93,7 @@ def prepare(
     return Prepared(plan, known, chosen)
 
 
-def find_on_spark(spark: SparkSession, prepared: Prepared, outputs: Outputs, limits: Limits) -> None:
+def find_on_spark(spark: SparkSession, prepared: Prepared, outputs: Outputs, limits: RunLimits) -> None:
     """Run a plan over files, and hand what comes out to where it goes."""
     plan, files = prepared.plan, prepared.files
     events = files.event_file.select(attributes_of(plan))

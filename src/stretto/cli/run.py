@@ -140,8 +140,8 @@ def _run_in_process(options: RunOptions) -> None:
     plan = plan_for(read, known, optimizer, budget)
 
     from stretto.cli.running import (  # loads the kernels: after what may be wrong
-        Limits,
         Outputs,
+        RunLimits,
         find,
         trends_of,
     )
@@ -149,7 +149,7 @@ def _run_in_process(options: RunOptions) -> None:
 
     outputs = Outputs(options.out, options.late, options.rejected, trends_of(plan))
     with outputs, reported(FAILED):
-        limits = Limits(memory, source.disorder_us() if allowed is None else allowed, latest)
+        limits = RunLimits(memory, source.disorder_us() if allowed is None else allowed, latest)
         follow = AdaptOptions() if budget is None else AdaptOptions(budget=budget)
         adapt = follow if options.adapt else False
         find(plan, source, outputs, limits, batch=options.batch, quiet=options.quiet, adapt=adapt)
@@ -166,13 +166,13 @@ def _run_on_spark(options: RunOptions) -> None:
     default = SpreadName.AUTO if options.lateness is None else SpreadName.WHOLE
 
     from stretto.cli.on_spark import find_on_spark, opened, prepare, started
-    from stretto.cli.running import Limits, Outputs, trends_of
+    from stretto.cli.running import Outputs, RunLimits, trends_of
 
     with opened(options.workload, options.events, options.columns.special) as (read, files):
         spark = started(options.master, quiet=options.quiet)
         prepared = prepare(read, files, spark, options.planning, (options.spread or default).value)
         outputs = Outputs(options.out, options.late, options.rejected, trends_of(prepared.plan))
         with outputs, reported(FAILED):
-            find_on_spark(spark, prepared, outputs, Limits(memory, allowed, latest))
+            find_on_spark(spark, prepared, outputs, RunLimits(memory, allowed, latest))
             outputs.close()
             outputs.show()

@@ -237,7 +237,7 @@ def _named(out: str | None, kind: str, trends: Trends) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class RunLimits:
     """The most memory, how late an event may come (None: any), and the latest time it may have."""
 
     memory_bytes: int | None = None
@@ -249,7 +249,7 @@ def find(
     plan: Plan,
     source: EventFile,
     outputs: Outputs,
-    limits: Limits,
+    limits: RunLimits,
     *,
     batch: int,
     quiet: bool,

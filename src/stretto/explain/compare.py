@@ -17,7 +17,7 @@ from stretto.pattern.piece import Piece
 
 
 @dataclass(frozen=True, slots=True)
-class Computation:
+class ComputedBy:
     """How one plan computes a piece: by these rows, which serve these queries.
 
     `shared` is the greatest number of queries that one of the rows serves. `rows` are those of one of them, `cost` is
@@ -37,8 +37,8 @@ class Compared:
 
     text: str
     kind: str
-    left: Computation | None
-    right: Computation | None
+    left: ComputedBy | None
+    right: ComputedBy | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class ComparedEdge:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class PlanComparison:
     """Two plans of the same queries, with their pieces, queries and edges of trends compared."""
 
     left: Explanation
@@ -89,7 +89,7 @@ class Comparison:
         return [piece for piece in self.pieces if piece.left is not None and piece.right is not None]
 
 
-def compare(left: Explanation, right: Explanation) -> Comparison:
+def compare(left: Explanation, right: Explanation) -> PlanComparison:
     """Compare two plans of one workload."""
     if left.queries.keys() != right.queries.keys():
         raise StrettoError("plans of different workloads cannot be compared: their queries differ")
@@ -102,7 +102,7 @@ def compare(left: Explanation, right: Explanation) -> Comparison:
             Compared(side.texts[first.id], first.kind, here.computation(key), there.computation(key))
         )
     queries = {name: (here.share(name), there.share(name)) for name in left.queries}
-    return Comparison(left, right, tuple(pieces), queries, tuple(_edges(left, right)))
+    return PlanComparison(left, right, tuple(pieces), queries, tuple(_edges(left, right)))
 
 
 class _Side:
@@ -116,12 +116,12 @@ class _Side:
             if row.meaning.form is not None:
                 self.rows.setdefault(_key(row), []).append(row)
 
-    def computation(self, key: Hashable) -> Computation | None:
+    def computation(self, key: Hashable) -> ComputedBy | None:
         found = self.rows.get(key)
         if found is None:
             return None
         served = {query for row in found for query in row.serves}
-        return Computation(
+        return ComputedBy(
             tuple(row.id for row in found),
             tuple(query for query in self.plan.queries if query in served),
             max(len(row.serves) for row in found),
@@ -189,7 +189,7 @@ def kinds(plan: Explanation) -> dict[str, int]:
 # ---- JSON --------------------------------------------------------------------------------------------------
 
 
-def comparison_json(found: Comparison) -> dict[str, Any]:
+def comparison_json(found: PlanComparison) -> dict[str, Any]:
     """The comparison as an object: both plans' figures, every piece, every query."""
     return {
         "left": _summary(found.left),
@@ -222,7 +222,7 @@ def _summary(plan: Explanation) -> dict[str, Any]:
     }
 
 
-def _computation(one: Computation | None) -> dict[str, Any] | None:
+def _computation(one: ComputedBy | None) -> dict[str, Any] | None:
     if one is None:
         return None
     return {"operators": list(one.operators), "serves": list(one.queries), "rows": one.rows, "cost": one.cost}
@@ -237,7 +237,7 @@ def _share(share: QueryShare) -> dict[str, Any]:
     }
 
 
-def _edge(found: Comparison, one: ComparedEdge) -> dict[str, Any]:
+def _edge(found: PlanComparison, one: ComparedEdge) -> dict[str, Any]:
     sides = {
         name: {
             "queries": [list(queries) for queries in edge.parted],

@@ -5,8 +5,8 @@ from typing import Final
 
 from stretto.explain.compare import (
     Compared,
-    Comparison,
-    Computation,
+    ComputedBy,
+    PlanComparison,
     QueryShare,
     all_matpoints,
     kinds,
@@ -20,7 +20,7 @@ SHOWN: Final = 20
 """Lines of one list; the JSON has all."""
 
 
-def comparison_text(found: Comparison) -> str:
+def comparison_text(found: PlanComparison) -> str:
     """The comparison as a table of figures and lists of pieces, queries and edges, the dearest first."""
     left, right = titles(found)
     blocks = [
@@ -35,13 +35,13 @@ def comparison_text(found: Comparison) -> str:
     return "\n\n".join(as_lines(block) for block in blocks if block) + "\n"
 
 
-def titles(found: Comparison) -> tuple[str, str]:
+def titles(found: PlanComparison) -> tuple[str, str]:
     """The names of the two plans, which differ."""
     left, right = found.left.optimizer, found.right.optimizer
     return (f"{left} (1)", f"{right} (2)") if left == right else (left, right)
 
 
-def _figures(found: Comparison) -> Iterator[str]:
+def _figures(found: PlanComparison) -> Iterator[str]:
     """Both plans' figures in columns."""
     rows = [["", *titles(found), ""]]
     here, there = found.left.estimate, found.right.estimate
@@ -65,7 +65,7 @@ def _figures(found: Comparison) -> Iterator[str]:
     yield from columns(rows)
 
 
-def _listed(title: str, pieces: Sequence[tuple[str, Computation | None]]) -> list[str]:
+def _listed(title: str, pieces: Sequence[tuple[str, ComputedBy | None]]) -> list[str]:
     """Pieces of one plan alone, the dearest first."""
     found = [(text, one) for text, one in pieces if one is not None]
     if not found:
@@ -76,7 +76,7 @@ def _listed(title: str, pieces: Sequence[tuple[str, Computation | None]]) -> lis
     return [*lines, *_rest(len(found))]
 
 
-def _computation_text(one: Computation) -> str:
+def _computation_text(one: ComputedBy) -> str:
     parts = [] if one.rows is None else [rate_text(one.rows)]
     if one.cost is not None:
         parts.append(time_text(one.cost))
@@ -86,7 +86,7 @@ def _computation_text(one: Computation) -> str:
     return f"{figures}for {some(one.queries)}"
 
 
-def _in_both(found: Comparison) -> Iterator[str]:
+def _in_both(found: PlanComparison) -> Iterator[str]:
     """How many pieces both compute, and those that one of them shares further."""
     both = found.both()
     yield f"both compute {counted(len(both), 'piece')}"
@@ -110,13 +110,13 @@ def _sharing(one: Compared, number: int) -> str:
     return f"{more.shared:,} instead of {fewer.shared:,}{times}"
 
 
-def _more_and_fewer(one: Compared, number: int) -> tuple[Computation, Computation]:
+def _more_and_fewer(one: Compared, number: int) -> tuple[ComputedBy, ComputedBy]:
     assert one.left is not None
     assert one.right is not None
     return (one.left, one.right) if number == 0 else (one.right, one.left)
 
 
-def _edges(found: Comparison) -> Iterator[str]:
+def _edges(found: PlanComparison) -> Iterator[str]:
     if not found.edges:
         return
     left, right = titles(found)
@@ -129,7 +129,7 @@ def _edges(found: Comparison) -> Iterator[str]:
     yield from _rest(len(found.edges))
 
 
-def _by_query(found: Comparison) -> Iterator[str]:
+def _by_query(found: PlanComparison) -> Iterator[str]:
     """Per query what its operators cost; without estimates how many they are."""
     left, right = titles(found)
     known = all(plan.estimate is not None for plan in found.sides)

@@ -44,7 +44,7 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True)
-class MatStates:
+class MatStateFigures:
     """Of a unit that shares: MatStates per second as estimated, those that a run made, and how often it shared.
 
     `shared`: of all `turns` in which there was something to share, those that did so.
@@ -93,7 +93,7 @@ class Row:
     worked: float | None = None
     is_matpoint: bool = False
     is_shared: bool = False
-    matstates: MatStates | None = None
+    matstates: MatStateFigures | None = None
 
     @property
     def name(self) -> str:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Final, Protocol
 
 from stretto.memo.memo import NO_WINDOW, Memo
+from stretto.memo.orders import JoinLook
 from stretto.memo.prices import NAMES, STEP
 from stretto.memo.pricing import MOST_INPUTS, RowEstimates
 from stretto.memo.slot_masks import Facts
@@ -140,27 +141,16 @@ class JoinWork:
         work[A_STEP] += self._steps * len(looks)
         for look in looks:
             kept, looking = (one_rows, other_rows) if look.stored == one else (other_rows, one_rows)
-            width = facts.width(look.stored)
             candidates = kept * looking * window * look.share
-            terms = keys + look.terms + (2 * equal if equal > 1 else 0) + look.floor
-            work[STORE] += kept
-            work[STORE_LANE] += kept * (terms + width + (width > 1) + (2 if equal else 0))
-            if look.sorts:
-                work[SORT] += kept
-            work[PROBE] += looking
-            work[KEY] += (keys + equal + look.terms) * (kept + looking) + look.times * looking
+            self._stored_and_probed(facts, look, kept, looking, keys, equal, work)
+            terms = _terms_of(look, keys, equal)
             if equal:
                 met = candidates * share
                 work[CHAIN] += met + kept + looking
                 work[TERM] += met * terms
-                continue
-            work[CANDIDATE] += candidates
-            if terms > 1:
-                work[TERM] += candidates
-            # The first two terms are looked at for every candidate. Of the others the k-th is reached by those that
-            # passed the ones before; with equal selectivities about made / candidates to the power 2 / terms.
-            if terms > 2 and candidates > 0:
-                work[TERM] += candidates * (terms - 2) * min(made / candidates, 1.0) ** (2 / terms)
+            else:
+                work[CANDIDATE] += candidates
+                work[TERM] += _further_terms(candidates, terms, made)
         columns = facts.width(joined)
         if equal or rest or alike:
             work[GATHER] += made
@@ -169,6 +159,19 @@ class JoinWork:
         else:
             work[ROW] += made
             work[COLUMN] += made * columns
+
+    def _stored_and_probed(
+        self, facts: Facts, look: JoinLook, kept: float, looking: float, keys: int, equal: int, work: Work
+    ) -> None:
+        """One side keeps its rows with their keys, the other turns its own into keys and probes."""
+        width = facts.width(look.stored)
+        lanes = _terms_of(look, keys, equal) + width + (width > 1) + (2 if equal else 0)
+        work[STORE] += kept
+        work[STORE_LANE] += kept * lanes
+        if look.sorts:
+            work[SORT] += kept
+        work[PROBE] += looking
+        work[KEY] += (keys + equal + look.terms) * (kept + looking) + look.times * looking
 
     def _unjudged(self, number: int, facts: Facts, one: int, other: int, made: float) -> float:
         """Pairs on which the terms that are no comparison of keys are evaluated."""
@@ -283,3 +286,22 @@ class JoinWork:
 def one_event(stream: Stream, same: tuple[str, ...]) -> Piece:
     """One event of a stream."""
     return Piece((Slot(stream),), NO_ORDER, (), same, (), NO_WINDOW)
+
+
+def _terms_of(look: JoinLook, keys: int, equal: int) -> int:
+    """Comparisons that a look makes; several equalities are hashed together and compared again one by one."""
+    return keys + look.terms + (2 * equal if equal > 1 else 0) + look.floor
+
+
+def _further_terms(candidates: float, terms: int, made: float) -> float:
+    """How often a term behind the first is looked at.
+
+    The first two are looked at for every candidate. Of the others the k-th is reached by those that passed the ones
+    before; with equal selectivities about made / candidates to the power 2 / terms.
+    """
+    if terms <= 1:
+        return 0.0
+    if terms == 2 or candidates <= 0:
+        return candidates
+    reached: float = min(made / candidates, 1.0) ** (2 / terms)
+    return candidates * (1 + (terms - 2) * reached)

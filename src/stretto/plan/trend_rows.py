@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from stretto.explain.model import EVENTS, UNIT, MatStates, Meaning, Row, SharedEdge, TrendEdge
+from stretto.explain.model import EVENTS, UNIT, MatStateFigures, Meaning, Row, SharedEdge, TrendEdge
 from stretto.explain.numbers import some
 from stretto.pattern.describe import stream_text, term_text
 from stretto.trends.graph import merged, processing_order
@@ -72,7 +72,9 @@ def _unit(plan: TrendPlan, number: int, first: int, places: dict[int, int], done
     if unit.shared:
         rate = None if known is None else known.units[number].matstates
         matstates = (
-            MatStates(rate) if work is None else MatStates(rate, work.matstates, work.shared, work.turns)
+            MatStateFigures(rate)
+            if work is None
+            else MatStateFigures(rate, work.matstates, work.shared, work.turns)
         )
     return Row(
         first + number,

@@ -63,7 +63,7 @@ def detect(
     changes while the stream runs or between two runs; `stretto.spark.Publisher` adds to it.
     """
     planning = Planning(optimizer, budget, stats)
-    call = Call(workload, df, outputs, planning, spread, slice, special, lateness, ahead, versions)
+    call = SparkCall(workload, df, outputs, planning, spread, slice, special, lateness, ahead, versions)
     return call.on_stream() if df.isStreaming else call.on_batch()
 
 
@@ -89,12 +89,12 @@ def aggregate(
     of a window once the watermark has passed its end; `slice`, `lateness`, `ahead` and `versions` as for `detect`.
     """
     planning = Planning(optimizer, budget, stats)
-    call = Call(workload, df, "trends", planning, spread, slice, special, lateness, ahead, versions)
+    call = SparkCall(workload, df, "trends", planning, spread, slice, special, lateness, ahead, versions)
     return call.on_stream() if df.isStreaming else call.on_batch()
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class SparkCall:
     """What `detect` or `aggregate` was asked for."""
 
     workload: Workload | Plan | str
