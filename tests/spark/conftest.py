@@ -7,9 +7,9 @@ from uuid import uuid4
 
 import pytest
 from pyspark.sql import SparkSession
-from tests.spark.operator_cases import plan_of, settings_of
-from tests.spark.postgres_server import new_database, server
-from tests.spark.stream_state import Stream, use_folder
+from tests.spark.io.postgres_server import new_database, server
+from tests.spark.stream.operator_cases import plan_of, settings_of
+from tests.spark.stream.stream_state import Stream, use_folder
 
 from stretto.plan.spread.stream_slices import StreamSpread
 from stretto.spark.setup.session import session

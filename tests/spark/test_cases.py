@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
-from tests.spark.test_streaming import Files, run_to_end
+from tests.spark.stream.test_detect_stream import Files, run_to_end
 from tests.support.cases import load_cases
 from tests.support.comparison import assert_same_matches
 from tests.support.joined_cases import LATENESS_US, by_case, in_arrivals, in_time, placed, workload_text

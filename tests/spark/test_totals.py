@@ -8,9 +8,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
-from tests.spark.stream_cases import END_TYPE, in_milliseconds
-from tests.spark.test_streaming import Files, run_to_end
-from tests.spark.trend_cases import assert_totals, expected_totals, grouped
+from tests.spark.stream.stream_cases import END_TYPE, in_milliseconds
+from tests.spark.stream.test_detect_stream import Files, run_to_end
+from tests.spark.stream.trend_cases import assert_totals, expected_totals, grouped
 from tests.support.strategies import SCHEMA, Sample, random_events, to_table
 from tests.support.trend_strategies import random_trends
 

@@ -9,7 +9,7 @@ from random import Random
 import pyarrow as pa
 import pytest
 from tests.plan.spread.test_targets import plan_of, times_of_events
-from tests.spark.trend_cases import assert_totals, expected_totals, grouped
+from tests.spark.stream.trend_cases import assert_totals, expected_totals, grouped
 from tests.support.strategies import Sample, in_batches, to_table
 from tests.support.trend_strategies import random_trends
 

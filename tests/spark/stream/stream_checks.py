@@ -7,10 +7,10 @@ from random import Random
 
 import pyarrow as pa
 import pytest
-from tests.spark.operator_cases import settings_of, workload_rows
-from tests.spark.stream_cases import END_TYPE, ended, matches_by_query, without_values
-from tests.spark.stream_state import Stream, use_folder
-from tests.spark.trend_cases import assert_totals, expected_totals
+from tests.spark.stream.operator_cases import settings_of, workload_rows
+from tests.spark.stream.stream_cases import END_TYPE, ended, matches_by_query, without_values
+from tests.spark.stream.stream_state import Stream, use_folder
+from tests.spark.stream.trend_cases import assert_totals, expected_totals
 from tests.support.comparison import assert_same_matches
 from tests.support.strategies import Sample, in_batches, out_of_order, to_table
 

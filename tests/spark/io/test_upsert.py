@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
-from tests.spark.postgres_server import address
+from tests.spark.io.postgres_server import address
 
 from stretto.errors import StrettoError
 from stretto.spark.errors import StrettoSparkError

@@ -8,11 +8,11 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from tests.spark.operator_cases import batch_of, plan_of, some_spread, workload_rows
-from tests.spark.stream_cases import in_milliseconds
-from tests.spark.stream_checks import check_each, check_totals
-from tests.spark.stream_state import Stream
-from tests.spark.trend_cases import grouped
+from tests.spark.stream.operator_cases import batch_of, plan_of, some_spread, workload_rows
+from tests.spark.stream.stream_cases import in_milliseconds
+from tests.spark.stream.stream_checks import check_each, check_totals
+from tests.spark.stream.stream_state import Stream
+from tests.spark.stream.trend_cases import grouped
 from tests.support.strategies import Sample
 from tests.support.trend_strategies import random_trends
 

@@ -11,8 +11,8 @@ from random import Random
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.spark.operator_cases import batch_of, plan_of, settings_of, some_spread, workload_rows
-from tests.spark.stream_cases import (
+from tests.spark.stream.operator_cases import batch_of, plan_of, settings_of, some_spread, workload_rows
+from tests.spark.stream.stream_cases import (
     ended,
     in_milliseconds,
     matches_by_query,
@@ -21,8 +21,8 @@ from tests.spark.stream_cases import (
     without_ids,
     without_values,
 )
-from tests.spark.stream_checks import check_changes, check_each
-from tests.spark.stream_state import Stream, use_folder
+from tests.spark.stream.stream_checks import check_changes, check_each
+from tests.spark.stream.stream_state import Stream, use_folder
 from tests.support.comparison import assert_same_matches
 from tests.support.strategies import Sample, in_batches, out_of_order, random_workload, to_table, with_ties
 from tests.support.variations import sharing_workload

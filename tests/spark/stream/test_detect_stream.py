@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
-from tests.spark.stream_cases import (
+from tests.spark.stream.stream_cases import (
     END_TYPE,
     in_milliseconds,
     keyed,

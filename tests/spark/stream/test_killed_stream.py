@@ -13,7 +13,7 @@ from time import monotonic, sleep
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from tests.spark.stream_cases import END_TYPE, matches_by_query, without_values
+from tests.spark.stream.stream_cases import END_TYPE, matches_by_query, without_values
 from tests.support.comparison import assert_same_matches
 
 from stretto import oracle

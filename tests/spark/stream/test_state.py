@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.spark.stream_state import Handle, Store
+from tests.spark.stream.stream_state import Handle, Store
 
 from stretto.spark.errors import StrettoSparkError
 from stretto.spark.packed import to_payload

@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pyspark
 import pytest
-from tests.spark.kafka_broker import broker, connector_jars
+from tests.spark.io.kafka_broker import broker, connector_jars
 
 from stretto.spark.io.sinks import committed_files
 from stretto.spark.io.specs import SETTING, connector_settings

@@ -16,8 +16,8 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
-from tests.spark.postgres_server import address, new_database
-from tests.spark.wild_rows import rows
+from tests.spark.io.postgres_server import address, new_database
+from tests.spark.io.wild_rows import rows
 from tests.support.wild_values import DOUBLES, INTEGERS, TEXTS, TIMES, events, iso
 from tests.support.wild_values import plain as plain_rows
 

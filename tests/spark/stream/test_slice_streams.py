@@ -13,8 +13,8 @@ from random import Random
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from tests.spark.operator_cases import batch_of, plan_of, settings_of, some_slices, workload_rows
-from tests.spark.stream_cases import (
+from tests.spark.stream.operator_cases import batch_of, plan_of, settings_of, some_slices, workload_rows
+from tests.spark.stream.stream_cases import (
     END_TYPE,
     ended,
     in_milliseconds,
@@ -22,8 +22,8 @@ from tests.spark.stream_cases import (
     planned,
     without_values,
 )
-from tests.spark.stream_checks import check_changes, check_each, check_totals
-from tests.spark.stream_state import Stream, use_folder
+from tests.spark.stream.stream_checks import check_changes, check_each, check_totals
+from tests.spark.stream.stream_state import Stream, use_folder
 from tests.support.comparison import assert_same_matches
 from tests.support.strategies import Sample, in_batches, out_of_order, random_workload, to_table
 from tests.support.trend_strategies import random_trends
