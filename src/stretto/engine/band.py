@@ -102,6 +102,7 @@ class Band:
         self._at_most = (*split.at_most, *(again if len(split.equal) > 1 else ()))
         # The first coordinate, negated, is the last term: a band on the last one is all there is for single events.
         self._has_floor = not (stored.single or inside)
+        self._pair_parts = 128 * (4 + stored.width + probing.width)
         self._lay_out()
         self._lanes = reuse.room((self._lane_count, _FIRST_CAPACITY), np.int64)
         self._pools = [np.empty(0, np.int64) for _ in stored.sets]
@@ -373,7 +374,7 @@ class Band:
         """How many pairs are made at a time: a block of them with all that is worked out on the way is a small part
         of the memory that is left.
         """
-        return meter.share(128 * (4 + self._stored.width + self._probing.width), 1 << 24, FEWEST)
+        return meter.share(self._pair_parts, 1 << 24, FEWEST)
 
     def _laid_out(self, probe: Rows) -> I64:
         """The probing rows' times and columns as rows of one array, which is used again; it may be longer."""

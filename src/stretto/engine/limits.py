@@ -42,13 +42,17 @@ class Meter:
     def begin(self, state: int) -> None:
         """A step begins, and operators hold `state`; TooMuch if that alone is past the limit."""
         self.held, self.used, self.rows = self.outside + state, 0, 0
-        self._look()
+        self.charge(0)
 
     def charge(self, size: int, rows: int = 0) -> None:
         """Add what was made and stays until the step ends; raises TooMuch past the limit."""
         self.used += size
         self.rows += rows
-        self._look()
+        total = self.held + self.used
+        if total > self.peak:
+            self.peak = total
+        if total > self.limit:
+            raise TooMuch
 
     def release(self, size: int) -> None:
         """Of what is counted, so much is there no more."""
@@ -65,16 +69,13 @@ class Meter:
         """A part of what is left, between bounds: how much to make at a time."""
         return min(max(self.left // parts, least), most)
 
-    def _look(self) -> None:
-        total = self.held + self.used
-        self.peak = max(self.peak, total)
-        if total > self.limit:
-            raise TooMuch
-
 
 def size_of(rows: Rows) -> int:
     """Bytes of the rows."""
-    return rows.first.nbytes + rows.last.nbytes + sum(map(column_size, rows.columns))
+    size = rows.first.nbytes + rows.last.nbytes
+    for column in rows.columns:
+        size += column_size(column) if isinstance(column, Sets) else column.nbytes
+    return size
 
 
 def column_size(column: Column) -> int:
