@@ -49,8 +49,7 @@ class Meter:
         self.used += size
         self.rows += rows
         total = self.held + self.used
-        if total > self.peak:
-            self.peak = total
+        self.peak = max(self.peak, total)
         if total > self.limit:
             raise TooMuch
 
