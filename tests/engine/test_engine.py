@@ -6,7 +6,7 @@ import pytest
 
 from stretto import Engine, EngineError, Schema, Workload, optimize, run
 from stretto.engine import run as run_module
-from stretto.engine.state import Snapshot
+from stretto.engine.snapshot import Snapshot
 
 PAIRS = "QUERY q PATTERN SEQ(A a, B b) WHERE a.s = b.s WITHIN 10 us RETURN a.s AS s;"
 

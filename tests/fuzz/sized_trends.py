@@ -19,7 +19,7 @@ from tests.test_trends_oracle import plan_of
 from tests.trend_comparison import assert_same_totals, rows_of
 from tests.trend_strategies import random_trends
 
-from stretto.engine import reuse
+from stretto.engine.memory import reuse
 from stretto.engine.run import Engine
 from stretto.oracle.trends import Total, totals
 from stretto.pattern.workload import Workload

@@ -10,7 +10,7 @@ from tests.memo.related import related_workload
 from tests.strategies import Sample, random_workload, to_table
 
 from stretto import oracle
-from stretto.engine.tables import run
+from stretto.engine.whole_table import run
 from stretto.errors import QueryError
 from stretto.memo import rules
 from stretto.memo.explore import Rules, explore

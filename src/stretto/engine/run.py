@@ -8,23 +8,21 @@ from typing import Any, Literal, Self
 import numpy as np
 import pyarrow as pa
 
-from stretto.engine.adapt import Adaptation, AdaptOptions, Watch
-from stretto.engine.arena import Arena, Block
+from stretto.engine.adapt import Adaptation, AdaptOptions, DriftWatch
 from stretto.engine.counters import Counters
-from stretto.engine.index import ScanIndex
-from stretto.engine.intake import Intake, set_apart
-from stretto.engine.kept import to_arrow
-from stretto.engine.limits import Meter
-from stretto.engine.matches import Matches, Output
+from stretto.engine.memory.limits import Meter, TextBytes
 from stretto.engine.operators.build import build
 from stretto.engine.operators.forbid import ForbidOperator
-from stretto.engine.ranks import Ranks
-from stretto.engine.reorder import Reorder, late_mask
-from stretto.engine.repeats import RepeatedIds
-from stretto.engine.state import Counts, Snapshot, Step
-from stretto.engine.texts import Texts
+from stretto.engine.results.matches import Matches, Output
+from stretto.engine.snapshot import Counts, Snapshot, StepRange, to_arrow
+from stretto.engine.step_runner import StepRunner
+from stretto.engine.stream.arena import Arena, Block
+from stretto.engine.stream.intake import Intake, set_apart
+from stretto.engine.stream.partition_ranks import Ranks
+from stretto.engine.stream.reorder import Reorder, late_mask
+from stretto.engine.stream.repeated_ids import RepeatedIds
+from stretto.engine.stream.scan_index import ScanIndex
 from stretto.engine.trends.run import Trends
-from stretto.engine.turns import Turns
 from stretto.errors import EngineError
 from stretto.pattern.nodes import Stream
 from stretto.pattern.predicates import partition_of
@@ -96,9 +94,9 @@ class Engine:
         self._outputs = _outputs(plan)
         self._counters = Counters.of(len(plan.ops))
         self._begin(base)
-        self._watch: Watch | None = None
+        self._watch: DriftWatch | None = None
         if adapt:
-            self._watch = Watch(AdaptOptions() if adapt is True else adapt, self._special)
+            self._watch = DriftWatch(AdaptOptions() if adapt is True else adapt, self._special)
             self._watch.expect(plan)
             self._needed_workload()
 
@@ -144,11 +142,11 @@ class Engine:
             learning=self._updatable,
         )
         self._trends = None if plan.trends is None else Trends(plan.trends, self._kinds, self._strings)
-        self._steps: deque[Step] = deque()
+        self._steps: deque[StepRange] = deque()
         self._chunks: dict[str, pa.RecordBatch] = {}
         self._chunk_bytes = 0
-        self._texts = Texts()
-        self._turns = Turns(plan, self._index, self._operators, self._trends, self._arena, self._meter)
+        self._texts = TextBytes()
+        self._turns = StepRunner(plan, self._index, self._operators, self._trends, self._arena, self._meter)
 
     # ---- events in, matches out ------------------------------------------------------------------------------
 
@@ -343,14 +341,14 @@ class Engine:
             arena.append(self._ranked(block))
             self.repeats.take(block.ids, block.ts)
         since = int(blocks[0].ts[0]) if blocks else self._until
-        step = Step(start, arena.end, since, until)
+        step = StepRange(start, arena.end, since, until)
         if blocks:
             self._steps.append(step)
         yield from self._run(step, matches, closing=closing)
         self._until = until
         self._forget()
 
-    def _run(self, step: Step, matches: Matches, *, closing: bool) -> Iterator[None]:
+    def _run(self, step: StepRange, matches: Matches, *, closing: bool) -> Iterator[None]:
         """Run a step, in parts if it has to be."""
         for found in self._turns.run(step, self._counters, matches, closing=closing):
             if found:
@@ -438,7 +436,7 @@ class Engine:
                 "build it with updatable=True to add queries that read more than those it began with"
             )
 
-    def _adapt(self, watch: Watch) -> None:
+    def _adapt(self, watch: DriftWatch) -> None:
         """Plan anew if the events have changed, and go on with that plan if it is another one."""
         events, until = self.counts.events, self._until
         if not watch.due(events, until) or not watch.calls_for_a_plan(
@@ -479,7 +477,7 @@ class Engine:
         times = (self._reorder.greatest, self._until, self._reorder.lateness_us)
         return Snapshot(tuple(self._steps), dict(self._chunks), pending, *times, self.counts)
 
-    def _keep_chunk(self, step: Step, chunk: pa.RecordBatch) -> None:
+    def _keep_chunk(self, step: StepRange, chunk: pa.RecordBatch) -> None:
         self._chunks[step.name] = chunk
         self._chunk_bytes += chunk.nbytes
 
@@ -509,7 +507,7 @@ class Engine:
             self._run_again(step)
         # Time may have moved on without events since, and let waiting matches out.
         end = self._arena.end
-        self._run_again(Step(end, end, snapshot.until, snapshot.until))
+        self._run_again(StepRange(end, end, snapshot.until, snapshot.until))
         self._until = snapshot.until
         pending = [self._intake.convert(batch, 0)[0] for batch in snapshot.pending]
         self._reorder = Reorder(self._reorder.lateness_us, snapshot.greatest, pending)
@@ -519,7 +517,7 @@ class Engine:
             self._trends.go_on_from(trends.work)
         self._strings_limit = max(STRINGS_FROM, 2 * len(self._strings))
 
-    def _run_again(self, step: Step) -> None:
+    def _run_again(self, step: StepRange) -> None:
         """Run a step whose matches were reported before."""
         matches = self.nothing()
         self._meter.outside = self._around([])
