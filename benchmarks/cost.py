@@ -24,7 +24,8 @@ if str(ROOT) not in sys.path:
 from benchmarks.contestants.report import machine  # noqa: E402  (after the path is set)
 
 from stretto.engine.kernels import when_to_compile  # noqa: E402
-from stretto.engine.run import STEP, Engine  # noqa: E402
+from stretto.engine.pace import STEP  # noqa: E402
+from stretto.engine.run import Engine  # noqa: E402
 from stretto.engine.whole_table import run as run_plan  # noqa: E402
 from stretto.generate.streams import generate  # noqa: E402
 from stretto.memo.cost import CostModel  # noqa: E402

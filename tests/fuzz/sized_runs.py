@@ -186,7 +186,7 @@ class Run:
         for name, life in running.items():
             if name not in names:
                 life.until = now
-        base, since = (0, START_OF_TIME) if first else (self.engine._arena.base, now)
+        base, since = (0, START_OF_TIME) if first else (self.engine._live.arena.base, now)
         added = [self._of.queries[name] for name in names if name not in running]
         self.lives += [Life(query, self._way, base, since) for query in added]
 

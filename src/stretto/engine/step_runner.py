@@ -90,6 +90,13 @@ class StepRunner:
         except TooMuch:
             raise self._too_much(done, matches, "the events in the window went past it") from None
 
+    @property
+    def due_us(self) -> int | None:
+        """The earliest time that a row or a total waits for; None: nothing waits for time to pass."""
+        dues = [op.due_us for op in self._operators.values() if isinstance(op, ForbidOperator)]
+        dues += [] if self._trends is None else [self._trends.due_us]
+        return min((due for due in dues if due is not None), default=None)
+
     # ---- parts of a step ---------------------------------------------------------------------------------------
 
     def _begun(self, step: StepRange) -> tuple[StepRange, StepRange | None]:
@@ -116,9 +123,8 @@ class StepRunner:
                 return halves
             time = int(self._arena.borrowed_ts[step.end - 1 - self._arena.base]) + 1
         else:
-            dues = [op.due_us for op in self._operators.values() if isinstance(op, ForbidOperator)]
-            dues += [] if self._trends is None else [self._trends.due_us]
-            begin = max(step.since, min((due for due in dues if due is not None), default=step.until))
+            due = self.due_us
+            begin = max(step.since, step.until if due is None else due)
             time = begin + (step.until - begin) // 2
         if not step.since < time < step.until:
             return None

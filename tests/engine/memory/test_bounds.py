@@ -128,7 +128,7 @@ def test_random_workloads_find_the_oracles_matches_or_stop(start, monkeypatch):
         table = to_table(sample.events)
         table = table.take(np.lexsort((table["id"].to_numpy(), table["ts"].cast("int64").to_numpy())))
         engine = Engine(plan)
-        state = sum(op.held for op in engine._operators.values())
+        state = sum(op.held for op in engine._live.operators.values())
         engine = Engine(plan, memory_bytes=state + int(10 ** rng.uniform(3.5, 6)))
         queries = workload.bind(sample.schema).detections
         matches = {query.name: [] for query in queries}

@@ -10,7 +10,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from stretto.engine.kernels import when_to_compile
-from stretto.engine.run import STEP, Engine
+from stretto.engine.pace import STEP
+from stretto.engine.run import Engine
 from stretto.generate.streams import generate
 from stretto.memo.cost import NAMES, CostModel
 from stretto.memo.explore import PieceRule, Rules, explore
