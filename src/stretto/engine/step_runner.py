@@ -66,6 +66,7 @@ class StepRunner:
         self.turns, self.seconds = 0, 0.0
         rest: StepRange | None = step
         while rest is not None:
+            # What is before `part` is done, `rest` comes after it; together they are what is left of the step.
             part, rest = self._begun(rest)
             while isinstance(
                 found := self._tried(part, done, matches, closing and rest is None), EngineError
@@ -75,6 +76,7 @@ class StepRunner:
                     raise found
                 part, second = halves
                 rest = second if rest is None else StepRange(second.start, rest.end, second.since, rest.until)
+                # Later steps begin with a part of this size, and grow by a quarter: one failure is not met every time.
                 self._fits = max(part.end - part.start, 1)
             if self._fits is not None and part.end - part.start >= self._fits:
                 self._fits += self._fits // 4 + 1
@@ -145,10 +147,12 @@ class StepRunner:
             totals = self._total(scanned, step, clock, done, matches)
         except TooMuch:
             error = self._too_much(done, matches)
+            # An operator marks its state before its turn, so also the one that failed half-way is undone.
             for number, undo in reversed(attempt.undo):
                 undo()
                 done.held[number] = self._operators[number].held
             return error
+        # From here on nothing fails: counters and matches change together, or not at all.
         for number, count in attempt.made:
             done.rows[number] += count
         for query, chunks in attempt.found:

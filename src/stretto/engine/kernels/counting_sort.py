@@ -1,4 +1,4 @@
-"""Events grouped by a small code, in one pass."""
+"""Events grouped by a small code: a stable counting sort (Knuth, The Art of Computer Programming 3, section 5.2)."""
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,7 @@ def split_by_code(codes: npt.NDArray[np.int32], count: int) -> tuple[I64, I64]:
     starts = np.zeros(count + 1, np.int64)
     for code in codes:
         starts[code + 1] += 1
-    for c in range(count):
+    for c in range(count):  # from sizes to places: each group begins where those before it end
         starts[c + 1] += starts[c]
     at = starts.copy()
     order = np.empty(codes.shape[0], np.int64)

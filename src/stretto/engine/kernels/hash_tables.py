@@ -1,4 +1,8 @@
-"""Rows with equal keys, by an open hash table."""
+"""Rows with equal keys, and ids that come again: hash tables with open addressing and linear probing.
+
+See Knuth, The Art of Computer Programming 3, section 6.4, Algorithm L. Tables are at most half full, so that runs of
+slots that are taken stay short; nothing is ever deleted, so the first free slot ends every search.
+"""
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +17,7 @@ def first_with_key(keys: npt.NDArray[np.uint64]) -> I64:
     size = 16
     while size < 2 * len(keys):
         size *= 2
-    mask = np.uint64(size - 1)
+    mask = np.uint64(size - 1)  # the size is a power of two: `& mask` is the remainder
     slots = np.full(size, -1, np.int64)
     first = np.empty(len(keys), np.int64)
     for row in range(len(keys)):
@@ -44,6 +48,7 @@ def seen_again(ids: I64, before: I64, now: I64, shift: np.uint64) -> npt.NDArray
     mask = np.uint64(len(now) - 1)
     again = np.empty(len(ids), np.bool_)
     for i in range(len(ids)):
+        # Fibonacci hashing (Knuth, ibid.): ids that count on are spread by the golden ratio over the high bits.
         start = (np.uint64(ids[i]) * np.uint64(0x9E3779B97F4A7C15)) >> shift
         at = start
         while before[at] != EMPTY and before[at] != ids[i]:

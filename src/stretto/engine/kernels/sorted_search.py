@@ -1,4 +1,8 @@
-"""Places of many values in a sorted array, found from one to the next."""
+"""Places of many values in a sorted array, found from one to the next.
+
+A finger search, near to galloping (Bentley and Yao, An almost optimal algorithm for unbounded searching, 1976): the
+place of the last value is the finger, a few steps go on from there, and what these do not reach is searched by halves.
+"""
 
 import numpy as np
 from numba import njit
@@ -28,9 +32,10 @@ def seek(array: I64, values: I64, after: int) -> I64:
             places[i] = n
             continue
         bound = values[i] + after
+        # The place lies in low..high: all entries before low are less than the bound, none from high on is.
         low, high = 0, at
         if at == 0 or array[at - 1] < bound:
-            near = min(at + 8, n)
+            near = min(at + 8, n)  # eight entries: one line of the cache
             while at < near and array[at] < bound:
                 at += 1
             low, high = at, (n if at == near else at)

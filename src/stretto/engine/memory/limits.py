@@ -26,7 +26,9 @@ def nothing_to_undo() -> None:
 
 @dataclass(slots=True)
 class Meter:
-    """`limit` is what may be held at once, all together; `peak` what was, at most.
+    """Counts bytes as blocks are made, so that a step stops soon after the limit, not when the system has no more.
+
+    `limit` is what may be held at once, all together; `peak` what was, at most.
 
     `outside`: what lies around the operators and is known before a step: events on their way in, texts, snapshots,
     results that are kept. `held`: all that is held when a step begins; `used`: what the step has made since. `at`: the

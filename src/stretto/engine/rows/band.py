@@ -143,6 +143,8 @@ class Band:
 
     def mark(self) -> Undo:
         """What takes back all rows that are appended from now on; rows that expire do not come back."""
+        # Rows that the step expired are in no window with what comes, whether it is run again in parts or not; so to
+        # forget the last rows is enough, and a mark costs nothing.
         added, looked = self._added, self.looked
 
         def undo() -> None:
@@ -228,6 +230,7 @@ class Band:
 
     def _reset_chains(self) -> None:
         """Empty buckets, about one for each row that fits; rows enter them when they are first looked for."""
+        # Row numbers change when rows move, so chains are built anew: lazily, for those rows that someone looks for.
         bits = self._lanes.shape[1].bit_length() - 1 if self._equal else 1
         self._heads = np.full(1 << bits, UNBOUND, np.int64)
         self._shift = np.uint64(64 - bits)

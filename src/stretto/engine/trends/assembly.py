@@ -66,29 +66,23 @@ def totals(
     places = _places(program, rankings, count)
     most = int(count.max(initial=0))
     own_values, shared_values = _values_at_once(program, cells, most)
-    members = len(program.chosen)
-    basis = 1 + places.own_rows
-    first_total = basis + most * members
-    first_own = first_total + len(cells) * members
-    sums = 1 + places.shared_rows
-    ends = sums + most
-    common = ends + program.ends * most
+    at = _offsets(program, places, len(cells), most)
     linear = 1 + sum(m.is_linear for m in program.measures)
-    own = zeros(first_own + own_values, *lanes)
-    shared = zeros(common + shared_values, linear, 1 + len(program.measures) - linear)
+    own = zeros(at.own + own_values, *lanes)
+    shared = zeros(at.common + shared_values, linear, 1 + len(program.measures) - linear)
     mask, mask_at = _masks(program, rankings)
     weight = cells.event - weighed.first if weighed.each else np.zeros(len(cells.event), np.int64)
     opened = 0
     for begin, end, pairs in pair_blocks(places.scans, len(program.reads), cells, rankings.events):
         tables = Tables(
-            members=members,
-            basis=basis,
-            totals=first_total,
-            own=first_own,
-            sums=sums,
-            ends=ends,
+            members=len(program.chosen),
+            basis=at.basis,
+            totals=at.totals,
+            own=at.own,
+            sums=at.sums,
+            ends=at.ends,
             most=most,
-            common=common,
+            common=at.common,
             **program.tables,
             **places.tables,
             mask_at=mask_at,
@@ -118,7 +112,27 @@ def totals(
             by_reference(shared),
             by_reference(weighed.weights),
         )
-    return take_values(own, slice(first_total, first_own))
+    return take_values(own, slice(at.totals, at.own))
+
+
+@dataclass(frozen=True, slots=True)
+class _Offsets:
+    """Where the rows of each kind begin: `basis`, `totals` and `own` of own values; the others of shared ones."""
+
+    basis: int
+    totals: int
+    own: int
+    sums: int
+    ends: int
+    common: int
+
+
+def _offsets(program: UnitProgram, places: "_Placed", cells: int, most: int) -> _Offsets:
+    """Stores come first, from row 1 on; what one tick needs comes last, and is used again by the next."""
+    members = len(program.chosen)
+    basis, sums = 1 + places.own_rows, 1 + places.shared_rows
+    totals, ends = basis + most * members, sums + most
+    return _Offsets(basis, totals, totals + cells * members, sums, ends, ends + program.ends * most)
 
 
 def _values_at_once(program: UnitProgram, cells: Cells, most: int) -> tuple[int, int]:
