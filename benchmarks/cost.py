@@ -23,9 +23,10 @@ if str(ROOT) not in sys.path:
 
 from benchmarks.contestants.report import machine  # noqa: E402  (after the path is set)
 
-from stretto.engine.kernels import patience  # noqa: E402
-from stretto.engine.run import STEP, Engine  # noqa: E402
-from stretto.engine.tables import run as run_plan  # noqa: E402
+from stretto.engine.kernels import when_to_compile  # noqa: E402
+from stretto.engine.pace import STEP  # noqa: E402
+from stretto.engine.run import Engine  # noqa: E402
+from stretto.engine.whole_table import run as run_plan  # noqa: E402
 from stretto.generate.streams import generate  # noqa: E402
 from stretto.memo.cost import CostModel  # noqa: E402
 from stretto.memo.explore import Rules, explore  # noqa: E402
@@ -78,14 +79,14 @@ def run(out: Path, data: Path | None, options: Sequence[str]) -> int:
     """Compare, measure, print the correlation, and write cost.json, cost.txt and cost.png into `out`."""
     del data  # the stream is generated
     given = _parse(options)
-    patience.always = True
+    when_to_compile.always = True
     try:
         runs = Experiment(given).runs()
     except WrongAnswerError as error:
         print(f"cost: {error}", file=sys.stderr)
         return 1
     finally:
-        patience.always = None
+        when_to_compile.always = None
     rank = spearman([r.predicted for r in runs], [r.measured for r in runs])
     lines = _table(runs, rank, given)
     print("\n".join(lines))

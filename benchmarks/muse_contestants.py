@@ -12,7 +12,7 @@ from benchmarks.baselines.trends import aggregate_matches, detections, flatten
 from benchmarks.contestants.answers import WrongAnswerError
 from benchmarks.muse_report import FLAT, GRETA, MUSE, TWO_STEP
 
-from stretto.engine.kernels import patience
+from stretto.engine.kernels import when_to_compile
 from stretto.engine.run import Engine
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan
@@ -57,7 +57,7 @@ class Prepared:
 
 def prepare(label: str, task: Task, events: pa.Table) -> Prepared:
     """Everything that is done before events come; `flat` must know those of one run, to know how long they are."""
-    patience.always = True  # so that nothing is compiled, or done by a twin, while it is timed
+    when_to_compile.always = True  # so that nothing is compiled, or done by a twin, while it is timed
     if label in (MUSE, GRETA):
         plan = optimize(task.workload, task.stats, "auto" if label == MUSE else "greta")
         return Prepared(lambda table: _totals(plan, table), plan)

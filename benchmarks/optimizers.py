@@ -31,8 +31,8 @@ from benchmarks.optimizers_report import Cell, Point, say
 
 from stretto.engine import run as engine_run
 from stretto.engine.adapt import AdaptOptions
-from stretto.engine.kernels import patience
-from stretto.engine.matches import Matches
+from stretto.engine.kernels import when_to_compile
+from stretto.engine.results.matches import Matches
 from stretto.engine.run import Engine
 from stretto.errors import EngineError
 from stretto.generate.reshuffle import Reshuffle
@@ -334,7 +334,7 @@ class _Run:
     scale: Scale
 
     def engine(self) -> Engine:
-        patience.always = True  # so that nothing is compiled, or done by a twin, while it is timed
+        when_to_compile.always = True  # so that nothing is compiled, or done by a twin, while it is timed
         return Engine(
             self.plan, memory_bytes=self.scale.memory, step=self.scale.step, adapt=self.adapt or False
         )

@@ -36,9 +36,9 @@ from pyspark.sql import DataFrame, SparkSession  # noqa: E402
 from pyspark.sql import functions as F  # noqa: E402, N812 - as everybody calls it
 
 from stretto.data.files import open_events  # noqa: E402
-from stretto.engine.run import Engine, attributes_of  # noqa: E402
+from stretto.engine.run import Engine  # noqa: E402
 from stretto.pattern.workload import Workload  # noqa: E402
-from stretto.plan.dag import Plan  # noqa: E402
+from stretto.plan.dag import Plan, attributes_of  # noqa: E402
 from stretto.plan.optimize import optimize  # noqa: E402
 from stretto.plan.spread.choice import choose, describe  # noqa: E402
 from stretto.plan.spread.spreads import ByTime  # noqa: E402

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import HealthCheck, settings
 from tests.support.golden import Golden
 
-from stretto.engine.kernels import patience
+from stretto.engine.kernels import when_to_compile
 from stretto.stats import safe_estimates
 
 # Small data is left to the kernels' NumPy twins; tests are for the kernels, unless they say otherwise.
-patience.always = True
+when_to_compile.always = True
 # A plan is made without an estimate that fails; in tests that is a mistake.
 safe_estimates.strict = True
 

@@ -10,7 +10,7 @@ from benchmarks.baselines.flat import MOST, Flat, flatten
 from benchmarks.baselines.two_step import STEP, aggregate_matches, detections
 
 from stretto.engine.run import MEMORY_BYTES
-from stretto.engine.tables import run
+from stretto.engine.whole_table import run
 from stretto.pattern.workload import Workload
 from stretto.plan.optimize import optimize
 from stretto.schema import Schema

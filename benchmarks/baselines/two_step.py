@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 from benchmarks.baselines import adding
 from benchmarks.baselines.adding import Grouping, Numbers
 
-from stretto.engine.matches import Matches
-from stretto.engine.returned import json_values
+from stretto.engine.results.matches import Matches
+from stretto.engine.results.returned_values import json_values
 from stretto.engine.run import MEMORY_BYTES, Engine
 from stretto.engine.trends.totals import TOTALS
 from stretto.errors import EngineError

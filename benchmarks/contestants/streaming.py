@@ -11,14 +11,14 @@ from benchmarks.contestants.with_stretto import plan_of
 from benchmarks.contestants.worker import peak_mb
 from benchmarks.contestants.workloads import WORKLOADS
 
-from stretto.engine.kernels import patience
+from stretto.engine.kernels import when_to_compile
 from stretto.engine.run import Engine
 
 
 def stream(path: str) -> dict[str, Any]:
     plan = plan_of(WORKLOADS["W1"].text, pq.read_schema(path))
     with pq.ParquetFile(path, pre_buffer=False) as file:
-        patience.always = True  # so that the warm-up, on few events, warms up what is timed
+        when_to_compile.always = True  # so that the warm-up, on few events, warms up what is timed
         warm = Engine(plan)
         warm.push(next(file.iter_batches(BATCH)).slice(0, 20_000))
         warm.flush()

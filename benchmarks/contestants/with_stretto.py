@@ -8,8 +8,8 @@ from benchmarks.contestants.answers import Answer, Column, Found, Lists
 from benchmarks.contestants.events import TYPES
 from benchmarks.contestants.workloads import Workload
 
-from stretto.engine.kernels import patience
-from stretto.engine.matches import Matches
+from stretto.engine.kernels import when_to_compile
+from stretto.engine.results.matches import Matches
 from stretto.engine.run import Engine
 from stretto.pattern.workload import Workload as Parsed
 from stretto.plan.dag import Plan
@@ -31,7 +31,7 @@ def plan_of(text: str, schema: pa.Schema, types: Sequence[str] = TYPES) -> Plan:
 def load(batches: Sequence[pa.RecordBatch], workload: Workload) -> Callable[[], Result]:
     """From Arrow batches to the matches of each batch, whose columns of ids and times are complete in memory."""
     plan = plan_of(workload.text, batches[0].schema)
-    patience.always = True  # so that the warm-up, on few events, warms up what is timed
+    when_to_compile.always = True  # so that the warm-up, on few events, warms up what is timed
 
     def run() -> Result:
         engine = Engine(plan, memory_bytes=MEMORY)

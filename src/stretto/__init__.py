@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from stretto.engine.adapt import AdaptOptions
-    from stretto.engine.matches import Matches
+    from stretto.engine.results.matches import Matches
     from stretto.engine.run import Engine
-    from stretto.engine.tables import run
+    from stretto.engine.whole_table import run
     from stretto.errors import EngineError, EventsError, PlanError, QueryError, StrettoError
     from stretto.pattern.functions import register_function
     from stretto.pattern.workload import Workload
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 __version__ = version("stretto")
 
 _HOMES = {
-    "stretto.engine.matches": ("Matches",),
+    "stretto.engine.results.matches": ("Matches",),
     "stretto.engine.adapt": ("AdaptOptions",),
     "stretto.engine.run": ("Engine",),
-    "stretto.engine.tables": ("run",),
+    "stretto.engine.whole_table": ("run",),
     "stretto.errors": ("EngineError", "EventsError", "PlanError", "QueryError", "StrettoError"),
     "stretto.pattern.functions": ("register_function",),
     "stretto.pattern.workload": ("Workload",),

@@ -12,7 +12,7 @@ from benchmarks.muse_contestants import check_totals
 from benchmarks.muse_report import Cell, Figure, Outcome, Point, summary, table
 
 from benchmarks import muse, muse_contestants
-from stretto.engine.kernels import patience
+from stretto.engine.kernels import when_to_compile
 
 TOTALS = pa.table(
     {
@@ -31,7 +31,7 @@ TOTALS = pa.table(
 @pytest.fixture(autouse=True)
 def twins(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever an experiment sets is forgotten."""
-    monkeypatch.setattr(patience, "always", patience.always)
+    monkeypatch.setattr(when_to_compile, "always", when_to_compile.always)
 
 
 def changed(name: str, values: list[object]) -> Callable[[pa.Table], pa.Table]:

@@ -12,7 +12,7 @@ from benchmarks.optimizers import Bench, Case, Contestant, Scale, Source
 from benchmarks.optimizers_report import Cell, Figure, Outcome, Point, measured, summary, table
 
 from benchmarks import mcep, motto, optimizers
-from stretto.engine.kernels import patience
+from stretto.engine.kernels import when_to_compile
 from stretto.plan.optimize import optimize
 
 TEXT = """\
@@ -28,7 +28,7 @@ SHARED = [Contestant("none", "none"), Contestant("share", "share"), Contestant("
 @pytest.fixture(autouse=True)
 def twins(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever an experiment sets is forgotten."""
-    monkeypatch.setattr(patience, "always", patience.always)
+    monkeypatch.setattr(when_to_compile, "always", when_to_compile.always)
 
 
 def test_a_point_compares_and_times_everyone() -> None:

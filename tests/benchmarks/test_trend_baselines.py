@@ -11,7 +11,7 @@ from tests.support.strategies import Sample, to_table
 from tests.support.trend_comparison import assert_right_totals, rows_of
 from tests.support.trend_strategies import trend_workloads
 
-from stretto.engine.tables import run
+from stretto.engine.whole_table import run
 from stretto.errors import EngineError, StrettoError
 from stretto.generate.streams import generate
 from stretto.generate.workloads import workload

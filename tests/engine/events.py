@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from stretto.engine.arena import Arena, Block
+from stretto.engine.stream.arena import Arena, Block
 from stretto.pattern.predicates import Apply, Const, Ref, Which
 from stretto.schema import Kind
 from stretto.values.strings import Strings

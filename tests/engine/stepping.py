@@ -4,12 +4,12 @@ import numpy as np
 from hypothesis import strategies as st
 from tests.engine.events import arena_of
 
-from stretto.engine.limits import Meter
-from stretto.engine.shape import Clock, Shape
+from stretto.engine.memory.limits import Meter
+from stretto.engine.operators.protocol import Clock, RowShape
 from stretto.pattern.nodes import Window
 from stretto.values.rows import Rows, Sets, empty_rows
 
-EVENT = Shape((False,), (False,), single=True)
+EVENT = RowShape((False,), (False,), single=True)
 
 
 def streams(size=9, types=(0, 1, 1, 2)):

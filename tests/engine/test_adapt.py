@@ -8,8 +8,8 @@ import pytest
 
 from stretto import Engine, EngineError, Schema, Workload, optimize
 from stretto.engine import run as run_module
-from stretto.engine.adapt import AdaptOptions, Watch
-from stretto.engine.tables import run
+from stretto.engine.adapt import AdaptOptions, DriftWatch
+from stretto.engine.whole_table import run
 from stretto.plan.dag import Estimate
 from stretto.plan.ops import Scan
 from stretto.schema import Special
@@ -214,7 +214,7 @@ def test_without_a_workload_nothing_can_be_planned_anew():
 
 
 def test_statistics_are_those_of_the_last_sound_events():
-    watch = Watch(AdaptOptions(sample=100), Special())
+    watch = DriftWatch(AdaptOptions(sample=100), Special())
     for start in range(0, 1000, 60):
         watch.take(events(np.arange(start, start + 60), "AB" * 30).to_batches()[0], ("ts", "type", "x"))
     bad = pa.table({"ts": pa.array([None, 2], pa.timestamp("us")), "type": ["A", None], "x": [0.0, 0.0]})
@@ -226,7 +226,7 @@ def test_statistics_are_those_of_the_last_sound_events():
 
 
 def test_statistics_begin_anew_with_other_columns():
-    watch = Watch(AdaptOptions(), Special())
+    watch = DriftWatch(AdaptOptions(), Special())
     assert watch.stats(SCHEMA) is None
     watch.take(events([1, 2], "AB").to_batches()[0], ("ts", "type", "x"))
     watch.take(events([3, 4], "CC").drop_columns(["x"]).to_batches()[0], ("ts", "type", "x"))

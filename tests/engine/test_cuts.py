@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from stretto import Engine, Schema, Workload, optimize
-from stretto.engine.kernels import patience
+from stretto.engine.kernels import when_to_compile
 
 QUERIES = {
     "sequence": "SEQ(A a, B b, C c) WHERE a.x < b.x AND b.x < c.x WITHIN 60 us",
@@ -63,7 +63,7 @@ def test_small_steps_find_what_one_step_finds(name, compiled, monkeypatch):
     whole = Engine(plan)
     expected = rows([whole.push(events.combine_chunks().to_batches()[0]), whole.flush()], "q")
     assert len(expected) > 20
-    monkeypatch.setattr(patience, "always", compiled)
+    monkeypatch.setattr(when_to_compile, "always", compiled)
     small, parts = Engine(plan), []
     for number, batch in enumerate(events.to_batches(37)):
         parts.append(small.push(batch))

@@ -6,7 +6,7 @@ import pytest
 
 from stretto import Engine, EngineError, Schema, Workload, optimize, run
 from stretto.engine import run as run_module
-from stretto.engine.state import Snapshot
+from stretto.engine.snapshot import Snapshot
 
 PAIRS = "QUERY q PATTERN SEQ(A a, B b) WHERE a.s = b.s WITHIN 10 us RETURN a.s AS s;"
 
@@ -136,7 +136,7 @@ def test_an_engine_that_forgets_strings_finds_the_same(monkeypatch, step):
     engine = Engine(plan, step=step)
     parts = [engine.push(batch) for batch in events.to_batches(50)]
     assert found(*parts, engine.flush()) == expected
-    assert len(engine._strings) < 300
+    assert len(engine._live.strings) < 300
 
 
 def test_events_beyond_the_window_are_forgotten():
@@ -147,7 +147,7 @@ def test_events_beyond_the_window_are_forgotten():
         engine.push(
             pa.table({"ts": pa.array(ts, pa.timestamp("us")), "type": ["A", "B"] * 500, "s": ["x"] * 1000})
         )
-        sizes.append(engine._arena.held + sum(op.held for op in engine._operators.values()))
+        sizes.append(engine._live.arena.held + sum(op.held for op in engine._live.operators.values()))
     assert sizes[-1] == sizes[10]
 
 

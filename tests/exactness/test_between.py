@@ -11,7 +11,7 @@ from tests.support.strategies import SCHEMA, Sample, random_events, random_workl
 from tests.support.trend_comparison import assert_right_totals, rows_of
 
 from stretto import oracle
-from stretto.engine.tables import run
+from stretto.engine.whole_table import run
 from stretto.errors import QueryError
 from stretto.pattern.workload import Workload
 from stretto.plan.optimize import optimize

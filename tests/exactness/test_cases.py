@@ -10,7 +10,7 @@ from tests.support.strategies import drop_late, to_table
 
 from stretto import oracle
 from stretto.engine.run import Engine
-from stretto.engine.tables import run
+from stretto.engine.whole_table import run
 from stretto.oracle.detections import Match
 from stretto.pattern.nodes import Query
 from stretto.pattern.workload import Workload

@@ -24,9 +24,9 @@ from tests.support.strategies import (
 )
 
 from stretto import oracle
-from stretto.engine.kernels import patience
+from stretto.engine.kernels import when_to_compile
 from stretto.engine.run import Engine
-from stretto.engine.tables import run
+from stretto.engine.whole_table import run
 from stretto.errors import QueryError
 from stretto.oracle.detections import Match
 from stretto.pattern.nodes import Query
@@ -117,7 +117,7 @@ def test_engine_finds_what_the_oracle_finds(start: int, monkeypatch: pytest.Monk
     seeds = range(start, min(start + CHUNK, SEED + WORKLOADS))
     counts = []
     for seed in seeds:
-        monkeypatch.setattr(patience, "always", seed % 3 != 0)  # every third one by the kernels' twins
+        monkeypatch.setattr(when_to_compile, "always", seed % 3 != 0)  # every third one by the kernels' twins
         counts.append(check(random_workload(Random(seed)), seed))
     refused = sum(count < 0 for count in counts)
     assert refused <= max(2, REFUSED_AT_MOST * len(counts)), f"{refused} of {len(counts)} workloads refused"

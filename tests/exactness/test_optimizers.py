@@ -14,7 +14,7 @@ from tests.support.strategies import Sample, random_workload, to_table
 from tests.support.variations import sharing_workload
 
 from stretto import oracle
-from stretto.engine.kernels import patience
+from stretto.engine.kernels import when_to_compile
 from stretto.errors import QueryError
 from stretto.pattern.workload import Workload
 from stretto.plan.optimize import optimize
@@ -61,7 +61,7 @@ def _stats(sample: Sample) -> Stats:
 def test_every_optimizer_finds_what_the_oracle_finds(start: int, monkeypatch: pytest.MonkeyPatch) -> None:
     counts = []
     for seed in range(start, min(start + CHUNK, SEED + WORKLOADS)):
-        monkeypatch.setattr(patience, "always", seed % 3 != 0)  # every third one by the kernels' twins
+        monkeypatch.setattr(when_to_compile, "always", seed % 3 != 0)  # every third one by the kernels' twins
         rng = Random(seed)
         counts.append(check(random_workload(rng) if seed % 4 == 0 else sharing_workload(rng), seed))
     assert sum(count > 0 for count in counts) >= len(counts) // 2, "too few workloads find anything"

@@ -15,7 +15,7 @@ from tests.support.strategies import Sample, in_batches, out_of_order, random_wo
 from tests.support.variations import sharing_workload
 
 from stretto import oracle
-from stretto.engine.kernels import patience
+from stretto.engine.kernels import when_to_compile
 from stretto.engine.run import Engine
 from stretto.errors import QueryError
 from stretto.memo.explore import Rules, explore
@@ -182,7 +182,7 @@ def update_queries(sample: Sample, seed: int) -> int:
 def test_nothing_is_lost_or_repeated(kind, start: int, monkeypatch: pytest.MonkeyPatch) -> None:
     found = []
     for seed in range(start, min(start + CHUNK, SEED + WORKLOADS)):
-        monkeypatch.setattr(patience, "always", seed % 3 != 0)  # every third one by the kernels' twins
+        monkeypatch.setattr(when_to_compile, "always", seed % 3 != 0)  # every third one by the kernels' twins
         sample = sample_of(seed)
         try:
             plannable(Workload.parse(sample.text).bind(sample.schema))

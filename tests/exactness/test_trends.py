@@ -17,7 +17,7 @@ from tests.support.trend_comparison import assert_same_totals, rows_of
 from tests.support.trend_strategies import random_trends
 
 from stretto.engine.run import Engine
-from stretto.engine.tables import run
+from stretto.engine.whole_table import run
 from stretto.oracle.trends import totals
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from stretto.engine.identity import LANES, Lane
-from stretto.engine.matches import Matches
+from stretto.engine.results.identity import LANES, Lane
+from stretto.engine.results.matches import Matches
 from stretto.oracle.detections import Match
 from stretto.pattern.nodes import Atom, Combine, Pattern, Query, Repeat
 

@@ -19,7 +19,7 @@ from tests.support.wild import CHARACTERS, wild
 from tests.text.mutations import mutated
 from tests.text.test_mutated import TEXTS, check_text
 
-from stretto.engine.kernels import patience
+from stretto.engine.kernels import when_to_compile
 from stretto.plan.optimizers import RECIPES
 
 Case = dict[str, Any]
@@ -150,7 +150,7 @@ def draw_small(seed: int) -> Case:
 
 def check_small(case: Case) -> Tally:
     seed, sample = case["seed"], Sample(case["text"], SCHEMA, _events(case["events"]))
-    with mock.patch.object(patience, "always", seed % 3 != 0):
+    with mock.patch.object(when_to_compile, "always", seed % 3 != 0):
         found = test_engine.check(sample, seed)
         if found < 0:
             return Tally(workloads=1, refused=1)
@@ -174,7 +174,7 @@ def draw_optimize(seed: int) -> Case:
 
 def check_optimize(case: Case) -> Tally:
     seed, sample = case["seed"], Sample(case["text"], SCHEMA, _events(case["events"]))
-    with mock.patch.object(patience, "always", seed % 3 != 0):
+    with mock.patch.object(when_to_compile, "always", seed % 3 != 0):
         found = test_wild_statistics.check(sample, Random(seed), case["optimizers"], f"seed {seed}")
     if found < 0:
         return Tally(workloads=1, refused=1)

@@ -15,10 +15,10 @@ from tests.fuzz.ways import LATENESS, Way
 from tests.support.strategies import Event, to_table
 
 from stretto.engine.adapt import AdaptOptions
-from stretto.engine.matches import Matches
-from stretto.engine.reorder import END_OF_TIME, START_OF_TIME
+from stretto.engine.results.matches import Matches
 from stretto.engine.run import Engine
-from stretto.engine.state import Snapshot
+from stretto.engine.snapshot import Snapshot
+from stretto.engine.stream.reorder import END_OF_TIME, START_OF_TIME
 from stretto.pattern.nodes import Query
 from stretto.plan.dag import Plan
 from stretto.plan.optimizers import RECIPES
@@ -186,7 +186,7 @@ class Run:
         for name, life in running.items():
             if name not in names:
                 life.until = now
-        base, since = (0, START_OF_TIME) if first else (self.engine._arena.base, now)
+        base, since = (0, START_OF_TIME) if first else (self.engine._live.arena.base, now)
         added = [self._of.queries[name] for name in names if name not in running]
         self.lives += [Life(query, self._way, base, since) for query in added]
 

@@ -19,7 +19,7 @@ from tests.support.strategies import SCHEMA, Event, Sample, out_of_order, to_tab
 from tests.support.trend_comparison import assert_same_totals, rows_of
 from tests.support.trend_strategies import random_trends
 
-from stretto.engine import reuse
+from stretto.engine.memory import reuse
 from stretto.engine.run import Engine
 from stretto.oracle.trends import Total, totals
 from stretto.pattern.workload import Workload

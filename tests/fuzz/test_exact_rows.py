@@ -8,7 +8,7 @@ from tests.fuzz.exact_rows import difference, expected_rows, lists_of, plain_mat
 from tests.support.strategies import SCHEMA, Event, to_table
 
 from stretto import oracle
-from stretto.engine.tables import run
+from stretto.engine.whole_table import run
 from stretto.pattern.workload import Workload
 from stretto.plan.optimize import optimize
 

@@ -19,8 +19,8 @@ from tests.fuzz.tiled_trials import compare_tiled
 from tests.fuzz.trials import Differs, Tally, Trial, compare
 from tests.fuzz.ways import CHANGES, FEEDS, READS, Way
 
-from stretto.engine.matches import Chunk, Matches
 from stretto.engine.operators.emit import EmitOperator
+from stretto.engine.results.matches import MatchChunk, Matches
 from stretto.engine.run import Engine
 
 WORKLOADS = int(os.environ.get("STRETTO_SIZED", "16"))
@@ -85,7 +85,7 @@ def _changed(change) -> Iterator[None]:
     """Every chunk of matches that the engine makes goes through `change`."""
     made = EmitOperator._chunks
 
-    def chunks(self: EmitOperator, *arguments) -> Iterator[Chunk]:
+    def chunks(self: EmitOperator, *arguments) -> Iterator[MatchChunk]:
         yield from map(change, made(self, *arguments))
 
     with mock.patch.object(EmitOperator, "_chunks", chunks):
@@ -98,7 +98,7 @@ class Overwritten:
     def __init__(self) -> None:
         self.buffer, self.end = np.zeros(1 << 9, np.int64), 0
 
-    def __call__(self, chunk: Chunk) -> Chunk:
+    def __call__(self, chunk: MatchChunk) -> MatchChunk:
         if self.end + len(chunk) > len(self.buffer):
             self.end = 0
         room = self.buffer[self.end : self.end + len(chunk)]
@@ -130,7 +130,7 @@ def test_a_change_of_what_was_returned_is_found_by_its_copy() -> None:
 def test_one_wrong_time_is_found(column: str) -> None:
     chunks = iter(range(10**6))
 
-    def change(chunk: Chunk) -> Chunk:
+    def change(chunk: MatchChunk) -> MatchChunk:
         times = getattr(chunk, column).copy()
         times[-1] += next(chunks) == 20
         return replace(chunk, **{column: times})

@@ -17,7 +17,7 @@ from tests.support.comparison import assert_same_matches
 from tests.support.strategies import SCHEMA, TYPES, Event, random_query
 
 from stretto import oracle
-from stretto.engine.tables import run
+from stretto.engine.whole_table import run
 from stretto.errors import QueryError
 from stretto.pattern.nodes import Query
 from stretto.pattern.workload import Workload

@@ -17,8 +17,8 @@ from tests.fuzz.trials import Differs, Tally
 from tests.fuzz.ways import Way
 from tests.support.strategies import SCHEMA
 
-from stretto.engine.kernels import patience
-from stretto.engine.matches import Matches
+from stretto.engine.kernels import when_to_compile
+from stretto.engine.results.matches import Matches
 from stretto.engine.run import Engine
 from stretto.errors import QueryError
 from stretto.pattern.nodes import Query
@@ -56,7 +56,7 @@ def compare_tiled(seed: int, size: int = 1_000_000) -> Tally:
         return tally
     workload, table = Workload.parse("\n".join(texts[name] for name in queries)), tiling.table()
     for way in WAYS:
-        with mock.patch.object(patience, "always", way.kernels):
+        with mock.patch.object(when_to_compile, "always", way.kernels):
             found, wrong = _run(optimize(workload, SCHEMA, way.plan, 0.2), table, way, queries, rng)
             for name, query in queries.items():
                 wrong = wrong or judges[name].difference(table_of(found, query))

@@ -18,9 +18,9 @@ from tests.fuzz.stretches import Judge, TooHeavy
 from tests.fuzz.ways import Way
 from tests.support.strategies import SCHEMA, to_table
 
-from stretto.engine import reuse
 from stretto.engine import run as engine_run
-from stretto.engine.kernels import patience
+from stretto.engine.kernels import when_to_compile
+from stretto.engine.memory import reuse
 from stretto.errors import QueryError
 from stretto.pattern.nodes import Query
 from stretto.pattern.workload import Workload
@@ -152,7 +152,7 @@ class Trial:
 def _set_up(way: Way) -> ExitStack:
     """Who does the work, what becomes of memory, and how many strings are kept."""
     stack = ExitStack()
-    stack.enter_context(mock.patch.object(patience, "always", way.kernels))
+    stack.enter_context(mock.patch.object(when_to_compile, "always", way.kernels))
     stack.enter_context(mock.patch.object(reuse, "debug", way.filled))
     if way.change == "strings":
         stack.enter_context(mock.patch.object(engine_run, "STRINGS_FROM", 4))

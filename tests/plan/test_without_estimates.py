@@ -10,7 +10,7 @@ from tests.support.comparison import assert_same_matches, matches_of
 from tests.support.strategies import SCHEMA, random_events, to_table
 
 from stretto import oracle
-from stretto.engine.tables import run
+from stretto.engine.whole_table import run
 from stretto.errors import EngineError
 from stretto.memo.cost import CostModel
 from stretto.oracle.detections import Event

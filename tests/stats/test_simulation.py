@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 from tests.stats.worlds import poisson, workload
 
-from stretto.engine.tables import run
+from stretto.engine.whole_table import run
 from stretto.plan.optimize import optimize
 from stretto.stats.estimate import Estimator
 from stretto.stats.profile import Stats

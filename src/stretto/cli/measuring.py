@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 
 from stretto.cli.running import progress
 from stretto.data.files import EventFile
-from stretto.engine.matches import Matches
+from stretto.engine.results.matches import Matches
 from stretto.engine.run import Engine
 from stretto.plan.dag import Plan, attributes_of
 from stretto.plan.explanation import Measured

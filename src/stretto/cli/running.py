@@ -18,9 +18,9 @@ from stretto.cli.tables import show_counts, show_matches, show_totals
 from stretto.data.files import EventFile
 from stretto.data.sinks import STDOUT, Sink, open_sink
 from stretto.engine.adapt import Adaptation, AdaptOptions
-from stretto.engine.matches import SCHEMA, Matches
+from stretto.engine.results.matches import SCHEMA, Matches
 from stretto.engine.run import MEMORY_BYTES, Engine
-from stretto.engine.state import Counts
+from stretto.engine.snapshot import Counts
 from stretto.engine.trends.totals import TOTALS
 from stretto.errors import StrettoError
 from stretto.plan.dag import Plan, attributes_of

@@ -63,7 +63,7 @@ class _Share:
 
 
 @dataclass(slots=True)
-class Watch:
+class DriftWatch:
     """What the engine knows of the events since it last looked.
 
     `_rates`: rows per second of scans that the plan was made for (None: made for none in particular); `_shares`: those

@@ -1,6 +1,5 @@
 """The engine: events in, in batches of any size; matches out, as soon as they are certain."""
 
-from collections import deque
 from collections.abc import Iterator
 from time import perf_counter
 from typing import Any, Literal, Self
@@ -8,45 +7,27 @@ from typing import Any, Literal, Self
 import numpy as np
 import pyarrow as pa
 
-from stretto.engine.adapt import Adaptation, AdaptOptions, Watch
-from stretto.engine.arena import Arena, Block
+from stretto.engine.adapt import Adaptation, AdaptOptions, DriftWatch
 from stretto.engine.counters import Counters
-from stretto.engine.index import ScanIndex
-from stretto.engine.intake import Intake, set_apart
-from stretto.engine.kept import to_arrow
-from stretto.engine.limits import Meter
-from stretto.engine.matches import Matches, Output
-from stretto.engine.operators.build import build
-from stretto.engine.operators.forbid import ForbidOperator
-from stretto.engine.ranks import Ranks
-from stretto.engine.reorder import Reorder, late_mask
-from stretto.engine.repeats import RepeatedIds
-from stretto.engine.state import Counts, Snapshot, Step
-from stretto.engine.texts import Texts
-from stretto.engine.trends.run import Trends
-from stretto.engine.turns import Turns
+from stretto.engine.live_plan import LivePlan, streams_of
+from stretto.engine.memory.limits import Meter
+from stretto.engine.pace import STEP, Pace
+from stretto.engine.results.matches import Matches, Output
+from stretto.engine.snapshot import Counts, Snapshot, StepRange
+from stretto.engine.stream.arena import Block
+from stretto.engine.stream.intake import set_apart
+from stretto.engine.stream.reorder import Reorder, late_mask
+from stretto.engine.stream.repeated_ids import RepeatedIds
 from stretto.errors import EngineError
-from stretto.pattern.nodes import Stream
-from stretto.pattern.predicates import partition_of
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan, attributes_of
-from stretto.plan.ops import Emit, Scan
+from stretto.plan.ops import Emit
 from stretto.plan.optimize import optimize
-from stretto.schema import Kind, Special
+from stretto.schema import Special
 from stretto.trends.work import TrendWork
 from stretto.values.rows import I64, Bool
-from stretto.values.strings import Strings
-from stretto.values.times import END_OF_TIME, START_OF_TIME
-from stretto.values.vector import DTYPES, Vector
+from stretto.values.times import END_OF_TIME
 
-STEP = 1 << 16
-LARGE_STEP = 1 << 20
-IDLE_S = 500e-6
-"""Calling an operator takes about a tenth of this. Those that take less in a step, on average: the next is longer."""
-EVENT_BYTES = 1 << 10
-"""Of the memory that there is, for each event of a long step."""
-BUSY_S = 2e-3
-"""Operators that take more than this make many rows: the next step is half as long, down to the usual one."""
 MEMORY_BYTES = 8 << 30
 STRINGS_FROM = 1 << 21
 """So many distinct strings are kept before the engine starts afresh with those in its window."""
@@ -86,69 +67,47 @@ class Engine:
         self._workload = workload or plan.workload
         self._updatable, self._history_us = updatable, history_us
         self._special = special or plan.schema.special
-        self._meter, self._fixed_step, self.step_size = Meter(memory_bytes), step is not None, step or STEP
+        self._meter, self._pace = Meter(memory_bytes), Pace(step or STEP, fixed=step is not None)
         self.kept_bytes = 0
         self._reorder = Reorder(lateness_us)
-        self._until = START_OF_TIME
         self.repeats = RepeatedIds()
         self._late: list[pa.RecordBatch] = []
         self._rejected: list[pa.RecordBatch] = []
         self._outputs = _outputs(plan)
-        self._counters = Counters.of(len(plan.ops))
-        self._begin(base)
-        self._watch: Watch | None = None
+        self._begin(plan, base)
+        self._watch: DriftWatch | None = None
         if adapt:
-            self._watch = Watch(AdaptOptions() if adapt is True else adapt, self._special)
+            self._watch = DriftWatch(AdaptOptions() if adapt is True else adapt, self._special)
             self._watch.expect(plan)
             self._needed_workload()
 
     @property
     def counters(self) -> Counters:
         """What each operator of the plan has done so far."""
-        now = self._counters
-        looked = list(now.candidates)
-        for number, operator in self._operators.items():
-            looked[number] += operator.looked
-        return Counters(list(now.rows), list(now.seconds), looked, list(now.held))
+        return self._live.counters
+
+    @property
+    def step_size(self) -> int:
+        """How many events the next step has, about."""
+        return self._pace.size
 
     @property
     def trend_work(self) -> TrendWork | None:
         """What the nodes and units of the trend queries have done so far; None: there are no such queries."""
-        return None if self._trends is None else self._trends.work
+        trends = self._live.trends
+        return None if trends is None else trends.work
 
-    def _begin(self, base: int) -> None:
-        """Empty operators and an empty arena whose first event will have the position `base`."""
-        plan = self.plan
-        self._horizon_us = max(plan.horizon_us, self._history_us)
-        self._horizon_events = plan.horizon_events
-        self._strings = Strings()
-        self._strings_limit = STRINGS_FROM
-        self._index = ScanIndex(_streams(plan), self._strings)
-        self._operators = build(plan.ops)
-        partitions = {name: partition_of(name) for name in plan.specials() if partition_of(name)}
-        read = attributes_of(plan)
-        kept = read | set(plan.schema.attributes) if self._updatable else read
-        self._kinds: dict[str, Kind] = {name: plan.schema.attributes[name] for name in sorted(kept)}
-        self._partitions = partitions
-        self._ranks = {name: Ranks([self._kinds[a] for a in of]) for name, of in partitions.items()}
-        dtypes = {name: DTYPES[kind] for name, kind in self._kinds.items()} | dict.fromkeys(
-            partitions, DTYPES[Kind.INT]
-        )
-        self._arena = Arena(dtypes, self._strings, base)
-        self._intake = Intake(
-            self._kinds,
-            self._index.codes,
+    def _begin(self, plan: Plan, base: int) -> None:
+        """Empty operators, and room for events whose first will have the position `base`."""
+        self._live = LivePlan(
+            plan,
+            self._meter,
             self._special,
-            self._strings,
-            spare=frozenset(kept - read),
-            learning=self._updatable,
+            base=base,
+            updatable=self._updatable,
+            history_us=self._history_us,
         )
-        self._trends = None if plan.trends is None else Trends(plan.trends, self._kinds, self._strings)
-        self._steps: deque[Step] = deque()
-        self._chunks: dict[str, pa.RecordBatch] = {}
-        self._chunk_bytes = 0
-        self._texts = Texts()
-        self._turns = Turns(plan, self._index, self._operators, self._trends, self._arena, self._meter)
+        self._strings_limit = STRINGS_FROM
 
     # ---- events in, matches out ------------------------------------------------------------------------------
 
@@ -196,7 +155,7 @@ class Engine:
                 'the watermark of this engine follows its events; build it with watermark="given"'
             )
         matches = self.nothing()
-        if until_us > self._until:
+        if until_us > self._live.until:
             for _ in self._advance(self._reorder.release(until_us), until_us, matches, closing=False):
                 pass
         return matches
@@ -204,7 +163,7 @@ class Engine:
     @property
     def until_us(self) -> int:
         """All events before this time have been run."""
-        return self._until
+        return self._live.until
 
     @property
     def due_us(self) -> int | None:
@@ -212,21 +171,13 @@ class Engine:
         the watermark has passed that time. None: nothing waits for time to pass.
         """
         times = [int(block.ts.min()) for block in self._reorder.pending]
-        waiting = [op.due_us for op in self._operators.values() if isinstance(op, ForbidOperator)]
-        if self._trends is not None:
-            waiting.append(self._trends.due_us)
-        return min((*times, *(time for time in waiting if time is not None)), default=None)
+        waiting = self._live.runner.due_us
+        return min(times if waiting is None else (*times, waiting), default=None)
 
     @property
     def reach_us(self) -> int:
         """No match that is still to come depends on an event before this time."""
-        arena, reached = self._arena, self._until
-        if self._horizon_us:
-            reached = max(self._until - self._horizon_us, START_OF_TIME)
-        if self._horizon_events:
-            first = arena.end - arena.base - self._horizon_events
-            reached = min(reached, int(arena.borrowed_ts[first])) if first >= 0 else START_OF_TIME
-        return reached
+        return self._live.reach_us
 
     def flush(self) -> Matches:
         """The input has ended: everything that waited is decided now."""
@@ -258,7 +209,7 @@ class Engine:
         return rejected
 
     def _take(self, batch: pa.RecordBatch, matches: Matches, latest_us: int) -> Iterator[None]:
-        block, rows, bad = self._intake.convert(batch, self.counts.events, latest_us)
+        block, rows, bad = self._live.intake.convert(batch, self.counts.events, latest_us)
         self.repeats.given |= self._special.id in batch.schema.names
         self._rejected += set_apart(batch, bad)
         late, greatest = self._behind(block.ts)
@@ -269,7 +220,7 @@ class Engine:
         self._reorder.greatest = greatest
         if self._watch is not None:
             special = self._special
-            self._watch.take(batch, (special.ts, special.type, *self._kinds))
+            self._watch.take(batch, (special.ts, special.type, *self._live.kinds))
         self.counts = self.counts.plus(
             events=batch.num_rows,
             late=0 if late is None else int(late.sum()),
@@ -287,7 +238,7 @@ class Engine:
         greatest = self._reorder.greatest
         if not self._given:
             return late_mask(ts, greatest, self._reorder.lateness_us)
-        late = ts < self._until
+        late = ts < self._live.until
         return (late if late.any() else None), int(ts.max(initial=greatest))
 
     def _advance(
@@ -295,102 +246,33 @@ class Engine:
     ) -> Iterator[None]:
         """Run released events, which lie before `until`, in steps that are cut between different times."""
         self._meter.outside = self._around(released)
-        if not released and (closing or until > self._until):
+        if not released and (closing or until > self._live.until):
             yield from self._step([], until, matches, closing=closing)
-        for blocks, then in self._cut(released):
+        for blocks, then in self._pace.cut(released):
             yield from self._step(
                 blocks, until if then is None else then, matches, closing=closing and then is None
             )
         # Only now: the blocks of all steps were written in the codes of one set of strings.
-        labels = 0 if self._trends is None else self._trends.labels
-        if max(len(self._strings), labels) > self._strings_limit:
-            self._rebuild(self.snapshot())
+        if self._live.texts > self._strings_limit:
+            self._rebuild(self.snapshot(), self.plan, self.counters)
 
     def _around(self, released: list[Block]) -> int:
         """Bytes of what lies around the operators: events that come in, wait or are set apart, texts, snapshots."""
         blocks = sum(block.nbytes for block in (*released, *self._reorder.pending))
         apart: int = sum(batch.nbytes for batch in (*self._late, *self._rejected))
         recent = 0 if self._watch is None else self._watch.held
-        kept: int = self._chunk_bytes + self.kept_bytes
-        return blocks + apart + recent + kept + self._texts.held(self._strings)
-
-    def _cut(self, blocks: list[Block]) -> Iterator[tuple[list[Block], int | None]]:
-        """Blocks in time order as lists of about `step_size` events, with the time of the next event, if there is one.
-
-        Events of one time stay together.
-        """
-        part: list[Block] = []
-        count = 0
-        for block in blocks:
-            at = 0
-            while at < len(block):
-                then = int(block.ts[at])
-                if count >= self.step_size and then != part[-1].ts[-1]:
-                    yield part, then
-                    part, count = [], 0
-                end = min(len(block), at + max(self.step_size - count, 1))
-                end = int(np.searchsorted(block.ts, block.ts[end - 1], side="right"))
-                part.append(block.take(slice(at, end)))
-                count += end - at
-                at = end
-        if part:
-            yield part, None
+        return blocks + apart + recent + self.kept_bytes + self._live.beside
 
     def _step(self, blocks: list[Block], until: int, matches: Matches, *, closing: bool) -> Iterator[None]:
-        arena, start = self._arena, self._arena.end
-        self._turns.need(arena.ahead(sum(map(len, blocks))), self._counters, matches)
         for block in blocks:
-            arena.append(self._ranked(block))
             self.repeats.take(block.ids, block.ts)
-        since = int(blocks[0].ts[0]) if blocks else self._until
-        step = Step(start, arena.end, since, until)
-        if blocks:
-            self._steps.append(step)
-        yield from self._run(step, matches, closing=closing)
-        self._until = until
-        self._forget()
-
-    def _run(self, step: Step, matches: Matches, *, closing: bool) -> Iterator[None]:
-        """Run a step, in parts if it has to be."""
-        for found in self._turns.run(step, self._counters, matches, closing=closing):
+        live = self._live
+        for found in live.take(blocks, until, matches, closing=closing):
             if found:
                 self.counts = self.counts.plus(matches=found)
             yield
-        self._set_pace(step.end - step.start, self._turns.turns, self._turns.seconds)
-
-    def _ranked(self, block: Block) -> Block:
-        """The block with the positions inside partitions as further attributes."""
-        if not self._ranks:
-            return block
-        attributes: dict[str, Vector] = dict(block.attributes)
-        for name, ranks in self._ranks.items():
-            attributes[name] = ranks.step([block.attributes[a] for a in self._partitions[name]])
-        return Block(block.ts, block.types, block.ids, attributes)
-
-    def _set_pace(self, events: int, turns: int, seconds: float) -> None:
-        """Longer steps where calling operators is most of the work, shorter ones where they have much to do."""
-        if self._fixed_step:
-            return
-        if events >= self.step_size and seconds < IDLE_S * turns:
-            much = 2 if seconds > IDLE_S * turns / 2 else 4
-            most = min(max(self._meter.limit // EVENT_BYTES, STEP), LARGE_STEP)
-            self.step_size = min(much * self.step_size, most)
-        elif seconds > BUSY_S * turns:
-            self.step_size = max(self.step_size // 2, STEP)
-
-    def _forget(self) -> None:
-        """Drop whole steps of events that no window reaches any more."""
-        arena = self._arena
-        reached = arena.end
-        if self._horizon_us:
-            before = self._until - self._horizon_us
-            reached = arena.base + int(np.searchsorted(arena.borrowed_ts, before, side="left"))
-        if self._horizon_events:
-            reached = min(reached, arena.end - self._horizon_events)
-        while self._steps and self._steps[0].end <= reached:
-            dropped = self._chunks.pop(self._steps.popleft().name, None)
-            self._chunk_bytes -= 0 if dropped is None else dropped.nbytes
-        arena.forget(self._steps[0].start if self._steps else arena.end)
+        events, runner = sum(map(len, blocks)), live.runner
+        self._pace.follow(events, runner.turns, runner.seconds, self._meter.limit)
 
     # ---- other plans and queries -----------------------------------------------------------------------------
 
@@ -416,9 +298,7 @@ class Engine:
         snapshot, before = self.snapshot(), vars(self).copy()
         try:
             self.plan, self._outputs = plan, _outputs(plan)
-            self._counters = Counters.of(len(plan.ops))
-            self._operators = {}
-            self._rebuild(snapshot)
+            self._rebuild(snapshot, plan, Counters.of(len(plan.ops)))
         except BaseException:
             vars(self).update(before)
             raise
@@ -428,19 +308,21 @@ class Engine:
     def _require(self, plan: Plan) -> None:
         """EngineError unless the events that were kept have all that a plan reads."""
         kinds = {name: plan.schema.attributes[name] for name in sorted(attributes_of(plan))}
-        missing = [f"attribute `{name}`" for name, kind in kinds.items() if self._kinds.get(name) is not kind]
+        missing = [
+            f"attribute `{name}`" for name, kind in kinds.items() if self._live.kinds.get(name) is not kind
+        ]
         if not self._updatable:
-            types = {stream.type for stream in _streams(plan).values()}
-            missing += [f"type `{name}`" for name in sorted(types - set(self._index.codes))]
+            types = {stream.type for stream in streams_of(plan).values()}
+            missing += [f"type `{name}`" for name in sorted(types - set(self._live.index.codes))]
         if missing:
             raise EngineError(
                 f"the engine kept no {', no '.join(missing)} of the events in its window: "
                 "build it with updatable=True to add queries that read more than those it began with"
             )
 
-    def _adapt(self, watch: Watch) -> None:
+    def _adapt(self, watch: DriftWatch) -> None:
         """Plan anew if the events have changed, and go on with that plan if it is another one."""
-        events, until = self.counts.events, self._until
+        events, until = self.counts.events, self._live.until
         if not watch.due(events, until) or not watch.calls_for_a_plan(
             self.plan, self.counters, events, until
         ):
@@ -470,74 +352,51 @@ class Engine:
 
     def snapshot(self) -> Snapshot:
         """All that is needed to go on from here: the raw events in the window. The engine can go on too."""
-        for step in self._steps:
-            if step.name not in self._chunks:
-                block = self._arena.block(step.start, step.end)
-                self._keep_chunk(step, self._to_arrow(block))
-        pending = tuple(self._to_arrow(block) for block in self._reorder.pending)
+        live, reorder = self._live, self._reorder
+        chunks = live.chunks()
+        pending = tuple(map(live.to_arrow, reorder.pending))
         # Ids that follow the arrival order are in the events; the count goes on from `counts.events`.
-        times = (self._reorder.greatest, self._until, self._reorder.lateness_us)
-        return Snapshot(tuple(self._steps), dict(self._chunks), pending, *times, self.counts)
-
-    def _keep_chunk(self, step: Step, chunk: pa.RecordBatch) -> None:
-        self._chunks[step.name] = chunk
-        self._chunk_bytes += chunk.nbytes
-
-    def _to_arrow(self, block: Block) -> pa.RecordBatch:
-        return to_arrow(block, self._index.codes, self._kinds, self._special, self._strings)
+        times = (reorder.greatest, live.until, reorder.lateness_us)
+        return Snapshot(tuple(live.steps), chunks, pending, *times, self.counts)
 
     @classmethod
     def restore(cls, plan: Plan, snapshot: Snapshot, **options: Any) -> Self:
         """An engine for the same plan that goes on where the snapshot was taken; `options` as for a new one."""
         engine = cls(plan, **({"lateness_us": snapshot.lateness_us} | options))
-        engine._rebuild(snapshot)
+        engine._rebuild(snapshot, plan, engine.counters)
         engine.counts = snapshot.counts
-        arena = engine._arena
+        arena = engine._live.arena
         engine.repeats.remember(arena.ids(np.arange(arena.base, arena.end)))
         return engine
 
-    def _rebuild(self, snapshot: Snapshot) -> None:
-        """Start afresh and run the window's events again; what they complete was reported before."""
-        counts, counters, trends = self.counts, self.counters, self._trends
-        self._counters = Counters.of(len(self.plan.ops))
-        self._begin(snapshot.steps[0].start if snapshot.steps else self._arena.end)
-        for step in snapshot.steps:
-            batch = snapshot.chunks[step.name]
-            self._arena.append(self._ranked(self._intake.convert(batch, 0)[0]))
-            self._steps.append(step)
-            self._keep_chunk(step, batch)
-            self._run_again(step)
-        # Time may have moved on without events since, and let waiting matches out.
-        end = self._arena.end
-        self._run_again(Step(end, end, snapshot.until, snapshot.until))
-        self._until = snapshot.until
-        pending = [self._intake.convert(batch, 0)[0] for batch in snapshot.pending]
-        self._reorder = Reorder(self._reorder.lateness_us, snapshot.greatest, pending)
-        self.counts = counts
-        self._go_on_from(counters)
-        if self._trends is not None and trends is not None and trends.plan is self._trends.plan:
-            self._trends.go_on_from(trends.work)
-        self._strings_limit = max(STRINGS_FROM, 2 * len(self._strings))
+    def _rebuild(self, snapshot: Snapshot, plan: Plan, counters: Counters) -> None:
+        """Start afresh and run the window's events again; what they complete was reported before.
 
-    def _run_again(self, step: Step) -> None:
+        `counters`: what the operators have done before, if they are the same ones.
+        """
+        trends = self._live.trends
+        before = None if trends is None else (trends.plan, trends.work)
+        self._begin(plan, snapshot.steps[0].start if snapshot.steps else self._live.arena.end)
+        live = self._live
+        for step in snapshot.steps:
+            live.adopt(step, snapshot.chunks[step.name])
+            self._again(step)
+        # Time may have moved on without events since, and let waiting matches out.
+        end = live.arena.end
+        self._again(StepRange(end, end, snapshot.until, snapshot.until))
+        pending = [live.intake.convert(batch, 0)[0] for batch in snapshot.pending]
+        self._reorder = Reorder(self._reorder.lateness_us, snapshot.greatest, pending)
+        live.go_on_from(counters)
+        if live.trends is not None and before is not None and before[0] is live.trends.plan:
+            live.trends.go_on_from(before[1])
+        self._strings_limit = max(STRINGS_FROM, 2 * len(live.strings))
+
+    def _again(self, step: StepRange) -> None:
         """Run a step whose matches were reported before."""
         matches = self.nothing()
         self._meter.outside = self._around([])
-        for _ in self._run(step, matches, closing=False):
+        for _ in self._live.again(step, matches):
             matches.drain()
-
-    def _go_on_from(self, counters: Counters) -> None:
-        """Count on from these numbers: those of this plan before its operators were built anew."""
-        again = self.counters
-        looked = [n - m for n, m in zip(counters.candidates, again.candidates, strict=True)]
-        self._counters = Counters(counters.rows, counters.seconds, looked, again.held)
-
-
-def _streams(plan: Plan) -> dict[int, Stream]:
-    """What is scanned, by number of the operator; the nodes of trends are counted on after the operators."""
-    found = {number: op.stream for number, op in enumerate(plan.ops) if isinstance(op, Scan)}
-    nodes = () if plan.trends is None else plan.trends.nodes
-    return found | {len(plan.ops) + number: node.stream for number, node in enumerate(nodes)}
 
 
 def _outputs(plan: Plan) -> list[Output]:

@@ -10,7 +10,7 @@ from typing import Final, Protocol
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stretto.engine.matches import SCHEMA
+from stretto.engine.results.matches import SCHEMA
 from stretto.engine.trends.totals import TOTALS
 from stretto.errors import EventsError
 from stretto.schema import Kind, Special, kind_of

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.engine.events import arena_of
-from tests.engine.plain_trends import (
+from tests.engine.trends.plain_trends import (
     KNOWN,
     MAX,
     MIN,
@@ -23,9 +23,9 @@ from tests.engine.plain_trends import (
     unit,
 )
 
+from stretto.engine.trends.executor import concat_results
 from stretto.engine.trends.numbers import integers, log2
-from stretto.engine.trends.running import Running
-from stretto.engine.trends.taken import concat_results
+from stretto.engine.trends.running import RunningTotals
 
 FOREVER = 1 << 40
 
@@ -38,7 +38,7 @@ def arena_for(happenings):
 
 def run(of, queries, happenings, *, share=None, cuts=(), closes=()):
     """All results, the events given in the parts between the cuts, windows closed where `closes` says so."""
-    running, arena = Running(of, queries, share=share), arena_for(happenings)
+    running, arena = RunningTotals(of, queries, share=share), arena_for(happenings)
     windows = [queries[one.query].window_us for one in of.members]
     parts, at = [], 0
     for cut in [*cuts, len(happenings)]:
@@ -129,7 +129,7 @@ def test_sharing_may_change_from_step_to_step(data):
     of, queries = data.draw(units())
     happenings = data.draw(streams(len(of.nodes)))
     cuts, _ = data.draw(cuttings(happenings))
-    running, arena, at = Running(of, queries), arena_for(happenings), 0
+    running, arena, at = RunningTotals(of, queries), arena_for(happenings), 0
     for cut in [*cuts, len(happenings)]:
         running._share = data.draw(st.booleans())
         running.take(taken_of(happenings[at:cut], at), arena)
@@ -228,7 +228,7 @@ def test_figure_2_events():
         results = run(FIGURE, FIGURE_QUERIES, FIGURE_STREAM[:n], share=True)
         counts = dict(zip(results.member.tolist(), results.values.u[:, 0].tolist(), strict=True))
         ended.append([counts.get(m, 0) for m in range(3)])
-        running = Running(FIGURE, FIGURE_QUERIES, share=True)
+        running = RunningTotals(FIGURE, FIGURE_QUERIES, share=True)
         running.take(taken_of(FIGURE_STREAM[:n]), arena_for(FIGURE_STREAM))
         shared.append(int(running._blocks.state.coefficients.u[1, 0]))
     assert np.diff(ended, axis=0).tolist() == [[1, 2, 2], [2, 4, 4], [4, 8, 8]]
@@ -236,7 +236,7 @@ def test_figure_2_events():
 
 
 def test_figure_2_matstate():
-    running = Running(FIGURE, FIGURE_QUERIES, share=True)
+    running = RunningTotals(FIGURE, FIGURE_QUERIES, share=True)
     running.take(taken_of(FIGURE_STREAM), arena_for(FIGURE_STREAM))
     layout, state = running._arrays.layout, running._blocks.state
     assert state.totals.u[layout.base + 1, 0].tolist() == [1, 2, 2]
@@ -247,7 +247,7 @@ def test_figure_2_matstate():
 
 
 def test_blocks_are_given_back():
-    running = Running(FIGURE, FIGURE_QUERIES)
+    running = RunningTotals(FIGURE, FIGURE_QUERIES)
     for at in range(0, 10_000, 100):
         happenings = [Happening(at + i, (i % 2,), key=at + i) for i in range(100)]
         running.take(taken_of(happenings), arena_for(happenings))
@@ -263,7 +263,7 @@ def test_shares_where_it_pays():
     runs = [Happening(ts, (A if ts % 100 == 0 else B,)) for ts in range(400)]
     mixed = [Happening(ts, (A if ts % 2 == 0 else B,)) for ts in range(400)]
     for happenings, shares in ((runs, True), (mixed, False)):
-        running = Running(of, queries)
+        running = RunningTotals(of, queries)
         running.take(taken_of(happenings), arena_for(happenings))
         assert (running.steps_shared, running.steps_alone) == ((1, 0) if shares else (0, 1))
         assert running.matstates == (4 if shares else 0)
@@ -280,7 +280,7 @@ def test_members_that_nothing_enters_wait(overlap):
     queries = [query(30 * overlap, 30)] * 12
     order = [0, 2, 0, 0, 3, 0, 5, 0, 1, 7, 0, 8, 0, 13, 0, 0, 1, 11, 0]
     happenings = [Happening(ts, (order[ts % len(order)],), k=ts % 7) for ts in range(100)]
-    running = Running(of, queries, share=True)
+    running = RunningTotals(of, queries, share=True)
     running.take(taken_of(happenings), arena_for(happenings))
     assert_same(of, running.close(FOREVER), totals(of, queries, happenings))
     assert running._arrays.layout.steps == (4 if overlap == 1 else 16)

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.engine.windowed_reference import Event, Table, expected
+from tests.engine.trends.windowed_reference import Event, Table, expected
 
-from stretto.engine.trends import numbers, scan, windowed
-from stretto.engine.trends.taken import concat_results
+from stretto.engine.trends import numbers, pair_conditions, windowed
+from stretto.engine.trends.executor import concat_results
 from stretto.engine.trends.windowed import Windowed
 from stretto.pattern.predicates import Apply, Const, Ref, Which
 from stretto.schema import Kind
@@ -211,8 +211,8 @@ def test_totals_are_plain_sums(mode, data):
         elif mode == "one by one":
             patch.setattr(windowed, "ROOM", 1)
             patch.setattr(windowed, "BATCH", 1)
-            patch.setattr(scan, "PAIRS", 3)
-            patch.setattr(scan, "AT_ONCE", 2)
+            patch.setattr(pair_conditions, "PAIRS", 3)
+            patch.setattr(pair_conditions, "AT_ONCE", 2)
         elif mode == "unshared":
             unit = unshared(unit)
         results, _ = run(unit, events, window_us, slide_us, cuts)

@@ -10,7 +10,7 @@ from tests.support.variations import _query, _terms
 
 import stretto.spark
 from stretto import oracle
-from stretto.engine.tables import run
+from stretto.engine.whole_table import run
 from stretto.errors import EventsError, StrettoError
 from stretto.oracle.detections import Match
 from stretto.pattern.workload import Workload

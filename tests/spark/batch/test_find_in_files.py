@@ -14,7 +14,7 @@ import stretto.spark
 from stretto import oracle
 from stretto.data.files import open_events
 from stretto.data.sinks import open_sink
-from stretto.engine.tables import run
+from stretto.engine.whole_table import run
 from stretto.errors import StrettoError
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan, attributes_of

@@ -28,7 +28,7 @@ from tests.support.strategies import Sample, in_batches, out_of_order, random_wo
 from tests.support.variations import sharing_workload
 
 from stretto import oracle, run
-from stretto.engine.kernels import patience
+from stretto.engine.kernels import when_to_compile
 from stretto.errors import StrettoError
 from stretto.plan.dag import Plan
 from stretto.plan.ops import Next
@@ -52,7 +52,7 @@ def test_streams_find_what_the_oracle_finds(
     start: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     def check(sample: Sample, seed: int) -> int:
-        monkeypatch.setattr(patience, "always", seed % 3 != 0)
+        monkeypatch.setattr(when_to_compile, "always", seed % 3 != 0)
         return _check(sample, seed, tmp_path / str(seed), monkeypatch)
 
     check_each(range(start, min(start + CHUNK, SEED + STREAMS)), stream_sample, check)
@@ -108,7 +108,7 @@ def test_events_of_one_time_stand_in_the_order_of_their_ids(
 @pytest.mark.parametrize("start", range(SEED, SEED + STREAMS // 2, CHUNK))
 def test_queries_come_and_go(start: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def check(sample: Sample, seed: int) -> int:
-        monkeypatch.setattr(patience, "always", seed % 3 != 0)
+        monkeypatch.setattr(when_to_compile, "always", seed % 3 != 0)
         return check_changes(sample, seed, tmp_path / str(seed), monkeypatch, lambda *_: Whole())
 
     seeds = range(start, min(start + CHUNK, SEED + STREAMS // 2))

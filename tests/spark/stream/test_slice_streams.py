@@ -30,7 +30,7 @@ from tests.support.trend_strategies import random_trends
 from tests.support.variations import sharing_workload
 
 from stretto import oracle
-from stretto.engine.kernels import patience
+from stretto.engine.kernels import when_to_compile
 from stretto.errors import StrettoError
 from stretto.oracle.detections import Event
 from stretto.plan.spread.spreads import TOO_LITTLE
@@ -75,7 +75,7 @@ def test_slices_find_what_the_oracle_finds(
 ) -> None:
     found = Counter[str]()
     for seed in range(start, min(start + CHUNK, SEED + STREAMS)):
-        monkeypatch.setattr(patience, "always", seed % 3 != 0)
+        monkeypatch.setattr(when_to_compile, "always", seed % 3 != 0)
         sample = timed_sample(seed)
         try:
             found += _check(sample, seed, tmp_path / str(seed), monkeypatch)
@@ -141,7 +141,7 @@ def test_queries_come_and_go(start: int, monkeypatch: pytest.MonkeyPatch, tmp_pa
         return in_milliseconds(replace(sample, text=sample.text.replace("EVENTS", "us")))
 
     def check(sample: Sample, seed: int) -> int:
-        monkeypatch.setattr(patience, "always", seed % 3 != 0)
+        monkeypatch.setattr(when_to_compile, "always", seed % 3 != 0)
         return check_changes(sample, seed, tmp_path / str(seed), monkeypatch, some_slices)
 
     check_each(range(start, min(start + CHUNK, SEED + STREAMS // 2)), sample_of, check)

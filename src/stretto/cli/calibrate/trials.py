@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from stretto.engine.kernels import patience
-from stretto.engine.run import STEP, Engine
+from stretto.engine.kernels import when_to_compile
+from stretto.engine.pace import STEP
+from stretto.engine.run import Engine
 from stretto.generate.streams import generate
 from stretto.memo.cost import CostModel
 from stretto.memo.explore import PieceRule, Rules, explore
@@ -124,12 +125,12 @@ class Bench:
 
     def outcomes(self, trials: Sequence[Trial], repeat: int) -> Iterator[TrialOutcome]:
         """The trials one by one, each the best of some runs."""
-        before, patience.always = patience.always, True
+        before, when_to_compile.always = when_to_compile.always, True
         try:
             for trial in trials:
                 yield self._outcome(trial, repeat)
         finally:
-            patience.always = before
+            when_to_compile.always = before
 
     def _outcome(self, trial: Trial, repeat: int) -> TrialOutcome:
         plan, work = self._planned(trial)

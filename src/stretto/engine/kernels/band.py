@@ -48,7 +48,7 @@ def find_rows(lanes: I64, bounds: I64, i: int, start: int, stop: int, room: I64)
     elif terms == 1:
         bound = bounds[0, i]
         keys = lanes[1, start:stop]
-        for r in range(keys.shape[0]):
+        for r in range(keys.shape[0]):  # without branches: a row that fails is overwritten by the next
             room[found] = start + r
             found += np.uint64(keys[r] <= bound)
     else:
@@ -57,7 +57,7 @@ def find_rows(lanes: I64, bounds: I64, i: int, start: int, stop: int, room: I64)
         for r in range(keys.shape[0]):
             room[found] = start + r
             found += np.uint64((keys[r] <= bound) & (other_keys[r] <= other_bound))
-    for t in range(2, terms):
+    for t in range(2, terms):  # further terms look only at the rows that are left, in place
         candidates = found
         found = np.uint64(0)
         bound = bounds[t, i]
@@ -75,6 +75,8 @@ def band_pairs(
     """Go on from probing row i, stored row j; return (pairs written, i, j) to go on from."""
     n = 0
     while i < lo.shape[0]:
+        # Rows before j are done for probing row i. Never more candidates at a time than the room that is left, so
+        # that `find_rows` need not ask for it.
         j = max(j, lo[i])
         stop = max(hi[i], j)
         cut = min(stop, j + stored.shape[0] - n)
@@ -128,6 +130,7 @@ def band_rows(
     """
     n = 0
     while i < lo.shape[0] and n < out.shape[1]:
+        # Pairs first, then one column after another: each loop reads and writes few arrays, which stay in the cache.
         most = min(room.shape[1], out.shape[1] - n)
         probe, stored = room[0, :most], room[1, :most]
         found, i, j = band_pairs(lanes, lo, hi, bounds, probe, stored, i, j)
@@ -172,6 +175,8 @@ def chained_pairs(
     terms = bounds.shape[0]
     key_lane = lanes.shape[0] - 2
     while i < lo.shape[0]:
+        # Separate chaining, the lists threaded through a lane: the head of a bucket is its latest row, so numbers
+        # fall along a chain, and the first one below `lo` ends the walk. Expired rows need no deletion.
         while inserted < hi[i]:
             bucket = (np.uint64(lanes[key_lane, inserted]) * _GOLDEN) >> shift
             lanes[key_lane + 1, inserted] = heads[bucket]

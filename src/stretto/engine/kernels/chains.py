@@ -4,6 +4,10 @@ Row r has the nodes `links[root_lo[r]:root_hi[r]]` as possible predecessors of i
 `links[node_lo[v]:node_hi[v]]`, all of them less than v. Without `links` (an empty array) the ranges name the nodes
 themselves. A chain is a path that starts at a row's last repetition and goes back in time; written out, it is in
 time order, the last repetition at its end.
+
+The enumeration is a depth-first search with its stack in arrays, so that it can stop when a block is full and go on
+later. Predecessors have smaller numbers, so there is no cycle; `lengths` cuts off the branches that end in nothing, so
+the work is in proportion to the nodes of the chains that are written.
 """
 
 from collections.abc import Iterator
@@ -131,6 +135,8 @@ def chains(  # pragma: no cover - compiled
             depth, k, begun = 0, root_hi[row], 1
             stack[0, 1] = root_lo[row]
         low = stack[depth, 1]
+        # Here: `path` holds the labels of the nodes taken, `stack[0:depth]` the links that led to them, and at this
+        # depth the links from k on are done. So a break with k + 1 takes the same link again.
         while True:
             k -= 1  # from the latest predecessor down
             if k < low:
@@ -147,7 +153,7 @@ def chains(  # pragma: no cover - compiled
                 begins = lengths[v] & 2 != 0
             size = depth + 1
             if begins and size >= least:
-                if n == room or used + size >= space:
+                if n == room or used + size >= space:  # nothing of this chain has been written yet
                     full = True
                     k += 1
                     break

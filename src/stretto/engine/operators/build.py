@@ -8,15 +8,15 @@ from stretto.engine.operators.filter import FilterOperator
 from stretto.engine.operators.forbid import ForbidOperator
 from stretto.engine.operators.join import JoinOperator
 from stretto.engine.operators.next import NextOperator
+from stretto.engine.operators.protocol import Operator, RowShape
 from stretto.engine.operators.repeat import RepeatOperator
 from stretto.engine.operators.union import UnionOperator
-from stretto.engine.shape import Operator, Shape
 from stretto.plan.ops import Emit, Filter, Forbid, Join, Next, Op, Repeat, Scan, Union
 
-_EVENT = Shape((False,), (False,), single=True)
+_EVENT = RowShape((False,), (False,), single=True)
 
 # Every running operator is made from its part of the plan and the shapes of its inputs.
-_OPERATORS: dict[type[Op], Callable[[Any, Sequence[Shape]], Any]] = {
+_OPERATORS: dict[type[Op], Callable[[Any, Sequence[RowShape]], Any]] = {
     Filter: FilterOperator,
     Repeat: RepeatOperator,
     Forbid: ForbidOperator,
@@ -28,7 +28,7 @@ _OPERATORS: dict[type[Op], Callable[[Any, Sequence[Shape]], Any]] = {
 
 def build(ops: Sequence[Op]) -> dict[int, Operator | EmitOperator]:
     """A running operator for each one of the plan, by number, inputs first; scans are the index's work."""
-    shapes: list[Shape] = []
+    shapes: list[RowShape] = []
     last = _only_emitted(ops)
     running: dict[int, Operator | EmitOperator] = {}
     for number, op in enumerate(ops):

@@ -4,14 +4,14 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from stretto.engine import reuse
-from stretto.engine.arena import Arena
-from stretto.engine.band import coordinates
-from stretto.engine.identity import FINDING
-from stretto.engine.limits import Meter, Undo, column_size, size_of, vector_size
-from stretto.engine.matches import NO_ID, Chunk, duplicates
-from stretto.engine.sets import as_sets
-from stretto.engine.shape import Clock, Shape
+from stretto.engine.memory import reuse
+from stretto.engine.memory.limits import Meter, Undo, column_size, size_of, vector_size
+from stretto.engine.operators.protocol import Clock, RowShape
+from stretto.engine.results.identity import FINDING
+from stretto.engine.results.matches import NO_ID, MatchChunk, duplicates
+from stretto.engine.rows.coordinates import coordinates
+from stretto.engine.rows.sets import as_sets
+from stretto.engine.stream.arena import Arena
 from stretto.pattern.predicates import Expr
 from stretto.plan.ops import Emit
 from stretto.values.evaluate import value
@@ -28,10 +28,10 @@ class EmitOperator:
     waiting = False
     looked = 0
 
-    def __init__(self, op: Emit, inputs: Sequence[Shape]) -> None:
+    def __init__(self, op: Emit, inputs: Sequence[RowShape]) -> None:
         self._op = op
         self.query = op.query
-        self.shape = Shape((), ())
+        self.shape = RowShape((), ())
         # A match can be certain at once by one alternative and again, later, by one that waits.
         self._mixed = op.distinct and any(op.waits) and not all(op.waits)
         self._reported: list[Rows] = []
@@ -56,7 +56,7 @@ class EmitOperator:
 
         return undo
 
-    def step(self, inputs: Sequence[list[Rows]], clock: Clock, arena: Arena) -> list[Chunk]:
+    def step(self, inputs: Sequence[list[Rows]], clock: Clock, arena: Arena) -> list[MatchChunk]:
         found = [
             (self._bind(rows, k), self._detected(rows, k, clock, arena))
             for k in sorted(range(len(inputs)), key=self._op.waits.__getitem__)
@@ -106,7 +106,7 @@ class EmitOperator:
         times: I64 = arena.values("ts", np.minimum(certain, clock.end - 1)).data
         return times
 
-    def _chunks(self, found: list[tuple[Rows, I64]], meter: Meter, arena: Arena) -> Iterator[Chunk]:
+    def _chunks(self, found: list[tuple[Rows, I64]], meter: Meter, arena: Arena) -> Iterator[MatchChunk]:
         """The matches, and a charge for what is made for them beside the rows that they come from."""
         for rows, detected in found:
             ids = tuple(
@@ -121,7 +121,7 @@ class EmitOperator:
             if reuse.debug:
                 values = [array for vector in returned for array in (vector.data, vector.valid)]
                 reuse.check_owned(*ids, rows.first, rows.last, detected, *values)
-            yield Chunk(ids, rows.first, rows.last, detected, returned, arena.strings)
+            yield MatchChunk(ids, rows.first, rows.last, detected, returned, arena.strings)
 
     @staticmethod
     def _returned(expr: Expr, rows: Rows, meter: Meter, arena: Arena) -> Vector:

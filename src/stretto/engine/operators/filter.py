@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from stretto.engine.band import coordinates, reach
-from stretto.engine.limits import Undo, nothing_to_undo, size_of
-from stretto.engine.order import ordered
-from stretto.engine.shape import Clock, Shape
+from stretto.engine.memory.limits import Undo, nothing_to_undo, size_of
+from stretto.engine.operators.protocol import Clock, RowShape
+from stretto.engine.rows.coordinates import coordinates, reach
+from stretto.engine.rows.known_order import ordered
 from stretto.plan.ops import Filter
 from stretto.values.evaluate import holds
 from stretto.values.rows import Bool, Rows
@@ -20,7 +20,7 @@ class FilterOperator:
     waiting = False
     looked = 0
 
-    def __init__(self, op: Filter, inputs: Sequence[Shape]) -> None:
+    def __init__(self, op: Filter, inputs: Sequence[RowShape]) -> None:
         self._terms, self._window = op.terms, op.window
         self.shape = ordered(inputs[0], op.terms)
 

@@ -4,12 +4,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from stretto.engine.band import Band, coordinates, reach
-from stretto.engine.keys import LEAST, MOST, split_terms
-from stretto.engine.limits import Meter, Undo, size_of
-from stretto.engine.pending import Pending
-from stretto.engine.sets import sliced, times
-from stretto.engine.shape import Clock, Shape
+from stretto.engine.memory.limits import Meter, Undo, size_of
+from stretto.engine.operators.protocol import Clock, RowShape
+from stretto.engine.rows.band import Band
+from stretto.engine.rows.coordinates import coordinates, reach, times
+from stretto.engine.rows.join_keys import LEAST, MOST, split_terms
+from stretto.engine.rows.pending import Pending
+from stretto.engine.rows.sets import sliced
 from stretto.pattern.piece import Place
 from stretto.plan.ops import Forbid
 from stretto.values.evaluate import Events
@@ -28,7 +29,7 @@ class ForbidOperator:
     A row that leaves one side of a BETWEEN unbound has its negation first or last; one that leaves both so has none.
     """
 
-    def __init__(self, op: Forbid, inputs: Sequence[Shape]) -> None:
+    def __init__(self, op: Forbid, inputs: Sequence[RowShape]) -> None:
         rows, events = inputs
         self._op = op
         self.shape = rows

@@ -5,10 +5,11 @@ from typing import Literal as OneOf
 
 import numpy as np
 
-from stretto.engine.band import Band, beyond, coordinates, reach
-from stretto.engine.limits import Undo, size_of
-from stretto.engine.order import joined, place_of
-from stretto.engine.shape import Clock, Shape
+from stretto.engine.memory.limits import Undo, size_of
+from stretto.engine.operators.protocol import Clock, RowShape
+from stretto.engine.rows.band import Band
+from stretto.engine.rows.coordinates import beyond, coordinates, reach
+from stretto.engine.rows.known_order import joined, place_of
 from stretto.pattern.order import mask_of
 from stretto.plan.ops import Join
 from stretto.values.evaluate import Events
@@ -23,7 +24,7 @@ class JoinOperator:
 
     waiting = False
 
-    def __init__(self, op: Join, inputs: Sequence[Shape], *, last: bool = False) -> None:
+    def __init__(self, op: Join, inputs: Sequence[RowShape], *, last: bool = False) -> None:
         """`last`: the rows go into matches and nowhere else, so that their columns may be narrow."""
         left, right = inputs
         self.shape = joined(left, right, op.terms, before=op.order == "before")
@@ -70,7 +71,9 @@ class JoinOperator:
 class _Look:
     """The rows of one side, `stored` 0 (left) or 1 (right), and how the rows of the other side find them."""
 
-    def __init__(self, op: Join, inputs: Sequence[Shape], pair: Shape, *, stored: int, narrow: bool) -> None:
+    def __init__(
+        self, op: Join, inputs: Sequence[RowShape], pair: RowShape, *, stored: int, narrow: bool
+    ) -> None:
         self.stored = stored
         sides = range(inputs[0].width), range(inputs[0].width, pair.width)
         of_stored, of_probing = sides[stored], sides[1 - stored]

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stretto.engine.band import coordinates
-from stretto.engine.keys import MOST
-from stretto.engine.limits import Meter, Undo, size_of
-from stretto.engine.moves import BEGIN, Candidates, Move, moves_from, pending_terms
-from stretto.engine.shape import Clock, Shape
+from stretto.engine.memory.limits import Meter, Undo, size_of
+from stretto.engine.operators.protocol import Clock, RowShape
+from stretto.engine.rows.coordinates import coordinates
+from stretto.engine.rows.join_keys import MOST
+from stretto.engine.rows.next_moves import BEGIN, Candidates, Move, moves_from, pending_terms
 from stretto.plan.ops import Next
 from stretto.values.evaluate import holds
 from stretto.values.rows import I64, UNBOUND, Bool, Column, Rows, Sets, concat_rows, empty_rows
@@ -19,14 +19,14 @@ MERGED = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
-class _Runs:
+class _OpenRuns:
     """Runs at one step; `leaves`: it has enough events, and the terms on their whole set hold."""
 
     rows: Rows
     leaves: Bool
 
-    def take(self, index: I64 | Bool) -> "_Runs":
-        return _Runs(self.rows.take(index), self.leaves[index])
+    def take(self, index: I64 | Bool) -> "_OpenRuns":
+        return _OpenRuns(self.rows.take(index), self.leaves[index])
 
     def __len__(self) -> int:
         return len(self.leaves)
@@ -62,17 +62,17 @@ class NextOperator:
     waiting = False  # time alone completes no run
     looked = 0
 
-    def __init__(self, op: Next, inputs: Sequence[Shape]) -> None:
+    def __init__(self, op: Next, inputs: Sequence[RowShape]) -> None:
         assert all(shape.single for shape in inputs)
         self._op = op
         steps = range(len(op.bounds))
         sets = tuple(bounds != (1, 1) for bounds in op.bounds)
-        self.shape = Shape(sets, tuple(low == 0 for low, _ in op.bounds), single=sets == (False,))
+        self.shape = RowShape(sets, tuple(low == 0 for low, _ in op.bounds), single=sets == (False,))
         self._moves = {s: moves_from(op, s) for s in (BEGIN, *steps)}
         self._pending = [pending_terms(op, s) for s in steps]
         self._reports = [all(low == 0 for low, _ in op.bounds[s + 1 :]) for s in steps]
         # Per step; parts are never written to, so a step is undone by having the lists from before it.
-        self._waiting: list[list[_Runs]] = [[] for _ in steps]
+        self._waiting: list[list[_OpenRuns]] = [[] for _ in steps]
 
     @property
     def held(self) -> int:
@@ -90,8 +90,8 @@ class NextOperator:
         streams = [_Stream(parts) for parts in inputs]
         ledger = _Ledger(clock.meter, self._waiting)
         out: list[Rows] = []
-        looking: list[list[_Runs]] = [[] for _ in streams]
-        resting: list[list[_Runs]] = [[] for _ in streams]
+        looking: list[list[_OpenRuns]] = [[] for _ in streams]
+        resting: list[list[_OpenRuns]] = [[] for _ in streams]
         for step, parts in enumerate(self._waiting):
             inside = [self._inside(runs, clock) for runs in parts]
             news = any(len(streams[move.target].ts) for move in self._moves[step])
@@ -100,7 +100,7 @@ class NextOperator:
             begun = self._begun(move, streams[move.target], clock)
             looking[move.target].append(self._entered(begun, move.target, clock, out))
         while any(looking):
-            found: list[list[_Runs]] = [[] for _ in streams]
+            found: list[list[_OpenRuns]] = [[] for _ in streams]
             for step, parts in enumerate(looking):
                 for runs in parts:
                     resting[step].append(self._advance(runs, step, streams, clock, found, out))
@@ -120,7 +120,7 @@ class NextOperator:
         rows = _unbound(self.shape, len(positions))
         return _taken(Rows(ts, ts, rows.columns), move.target, positions, ts)
 
-    def _entered(self, rows: Rows, step: int, clock: Clock, out: list[Rows]) -> _Runs:
+    def _entered(self, rows: Rows, step: int, clock: Clock, out: list[Rows]) -> _OpenRuns:
         """The runs that have just taken an event into a step: what they report goes out, what can go on comes back."""
         low, high = self._op.bounds[step]
         column = rows.columns[step]
@@ -136,17 +136,17 @@ class NextOperator:
             leaves if any(not move.again for move in self._moves[step]) else np.zeros(len(rows), np.bool_)
         )
         goes_on = goes_on | (True if high is None else counts < high)
-        return _Runs(rows.take(goes_on), leaves[goes_on])
+        return _OpenRuns(rows.take(goes_on), leaves[goes_on])
 
     def _advance(
         self,
-        runs: _Runs,
+        runs: _OpenRuns,
         step: int,
         streams: list[_Stream],
         clock: Clock,
-        found: list[list[_Runs]],
+        found: list[list[_OpenRuns]],
         out: list[Rows],
-    ) -> _Runs:
+    ) -> _OpenRuns:
         """Add to `found` the runs extended by their earliest event, once for each move that accepts it.
 
         Back come the runs that found none.
@@ -166,7 +166,7 @@ class NextOperator:
         rest = best == MOST
         return runs if rest.all() else runs.take(rest)
 
-    def _earliest(self, runs: _Runs, move: Move, stream: _Stream, clock: Clock) -> I64:
+    def _earliest(self, runs: _OpenRuns, move: Move, stream: _Stream, clock: Clock) -> I64:
         """Per run, the position of the first new event that the move accepts; MOST if there is none."""
         result = np.full(len(runs.leaves), MOST)
         high = self._op.bounds[move.target][1]
@@ -191,7 +191,7 @@ class NextOperator:
         result[index[some]] = stream.positions[accepted[some]]
         return result
 
-    def _inside(self, runs: _Runs, clock: Clock) -> _Runs:
+    def _inside(self, runs: _OpenRuns, clock: Clock) -> _OpenRuns:
         """The runs whose window an event of this step or a later one could still be in."""
         window = self._op.window
         end = coordinates(runs.rows, window)[0] + window.size
@@ -202,11 +202,11 @@ class NextOperator:
 class _Ledger:
     """What a step has made that is still there, counted after each round."""
 
-    def __init__(self, meter: Meter, before: list[list[_Runs]]) -> None:
+    def __init__(self, meter: Meter, before: list[list[_OpenRuns]]) -> None:
         self._meter, self._base = meter, meter.used
         self._before = {id(runs) for parts in before for runs in parts}
 
-    def settle(self, out: list[Rows], *live: list[list[_Runs]]) -> None:
+    def settle(self, out: list[Rows], *live: list[list[_OpenRuns]]) -> None:
         new = {id(runs): runs for steps in live for parts in steps for runs in parts}
         runs = [one for key, one in new.items() if key not in self._before]
         meter = self._meter
@@ -214,17 +214,17 @@ class _Ledger:
         meter.charge(sum(one.size for one in runs) + sum(map(size_of, out)), sum(map(len, runs)))
 
 
-def _merged(parts: list[_Runs]) -> list[_Runs]:
+def _merged(parts: list[_OpenRuns]) -> list[_OpenRuns]:
     """The same runs in few parts: small ones become one, large ones stay as they are."""
     large = [runs for runs in parts if len(runs) >= MERGED]
     small = [runs for runs in parts if 0 < len(runs) < MERGED]
     if len(small) > 1:
         rows = concat_rows([runs.rows for runs in small])
-        small = [_Runs(rows, np.concatenate([runs.leaves for runs in small]))]
+        small = [_OpenRuns(rows, np.concatenate([runs.leaves for runs in small]))]
     return large + small
 
 
-def _unbound(shape: Shape, n: int) -> Rows:
+def _unbound(shape: RowShape, n: int) -> Rows:
     """Rows that bind nothing yet."""
     none = Sets(np.zeros(n + 1, np.int64), np.empty(0, np.int64)), np.full(n, UNBOUND, np.int64)
     return Rows(none[1], none[1], tuple(none[0] if is_set else none[1] for is_set in shape.sets))

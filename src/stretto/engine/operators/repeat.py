@@ -4,12 +4,19 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from stretto.engine.band import Band, beyond, coordinates, reach
 from stretto.engine.kernels.chains import chain_lengths, chains, wanted_lengths
-from stretto.engine.limits import Meter, Undo, size_of
-from stretto.engine.repetitions import Graph, Reach, linked_graph, no_graph, ordered_graphs
-from stretto.engine.sets import as_sets, sliced, times
-from stretto.engine.shape import Clock, Shape
+from stretto.engine.memory.limits import Meter, Undo, size_of
+from stretto.engine.operators.protocol import Clock, RowShape
+from stretto.engine.rows.band import Band
+from stretto.engine.rows.coordinates import beyond, coordinates, reach, times
+from stretto.engine.rows.repetition_graph import (
+    ChainGraph,
+    ChainReach,
+    linked_graph,
+    no_graph,
+    ordered_graphs,
+)
+from stretto.engine.rows.sets import as_sets, sliced
 from stretto.pattern.order import Order
 from stretto.pattern.predicates import Expr, columns_of
 from stretto.plan.ops import Repeat
@@ -38,11 +45,11 @@ class RepeatOperator:
 
     waiting = False
 
-    def __init__(self, op: Repeat, inputs: Sequence[Shape]) -> None:
+    def __init__(self, op: Repeat, inputs: Sequence[RowShape]) -> None:
         base, element = inputs
         self._op = op
         self._element = element
-        self.shape = Shape(
+        self.shape = RowShape(
             tuple(is_set or c in op.final for c, is_set in enumerate(base.sets)),
             base.optional,
             order=Order.of(
@@ -51,14 +58,14 @@ class RepeatOperator:
         )
         self._least = max(op.low - 1, 0)
         self._most = _NO_LIMIT if op.high is None else op.high - 1
-        finals = Shape(tuple(base.sets[c] for c in op.final), tuple(base.optional[c] for c in op.final))
+        finals = RowShape(tuple(base.sets[c] for c in op.final), tuple(base.optional[c] for c in op.final))
         plain = not any((*finals.sets, *finals.optional, *element.sets, *element.optional))
         self._direct = plain and element.width == 1
         self._later = tuple(a or b for a, b in zip(finals.sets, element.sets, strict=True))
         distinct = [(theirs, mine) for mine, theirs in op.distinct]
         if op.adjacent:
             later = tuple(a or b for a, b in zip(finals.optional, element.optional, strict=True))
-            probing = Shape((*base.sets, *self._later), (*base.optional, *later))
+            probing = RowShape((*base.sets, *self._later), (*base.optional, *later))
             terms = _neighbour_terms(op, base.width, element.width)
             at = probing.width
             self._band = Band(element, probing, op.window, terms, distinct, stored_at=at, probing_at=0)
@@ -91,7 +98,7 @@ class RepeatOperator:
 
     # ---- what may precede what ---------------------------------------------------------------------------------
 
-    def _graphs(self, base: Rows, clock: Clock) -> Iterator[tuple[Rows, Graph]]:
+    def _graphs(self, base: Rows, clock: Clock) -> Iterator[tuple[Rows, ChainGraph]]:
         """The base rows piece by piece, each piece with its graph."""
         window, events, band = self._op.window, clock.events, self._band
         if self._most == 0 or not len(band):
@@ -99,7 +106,7 @@ class RepeatOperator:
             return
         floor = reach(coordinates(base, window)[1], window)
         hi = band.search_time(times(base, self._op.final, events)[0], "left")
-        reached = Reach(band.search(floor, "left"), hi, floor)
+        reached = ChainReach(band.search(floor, "left"), hi, floor)
         if self._op.adjacent:
             yield from self._linked(base, reached, clock)
             return
@@ -107,7 +114,7 @@ class RepeatOperator:
         for piece, graph in ordered_graphs(band, base, reached, events, clock.meter, single=single):
             yield sliced(base, piece), graph
 
-    def _linked(self, base: Rows, reached: Reach, clock: Clock) -> Iterator[tuple[Rows, Graph]]:
+    def _linked(self, base: Rows, reached: ChainReach, clock: Clock) -> Iterator[tuple[Rows, ChainGraph]]:
         """Pieces as large as their links allow: too large ones are halved, the next one tries twice the size."""
         start = 0
         while start < len(base):
@@ -138,7 +145,7 @@ class RepeatOperator:
 
     # ---- chains ------------------------------------------------------------------------------------------------
 
-    def _grown(self, base: Rows, graph: Graph, clock: Clock) -> Iterator[Rows]:
+    def _grown(self, base: Rows, graph: ChainGraph, clock: Clock) -> Iterator[Rows]:
         """The base rows once for each of their chains, in parts of bounded size."""
         counts = np.bincount(graph.row, minlength=len(base))
         longest = min(int(counts.max(initial=0)), self._most)
@@ -178,7 +185,7 @@ class RepeatOperator:
                 clock.meter.charge(size_of(grown), made)
                 yield grown
 
-    def _labels(self, base: Rows, graph: Graph) -> tuple[I64, I64]:
+    def _labels(self, base: Rows, graph: ChainGraph) -> tuple[I64, I64]:
         """What stands for last repetitions and for nodes: the event, where it is one, else a number."""
         finals, elements = base.columns[self._op.final[0]], self._band.column(graph.number, 0)
         if self._direct and not isinstance(finals, Sets) and not isinstance(elements, Sets):
@@ -186,7 +193,7 @@ class RepeatOperator:
         n = len(graph.number)
         return np.arange(n, n + len(base)), np.arange(n)
 
-    def _allowed(self, base: Rows, graph: Graph, clock: Clock) -> tuple[I64, Bool]:
+    def _allowed(self, base: Rows, graph: ChainGraph, clock: Clock) -> tuple[I64, Bool]:
         """What the terms on the earliest repetition and the least number of them leave.
 
         Lengths of chains up to each node (empty: any), and the rows whose last repetition may be their only one.
@@ -208,7 +215,7 @@ class RepeatOperator:
             return _NONE, bare
         return chain_lengths(graph.nodes, graph.links, starts), bare
 
-    def _rows(self, base: Rows, graph: Graph, rows: I64, first: I64, chain: Sets) -> Rows:
+    def _rows(self, base: Rows, graph: ChainGraph, rows: I64, first: I64, chain: Sets) -> Rows:
         """Base rows by number, with what their chains hold in the columns of the last repetition."""
         columns: list[Column] = []
         for c, column in enumerate(base.columns):

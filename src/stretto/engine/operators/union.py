@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from stretto.engine.identity import FINDING, duplicates
-from stretto.engine.limits import Undo, nothing_to_undo, size_of
-from stretto.engine.sets import as_sets
-from stretto.engine.shape import Clock, Shape
+from stretto.engine.memory.limits import Undo, nothing_to_undo, size_of
+from stretto.engine.operators.protocol import Clock, RowShape
+from stretto.engine.results.identity import FINDING, duplicates
+from stretto.engine.rows.sets import as_sets
 from stretto.plan.ops import Union
 from stretto.values.rows import UNBOUND, Column, Rows, Sets, concat_rows
 
@@ -19,7 +19,7 @@ class UnionOperator:
     waiting = False
     looked = 0
 
-    def __init__(self, op: Union, inputs: Sequence[Shape]) -> None:
+    def __init__(self, op: Union, inputs: Sequence[RowShape]) -> None:
         self._op = op
         self._sources = [dict(zip(columns, range(len(columns)), strict=True)) for columns in op.columns]
         parts = list(zip(self._sources, inputs, strict=True))
@@ -28,7 +28,7 @@ class UnionOperator:
             for c in range(op.width)
         )
         single = op.width == 1 and not op.sets[0] and all(shape.single for shape in inputs)
-        self.shape = Shape(op.sets, optional, single=single)
+        self.shape = RowShape(op.sets, optional, single=single)
 
     def step(self, inputs: Sequence[list[Rows]], clock: Clock) -> list[Rows]:
         meter = clock.meter

@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from stretto.engine.trends.cells import Cells
-from stretto.engine.trends.conditions import Look, Store, meets
+from stretto.engine.trends.conditions import Store, StoreLookup, meets
 from stretto.engine.trends.kernels.reference import by_reference
 from stretto.engine.trends.kernels.tables import Tables
 from stretto.engine.trends.kernels.windowed import run_ticks
 from stretto.engine.trends.numbers import I32, Values, take_values, zeros
-from stretto.engine.trends.scan import Scan, pair_blocks
-from stretto.engine.trends.stores import Found, Ranked
-from stretto.engine.trends.tables import Program
+from stretto.engine.trends.pair_conditions import ScannedRead, pair_blocks
+from stretto.engine.trends.program import UnitProgram
+from stretto.engine.trends.stores import FoundGroups, Ranked
 from stretto.values.evaluate import Events
 from stretto.values.rows import I64, Bool
 
@@ -33,14 +33,14 @@ class Rankings:
     def __init__(self, cells: Cells, events: Events) -> None:
         self.cells, self.events = cells, events
         self._ranked: dict[Store, Ranked] = {}
-        self._found: dict[Look, Found] = {}
+        self._found: dict[StoreLookup, FoundGroups] = {}
 
     def ranked(self, store: Store) -> Ranked:
         if store not in self._ranked:
             self._ranked[store] = Ranked(store, self.cells, self.events)
         return self._ranked[store]
 
-    def found(self, look: Look) -> Found:
+    def found(self, look: StoreLookup) -> FoundGroups:
         if look not in self._found:
             self._found[look] = self.ranked(look.store).target(look)
         return self._found[look]
@@ -51,13 +51,13 @@ class Rankings:
         self._found = {look: found for look, found in self._found.items() if look.store in stores}
 
 
-def is_plain(look: Look) -> bool:
+def is_plain(look: StoreLookup) -> bool:
     """Whether every occurrence of the target reads the one sum of its cell."""
     return look.store.is_total and not look.where
 
 
 def totals(
-    program: Program, rankings: Rankings, weighed: Weighed, states: I64, lanes: tuple[int, int]
+    program: UnitProgram, rankings: Rankings, weighed: Weighed, states: I64, lanes: tuple[int, int]
 ) -> Values:
     """The totals, a row per cell and member. `states`: MatStates of occurrences, where the program has them."""
     cells = rankings.cells
@@ -66,29 +66,23 @@ def totals(
     places = _places(program, rankings, count)
     most = int(count.max(initial=0))
     own_values, shared_values = _values_at_once(program, cells, most)
-    members = len(program.chosen)
-    basis = 1 + places.own_rows
-    first_total = basis + most * members
-    first_own = first_total + len(cells) * members
-    sums = 1 + places.shared_rows
-    ends = sums + most
-    common = ends + program.ends * most
+    at = _offsets(program, places, len(cells), most)
     linear = 1 + sum(m.is_linear for m in program.measures)
-    own = zeros(first_own + own_values, *lanes)
-    shared = zeros(common + shared_values, linear, 1 + len(program.measures) - linear)
+    own = zeros(at.own + own_values, *lanes)
+    shared = zeros(at.common + shared_values, linear, 1 + len(program.measures) - linear)
     mask, mask_at = _masks(program, rankings)
     weight = cells.event - weighed.first if weighed.each else np.zeros(len(cells.event), np.int64)
     opened = 0
     for begin, end, pairs in pair_blocks(places.scans, len(program.reads), cells, rankings.events):
         tables = Tables(
-            members=members,
-            basis=basis,
-            totals=first_total,
-            own=first_own,
-            sums=sums,
-            ends=ends,
+            members=len(program.chosen),
+            basis=at.basis,
+            totals=at.totals,
+            own=at.own,
+            sums=at.sums,
+            ends=at.ends,
             most=most,
-            common=common,
+            common=at.common,
             **program.tables,
             **places.tables,
             mask_at=mask_at,
@@ -118,10 +112,30 @@ def totals(
             by_reference(shared),
             by_reference(weighed.weights),
         )
-    return take_values(own, slice(first_total, first_own))
+    return take_values(own, slice(at.totals, at.own))
 
 
-def _values_at_once(program: Program, cells: Cells, most: int) -> tuple[int, int]:
+@dataclass(frozen=True, slots=True)
+class _Offsets:
+    """Where the rows of each kind begin: `basis`, `totals` and `own` of own values; the others of shared ones."""
+
+    basis: int
+    totals: int
+    own: int
+    sums: int
+    ends: int
+    common: int
+
+
+def _offsets(program: UnitProgram, places: "_Placed", cells: int, most: int) -> _Offsets:
+    """Stores come first, from row 1 on; what one tick needs comes last, and is used again by the next."""
+    members = len(program.chosen)
+    basis, sums = 1 + places.own_rows, 1 + places.shared_rows
+    totals, ends = basis + most * members, sums + most
+    return _Offsets(basis, totals, totals + cells * members, sums, ends, ends + program.ends * most)
+
+
+def _values_at_once(program: UnitProgram, cells: Cells, most: int) -> tuple[int, int]:
     """Rows for the values of one tick, of members' own nodes and of shared ones, at most."""
     first = cells.tick_first[:-1]
     own = np.add.reduceat(program.tables["comps"][cells.node], first)
@@ -136,7 +150,7 @@ class _Standing:
         self._arrays: list[I32] = []
         self._length = 0
 
-    def add(self, found: Found | None, shift: int) -> tuple[int, int]:
+    def add(self, found: FoundGroups | None, shift: int) -> tuple[int, int]:
         """Where the groups and the others begin, -1 for none; groups are renumbered by `shift`."""
         if found is None:
             return -1, -1
@@ -157,7 +171,7 @@ class _Placed:
 
     tables: dict[str, I64]
     standing: I32
-    scans: list[Scan]
+    scans: list[ScannedRead]
     own_rows: int
     shared_rows: int
 
@@ -181,7 +195,7 @@ class _Groups:
         self.first.append(self.first[-1] + len(size))
 
 
-def _places(program: Program, rankings: Rankings, count: I64) -> _Placed:
+def _places(program: UnitProgram, rankings: Rankings, count: I64) -> _Placed:
     groups, standing = _Groups(), _Standing()
     sources, targets = [], []
     for store, width in zip(program.stores, program.widths, strict=True):
@@ -197,7 +211,7 @@ def _places(program: Program, rankings: Rankings, count: I64) -> _Placed:
         found = None if is_plain(read.look) else rankings.found(read.look)
         targets.append(standing.add(found, group_first[read.look.store]))
         if found is not None and read.look.pairs is not None:
-            scans.append(Scan(number, read.look, rankings.ranked(read.look.store), found))
+            scans.append(ScannedRead(number, read.look, rankings.ranked(read.look.store), found))
     tables = {
         "source_at": _numbers(at for at, _ in sources),
         "leaf_at": _numbers(at for _, at in sources),
@@ -215,7 +229,7 @@ def _numbers(items: Iterable[int]) -> I64:
     return np.array(list(items), np.int64)
 
 
-def _masks(program: Program, rankings: Rankings) -> tuple[Bool, I64]:
+def _masks(program: UnitProgram, rankings: Rankings) -> tuple[Bool, I64]:
     cells = rankings.cells
     masks = [
         meets(condition, cells.event[cells.of_node[node]], rankings.events)

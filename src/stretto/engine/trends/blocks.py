@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from stretto.engine import reuse
+from stretto.engine.memory import reuse
 from stretto.engine.trends.kernels.layout import State
 from stretto.engine.trends.kernels.numbers import LEAST
 from stretto.engine.trends.layout import Arrays

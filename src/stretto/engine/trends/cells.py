@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stretto.engine.kernels.split import split_by_code
-from stretto.engine.trends.kept import Kept
+from stretto.engine.kernels.counting_sort import split_by_code
+from stretto.engine.trends.kept_events import KeptEvents
 from stretto.engine.trends.numbers import I32
 from stretto.values.rows import I64, Bool, spread
 
@@ -51,7 +51,7 @@ class Cells:
         )
 
 
-def cells_of(kept: Kept, starts: I64, window_us: int, nodes: int) -> Cells:
+def cells_of(kept: KeptEvents, starts: I64, window_us: int, nodes: int) -> Cells:
     """The cells of the windows with these starts."""
     low = np.searchsorted(kept.borrowed_ts, starts)
     lengths = np.searchsorted(kept.borrowed_ts, starts + window_us) - low

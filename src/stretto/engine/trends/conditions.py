@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from stretto.engine.keys import LEAST, MOST, order_keys
+from stretto.engine.rows.join_keys import LEAST, MOST, order_keys
 from stretto.pattern.comparisons import COMPARISONS, RANGES, flipped
 from stretto.pattern.predicates import Apply, Const, Expr, Ref, Which, columns_of, rewrite
 from stretto.schema import Kind
@@ -47,7 +47,7 @@ class Store:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class StoreLookup:
     """What a later event asks of a store. Expressions are over column 0, but for those of `pairs`.
 
     `strict`: only ranks before its own. `pairs`: what a pair has to meet beside; column 0 the earlier event.
@@ -78,7 +78,7 @@ class Look:
 # ---- from conditions to stores and looks -------------------------------------------------------------------
 
 
-def looks_of(edge: Edge) -> tuple[Look, ...]:
+def looks_of(edge: Edge) -> tuple[StoreLookup, ...]:
     """The looks whose sums add up to what the edge brings; no pair of events is counted by two of them."""
     common, alternatives = _factored(edge.condition)
     if alternatives is None:
@@ -91,7 +91,7 @@ def looks_of(edge: Edge) -> tuple[Look, ...]:
     return (_scanning(edge, sides, pairs),)
 
 
-def _conjunction(edge: Edge, terms: tuple[Expr, ...]) -> tuple[Look, ...]:
+def _conjunction(edge: Edge, terms: tuple[Expr, ...]) -> tuple[StoreLookup, ...]:
     sides = _Sides.of(terms)
     if sides.rest or len(sides.orders) > 1:
         return (_scanning(edge, sides, ((*sides.orders, *sides.rest),)),)
@@ -146,14 +146,14 @@ def _untrue(terms: tuple[Expr, ...]) -> Expr:
 
 def _look(
     edge: Edge, sides: "_Sides", early: Expr | None, late: Expr | None, op: str, *, apart: bool = False
-) -> Look:
+) -> StoreLookup:
     store = Store(edge.source, sides.early, sides.equal_early, early, falling=op in (">", ">="), apart=apart)
-    return Look(store, edge.target, sides.late, sides.equal_late, late, strict=op in ("<", ">"))
+    return StoreLookup(store, edge.target, sides.late, sides.equal_late, late, strict=op in ("<", ">"))
 
 
-def _scanning(edge: Edge, sides: "_Sides", pairs: Condition) -> Look:
+def _scanning(edge: Edge, sides: "_Sides", pairs: Condition) -> StoreLookup:
     store = Store(edge.source, sides.early, sides.equal_early, scanned=True)
-    return Look(store, edge.target, sides.late, sides.equal_late, pairs=pairs)
+    return StoreLookup(store, edge.target, sides.late, sides.equal_late, pairs=pairs)
 
 
 def _factored(condition: Condition | None) -> tuple[tuple[Expr, ...], Condition | None]:
@@ -291,7 +291,7 @@ def kept(store: Store, positions: I64, events: Events) -> tuple[list[I64], I64 |
     return equal, ~keys if store.falling else keys, alive
 
 
-def asked(look: Look, positions: I64, events: Events) -> tuple[list[I64], I64 | None, Bool]:
+def asked(look: StoreLookup, positions: I64, events: Events) -> tuple[list[I64], I64 | None, Bool]:
     """The target events' keys, so that a kept event counts if its own are equal, and at most that of the order.
 
     Last: which events can find anything.

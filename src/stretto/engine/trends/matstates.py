@@ -6,7 +6,7 @@ import numpy as np
 
 from stretto.engine.trends.cells import Cells
 from stretto.engine.trends.conditions import meets
-from stretto.engine.trends.tables import merged
+from stretto.engine.trends.program import merged
 from stretto.trends.plan import Condition, TrendUnit
 from stretto.values.evaluate import Events
 from stretto.values.rows import I64, Bool

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from stretto.engine.keys import order_keys
+from stretto.engine.rows.join_keys import order_keys
 from stretto.schema import Kind
 from stretto.values.evaluate import Events
 from stretto.values.rows import I64

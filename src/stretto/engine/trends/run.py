@@ -7,10 +7,10 @@ from time import perf_counter
 import numpy as np
 import pyarrow as pa
 
-from stretto.engine.limits import Meter
+from stretto.engine.memory.limits import Meter
+from stretto.engine.trends.executor import Executor, TakenEvents
 from stretto.engine.trends.partition import OUTSIDE, Partitions
-from stretto.engine.trends.running import Running
-from stretto.engine.trends.taken import Executor, Taken
+from stretto.engine.trends.running import RunningTotals
 from stretto.engine.trends.totals import total_rows
 from stretto.engine.trends.windowed import Windowed
 from stretto.schema import Kind
@@ -25,7 +25,7 @@ TAKEN_BYTES = 64
 
 
 @dataclass(frozen=True, slots=True)
-class _Run:
+class _UnitRun:
     """A unit at work; `windows`: length and slide of its members' windows."""
 
     unit: TrendUnit
@@ -39,7 +39,7 @@ class Gathered:
     """The events of one step: how many each node has, and those of each unit (by number) that has any."""
 
     nodes: dict[int, int]
-    units: list[tuple[int, Taken]]
+    units: list[tuple[int, TakenEvents]]
 
 
 class Trends:
@@ -52,10 +52,10 @@ class Trends:
         self._runs = []
         for unit in plan.units:
             partitions = known.setdefault(unit.partition, Partitions(unit.partition, kinds))
-            executor: Executor = (Windowed if unit.is_conditioned else Running)(unit, plan.queries)
+            executor: Executor = (Windowed if unit.is_conditioned else RunningTotals)(unit, plan.queries)
             members = [plan.queries[member.query] for member in unit.members]
             windows = frozenset((query.window_us, query.slide_us) for query in members)
-            self._runs.append(_Run(unit, executor, partitions, windows))
+            self._runs.append(_UnitRun(unit, executor, partitions, windows))
         self._last: int | None = None
         self._until: int | None = None
         self._nodes = [0] * len(plan.nodes)
@@ -101,7 +101,7 @@ class Trends:
         Nothing is counted in yet: this can be done again, with all or some of these events.
         """
         coded: dict[tuple[str, ...], I64] = {}
-        units: list[tuple[int, Taken]] = []
+        units: list[tuple[int, TakenEvents]] = []
         for number, run in enumerate(self._runs):
             found = _gathered(run.unit, rows)
             if found is None:
@@ -111,7 +111,7 @@ class Trends:
             if run.unit.partition:
                 keys = self._keys(run, positions, start, events, coded)
                 positions, ts, first, nodes, keys = _inside(positions, ts, first, nodes, keys)
-            units.append((number, Taken(ts, first, nodes, keys, positions)))
+            units.append((number, TakenEvents(ts, first, nodes, keys, positions)))
         return Gathered({node: sum(map(len, parts)) for node, parts in rows.items()}, units)
 
     def ahead(self, gathered: Gathered, until: int) -> int:
@@ -136,7 +136,7 @@ class Trends:
             self._done[number] = self._done[number].plus(UnitWork(len(taken), perf_counter() - begun))
 
     def _keys(
-        self, run: _Run, positions: I64, start: int, events: Events, coded: dict[tuple[str, ...], I64]
+        self, run: _UnitRun, positions: I64, start: int, events: Events, coded: dict[tuple[str, ...], I64]
     ) -> I64:
         """The partitions of events; those of one step are coded once for all units that agree on the attributes."""
         name = run.unit.partition
@@ -159,7 +159,7 @@ class Trends:
             yield from rows
 
 
-def _shared(run: _Run) -> UnitWork:
+def _shared(run: _UnitRun) -> UnitWork:
     return UnitWork(0, 0.0, *run.executor.sharing)
 
 

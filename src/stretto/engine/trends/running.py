@@ -11,8 +11,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from stretto.engine import reuse
+from stretto.engine.memory import reuse
 from stretto.engine.trends.blocks import Blocks
+from stretto.engine.trends.executor import FREE, TOTAL_BYTES, Results, TakenEvents, concat_results, no_results
 from stretto.engine.trends.kernels.layout import Lanes, Layout, Scratch, State, new_out
 from stretto.engine.trends.kernels.numbers import LEAST
 from stretto.engine.trends.kernels.reference import by_reference
@@ -20,7 +21,6 @@ from stretto.engine.trends.kernels.running import close, order_ties, take
 from stretto.engine.trends.kernels.shared import work_ahead
 from stretto.engine.trends.layout import arrays_of, paned
 from stretto.engine.trends.numbers import I32, zeros
-from stretto.engine.trends.taken import FREE, TOTAL_BYTES, Results, Taken, concat_results, no_results
 from stretto.pattern.nodes import TrendQuery
 from stretto.trends.plan import TrendUnit
 from stretto.values.evaluate import Events
@@ -30,7 +30,7 @@ ROOM = 4096
 """Results that the loops have room for, beside those of one block."""
 
 
-class Running:
+class RunningTotals:
     """One unit without conditions. `share`: False never shares, True always, None where it is less work."""
 
     def __init__(self, unit: TrendUnit, queries: Sequence[TrendQuery], *, share: bool | None = None) -> None:
@@ -70,7 +70,7 @@ class Running:
     def held(self) -> int:
         return self._blocks.held + self._fixed_bytes + sum(results.nbytes for results in self._ended)
 
-    def ahead(self, taken: Taken | None, until: int, partitions: int) -> int:
+    def ahead(self, taken: TakenEvents | None, until: int, partitions: int) -> int:
         del partitions
         keys = np.empty(0, np.int64) if taken is None else taken.keys
         count = len(keys)
@@ -87,7 +87,7 @@ class Running:
         totals = np.dot(windows, np.bincount(layout.frame, minlength=len(windows)))
         return size + int(totals) * self._total_bytes
 
-    def take(self, taken: Taken, events: Events) -> None:
+    def take(self, taken: TakenEvents, events: Events) -> None:
         if not len(taken):
             return
         weights = self._arrays.columns.weights(taken.positions, events)

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from stretto.engine.trends.cells import Cells
-from stretto.engine.trends.conditions import Look, Store, asked, kept
+from stretto.engine.trends.conditions import Store, StoreLookup, asked, kept
 from stretto.engine.trends.numbers import I32
 from stretto.values.evaluate import Events
 from stretto.values.rows import I64, Bool
 
-Found = tuple[I32, I32]
+FoundGroups = tuple[I32, I32]
 """Per occurrence of a node: a group, and a leaf (-1: not kept) or a count of leaves (0: none)."""
 
 
@@ -47,7 +47,7 @@ class Ranked:
             leaf, self.size = np.zeros(len(code), np.int64), np.ones(groups, np.int64)
         else:
             leaf = self._by_rank(code, groups, order[alive])
-        self.source: Found = _scattered(len(at), alive, code, leaf, -1)
+        self.source: FoundGroups = _scattered(len(at), alive, code, leaf, -1)
 
     def _by_rank(self, code: I64, groups: int, keys: I64) -> I64:
         self._keys, rank = np.unique(keys, return_inverse=True)
@@ -79,7 +79,7 @@ class Ranked:
             return np.zeros(len(groups), np.int64)
         return np.asarray(self._begin[groups])
 
-    def target(self, look: Look) -> Found:
+    def target(self, look: StoreLookup) -> FoundGroups:
         """For the occurrences of the look's target: the group they read, and how many of its leaves."""
         if look.mirrors:
             group, leaf = self.source
@@ -122,7 +122,7 @@ def _looked_up(distinct: I64, keys: I64) -> tuple[I64, Bool]:
     return place, distinct[place] == keys
 
 
-def _scattered(n: int, alive: Bool, code: I64, value: I64, other: int) -> Found:
+def _scattered(n: int, alive: Bool, code: I64, value: I64, other: int) -> FoundGroups:
     groups, values = np.zeros(n, np.int32), np.full(n, other, np.int32)
     groups[alive], values[alive] = code, value
     return groups, values

@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stretto.engine.returned import json_values
+from stretto.engine.results.returned_values import json_values
+from stretto.engine.trends.executor import Results
 from stretto.engine.trends.numbers import LEAST, extreme_doubles, extreme_integers
 from stretto.engine.trends.partition import Partitions
-from stretto.engine.trends.taken import Results
 from stretto.pattern.nodes import Aggregate, TrendQuery
 from stretto.schema import Kind
 from stretto.trends.plan import Measure, TrendPlan, TrendUnit, What
@@ -39,7 +39,7 @@ NEAR: Final = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class MemberTotals:
     """Results of one member: a row per window and label."""
 
     start: I64
@@ -60,19 +60,19 @@ def total_rows(
             continue
         query, places = plan.queries[member.query], plan.places[member.query]
         own = results.take(mine)
-        found = Found(own.window_start, own.key, *own.values)
+        found = MemberTotals(own.window_start, own.key, *own.values)
         if set(query.groups) != set(unit.partition):
             found = _merged(found, _labels(query, found.key, partitions))
         nodes = [unit.nodes.index(node) for node in places]
         labels = {name: partitions.values(name, found.key) for name in query.groups}
         texts = [values for name, values in labels.items() if partitions.kind(name) is Kind.STRING]
         for at in stretches(texts, strings, len(found.start), len(found.start)):
-            part = Found(*(getattr(found, field.name)[at] for field in fields(found)))
+            part = MemberTotals(*(getattr(found, field.name)[at] for field in fields(found)))
             yield from _rows(query, part, _Lanes(part, member.measures, nodes), partitions, strings)
 
 
 def _rows(
-    query: TrendQuery, found: Found, lanes: "_Lanes", partitions: Partitions, strings: Strings
+    query: TrendQuery, found: MemberTotals, lanes: "_Lanes", partitions: Partitions, strings: Strings
 ) -> Iterator[pa.RecordBatch]:
     times = [pa.array(found.start).view(pa.timestamp("us"))]
     times.append(pa.array(found.start + query.window_us).view(pa.timestamp("us")))
@@ -117,7 +117,7 @@ def _labels(query: TrendQuery, keys: I64, partitions: Partitions) -> I64:
     return np.asarray(labels, np.int64).reshape(-1)
 
 
-def _merged(found: Found, labels: I64) -> Found:
+def _merged(found: MemberTotals, labels: I64) -> MemberTotals:
     """Partitions of one label and window added up."""
     order = np.lexsort((labels, found.start))
     start, label = found.start[order], labels[order]
@@ -128,7 +128,7 @@ def _merged(found: Found, labels: I64) -> Found:
     e = np.maximum.reduceat(found.e[order], first, axis=0)
     scaled = np.ldexp(found.f[order], LIMB * np.maximum(found.e[order] - e[group], -4))
     x = np.minimum.reduceat(found.x[order], first, axis=0)
-    return Found(
+    return MemberTotals(
         start[first],
         found.key[order][first],
         np.add.reduceat(found.u[order], first, axis=0),
@@ -157,7 +157,7 @@ def _objects(query: TrendQuery, keys: I64, partitions: Partitions, strings: Stri
 class _Lanes:
     """The lanes of a member's results; `nodes` are those of its variables."""
 
-    found: Found
+    found: MemberTotals
     measures: Sequence[Measure]
     nodes: Sequence[int]
 

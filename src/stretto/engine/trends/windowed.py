@@ -8,17 +8,17 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from stretto.engine.limits import TooMuch
+from stretto.engine.memory.limits import TooMuch
 from stretto.engine.trends.assembly import Rankings, Weighed, totals
 from stretto.engine.trends.cells import Cells, cells_of, windows_between
 from stretto.engine.trends.conditions import looks_of
-from stretto.engine.trends.kept import Kept
+from stretto.engine.trends.executor import FREE, TOTAL_BYTES, Results, TakenEvents, concat_results, no_results
+from stretto.engine.trends.kept_events import KeptEvents
 from stretto.engine.trends.lanes import columns_of as weight_columns
 from stretto.engine.trends.lanes import split
 from stretto.engine.trends.matstates import MatStates, matstates_of, worth_sharing
 from stretto.engine.trends.numbers import Values
-from stretto.engine.trends.tables import Program, program_of, shared_measures
-from stretto.engine.trends.taken import FREE, TOTAL_BYTES, Results, Taken, concat_results, no_results
+from stretto.engine.trends.program import UnitProgram, program_of, shared_measures
 from stretto.pattern.nodes import TrendQuery
 from stretto.pattern.predicates import Ref, walk
 from stretto.trends.plan import TrendUnit
@@ -54,18 +54,18 @@ class Windowed:
         self._lanes = (1 + max(len(p[0]) for p in parts), max(len(p[1]) for p in parts))
         linear, extreme = split(shared_measures(unit))
         self._shared_lanes = 1 + len(linear) + len(extreme)
-        self._kept = Kept(_attributes(unit) | {m.attribute for m in measures if m.attribute})
+        self._kept = KeptEvents(_attributes(unit) | {m.attribute for m in measures if m.attribute})
         self._stores = frozenset(look.store for edge in unit.edges for look in looks_of(edge))
-        self._programs: dict[tuple[int, ...] | None, Program] = {}
+        self._programs: dict[tuple[int, ...] | None, UnitProgram] = {}
         self._next: int | None = None
         self._aggregates = 1 + max(len(member.measures) for member in unit.members)  # at most
         self.matstates = self.shared_cells = self.cells = 0
 
-    def take(self, taken: Taken, events: Events) -> None:
+    def take(self, taken: TakenEvents, events: Events) -> None:
         if len(taken):
             self._kept.take(taken, events)
 
-    def ahead(self, taken: Taken | None, until: int, partitions: int) -> int:
+    def ahead(self, taken: TakenEvents | None, until: int, partitions: int) -> int:
         count = len(self._kept) + (0 if taken is None else len(taken))
         size = 0 if taken is None else self._kept.ahead(taken)
         times = self._kept.borrowed_ts if taken is None or not len(taken) else taken.ts
@@ -170,7 +170,7 @@ class Windowed:
             yield self._results(cells, program, totals(program, rankings, weighed, none, self._lanes))
             rankings.keep_only(self._stores)
 
-    def _program(self, chosen: tuple[int, ...] | None) -> Program:
+    def _program(self, chosen: tuple[int, ...] | None) -> UnitProgram:
         """The program of some members; None: of all, with MatStates."""
         if chosen not in self._programs:
             members = range(len(self._unit.members)) if chosen is None else chosen
@@ -178,7 +178,7 @@ class Windowed:
         return self._programs[chosen]
 
     @staticmethod
-    def _results(cells: Cells, program: Program, found: Values) -> Results:
+    def _results(cells: Cells, program: UnitProgram, found: Values) -> Results:
         rows = np.flatnonzero(found.f[:, 0])
         cell, place = np.divmod(rows, len(program.chosen))
         member = np.array(program.chosen, np.int32)[place]

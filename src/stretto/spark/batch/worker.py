@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from stretto.engine.matches import Matches
+from stretto.engine.results.matches import Matches
 from stretto.engine.run import MEMORY_BYTES, Engine
 from stretto.plan.dag import Plan
 from stretto.plan.spread.spreads import times_of

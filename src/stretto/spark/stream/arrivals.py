@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stretto.engine.intake import Intake, set_apart
-from stretto.engine.reorder import is_in_order, order_of, with_equals
+from stretto.engine.stream.intake import Intake, set_apart
+from stretto.engine.stream.reorder import is_in_order, order_of, with_equals
 from stretto.schema import Special, kind_of
 from stretto.spark.packed import from_payload, joined
 from stretto.values.rows import I64, Bool

@@ -11,9 +11,9 @@ import pyarrow as pa
 from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
-from stretto.engine.intake import set_apart
-from stretto.engine.matches import Matches
+from stretto.engine.results.matches import Matches
 from stretto.engine.run import MEMORY_BYTES, Engine
+from stretto.engine.stream.intake import set_apart
 from stretto.errors import StrettoError
 from stretto.plan.dag import Plan, attributes_of
 from stretto.plan.spread.spreads import times_of

@@ -12,7 +12,7 @@ from typing import Any, Final, Protocol
 import numpy as np
 import pyarrow as pa
 
-from stretto.engine.state import Counts
+from stretto.engine.snapshot import Counts
 from stretto.spark.errors import StrettoSparkError
 from stretto.spark.packed import from_payload, to_payload
 from stretto.values.rows import I64

@@ -69,6 +69,7 @@ def plus(f: float, e: int, g: float, d: int) -> tuple[float, int]:
         return f + g, 0
     if e < d:
         f, e, g, d = g, d, f, e
+    # One step of 2^512 apart the smaller may still count; two apart it is below the last bit of the larger.
     if e - d == 1:
         return normal(f + g * DOWN, e)
     return f, e
@@ -127,6 +128,7 @@ def add_product(
     c, d = a.f[j, 0], b.f[k, 0]
     if c == 0.0 or d == 0.0:
         return
+    # The product rule of dual numbers, once modulo 2^64 and once in doubles; lane 0, the number, comes last.
     cu, du = a.u[j, 0], b.u[k, 0]
     ce, de = a.e[j, 0], b.e[k, 0]
     for lane in range(1, v.u.shape[1]):

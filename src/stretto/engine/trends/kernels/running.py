@@ -62,6 +62,8 @@ def advance(
     layout: Layout, lanes: Lanes, state: State, scratch: Scratch, block: int, t: int, out: Out, n: int
 ) -> int:
     """Report the windows of a block that end at t or before, and open those that hold t."""
+    # Open windows are low..high, at most `ring` of them, so window k has the slot k modulo the ring to itself. Nothing
+    # opens or ends before `change`, and until then an event costs one comparison here.
     change = MOST
     for frame in range(layout.window.shape[0]):
         window, slide = layout.window[frame], layout.slide[frame]
@@ -214,6 +216,7 @@ def take_tie(
             met[count] = nodes[k]
             copy(scratch.weights, count, weights, rows[k])
             count += 1
+    # All look before any joins: otherwise an event would extend trends that end at its own time.
     scratch.used[0] = scratch.used[1] = 0
     for g in range(count):
         look(layout, lanes, state, scratch, block, met[g])
@@ -233,7 +236,9 @@ def take(
     with, when there may not be room for the next windows, and the number of results, which was n before.
     """
     count = ts.shape[0]
-    enough = out.member.shape[0] - np.sum(layout.ring)
+    enough = out.member.shape[0] - np.sum(
+        layout.ring
+    )  # so there is room for all windows that one step may end
     while i < count:
         t, block, j = ts[i], blocks[i], i + 1
         if t >= state.change[block]:

@@ -41,6 +41,8 @@ def catch_up(layout: Layout, lanes: Lanes, state: State, scratch: Scratch, block
     shared, basis, room = layout.entry.shape[0], basis_of(layout), layout.rows
     ring, width, frame = layout.ring[m], layout.width[m], layout.frame[m]
     while at < last:
+        # The largest rung that begins here and does not go past the last step, as in a binary number: a member that is
+        # n steps behind takes about 2 log n rungs.
         level = 0
         while at % (2 << level) == 0 and at + (2 << level) <= last:
             level += 1

@@ -1,4 +1,9 @@
-"""Sums over what is kept of earlier events: Fenwick trees over ranks, or lists in order of time to be scanned."""
+"""Sums over what is kept of earlier events: Fenwick trees over ranks, or lists in order of time to be scanned.
+
+A Fenwick tree (Fenwick, A new data structure for cumulative frequency tables, 1994) keeps in node i, counted from 1,
+the sum of the leaves i - (i & -i) + 1 to i. A sum of the first leaves takes one node per bit of their number, and a
+leaf is part of one node per level.
+"""
 
 from stretto.engine.trends.kernels.numbers import I32, U64, Values, add, copy, loop, plus
 from stretto.engine.trends.kernels.tables import Tables
@@ -10,10 +15,10 @@ def sum_one(u: U64, f: F64, e: I32, row: int, count: int, to: int) -> None:
     """As `sum_all` for one component with one lane, which stays in registers."""
     total, g, d = u[to, 0], f[to, 0], e[to, 0]
     while count > 0:
-        at = row + count - 1
+        at = row + count - 1  # node `count`: the rows begin at node 1
         total += u[at, 0]
         g, d = plus(g, d, f[at, 0], e[at, 0])
-        count &= count - 1
+        count &= count - 1  # without its lowest bit: the leaves before those that this node sums up
     u[to, 0], f[to, 0], e[to, 0] = total, g, d
 
 
@@ -81,7 +86,7 @@ def _keep_one(u: U64, f: F64, e: I32, row: int, size: int, leaf: int, value: int
         at = row + leaf - 1
         u[at, 0] += total
         f[at, 0], e[at, 0] = plus(f[at, 0], e[at, 0], g, d)
-        leaf += leaf & -leaf
+        leaf += leaf & -leaf  # the next node that sums this leaf up
 
 
 @loop

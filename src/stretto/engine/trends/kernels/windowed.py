@@ -217,6 +217,8 @@ def run_ticks(
             states = 0
             for row in range(t.ends, t.common):
                 clear(w, row)
+        # Events of one time do not see each other. So a tick has two passes: first all of its occurrences read what
+        # earlier ticks kept, then all of them are kept. In between their values lie from `own` and `common` on.
         before = states
         for i in range(begin, end):
             if matstate_of[i] == states:
@@ -228,6 +230,7 @@ def run_ticks(
             reads = range(t.read_first[node], t.read_first[node + 1])
             lanes = t.weigh_first[node]
             if t.shared[node]:
+                # A value at a shared node has a row per MatState: how many trends begin with what entered there.
                 for c in range(states):
                     clear(w, common + c)
                 if matstate_of[i] >= 0:
@@ -251,7 +254,7 @@ def run_ticks(
             for c in range(comps):
                 _weigh(v, t, own + c, weights, weight_of[i], t.weigh[lanes + c])
             own += comps
-        own, common = t.own, t.common
+        own, common = t.own, t.common  # the second pass, in the order of the first
         for i in range(begin, end):
             node = node_of[i]
             if t.shared[node]:

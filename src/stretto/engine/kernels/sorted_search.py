@@ -1,0 +1,50 @@
+"""Places of many values in a sorted array, found from one to the next.
+
+A finger search, near to galloping (Bentley and Yao, An almost optimal algorithm for unbounded searching, 1976): the
+place of the last value is the finger, a few steps go on from there, and what these do not reach is searched by halves.
+"""
+
+import numpy as np
+from numba import njit
+
+from stretto.values.rows import I64
+
+MOST = np.iinfo(np.int64).max
+
+
+def seek_reference(array: I64, values: I64, *, after: bool) -> I64:
+    """Per value, how many entries of the sorted array are less than it (`after`: at most it)."""
+    return np.searchsorted(array, values, side="right" if after else "left")
+
+
+@njit(cache=True, nogil=True)
+def seek(array: I64, values: I64, after: int) -> I64:
+    """As the reference. From the last place on a few steps one by one, then a search by halves of what is left:
+    values in order cost a comparison or two each.
+    """
+    n = array.shape[0]
+    places = np.empty(values.shape[0], np.int64)
+    at = 0
+    for i in range(values.shape[0]):
+        # Entries at most v are those less than v + 1, but for the greatest integer, which has none above it.
+        if after and values[i] == MOST:
+            at = n
+            places[i] = n
+            continue
+        bound = values[i] + after
+        # The place lies in low..high: all entries before low are less than the bound, none from high on is.
+        low, high = 0, at
+        if at == 0 or array[at - 1] < bound:
+            near = min(at + 8, n)  # eight entries: one line of the cache
+            while at < near and array[at] < bound:
+                at += 1
+            low, high = at, (n if at == near else at)
+        while low < high:
+            middle = (low + high) // 2
+            if array[middle] < bound:
+                low = middle + 1
+            else:
+                high = middle
+        at = low
+        places[i] = at
+    return places

@@ -1,0 +1,186 @@
+"""A plan at work: its operators, and the events that its windows can still reach."""
+
+from collections import deque
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from stretto.engine.counters import Counters
+from stretto.engine.memory.limits import Meter, TextBytes
+from stretto.engine.operators.build import build
+from stretto.engine.results.matches import Matches
+from stretto.engine.snapshot import StepRange, to_arrow
+from stretto.engine.step_runner import StepRunner
+from stretto.engine.stream.arena import Arena, Block
+from stretto.engine.stream.intake import Intake
+from stretto.engine.stream.partition_ranks import Ranks
+from stretto.engine.stream.scan_index import ScanIndex
+from stretto.engine.trends.run import Trends
+from stretto.pattern.nodes import Stream
+from stretto.pattern.predicates import partition_of
+from stretto.plan.dag import Plan, attributes_of
+from stretto.plan.ops import Scan
+from stretto.schema import Kind, Special
+from stretto.values.strings import Strings
+from stretto.values.times import START_OF_TIME
+from stretto.values.vector import DTYPES, Vector
+
+
+class LivePlan:
+    """Takes events in order of time, step by step; lateness and watermarks are not its business.
+
+    `base`: the position of its first event. `updatable`: it keeps all attributes and all types. `history_us`: it keeps
+    events at least so long. `until`: all events before this time have been run.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        meter: Meter,
+        special: Special,
+        *,
+        base: int = 0,
+        updatable: bool = False,
+        history_us: int = 0,
+    ) -> None:
+        self.plan, self._special = plan, special
+        self.until = START_OF_TIME
+        self._horizon_us = max(plan.horizon_us, history_us)
+        self._horizon_events = plan.horizon_events
+        self.strings = Strings()
+        self.index = ScanIndex(streams_of(plan), self.strings)
+        self.operators = build(plan.ops)
+        self._partitions = {name: of for name in plan.specials() if (of := partition_of(name))}
+        read = attributes_of(plan)
+        kept = read | set(plan.schema.attributes) if updatable else read
+        self.kinds: dict[str, Kind] = {name: plan.schema.attributes[name] for name in sorted(kept)}
+        self._ranks = {name: Ranks([self.kinds[a] for a in of]) for name, of in self._partitions.items()}
+        dtypes = {name: DTYPES[kind] for name, kind in self.kinds.items()}
+        ranked = dict.fromkeys(self._partitions, DTYPES[Kind.INT])
+        self.arena = Arena(dtypes | ranked, self.strings, base)
+        self.intake = Intake(
+            self.kinds,
+            self.index.codes,
+            special,
+            self.strings,
+            spare=frozenset(kept - read),
+            learning=updatable,
+        )
+        self.trends = None if plan.trends is None else Trends(plan.trends, self.kinds, self.strings)
+        self.steps: deque[StepRange] = deque()
+        self._chunks: dict[str, pa.RecordBatch] = {}
+        self._chunk_bytes = 0
+        self._texts = TextBytes()
+        self._counters = Counters.of(len(plan.ops))
+        self.runner = StepRunner(plan, self.index, self.operators, self.trends, self.arena, meter)
+
+    # ---- events in, matches out ------------------------------------------------------------------------------
+
+    def take(self, blocks: list[Block], until: int, matches: Matches, *, closing: bool) -> Iterator[int]:
+        """Run events that lie before `until`; how many matches were added comes after each part of the step."""
+        arena, start = self.arena, self.arena.end
+        self.runner.need(arena.ahead(sum(map(len, blocks))), self._counters, matches)
+        for block in blocks:
+            arena.append(self._ranked(block))
+        since = int(blocks[0].ts[0]) if blocks else self.until
+        step = StepRange(start, arena.end, since, until)
+        if blocks:
+            self.steps.append(step)
+        yield from self.runner.run(step, self._counters, matches, closing=closing)
+        self.until = until
+        self._forget()
+
+    def adopt(self, step: StepRange, chunk: pa.RecordBatch) -> None:
+        """Take the events of a step that another plan kept; they are still to be run again."""
+        self.arena.append(self._ranked(self.intake.convert(chunk, 0)[0]))
+        self.steps.append(step)
+        self._keep_chunk(step, chunk)
+
+    def again(self, step: StepRange, matches: Matches) -> Iterator[int]:
+        """Run a step that another plan has run."""
+        yield from self.runner.run(step, self._counters, matches, closing=False)
+        self.until = step.until
+
+    def _ranked(self, block: Block) -> Block:
+        """The block with the positions inside partitions as further attributes."""
+        if not self._ranks:
+            return block
+        attributes: dict[str, Vector] = dict(block.attributes)
+        for name, ranks in self._ranks.items():
+            attributes[name] = ranks.step([block.attributes[a] for a in self._partitions[name]])
+        return Block(block.ts, block.types, block.ids, attributes)
+
+    def _forget(self) -> None:
+        """Drop whole steps of events that no window reaches any more."""
+        arena = self.arena
+        reached = arena.end
+        if self._horizon_us:
+            before = self.until - self._horizon_us
+            reached = arena.base + int(np.searchsorted(arena.borrowed_ts, before, side="left"))
+        if self._horizon_events:
+            reached = min(reached, arena.end - self._horizon_events)
+        while self.steps and self.steps[0].end <= reached:
+            dropped = self._chunks.pop(self.steps.popleft().name, None)
+            self._chunk_bytes -= 0 if dropped is None else dropped.nbytes
+        arena.forget(self.steps[0].start if self.steps else arena.end)
+
+    # ---- what there is ---------------------------------------------------------------------------------------
+
+    @property
+    def reach_us(self) -> int:
+        """No match that is still to come depends on an event before this time."""
+        arena, reached = self.arena, self.until
+        if self._horizon_us:
+            reached = max(self.until - self._horizon_us, START_OF_TIME)
+        if self._horizon_events:
+            first = arena.end - arena.base - self._horizon_events
+            reached = min(reached, int(arena.borrowed_ts[first])) if first >= 0 else START_OF_TIME
+        return reached
+
+    @property
+    def beside(self) -> int:
+        """Bytes of what is held beside events and rows: texts, and chunks of snapshots."""
+        return self._chunk_bytes + self._texts.held(self.strings)
+
+    @property
+    def texts(self) -> int:
+        """How many distinct texts there are, or labels of trends, if these are more."""
+        return max(len(self.strings), 0 if self.trends is None else self.trends.labels)
+
+    @property
+    def counters(self) -> Counters:
+        """What each operator has done so far."""
+        now = self._counters
+        looked = list(now.candidates)
+        for number, operator in self.operators.items():
+            looked[number] += operator.looked
+        return Counters(list(now.rows), list(now.seconds), looked, list(now.held))
+
+    def go_on_from(self, counters: Counters) -> None:
+        """Count on from these numbers: those of this plan before its operators were built anew."""
+        again = self.counters
+        looked = [n - m for n, m in zip(counters.candidates, again.candidates, strict=True)]
+        self._counters = Counters(counters.rows, counters.seconds, looked, again.held)
+
+    def chunks(self) -> dict[str, pa.RecordBatch]:
+        """The events of each step by its name; a chunk is made once."""
+        for step in self.steps:
+            if step.name not in self._chunks:
+                self._keep_chunk(step, self.to_arrow(self.arena.block(step.start, step.end)))
+        return dict(self._chunks)
+
+    def _keep_chunk(self, step: StepRange, chunk: pa.RecordBatch) -> None:
+        self._chunks[step.name] = chunk
+        self._chunk_bytes += chunk.nbytes
+
+    def to_arrow(self, block: Block) -> pa.RecordBatch:
+        """Events as a batch that the intake takes again."""
+        return to_arrow(block, self.index.codes, self.kinds, self._special, self.strings)
+
+
+def streams_of(plan: Plan) -> dict[int, Stream]:
+    """What is scanned, by number of the operator; the nodes of trends are counted on after the operators."""
+    found = {number: op.stream for number, op in enumerate(plan.ops) if isinstance(op, Scan)}
+    nodes = () if plan.trends is None else plan.trends.nodes
+    return found | {len(plan.ops) + number: node.stream for number, node in enumerate(nodes)}

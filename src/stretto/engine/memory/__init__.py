@@ -1,0 +1,1 @@
+"""Memory: the bound on what is held, and buffers that are used again."""

@@ -1,0 +1,1 @@
+"""What comes out: matches with their ids and returned values."""

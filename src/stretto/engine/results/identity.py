@@ -1,0 +1,117 @@
+"""The identity of rows: hashes of what they bind, the ids of matches, and equal rows found.
+
+A hash depends on what a row binds and on a seed, on nothing else: not on the row's place, its chunk or the process.
+"""
+
+from collections.abc import Iterator, Sequence
+from hashlib import blake2b
+
+import numpy as np
+import pyarrow as pa
+
+from stretto.engine.kernels.hash_tables import first_with_key, first_with_key_reference
+from stretto.values.hashing import LANES, U64, Lane
+from stretto.values.reduce import all_hold
+from stretto.values.rows import I64, Bool, Column, Sets, take_sets
+
+FEW = 1 << 12  # rows for which a loop would not pay for its compilation
+FINDING = 64  # bytes that it takes, per row, to find equal ones
+
+
+def match_ids(columns: Sequence[Column], n: int, query: str, variables: Sequence[str]) -> pa.Array:
+    """32 hexadecimal digits per row: a 128-bit hash of the query, its variables and the events bound to them."""
+    seed = blake2b("\0".join((query, *variables)).encode(), digest_size=16).digest()
+    words = np.empty((n, len(LANES)), ">u8")
+    for number, lane in enumerate(LANES):
+        start = np.full(n, int.from_bytes(seed[8 * number : 8 * number + 8], "big"), np.uint64)
+        words[:, number] = hashed(columns, start, lane)
+    return _hexadecimal(words)
+
+
+def hashed(columns: Sequence[Column], start: U64, lane: Lane) -> U64:
+    """A hash per row of what the columns hold, in their order, beginning with the given state of each row."""
+    state = lane.mix(start)
+    for column in columns:
+        if isinstance(column, Sets):
+            state = _absorb(state, _set_hashes(column, lane), lane)
+            state = _absorb(state, column.lengths.view(np.uint64), lane)
+        else:
+            state = _absorb(state, np.ascontiguousarray(column).view(np.uint64), lane)
+    return state
+
+
+def _absorb(state: U64, word: U64, lane: Lane) -> U64:
+    return lane.mix(state * np.uint64(lane.step) + word)
+
+
+def _set_hashes(sets: Sets, lane: Lane) -> U64:
+    """Per set, the sum (modulo 2^64) of hashes of its elements, each together with its place in the set."""
+    lengths = sets.lengths
+    place = np.arange(len(sets.values)) - np.repeat(sets.offsets[:-1], lengths)
+    salt = lane.mix(np.arange(1, int(lengths.max(initial=0)) + 1, dtype=np.uint64) * np.uint64(lane.step))
+    elements = lane.mix(np.ascontiguousarray(sets.values).view(np.uint64) ^ salt[place])
+    running = np.zeros(len(elements) + 1, np.uint64)
+    np.cumsum(elements, out=running[1:])
+    sums: U64 = running[sets.offsets[1:]] - running[sets.offsets[:-1]]
+    return sums
+
+
+_DIGITS = np.frombuffer("".join(f"{byte:02x}" for byte in range(256)).encode(), np.uint16)
+
+
+def _hexadecimal(words: U64) -> pa.Array:
+    """Each row's big-endian bytes as hexadecimal digits."""
+    digits = np.ascontiguousarray(_DIGITS[words.view(np.uint8)])
+    width = 2 * words.itemsize * words.shape[1]
+    offsets = np.arange(len(words) + 1, dtype=np.int32) * width
+    return pa.StringArray.from_buffers(len(words), pa.py_buffer(offsets), pa.py_buffer(digits))
+
+
+# ---- equal rows ------------------------------------------------------------------------------------------
+
+
+def duplicates(columns: Sequence[Column], first: I64) -> Bool:
+    """Which rows to keep so that equal rows remain once, the earliest of them; `first` is the rows' first time.
+
+    Rows meet by a hash and are then compared exactly.
+    """
+    n = len(first)
+    keys = hashed(columns, np.ascontiguousarray(first).view(np.uint64), LANES[0])
+    earliest = first_with_key_reference(keys) if n < FEW else first_with_key(keys)
+    later = np.flatnonzero(earliest != np.arange(n))
+    keep = np.ones(n, np.bool_)
+    if not len(later):
+        return keep
+    if _equal(columns, earliest[later], later).all():
+        keep[later] = False
+    else:  # two unequal rows have one hash
+        keep[list(_repeated(columns, np.union1d(earliest[later], later)))] = False
+    return keep
+
+
+def _equal(columns: Sequence[Column], left: I64, right: I64) -> Bool:
+    """Whether the rows left[k] and right[k] bind the same."""
+    same = np.ones(len(left), np.bool_)
+    for column in columns:
+        if isinstance(column, Sets):
+            same[same] = column.lengths[left[same]] == column.lengths[right[same]]
+            ours, theirs = take_sets(column, left[same]), take_sets(column, right[same])
+            same[same] = all_hold(ours.offsets, ours.values == theirs.values)
+        else:
+            same &= column[left] == column[right]
+    return same
+
+
+def _repeated(columns: Sequence[Column], rows: I64) -> Iterator[int]:
+    """Those of the rows, looked at one by one, that equal one before."""
+    seen: set[tuple[bytes, ...]] = set()
+    for row in rows.tolist():
+        bound = tuple(
+            column.values[column.offsets[row] : column.offsets[row + 1]].tobytes()
+            if isinstance(column, Sets)
+            else column[row].tobytes()
+            for column in columns
+        )
+        if bound in seen:
+            yield row
+        seen.add(bound)

@@ -1,0 +1,465 @@
+"""The rows of one input that a window can still reach, and the pairs they form with rows that probe them."""
+
+from collections.abc import Iterator, Sequence
+from typing import Literal as OneOf
+
+import numpy as np
+
+from stretto.engine.kernels.band import (
+    FRESH,
+    band_pairs,
+    band_pairs_reference,
+    band_rows,
+    band_rows_reference,
+    chained_pairs,
+    chained_pairs_reference,
+)
+from stretto.engine.kernels.sorted_search import seek, seek_reference
+from stretto.engine.kernels.when_to_compile import is_due
+from stretto.engine.memory import reuse
+from stretto.engine.memory.limits import Meter, Undo, size_of
+from stretto.engine.operators.protocol import RowShape
+from stretto.engine.rows.coordinates import coordinates
+from stretto.engine.rows.join_keys import MOST, KeyTerm, probing_keys, split_terms, stored_keys
+from stretto.engine.rows.sets import differs
+from stretto.engine.stream.arena import room_for
+from stretto.pattern.nodes import Window
+from stretto.pattern.predicates import Expr, columns_of
+from stretto.values.evaluate import Events, holds
+from stretto.values.rows import I64, UNBOUND, Bool, Column, Rows, Sets, concat_rows, spread, take_column
+
+BLOCK = 1 << 16
+LARGE_BLOCK = 1 << 16
+"""The most rows that a join makes at a time. Larger arrays come in large pages, which cost more than they save."""
+PAIRS = 1 << 12
+"""Pairs that are found before their rows are written: they stay in the first cache."""
+FEWEST = 256
+"""Pairs that are made at a time, however little memory is left."""
+_FIRST_CAPACITY = 1 << 10
+_NO_KEYS = np.empty(0, np.int64)
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
+
+class Band:
+    """Rows of one input, kept sorted by their last coordinate, and the terms that relate them to probing rows.
+
+    Terms read the stored row's columns as `stored_at`.., the probing row's as `probing_at`..; `distinct` are pairs
+    (stored column, probing column), each by its own numbering. Row numbers are valid until the next append or expire.
+    `inside`: no stored row begins before the row that probes, so that its first coordinate need not be looked at.
+    """
+
+    def __init__(
+        self,
+        stored: RowShape,
+        probing: RowShape,
+        window: Window,
+        terms: Sequence[Expr],
+        distinct: Sequence[tuple[int, int]] = (),
+        *,
+        stored_at: int,
+        probing_at: int,
+        inside: bool = False,
+    ) -> None:
+        self.looked = 0  # candidates: stored rows in the ranges that were searched, all together
+        self._stored, self._probing, self._window = stored, probing, window
+        self._stored_at, self._probing_at = stored_at, probing_at
+        self._distinct = tuple(distinct)
+        split = split_terms(terms, stored, probing, stored_at, probing_at)
+        self._equal, self._rest = split.equal, split.rest
+        # One equality is exact by its key; several meet in a mixed key, so each is checked again as two comparisons.
+        again = [KeyTerm(op, t.stored, t.probing, t.kind) for t in split.equal for op in ("<=", ">=")]
+        self._at_most = (*split.at_most, *(again if len(split.equal) > 1 else ()))
+        # The first coordinate, negated, is the last term: a band on the last one is all there is for single events.
+        self._has_floor = not (stored.single or inside)
+        self._pair_parts = 128 * (4 + stored.width + probing.width)
+        self._lay_out()
+        self._lanes = reuse.room((self._lane_count, _FIRST_CAPACITY), np.int64)
+        self._pools = [np.empty(0, np.int64) for _ in stored.sets]
+        self._begin = self._end = 0
+        self._added = 0  # rows, all together
+        self._reset_chains()
+        self._block = _FIRST_CAPACITY
+        self._room = reuse.room((2, PAIRS), np.int64)
+        self._probe = reuse.room((2 + probing.width, 0), np.int64)
+
+    def _lay_out(self) -> None:
+        """Number the lanes: last coordinate, terms, first coordinate, times, columns; key and chain come last."""
+        by_time, single = self._window.unit == "us", self._stored.single
+        terms = len(self._at_most)
+        lane = 1 + terms + self._has_floor
+        self._last_ts_lane = 0 if by_time else lane
+        lane += not by_time
+        self._first_ts_lane = self._last_ts_lane if single else lane
+        lane += not single
+        self._column_lanes: list[int] = []
+        for is_set in self._stored.sets:
+            self._column_lanes.append(lane)
+            lane += 2 if is_set else 1
+        self._lane_count = lane + (2 if self._equal else 0)
+        self._row_lanes = np.array([self._first_ts_lane, *self._column_lanes])
+        has_sets = any((*self._stored.sets, *self._probing.sets))
+        self._plain = not (self._rest or self._distinct or self._equal or has_sets)
+
+    def __len__(self) -> int:
+        return self._end - self._begin
+
+    @property
+    def width(self) -> int:
+        return self._stored.width
+
+    @property
+    def held(self) -> int:
+        kept = self._lanes.nbytes + self._heads.nbytes + sum(pool.nbytes for pool in self._pools)
+        return int(kept + self._probe.nbytes + self._room.nbytes)
+
+    # ---- keeping rows --------------------------------------------------------------------------------------
+
+    def append(self, parts: Sequence[Rows], events: Events, meter: Meter) -> None:
+        """Keep these rows too; none of them has a last coordinate before one that is kept already."""
+        parts = [part for part in parts if len(part)]
+        if not parts:
+            return
+        count = sum(map(len, parts))
+        # Beside the rows in one piece, in order: coordinates, the order, and the keys.
+        made = sum(map(size_of, parts)) * 2 + 8 * count * (3 + len(self._at_most) + len(self._equal))
+        meter.reserve(made + self._growth(count), count)
+        rows = concat_rows(parts)
+        last = coordinates(rows, self._window)[1]
+        if (last[1:] < last[:-1]).any():
+            rows = rows.take(np.argsort(last, kind="stable"))
+        keys: list[I64] = []
+        alive: Bool | None = None
+        for term in (*self._at_most, *self._equal):
+            key, can = stored_keys(term, rows.columns, len(rows), events)
+            keys.append(key)
+            alive = can if alive is None else (alive if can is None else alive & can)
+        if alive is not None and not alive.all():
+            rows = rows.take(alive)
+            keys = [key[alive] for key in keys]
+        if len(rows):
+            before = self.held
+            self._write(rows, keys)
+            meter.charge(self.held - before, len(rows))
+
+    def mark(self) -> Undo:
+        """What takes back all rows that are appended from now on; rows that expire do not come back."""
+        # Rows that the step expired are in no window with what comes, whether it is run again in parts or not; so to
+        # forget the last rows is enough, and a mark costs nothing.
+        added, looked = self._added, self.looked
+
+        def undo() -> None:
+            self._drop(self._added - added)
+            self.looked = looked
+
+        return undo
+
+    def _drop(self, count: int) -> None:
+        """Without the last `count` rows, and without the room for them."""
+        if not count:
+            return
+        self._added -= count
+        self._end -= count
+        for i, is_set in enumerate(self._stored.sets):
+            if is_set:
+                values = self._pools[i]
+                self._pools[i] = values[: self._lanes[self._column_lanes[i], self._end]].copy()
+                reuse.forgotten(values)
+        self._move(room_for(len(self), 0, _FIRST_CAPACITY))
+
+    def _write(self, rows: Rows, keys: list[I64]) -> None:
+        self._make_room(len(rows))
+        new = slice(self._end, self._end + len(rows))
+        first, last = coordinates(rows, self._window)
+        lanes = self._lanes
+        lanes[0, new] = last
+        for t in range(len(self._at_most)):
+            lanes[1 + t, new] = keys[t]
+        if self._has_floor:
+            np.negative(first, out=lanes[1 + len(self._at_most), new])
+        if self._last_ts_lane:
+            lanes[self._last_ts_lane, new] = rows.last
+        if not self._stored.single:
+            lanes[self._first_ts_lane, new] = rows.first
+        for i, column in enumerate(rows.columns):
+            lane = self._column_lanes[i]
+            if isinstance(column, Sets):
+                lanes[lane, new] = column.offsets[:-1] + len(self._pools[i])
+                lanes[lane + 1, new] = column.lengths
+                old, self._pools[i] = self._pools[i], np.concatenate([self._pools[i], column.values])
+                reuse.forgotten(old)
+            else:
+                lanes[lane, new] = column
+        if self._equal:
+            lanes[-2, new] = _mixed(keys[len(self._at_most) :])
+        self._end = new.stop
+        self._added += len(rows)
+
+    def _growth(self, count: int) -> int:
+        """Bytes of the room that `count` more rows need anew, while those before are still there."""
+        if self._end + count <= self._lanes.shape[1]:
+            return 0
+        capacity = room_for(len(self), count, self._lanes.shape[1])
+        return (
+            0 if capacity == self._lanes.shape[1] else capacity * 8 * (self._lane_count + bool(self._equal))
+        )
+
+    def _make_room(self, count: int) -> None:
+        """Drop what expired and grow, so that `count` more rows fit."""
+        if self._end + count <= self._lanes.shape[1] and not reuse.debug:
+            return
+        self._move(room_for(len(self), count, self._lanes.shape[1]))
+
+    def _move(self, capacity: int) -> None:
+        """The live rows to the front of a room for so many."""
+        live = len(self)
+        # What was written once is not written anew by the system, so the same memory serves as long as it is enough.
+        same = capacity == self._lanes.shape[1] and not reuse.debug
+        lanes = self._lanes if same else reuse.room((self._lane_count, capacity), np.int64)
+        lanes[:, :live] = self._lanes[:, self._begin : self._end]
+        if not same:
+            reuse.forgotten(self._lanes)
+        for i, is_set in enumerate(self._stored.sets):
+            if is_set:
+                starts = lanes[self._column_lanes[i], :live]
+                base = int(starts[0]) if live else len(self._pools[i])
+                old, self._pools[i] = self._pools[i], self._pools[i][base:].copy()
+                reuse.forgotten(old)
+                starts -= base
+        self._lanes, self._begin, self._end = lanes, 0, live
+        self._reset_chains()
+
+    def _reset_chains(self) -> None:
+        """Empty buckets, about one for each row that fits; rows enter them when they are first looked for."""
+        # Row numbers change when rows move, so chains are built anew: lazily, for those rows that someone looks for.
+        bits = self._lanes.shape[1].bit_length() - 1 if self._equal else 1
+        self._heads = np.full(1 << bits, UNBOUND, np.int64)
+        self._shift = np.uint64(64 - bits)
+        self._inserted = self._begin
+
+    def expire(self, before: int) -> None:
+        """Rows whose last coordinate is less than `before` are reached by nothing any more."""
+        begin, end = self._begin, self._end
+        if begin < end and self._lanes[0, begin] < before:
+            self._begin += int(np.searchsorted(self._lanes[0, begin:end], before, side="left"))
+            if reuse.debug:
+                reuse.forgotten(self._lanes[:, begin : self._begin])
+
+    # ---- finding pairs -------------------------------------------------------------------------------------
+
+    def search(self, coordinate: I64, side: OneOf["left", "right"]) -> I64:
+        """Number of the first row whose last coordinate is >= (left) or > (right) each of these."""
+        return self._search(0, coordinate, side)
+
+    def search_time(self, ts: I64, side: OneOf["left", "right"]) -> I64:
+        """The same by the last time; rows sorted by position are sorted by time too."""
+        return self._search(self._last_ts_lane, ts, side)
+
+    def _search(self, lane: int, values: I64, side: OneOf["left", "right"]) -> I64:
+        array, after = self._lanes[lane, self._begin : self._end], side == "right"
+        if is_due(seek, len(values)):
+            places: I64 = seek(array, values, int(after))
+        else:
+            places = seek_reference(array, values, after=after)
+        return places + self._begin
+
+    def pairs(
+        self, probe: Rows, lo: I64, hi: I64, events: Events, meter: Meter, floor: I64 | None = None
+    ) -> Iterator[tuple[I64, I64]]:
+        """Blocks of (index into probe, row number) with lo <= row < hi that satisfy all terms.
+
+        `floor`: the row's first coordinate is at least this. Probe indices ascend over all blocks; row numbers ascend
+        for each of them, unless an equality is looked up by hash.
+        """
+        if not len(probe) or self._begin == self._end:
+            return
+        keys, bounds, alive = self._probe_keys(probe, events, floor)
+        lo = np.maximum(lo, self._begin)
+        if alive is not None:
+            hi = np.where(alive, hi, lo)
+        for index, numbers in self._candidates(lo, hi, keys, bounds, self._few(meter)):
+            if self._rest or self._distinct:
+                kept = self._passes(probe, index, numbers, events)
+                if not kept.all():
+                    yield index[kept], numbers[kept]
+                    continue
+            yield index, numbers
+
+    @property
+    def plain(self) -> bool:
+        """Whether pairs need no more than comparisons of keys, and rows have no sets: `joined` can make them."""
+        return self._plain
+
+    def joined(
+        self,
+        probe: Rows,
+        lo: I64,
+        hi: I64,
+        events: Events,
+        floor: I64,
+        meter: Meter,
+        *,
+        stored_first: bool,
+        narrow: bool,
+    ) -> Iterator[Rows]:
+        """The rows of all pairs, with the columns of one side and then the other's; only where `plain`.
+
+        `lo` are places that a search found. `narrow`: positions are written as 32-bit integers, for rows that are not
+        joined any further.
+        """
+        if not len(probe) or self._begin == self._end:
+            return
+        _, bounds, alive = self._probe_keys(probe, events, floor)
+        if alive is not None:
+            hi = np.where(alive, hi, lo)
+        candidates = _candidates(lo, hi)
+        self.looked += candidates
+        if not candidates:
+            return
+        if not is_due(band_rows, candidates) and candidates <= self._few(meter):
+            laid_out = np.array([probe.first, probe.last, *probe.columns])
+            made = band_rows_reference(
+                self._lanes, lo, hi, bounds, self._row_lanes, laid_out, stored_first=stored_first
+            )
+            yield Rows(made[0], made[1], tuple(made[2:]))
+            return
+        probing = self._laid_out(probe)
+        at = (0, self.width) if stored_first else (self._probing.width, 0)
+        i = j = 0
+        while i < len(lo):
+            room = min(self._block, candidates, self._few(meter))
+            times = np.empty((2, room), np.int64)
+            out = np.empty((self.width + self._probing.width, room), np.int32 if narrow else np.int64)
+            n, i, j = band_rows(
+                self._lanes, lo, hi, bounds, self._row_lanes, probing, *at, self._room, times, out, i, j
+            )
+            if n == self._block:
+                self._block = min(2 * self._block, LARGE_BLOCK)
+            if n:
+                # A view keeps its block alive. Memory never touched costs nothing, and a few rows are soon copied.
+                if 8 * n < room:
+                    times, out = times[:, :n].copy(), out[:, :n].copy()
+                elif n < room:
+                    times, out = times[:, :n], out[:, :n]
+                yield Rows(times[0], times[1], tuple(out))
+
+    def _few(self, meter: Meter) -> int:
+        """How many pairs are made at a time: a block of them with all that is worked out on the way is a small part
+        of the memory that is left.
+        """
+        return meter.share(self._pair_parts, 1 << 24, FEWEST)
+
+    def _laid_out(self, probe: Rows) -> I64:
+        """The probing rows' times and columns as rows of one array, which is used again; it may be longer."""
+        if self._probe.shape[1] < len(probe) or reuse.debug:
+            reuse.forgotten(self._probe, self._room)
+            self._probe = reuse.room((2 + self._probing.width, len(probe) + len(probe) // 4), np.int64)
+        for i, column in enumerate((probe.first, probe.last, *probe.columns)):
+            assert not isinstance(column, Sets)
+            self._probe[i, : len(probe)] = column
+        return self._probe
+
+    def _probe_keys(self, probe: Rows, events: Events, floor: I64 | None) -> tuple[I64, I64, Bool | None]:
+        bounds = np.empty((len(self._at_most) + self._has_floor, len(probe)), np.int64)
+        if not (self._at_most or self._equal or self._has_floor):
+            return _NO_KEYS, bounds, None
+        alive: Bool | None = None
+        equal: list[I64] = []
+        for t, term in enumerate((*self._at_most, *self._equal)):
+            key, can = probing_keys(term, probe.columns, len(probe), events)
+            if t < len(self._at_most):
+                bounds[t] = key
+            else:
+                equal.append(key)
+            alive = can if alive is None else (alive if can is None else alive & can)
+        if self._has_floor:
+            bounds[-1] = MOST if floor is None else -floor
+        return (_mixed(equal) if equal else _NO_KEYS), bounds, alive
+
+    def _candidates(self, lo: I64, hi: I64, keys: I64, bounds: I64, few: int) -> Iterator[tuple[I64, I64]]:
+        """Blocks of pairs that the keys leave; `few` is how many are looked at together, at most."""
+        candidates = _candidates(lo, hi)
+        self.looked += candidates
+        if not is_due(chained_pairs if self._equal else band_pairs, candidates) and candidates <= few:
+            if self._equal:
+                yield chained_pairs_reference(self._lanes, lo, hi, keys, bounds)
+            else:
+                yield band_pairs_reference(self._lanes, lo, hi, bounds)
+            return
+        i, j = 0, FRESH
+        while i < len(lo):
+            probe, stored = np.empty(min(BLOCK, few), np.int64), np.empty(min(BLOCK, few), np.int64)
+            if self._equal:
+                n, i, j, self._inserted = chained_pairs(
+                    self._lanes,
+                    self._heads,
+                    self._shift,
+                    self._inserted,
+                    lo,
+                    hi,
+                    keys,
+                    bounds,
+                    probe,
+                    stored,
+                    i,
+                    j,
+                )
+            else:
+                n, i, j = band_pairs(self._lanes, lo, hi, bounds, probe, stored, i, j)
+            if n:
+                yield probe[:n], stored[:n]
+
+    def _passes(self, probe: Rows, index: I64, numbers: I64, events: Events) -> Bool:
+        """Which pairs also satisfy the terms that are no comparison of keys, and bind different events."""
+        kept = np.ones(len(index), np.bool_)
+        for mine, theirs in self._distinct:
+            kept &= differs(self.column(numbers, mine), take_column(probe.columns[theirs], index))
+        if not self._rest:
+            return kept
+        index, numbers = index[kept], numbers[kept]
+        needed = frozenset().union(*(columns_of(term) for term in self._rest))
+        width = max(self._stored_at + self._stored.width, self._probing_at + self._probing.width)
+        columns: list[Column] = [np.empty(0, np.int64)] * width
+        for c in needed:
+            if self._stored_at <= c < self._stored_at + self._stored.width:
+                columns[c] = self.column(numbers, c - self._stored_at)
+            else:
+                columns[c] = take_column(probe.columns[c - self._probing_at], index)
+        kept[kept] = holds(self._rest, columns, len(index), events)
+        return kept
+
+    # ---- reading rows --------------------------------------------------------------------------------------
+
+    def column(self, numbers: I64, column: int) -> Column:
+        lane = self._column_lanes[column]
+        values: I64 = self._lanes[lane][numbers]
+        if not self._stored.sets[column]:
+            return values
+        lengths = self._lanes[lane + 1][numbers]
+        offsets = np.concatenate([[0], np.cumsum(lengths)])
+        return Sets(offsets, self._pools[column][spread(values, lengths, offsets)])
+
+    def first_ts(self, numbers: I64) -> I64:
+        times: I64 = self._lanes[self._first_ts_lane][numbers]
+        return times
+
+    def last_ts(self, numbers: I64) -> I64:
+        times: I64 = self._lanes[self._last_ts_lane][numbers]
+        return times
+
+    def rows(self, numbers: I64) -> Rows:
+        columns = tuple(self.column(numbers, c) for c in range(self._stored.width))
+        return Rows(self.first_ts(numbers), self.last_ts(numbers), columns)
+
+
+def _candidates(lo: I64, hi: I64) -> int:
+    lengths = hi - lo
+    return int(lengths.sum() if lengths.min(initial=0) == 0 else np.maximum(lengths, 0).sum())
+
+
+def _mixed(keys: Sequence[I64]) -> I64:
+    """One key from several; of one, that one, so that it stays exact."""
+    mixed = keys[0]
+    for key in keys[1:]:
+        folded = (mixed.view(np.uint64) ^ (mixed.view(np.uint64) >> np.uint64(29))) * _GOLDEN
+        mixed = (folded + key.view(np.uint64)).view(np.int64)
+    return mixed

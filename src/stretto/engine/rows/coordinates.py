@@ -1,0 +1,58 @@
+"""Where rows begin and end: in time, or for windows that count events in positions."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from stretto.engine.operators.protocol import Clock
+from stretto.engine.rows.join_keys import LEAST, MOST
+from stretto.pattern.nodes import Window
+from stretto.values.evaluate import Events
+from stretto.values.rows import I64, UNBOUND, Bool, Rows, Sets
+
+_BY_POSITION = Window(1, "events")
+
+
+def coordinates(rows: Rows, window: Window) -> tuple[I64, I64]:
+    """First and last coordinate of each row: its times, or for count windows its positions."""
+    if window.unit == "us":
+        return rows.first, rows.last
+    first = np.full(len(rows), MOST, np.int64)
+    last = np.full(len(rows), UNBOUND, np.int64)
+    for column in rows.columns:
+        bound = column.lengths > 0 if isinstance(column, Sets) else column != UNBOUND
+        if isinstance(column, Sets):
+            low = (
+                column.values[np.minimum(column.offsets[:-1], len(column.values) - 1)]
+                if len(column.values)
+                else last
+            )
+            high = column.values[column.offsets[1:] - 1] if len(column.values) else last
+        else:
+            low = high = column
+        np.minimum(first, low, out=first, where=bound)
+        np.maximum(last, high, out=last, where=bound)
+    return first, last
+
+
+def reach(last: I64, window: Window) -> I64:
+    """The least first coordinate that is inside the window of a row with this last coordinate."""
+    return last - window.size if window.unit == "us" else last - (window.size - 1)
+
+
+def beyond(clock: Clock, window: Window) -> int:
+    """Rows whose last coordinate is less than this are in no window with a row that ends in this step or later."""
+    return max(clock.since - window.size, LEAST) if window.unit == "us" else clock.start - (window.size - 1)
+
+
+def times(rows: Rows, columns: Sequence[int], events: Events) -> tuple[I64, I64, Bool]:
+    """Per row: times of the earliest and the latest event of these columns, and whether there is any."""
+    chosen = Rows(rows.first, rows.last, tuple(rows.columns[c] for c in columns))
+    first, last = coordinates(chosen, _BY_POSITION)
+    bound = last != UNBOUND
+    if bound.all():
+        return events.values("ts", first).data, events.values("ts", last).data, bound
+    starts, ends = np.full(len(rows), MOST), np.full(len(rows), LEAST)
+    starts[bound] = events.values("ts", first[bound]).data
+    ends[bound] = events.values("ts", last[bound]).data
+    return starts, ends, bound

@@ -1,0 +1,221 @@
+"""Skip till next match: the moves of a run from step to step, and the first event that each move accepts."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from stretto.engine.memory.limits import Meter, size_of
+from stretto.engine.operators.protocol import RowShape
+from stretto.engine.rows.join_keys import KeyTerm, probing_keys, split_terms, stored_keys
+from stretto.pattern.predicates import Expr, Reduce, Ref, Which, columns_of, rewrite, walk
+from stretto.plan.ops import Next
+from stretto.values.evaluate import Events, holds
+from stretto.values.rows import I64, Bool, Column, Rows, spread, take_column
+
+FIRST_SLICE = 8
+GROWTH = 8
+"""How many candidates of a run are looked at before more of them, and how many more."""
+PAIRS = 1 << 18
+"""So many pairs of a run and a candidate are judged together."""
+
+EVENT = RowShape((False,), (False,), single=True)
+BEGIN = -1
+"""The step before the first one, where every run comes from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """Taking an event into step `target`; `again`: the run is there already.
+
+    `terms` are those that the event makes decidable: they read the run's columns by number and the event as the column
+    after them. `keys` are equalities that follow from the terms.
+    """
+
+    source: int
+    target: int
+    terms: tuple[Expr, ...]
+    keys: tuple[KeyTerm, ...]
+
+    @property
+    def again(self) -> bool:
+        return self.source == self.target
+
+
+def moves_from(op: Next, source: int) -> tuple[Move, ...]:
+    """All moves that some run at a step can make."""
+    found: list[Move] = []
+    if source != BEGIN and op.bounds[source][1] != 1:
+        found.append(_move(op, source, source))
+    for target in range(source + 1, len(op.bounds)):
+        found.append(_move(op, source, target))
+        if op.bounds[target][0] > 0:
+            break
+    return tuple(found)
+
+
+def pending_terms(op: Next, step: int) -> tuple[Expr, ...]:
+    """The terms that are judged when a run leaves a step, or reports there: they read its whole set."""
+    return tuple(term for term in op.terms if max(columns_of(term)) == step and _waits(op, term, step))
+
+
+def _waits(op: Next, term: Expr, step: int) -> bool:
+    return op.bounds[step] != (1, 1) and any(
+        isinstance(node, Reduce) or (isinstance(node, Ref) and node.which in (Which.FIRST, Which.LAST))
+        for node in walk(term)
+        if isinstance(node, Ref | Reduce) and node.column == step
+    )
+
+
+def _move(op: Next, source: int, target: int) -> Move:
+    terms: list[Expr] = []
+    for term in op.terms:
+        columns = columns_of(term)
+        skipped = any(source < c < target for c in columns)
+        if max(columns) == target and not skipped and not _waits(op, term, target):
+            terms.extend(_on_taking(term, source, target, len(op.bounds)))
+    sets = tuple(bounds != (1, 1) for bounds in op.bounds)
+    optional = tuple(c > source or (c < source and low == 0) for c, (low, _) in enumerate(op.bounds))
+    ends = [rewrite(term, _last_of_sets(sets)) for term in terms]
+    split = split_terms(ends, EVENT, RowShape(sets, optional), len(sets), 0)
+    keys = {key.stored: key for key in split.equal}
+    return Move(source, target, tuple(terms), tuple(keys.values()))
+
+
+def _on_taking(term: Expr, source: int, target: int, event: int) -> list[Expr]:
+    """What a term says of the event taken, with all that the run has bound."""
+    neighbours = _names(term, target, Which.CURRENT, Which.PREVIOUS)
+    if not neighbours:
+        return [rewrite(term, _moved(target, lambda ref: replace(ref, column=event)))]
+    if source != target:
+        return []  # the first event of a step has no neighbour
+
+    def newest(node: Ref | Reduce) -> Expr:
+        assert isinstance(node, Ref), "a term over a whole set waits"
+        if node.which is Which.PREVIOUS:
+            return replace(node, which=Which.LAST)
+        return replace(node, column=event, which=Which.EACH)
+
+    def only(*which: Which) -> Callable[[Ref | Reduce], Expr]:
+        return lambda node: newest(node) if isinstance(node, Ref) and node.which in which else node
+
+    variants: list[Callable[[Ref | Reduce], Expr]] = [newest]
+    if _names(
+        term, target, Which.EACH
+    ):  # also every event with the new pair, and every pair with the new event
+        variants += [only(Which.CURRENT, Which.PREVIOUS), only(Which.EACH)]
+    return [rewrite(term, _moved(target, variant)) for variant in variants]
+
+
+def _names(term: Expr, column: int, *which: Which) -> bool:
+    return any(isinstance(n, Ref) and n.column == column and n.which in which for n in walk(term))
+
+
+def _moved(column: int, change: Callable[[Ref | Reduce], Expr]) -> Callable[[Expr], Expr | None]:
+    return lambda node: change(node) if isinstance(node, Ref | Reduce) and node.column == column else None
+
+
+def _last_of_sets(sets: Sequence[bool]) -> Callable[[Expr], Expr | None]:
+    """A term that holds for every event of a set holds for the last one."""
+
+    def last(node: Expr) -> Expr | None:
+        if (
+            isinstance(node, Ref)
+            and node.which is Which.EACH
+            and node.column < len(sets)
+            and sets[node.column]
+        ):
+            return replace(node, which=Which.LAST)
+        return None
+
+    return last
+
+
+# ---- finding events ----------------------------------------------------------------------------------------------
+
+
+class Candidates:
+    """A step's new events, in the order in which one move looks at them: by key, and then by position."""
+
+    def __init__(self, move: Move, positions: I64, events: Events) -> None:
+        self._move = move
+        self._positions = positions
+        self._events = events
+        codes = np.zeros(len(positions), np.int64)
+        self._words: list[tuple[I64, I64]] = []
+        alive = np.ones(len(positions), np.bool_)
+        for key in move.keys:
+            values, can = stored_keys(key, (positions,), len(positions), events)
+            alive = alive if can is None else alive & can
+            words, numbers = np.unique(values, return_inverse=True)
+            pairs, codes = np.unique(codes * len(words) + numbers, return_inverse=True)
+            self._words.append((words, pairs))
+        places = codes * len(positions) + np.arange(len(positions))
+        self._places = np.sort(places[alive])
+
+    def first_accepted(self, runs: Rows, lo: I64, hi: I64, meter: Meter) -> I64:
+        """Per run, the first of the events lo..hi - 1 that the move accepts, as an index of the events; -1: none."""
+        n = len(self._positions)
+        codes, alive = self._codes(runs)
+        start = np.searchsorted(self._places, codes * n + lo)
+        stop = np.where(alive, np.searchsorted(self._places, codes * n + hi), start)
+        found = np.full(len(runs), -1, np.int64)
+        left, size = np.flatnonzero(start < stop), FIRST_SLICE
+        # What a pair takes when its terms are judged: the run's columns, for sets a mean one, and as much in between.
+        each = 4 * (64 + size_of(runs) // max(len(runs), 1))
+        while len(left):
+            pairs = meter.share(8 * each, PAIRS, FIRST_SLICE)
+            size = min(size, pairs)
+            accepted = self._first_in_slice(
+                runs, left, start[left], np.minimum(stop[left], start[left] + size), pairs
+            )
+            found[left] = accepted
+            start[left] += size
+            left = left[(accepted < 0) & (start[left] < stop[left])]
+            size *= GROWTH
+        return found
+
+    def _codes(self, runs: Rows) -> tuple[I64, Bool]:
+        """The runs' keys as codes of the events' keys, and which runs have such a key."""
+        codes, alive = np.zeros(len(runs), np.int64), np.ones(len(runs), np.bool_)
+        for key, (words, pairs) in zip(self._move.keys, self._words, strict=True):
+            values, can = probing_keys(key, runs.columns, len(runs), self._events)
+            numbers, known = _position_in(words, values)
+            codes, paired = _position_in(pairs, codes * len(words) + numbers)
+            alive &= known & paired if can is None else known & paired & can
+        return codes, alive
+
+    def _first_in_slice(self, runs: Rows, index: I64, start: I64, stop: I64, pairs: int) -> I64:
+        """For each of the runs at `index`, the first accepted event of one slice, or -1."""
+        n = len(self._positions)
+        if not self._move.terms:
+            return self._places[start] % n
+        found = np.full(len(index), -1, np.int64)
+        some = max(pairs // int((stop - start).max()), 1)
+        for at in range(0, len(index), some):
+            part = slice(at, at + some)
+            lengths = stop[part] - start[part]
+            offsets = np.concatenate([[0], np.cumsum(lengths)])
+            events = self._places[spread(start[part], lengths, offsets)] % n
+            run = np.repeat(np.arange(len(lengths)), lengths)
+            passed = np.flatnonzero(self._passes(runs, index[part][run], events))
+            which, first = np.unique(run[passed], return_index=True)
+            found[part][which] = events[passed[first]]
+        return found
+
+    def _passes(self, runs: Rows, index: I64, events: I64) -> Bool:
+        terms = self._move.terms
+        needed = frozenset().union(*(columns_of(term) for term in terms))
+        none = np.empty(0, np.int64)
+        columns: list[Column] = [
+            take_column(column, index) if c in needed else none for c, column in enumerate(runs.columns)
+        ]
+        return holds(terms, (*columns, self._positions[events]), len(index), self._events)
+
+
+def _position_in(words: I64, values: I64) -> tuple[I64, Bool]:
+    """Where each value stands among the sorted words, and whether it does."""
+    if not len(words):
+        return np.zeros(len(values), np.int64), np.zeros(len(values), np.bool_)
+    at = np.minimum(np.searchsorted(words, values), len(words) - 1)
+    return at, words[at] == values

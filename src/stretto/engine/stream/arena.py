@@ -1,0 +1,225 @@
+"""The raw events that a window can still reach, column by column, found by position."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stretto.engine.memory import reuse
+from stretto.engine.memory.limits import vector_size
+from stretto.pattern.predicates import POSITION
+from stretto.values.rows import I64
+from stretto.values.strings import Strings
+from stretto.values.vector import Vector
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Events in one order, column by column: times, codes of types, ids, and the attributes that the plan reads.
+
+    Ids that count the events as they arrived are a range for as long as they stay in that order.
+    """
+
+    ts: I64
+    types: npt.NDArray[np.int32]
+    ids: I64 | range
+    attributes: dict[str, Vector]
+
+    def __len__(self) -> int:
+        return len(self.ts)
+
+    @property
+    def nbytes(self) -> int:
+        ids = 0 if isinstance(self.ids, range) else self.ids.nbytes
+        return self.ts.nbytes + self.types.nbytes + ids + sum(map(vector_size, self.attributes.values()))
+
+    def take(self, index: I64 | slice) -> "Block":
+        attributes = {
+            name: Vector(v.data[index], None if v.valid is None else v.valid[index])
+            for name, v in self.attributes.items()
+        }
+        ids = self.ids[index] if isinstance(index, slice) else np.asarray(self.ids)[index]
+        return Block(self.ts[index], self.types[index], ids, attributes)
+
+
+def concat_blocks(blocks: list[Block]) -> Block:
+    """The blocks' events one after another (at least one block)."""
+    if len(blocks) == 1:
+        return blocks[0]
+    attributes = {}
+    for name in blocks[0].attributes:
+        vectors = [block.attributes[name] for block in blocks]
+        valid = None
+        if any(v.valid is not None for v in vectors):
+            valid = np.concatenate(
+                [np.ones(len(v.data), np.bool_) if v.valid is None else v.valid for v in vectors]
+            )
+        attributes[name] = Vector(np.concatenate([v.data for v in vectors]), valid)
+    return Block(
+        np.concatenate([b.ts for b in blocks]),
+        np.concatenate([b.types for b in blocks]),
+        np.concatenate([b.ids for b in blocks]),
+        attributes,
+    )
+
+
+def room_for(live: int, count: int, capacity: int) -> int:
+    """The capacity for `count` more entries behind `live` ones, at least what there is.
+
+    Moving the live ones to the front costs no more than adding the new ones: with room for the live ones twice, that
+    happens only after as many have been added. No more room than that: memory that is touched first costs the most.
+    """
+    needed = 2 * live + count
+    return capacity if needed <= capacity else needed + needed // 4
+
+
+class Growing:
+    """An array that grows at its end and is forgotten from its start."""
+
+    def __init__(self, dtype: npt.DTypeLike) -> None:
+        self._buffer = reuse.room(1 << 10, dtype)
+        self._begin = self._end = 0
+
+    def append(self, values: npt.NDArray[np.generic] | bool, count: int) -> None:
+        if self._end + count > len(self._buffer) or reuse.debug:
+            self._make_room(count)
+        self._buffer[self._end : self._end + count] = values
+        self._end += count
+
+    def ahead(self, count: int) -> int:
+        """Bytes of the new memory that it takes to append so many."""
+        if self._end + count <= len(self._buffer):
+            return 0
+        capacity = room_for(self._end - self._begin, count, len(self._buffer))
+        return 0 if capacity == len(self._buffer) else capacity * self._buffer.itemsize
+
+    def _make_room(self, count: int) -> None:
+        live = self._end - self._begin
+        capacity = room_for(live, count, len(self._buffer))
+        # The same memory serves as long as it is enough: memory that is new to the process costs a page at a time.
+        same = capacity == len(self._buffer) and not reuse.debug
+        buffer = self._buffer if same else reuse.room(capacity, self._buffer.dtype)
+        buffer[:live] = self._buffer[self._begin : self._end]
+        if not same:
+            reuse.forgotten(self._buffer)
+        self._buffer, self._begin, self._end = buffer, 0, live
+
+    def forget(self, count: int) -> None:
+        if reuse.debug:
+            reuse.forgotten(self._buffer[self._begin : self._begin + count])
+        self._begin += count
+
+    @property
+    def borrowed(self) -> npt.NDArray[Any]:
+        """All of it, until the next append or forget."""
+        return self._buffer[self._begin : self._end]
+
+    @property
+    def nbytes(self) -> int:
+        return self._buffer.nbytes
+
+
+def _counts(ids: I64 | range, start: int) -> bool:
+    """Whether the ids count on from `start`."""
+    if isinstance(ids, range):
+        return ids.start == start or not ids
+    return bool((ids == np.arange(start, start + len(ids))).all())
+
+
+class Arena:
+    """Events by position, from `base` on; positions count all events that were released, in time order.
+
+    What is borrowed is good until the next append or forget; everything else that is asked for is a copy.
+    """
+
+    def __init__(self, attributes: Mapping[str, npt.DTypeLike], strings: Strings, base: int = 0) -> None:
+        self.base = base
+        self.strings = strings
+        self._ts = Growing(np.int64)
+        self._types = Growing(np.int32)
+        self._ids: Growing | None = None  # none while ids and positions are one
+        self._data = {name: Growing(dtype) for name, dtype in attributes.items()}
+        self._valid = {name: Growing(np.bool_) for name in attributes}
+        self._nulls = dict.fromkeys(attributes, 0)  # position up to which nulls have been seen, per attribute
+
+    def append(self, block: Block) -> None:
+        n = len(block)
+        if self._ids is None and not _counts(block.ids, self.end):
+            self._ids = Growing(np.int64)
+            self._ids.append(np.arange(self.base, self.end), self.end - self.base)
+        if self._ids is not None:
+            self._ids.append(np.asarray(block.ids), n)
+        self._ts.append(block.ts, n)
+        self._types.append(block.types, n)
+        for name, data in self._data.items():
+            vector = block.attributes[name]
+            data.append(vector.data, n)
+            if vector.valid is None:
+                self._valid[name].append(True, n)
+            else:
+                self._valid[name].append(vector.valid, n)
+                self._nulls[name] = self.end
+
+    @property
+    def end(self) -> int:
+        """The position that the next event will have."""
+        return self.base + len(self._ts.borrowed)
+
+    @property
+    def borrowed_ts(self) -> I64:
+        return self._ts.borrowed
+
+    @property
+    def borrowed_types(self) -> npt.NDArray[np.int32]:
+        return self._types.borrowed
+
+    @property
+    def held(self) -> int:
+        return sum(array.nbytes for array in self._growing)
+
+    def ahead(self, count: int) -> int:
+        """Bytes of the new memory that it takes to append so many events."""
+        return sum(array.ahead(count) for array in self._growing)
+
+    @property
+    def _growing(self) -> tuple[Growing, ...]:
+        ids = () if self._ids is None else (self._ids,)
+        return (self._ts, self._types, *ids, *self._data.values(), *self._valid.values())
+
+    def ids(self, positions: I64) -> I64:
+        """The ids of the events at these positions; the same array where ids and positions are one."""
+        if self._ids is None:
+            return positions
+        ids: I64 = self._ids.borrowed[positions - self.base]
+        return ids
+
+    def values(self, attribute: str, positions: I64) -> Vector:
+        """The attribute of the events at these positions, all of them bound."""
+        if attribute == POSITION:
+            return Vector(positions, None)
+        at = positions - self.base
+        if attribute == "ts":
+            return Vector(self.borrowed_ts[at], None)
+        valid = self._valid[attribute].borrowed[at] if self._nulls[attribute] > self.base else None
+        return Vector(self._data[attribute].borrowed[at], valid)
+
+    def block(self, start: int, end: int) -> Block:
+        """A copy of the events at positions `start`..`end` - 1."""
+        at = slice(start - self.base, end - self.base)
+        attributes = {
+            name: Vector(data.borrowed[at].copy(), self._valid[name].borrowed[at].copy())
+            for name, data in self._data.items()
+        }
+        ids = range(start, end) if self._ids is None else self._ids.borrowed[at].copy()
+        return Block(self.borrowed_ts[at].copy(), self.borrowed_types[at].copy(), ids, attributes)
+
+    def forget(self, before: int) -> None:
+        """Events at positions less than `before` are reached by nothing any more."""
+        count = min(before, self.end) - self.base
+        if count <= 0:
+            return
+        for array in self._growing:
+            array.forget(count)
+        self.base += count

@@ -1,0 +1,163 @@
+"""Arrow batches to blocks: columns checked and converted, bad events set apart with the reason."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from stretto.engine.stream.arena import Block
+from stretto.errors import EventsError, near
+from stretto.schema import Kind, Special, kind_of, need_once
+from stretto.values.convert import as_kind, beyond, plain
+from stretto.values.rows import I64, Bool
+from stretto.values.strings import Strings, decoded, not_utf8, valid_texts
+from stretto.values.times import END_OF_TIME, in_time
+from stretto.values.vector import DTYPES, Vector
+
+Bad = list[tuple[Bool, str]]
+"""Masks of events, each with what is wrong with them."""
+
+LEAST = np.iinfo(np.int64).min
+
+
+@dataclass(frozen=True, slots=True)
+class Intake:
+    """What the engine takes from a batch: the attributes with their kinds, and a code for each type that is read.
+
+    `spare`: attributes that no query reads now; they may be missing. `learning`: types without a code get one.
+    """
+
+    attributes: Mapping[str, Kind]
+    types: dict[str, int]
+    special: Special
+    strings: Strings
+    spare: frozenset[str] = frozenset()
+    learning: bool = False
+
+    def convert(
+        self, batch: pa.RecordBatch, arrived: int, latest_us: int = END_OF_TIME - 1
+    ) -> tuple[Block, I64 | None, list[tuple[I64, str]]]:
+        """The good events, their rows in the batch (None: all), and rows of bad ones with a reason.
+
+        `arrived` counts the events before this batch; ids follow it where the data has none. Events after `latest_us`
+        are bad.
+        """
+        need_once(batch.schema.names)
+        ts = self._times(batch)
+        bad: Bad = []
+        codes = self._types(batch, bad)
+        bad = [
+            (~_valid(ts), f"{self.special.ts} is null"),
+            (~_valid(codes), f"{self.special.type} is null"),
+            (~in_time(ts.data), f"{self.special.ts} is out of range"),
+            (ts.data > latest_us, f"{self.special.ts} is too far ahead"),
+            *bad,
+        ]
+        ids: I64 | range = range(arrived, arrived + batch.num_rows)
+        if self.special.id in batch.schema.names:
+            found = self._ids(batch, bad)
+            bad.append((~_valid(found), f"{self.special.id} is null"))
+            # The least integer stands for "no event" in results.
+            bad.append((found.data == LEAST, f"{self.special.id} is out of range"))
+            ids = found.data
+        attributes = {name: self._attribute(batch, name, kind, bad) for name, kind in self.attributes.items()}
+        block = Block(ts.data, codes.data, ids, attributes)
+        rejected: list[tuple[I64, str]] = []
+        good = np.ones(len(block), np.bool_)
+        for mask, reason in bad:
+            hit = mask & good
+            if hit.any():
+                rejected.append((np.flatnonzero(hit), reason))
+                good &= ~hit
+        if not rejected:
+            return block, None, []
+        rows = np.flatnonzero(good)
+        return block.take(rows), rows, rejected
+
+    def _column(self, batch: pa.RecordBatch, name: str) -> pa.Array:
+        if name not in batch.schema.names:
+            hint = near(name, batch.schema.names)
+            raise EventsError(f"the events have no column `{name}`" + (f", {hint}" if hint else ""))
+        return batch.column(name)
+
+    def _times(self, batch: pa.RecordBatch) -> Vector:
+        column = self._column(batch, self.special.ts)
+        if not (
+            pa.types.is_timestamp(column.type)
+            or pa.types.is_date(column.type)
+            or pa.types.is_integer(column.type)
+        ):
+            raise EventsError(f"column `{self.special.ts}` holds {column.type}, not timestamps")
+        return plain(as_kind(column, Kind.TIME))
+
+    def _types(self, batch: pa.RecordBatch, bad: Bad) -> Vector:
+        column = self._column(batch, self.special.type)
+        if not pa.types.is_dictionary(column.type):
+            if kind_of(column.type) is not Kind.STRING:
+                raise EventsError(f"column `{self.special.type}` holds {column.type}, not strings")
+            column = column.dictionary_encode()
+        try:
+            words = column.dictionary.to_pylist()
+        except UnicodeDecodeError:
+            bad.append((not_utf8(column), f"{self.special.type} is not UTF-8 text"))
+            words = decoded(column.dictionary)
+        if self.learning:
+            for word in words:
+                if word is not None:
+                    self.types.setdefault(word, len(self.types) + 1)
+        code_of = np.array([*(self.types.get(word, 0) for word in words), 0], np.int32)
+        indices = plain(column.indices.cast(pa.int64()) if column.indices.null_count else column.indices)
+        valid = indices.valid
+        nulls = [i for i, word in enumerate(words) if word is None]
+        if nulls:
+            named = ~np.isin(indices.data, nulls)
+            valid = named if valid is None else valid & named
+        return Vector(code_of[indices.data], valid)
+
+    def _ids(self, batch: pa.RecordBatch, bad: Bad) -> Vector:
+        column = batch.column(self.special.id)
+        if not pa.types.is_integer(column.type):
+            raise EventsError(f"column `{self.special.id}` holds {column.type}, not integers")
+        return self._converted(column, self.special.id, Kind.INT, bad)
+
+    def _attribute(self, batch: pa.RecordBatch, name: str, kind: Kind, bad: Bad) -> Vector:
+        if name in self.spare and name not in batch.schema.names:
+            return Vector(np.zeros(batch.num_rows, DTYPES[kind]), np.zeros(batch.num_rows, np.bool_))
+        column = self._column(batch, name)
+        found = kind_of(column.type)
+        if (
+            found is not kind
+            and not (found is Kind.INT and kind is Kind.FLOAT)
+            and not pa.types.is_null(column.type)
+        ):
+            raise EventsError(
+                f"column `{name}` holds {column.type}, where the queries were bound to {kind.value}"
+            )
+        return self._converted(column, name, kind, bad)
+
+    def _converted(self, column: pa.Array, name: str, kind: Kind, bad: Bad) -> Vector:
+        """The values of a column; those that the kind cannot hold are bad."""
+        if kind is not Kind.STRING:
+            misfit = beyond(column, kind)
+            if misfit is not None:
+                bad.append((misfit, f"{name} is out of range"))
+            return plain(as_kind(column, kind))
+        try:
+            return self.strings.encode(column)
+        except UnicodeDecodeError:
+            bad.append((not_utf8(column), f"{name} is not UTF-8 text"))
+            return self.strings.encode(valid_texts(column))
+
+
+def _valid(vector: Vector) -> Bool:
+    return np.ones(len(vector.data), np.bool_) if vector.valid is None else vector.valid
+
+
+def set_apart(batch: pa.RecordBatch, bad: Iterable[tuple[I64, str]]) -> Iterator[pa.RecordBatch]:
+    """Bad events as they came, with the reason as a further column; what is no text in them has U+FFFD."""
+    for index, reason in bad:
+        found = batch.take(pa.array(index))
+        columns = [valid_texts(column) for column in found.columns]
+        reasons = pa.repeat(pa.scalar(reason), len(index))
+        yield pa.RecordBatch.from_arrays([*columns, reasons], names=[*found.schema.names, "reason"])

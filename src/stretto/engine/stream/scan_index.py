@@ -1,0 +1,190 @@
+"""The predicate index: all scans of a plan at once.
+
+New events are split by type in one pass. Where many scans of a type compare one expression with constants, its values
+are sorted once and every such scan takes its ranges; what remains of its terms is evaluated on those events alone.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from stretto.engine.kernels.counting_sort import split_by_code, split_by_code_reference
+from stretto.engine.kernels.when_to_compile import is_due
+from stretto.engine.memory.limits import size_of
+from stretto.engine.operators.protocol import Clock
+from stretto.engine.rows.join_keys import LEAST, MOST, order_keys
+from stretto.pattern.comparisons import RANGES, flipped
+from stretto.pattern.nodes import Stream
+from stretto.pattern.predicates import Apply, Const, Expr, columns_of
+from stretto.schema import Kind
+from stretto.values.evaluate import holds, value
+from stretto.values.rows import I64, Rows
+from stretto.values.strings import Strings
+from stretto.values.vector import Vector
+
+INDEX_FROM = 4
+"""So many scans must compare the same expression before sorting its values pays."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ranges:
+    """A term as ranges of an expression's order keys, both ends included."""
+
+    of: Expr
+    kind: Kind
+    low: tuple[int, ...]
+    high: tuple[int, ...]
+
+    @property
+    def exact(self) -> bool:
+        return self.low == self.high
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """A scan that looks its events up in a sorted column, then checks the rest of its terms."""
+
+    scan: int
+    ranges: Ranges
+    rest: tuple[Expr, ...]
+
+
+class ScanIndex:
+    """`scans`: stream of each scan by its operator number. `codes`: the code of each type, from 1 on.
+
+    More types may be given codes; no scan reads their events.
+    """
+
+    def __init__(self, scans: Mapping[int, Stream], strings: Strings) -> None:
+        self.codes = {name: i + 1 for i, name in enumerate(sorted({s.type for s in scans.values()}))}
+        by_type: defaultdict[str, list[tuple[int, Stream]]] = defaultdict(list)
+        for number, stream in scans.items():
+            by_type[stream.type].append((number, stream))
+        self._types = [
+            (self.codes[name], *_divide(found, strings)) for name, found in sorted(by_type.items())
+        ]
+        self._scans = tuple(scans)
+
+    def step(self, clock: Clock, borrowed_types: np.ndarray, borrowed_ts: I64) -> dict[int, list[Rows]]:
+        """Rows of every scan among the new events, whose types and times are given."""
+        found: dict[int, list[Rows]] = {number: [] for number in self._scans}
+        count = len(borrowed_types)
+        if not count:
+            return found
+        split = split_by_code if is_due(split_by_code, count) else split_by_code_reference
+        order, starts = split(borrowed_types, len(self.codes) + 1)
+        for code, plain, looked in self._types:
+            index = order[starts[code] : starts[code + 1]]
+            if not len(index):
+                continue
+            at = index + clock.start
+            times = borrowed_ts[index] if len(index) < count else borrowed_ts.copy()
+            whole = Rows(times, times, (at,))
+            clock.meter.at = plain[0][0] if plain else next(iter(looked.values()))[0].scan
+            clock.meter.rows = 0
+            clock.meter.charge(times.nbytes + at.nbytes, len(at))
+            for number, where in plain:
+                clock.meter.at = number
+                found[number] = _some(whole, where, clock)
+            for of, scans in looked.items():
+                _look_up(of, scans, whole, clock, found)
+        return found
+
+
+def _some(rows: Rows, where: Sequence[Expr], clock: Clock) -> list[Rows]:
+    if where and len(rows):
+        kept = holds(where, rows.columns, len(rows), clock.events)
+        if not kept.all():
+            rows = rows.take(kept)
+            clock.meter.charge(size_of(rows), len(rows))
+    return [rows] if len(rows) else []
+
+
+def _look_up(of: Expr, scans: list[Looked], whole: Rows, clock: Clock, found: dict[int, list[Rows]]) -> None:
+    vector = value(of, whole.columns, len(whole), clock.events)
+    keys, alive = order_keys(vector, scans[0].ranges.kind)
+    order = np.argsort(keys, kind="stable")
+    if alive is not None:
+        order = order[alive[order]]
+    keys = keys[order]
+    low = np.searchsorted(keys, [key for scan in scans for key in scan.ranges.low], side="left")
+    high = np.searchsorted(keys, [key for scan in scans for key in scan.ranges.high], side="right")
+    at = 0
+    for scan in scans:
+        parts = [order[low[i] : high[i]] for i in range(at, at + len(scan.ranges.low)) if low[i] < high[i]]
+        at += len(scan.ranges.low)
+        if parts:
+            clock.meter.at = scan.scan
+            rows = whole.take(np.sort(np.concatenate(parts)))
+            clock.meter.charge(size_of(rows), len(rows))
+            found[scan.scan] = _some(rows, scan.rest, clock)
+
+
+def _divide(
+    scans: list[tuple[int, Stream]], strings: Strings
+) -> tuple[list[tuple[int, tuple[Expr, ...]]], dict[Expr, list[Looked]]]:
+    """Scans that check all their terms, and scans that look one expression up, by that expression."""
+    comparing: defaultdict[Expr, int] = defaultdict(int)
+    ranges = {number: [_ranges(term, strings) for term in stream.where] for number, stream in scans}
+    for found in ranges.values():
+        for of in {r.of for r in found if r}:
+            comparing[of] += 1
+    plain: list[tuple[int, tuple[Expr, ...]]] = []
+    looked: defaultdict[Expr, list[Looked]] = defaultdict(list)
+    for number, stream in scans:
+        choices = [i for i, r in enumerate(ranges[number]) if r and comparing[r.of] >= INDEX_FROM]
+        if not choices:
+            plain.append((number, stream.where))
+            continue
+        best = min(choices, key=lambda i: (not _sure(ranges[number][i]).exact, i))
+        chosen = _sure(ranges[number][best])
+        rest = tuple(term for i, term in enumerate(stream.where) if i != best)
+        looked[chosen.of].append(Looked(number, chosen, rest))
+    return plain, dict(looked)
+
+
+def _sure(ranges: Ranges | None) -> Ranges:
+    assert ranges is not None
+    return ranges
+
+
+def _ranges(term: Expr, strings: Strings) -> Ranges | None:
+    """The term as ranges of keys, if it compares an expression of the event with constants."""
+    if not isinstance(term, Apply) or (term.op not in RANGES and term.op != "in"):
+        return None
+    if term.op != "in" and isinstance(term.arguments[0], Const):
+        term = flipped(term)
+    op, (of, *others) = term.op, term.arguments
+    constants = [other for other in others if isinstance(other, Const)]
+    if not columns_of(of) or len(constants) < len(others):
+        return None
+    kind = constants[0].kind
+    if kind is Kind.STRING and op not in ("=", "in"):
+        return None
+    # A value that is named twice, or as both zeros, is one.
+    keys = list(dict.fromkeys(key for constant in constants for key in _constant_keys(constant, strings)))
+    if op in ("=", "in"):
+        return Ranges(of, kind, tuple(keys), tuple(keys))
+    if not keys:
+        return Ranges(of, kind, (), ())
+    key = keys[0]
+    if op in ("<", "<="):
+        return (
+            Ranges(of, kind, (LEAST,), (key - (op == "<" and key > LEAST),))
+            if op == "<=" or key > LEAST
+            else None
+        )
+    return Ranges(of, kind, (key + (op == ">"),), (MOST,)) if op == ">=" or key < MOST else None
+
+
+def _constant_keys(constant: Const, strings: Strings) -> list[int]:
+    """The order key of a constant; none for null and NaN, which nothing equals."""
+    if constant.value is None:
+        return []
+    if constant.kind is Kind.STRING:
+        return [strings.code(str(constant.value))]
+    dtype = np.float64 if constant.kind is Kind.FLOAT else np.int64
+    keys, alive = order_keys(Vector(np.array([constant.value], dtype), None), constant.kind)
+    return [] if alive is not None and not alive[0] else [int(keys[0])]

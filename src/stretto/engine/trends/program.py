@@ -1,0 +1,248 @@
+"""A unit as tables for the kernel, for some of its members: components, starts, ends, stores and reads."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from stretto.engine.trends.conditions import Store, StoreLookup, looks_of
+from stretto.engine.trends.lanes import Columns, LaneMap, lane_map, split, weight_lanes
+from stretto.trends.plan import Condition, Edge, Entry, Measure, Member, TrendUnit
+from stretto.values.rows import I64
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A look in a store, for members (by their places); `enters`: a member's own edge into a shared node."""
+
+    look: StoreLookup
+    members: tuple[int, ...]
+    enters: bool
+    common: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UnitProgram:
+    """What the kernel runs for the members `chosen` of a unit: its tables, and what they stand for.
+
+    `masks`: nodes and conditions on single events. Stores are numbered by source, reads by target. With MatStates
+    (`shared`), values at the shared nodes have lanes of their own, for `measures`.
+    """
+
+    chosen: tuple[int, ...]
+    shared: frozenset[int]
+    tables: dict[str, I64]
+    masks: tuple[tuple[int, Condition], ...]
+    stores: tuple[Store, ...]
+    widths: tuple[int, ...]
+    reads: tuple[Read, ...]
+    weigh: LaneMap
+    states: LaneMap
+    measures: tuple[Measure, ...]
+    ends: int
+
+
+def program_of(unit: TrendUnit, chosen: Sequence[int], columns: Columns, *, matstates: bool) -> UnitProgram:
+    """The program for these members. Without MatStates every node has a value for each member that has the node."""
+    return _Builder(unit, tuple(chosen), columns, frozenset(unit.shared if matstates else ())).build()
+
+
+def shared_measures(unit: TrendUnit) -> tuple[Measure, ...]:
+    """All that members measure at shared nodes, linear measures first."""
+    found = {m for member in unit.members for m in member.measures if m.node in unit.shared}
+    linear, extreme = split(sorted(found, key=lambda m: (m.node, m.attribute, m.what)))
+    return linear + extreme
+
+
+def merged(entries: Iterable[Entry]) -> dict[int, Condition | None]:
+    """The conditions by node; of several for one node any will do."""
+    found: dict[int, Condition | None] = {}
+    for entry in entries:
+        earlier = found.get(entry.node, ())
+        found[entry.node] = None if earlier is None or entry.condition is None else earlier + entry.condition
+    return found
+
+
+@dataclass(slots=True)
+class _Lists:
+    """Lists of different lengths, one after another."""
+
+    first: list[int] = field(default_factory=lambda: [0])
+    items: list[int] = field(default_factory=list)
+
+    def add(self, items: Iterable[int]) -> None:
+        self.items.extend(items)
+        self.first.append(len(self.items))
+
+    @property
+    def arrays(self) -> tuple[I64, I64]:
+        return np.array(self.first, np.int64), np.array(self.items, np.int64)
+
+
+class _Builder:
+    def __init__(
+        self, unit: TrendUnit, chosen: tuple[int, ...], columns: Columns, shared: frozenset[int]
+    ) -> None:
+        self.unit, self.chosen, self.columns, self.shared = unit, chosen, columns, shared
+        self.members: list[Member] = [unit.members[c] for c in chosen]
+        self.nodes = range(len(unit.nodes))
+        self.edges: dict[Edge, list[int]] = defaultdict(list)
+        having: list[set[int]] = [set() for _ in self.nodes]
+        for place, member in enumerate(self.members):
+            edges = member.edges if shared else (*member.edges, *unit.edges)
+            for edge in dict.fromkeys(edges):
+                self.edges[edge].append(place)
+                having[edge.source].add(place)
+                having[edge.target].add(place)
+            for entry in (*member.starts, *member.ends):
+                having[entry.node].add(place)
+        self.comps = [() if p in shared else tuple(sorted(having[p])) for p in self.nodes]
+        self.masks: list[tuple[int, Condition]] = []
+        self.measures = shared_measures(unit) if shared else ()
+
+    def build(self) -> UnitProgram:
+        stores, reads = self._reads()
+        weigh, weigh_lists = self._weights()
+        start_first, start_mask, start_comps, _ = self._entries([m.starts for m in self.members])
+        end_first, end_mask, end_comps, end_members = self._entries([m.ends for m in self.members])
+        end_nodes = np.repeat(np.arange(len(self.nodes)), np.diff(end_first))
+        at_shared = np.isin(end_nodes, sorted(self.shared))
+        store_comps = self._store_comps(stores, reads)
+        number = {store: place for place, store in enumerate(stores)}
+        store_lists, pair_from, pair_to = _Lists(), _Lists(), _Lists()
+        for store in stores:
+            store_lists.add(store_comps[store])
+        for read in reads:
+            pairs = self._pairs(read, store_comps[read.look.store])
+            pair_from.add(one for one, _ in pairs)
+            pair_to.add(to for _, to in pairs)
+        tables = {
+            "shared": np.array([p in self.shared for p in self.nodes], np.int64),
+            "comps": np.array([len(c) for c in self.comps], np.int64),
+            "weigh_first": weigh_lists.arrays[0],
+            "weigh": weigh_lists.arrays[1],
+            "start_first": start_first,
+            "start_mask": start_mask,
+            "start_comp_first": start_comps.arrays[0],
+            "start_comp": start_comps.arrays[1],
+            "end_first": end_first,
+            "end_mask": end_mask,
+            "end_comp_first": end_comps.arrays[0],
+            "end_comp": end_comps.arrays[1],
+            "end_member": end_members.arrays[1],
+            "end_row": np.where(at_shared, np.cumsum(at_shared) - 1, -1),
+            "store_first": self._first(store.source for store in stores),
+            "store_source": np.array([store.source for store in stores], np.int64),
+            "store_scanned": np.array([store.scanned for store in stores], np.int64),
+            "store_comp_first": store_lists.arrays[0],
+            "store_comp": store_lists.arrays[1],
+            "read_first": self._first(read.look.target for read in reads),
+            "read_store": np.array([number[read.look.store] for read in reads], np.int64),
+            "read_enters": np.array([read.enters for read in reads], np.int64),
+            "read_pair_first": pair_from.arrays[0],
+            "read_from": pair_from.arrays[1],
+            "read_to": pair_to.arrays[1],
+        }
+        return UnitProgram(
+            self.chosen,
+            self.shared,
+            tables,
+            tuple(self.masks),
+            tuple(stores),
+            tuple(len(store_comps[store]) for store in stores),
+            tuple(reads),
+            weigh,
+            self._states(),
+            self.measures,
+            int(at_shared.sum()),
+        )
+
+    def _first(self, owners: Iterable[int]) -> I64:
+        counts = np.bincount(np.array(list(owners), np.int64), minlength=len(self.nodes))
+        return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+
+    def _reads(self) -> tuple[list[Store], list[Read]]:
+        reads = [
+            Read(look, tuple(members), enters=edge.target in self.shared, common=False)
+            for edge, members in self.edges.items()
+            for look in looks_of(edge)
+        ]
+        if self.shared:
+            reads += [
+                Read(look, (), enters=False, common=True)
+                for edge in self.unit.edges
+                for look in looks_of(edge)
+            ]
+        reads.sort(key=lambda read: read.look.target)
+        stores = list(dict.fromkeys(read.look.store for read in reads))
+        stores.sort(key=lambda store: store.source)
+        return stores, reads
+
+    def _store_comps(self, stores: list[Store], reads: list[Read]) -> dict[Store, list[int]]:
+        """Components of the sources that are read by someone."""
+        readers: dict[Store, set[int]] = defaultdict(set)
+        for read in reads:
+            readers[read.look.store].update(read.members)
+        return {
+            store: [c for c, member in enumerate(self.comps[store.source]) if member in readers[store]]
+            for store in stores
+        }
+
+    def _pairs(self, read: Read, kept: list[int]) -> list[tuple[int, int]]:
+        """Per member, the component of the store (of a shared one the member) and where its sum goes."""
+        if read.common:
+            return []
+        source, target = read.look.store.source, read.look.target
+        at = {member: place for place, member in enumerate(self.comps[target])}
+        of = {self.comps[source][c]: place for place, c in enumerate(kept)}
+        return [
+            (m if source in self.shared else of[m], m if target in self.shared else at[m])
+            for m in read.members
+        ]
+
+    def _entries(self, entries: Sequence[tuple[Entry, ...]]) -> tuple[I64, I64, _Lists, _Lists]:
+        """Starts, or ends, by node: how many, their masks, and the components and members that have them."""
+        found: dict[tuple[int, Condition | None], list[int]] = defaultdict(list)
+        for place, own in enumerate(entries):
+            for node, condition in merged(own).items():
+                found[node, condition].append(place)
+        masks: list[int] = []
+        comps, members = _Lists(), _Lists()
+        ordered = sorted(found, key=lambda key: key[0])
+        for node, condition in ordered:
+            masks.append(-1 if condition is None else len(self.masks))
+            if condition is not None:
+                self.masks.append((node, condition))
+            places = found[node, condition]
+            at = {member: comp for comp, member in enumerate(self.comps[node])}
+            comps.add(places if node in self.shared else [at[m] for m in places])
+            members.add(places)
+        return self._first(node for node, _ in ordered), np.array(masks, np.int64), comps, members
+
+    def _weights(self) -> tuple[LaneMap, _Lists]:
+        """Lane maps of the weights, and for every component of every node its row in them.
+
+        The first rows only make the maps as wide as any member's values are.
+        """
+        rows: list[tuple[int, Sequence[Measure]]] = [(-1, member.measures) for member in self.unit.members]
+        lists = _Lists()
+        for p in self.nodes:
+            kinds = [self.measures] if p in self.shared else [self.members[m].measures for m in self.comps[p]]
+            places = []
+            for measures in kinds:
+                measured = any(m.node == p for m in measures)
+                places.append(len(rows) if measured else -1)
+                if measured:
+                    rows.append((p, measures))
+            lists.add(places)
+        return weight_lanes(rows, self.columns), lists
+
+    def _states(self) -> LaneMap:
+        linear, extreme = split(self.measures)
+
+        def place(_: int, measure: Measure) -> int | None:
+            kind = linear if measure.is_linear else extreme
+            return kind.index(measure) if measure in kind else None
+
+        return lane_map([member.measures for member in self.unit.members], place)

@@ -1,0 +1,107 @@
+"""The join loops against their NumPy statement."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stretto.engine.kernels.band import (
+    FRESH,
+    band_pairs,
+    band_pairs_reference,
+    band_rows,
+    band_rows_reference,
+    chained_pairs,
+)
+from stretto.engine.kernels.counting_sort import split_by_code, split_by_code_reference
+from stretto.engine.kernels.sorted_search import seek, seek_reference
+
+
+@st.composite
+def bands(draw):
+    """Lanes, ranges and bounds as a join has them: (lanes, lo, hi, bounds, room of a block)."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    stored, probing, terms = draw(st.integers(0, 40)), draw(st.integers(0, 20)), draw(st.integers(0, 4))
+    lanes = rng.integers(-4, 5, (1 + terms + 2, stored))
+    lo = rng.integers(0, stored + 1, probing)
+    hi = np.minimum(stored, lo + rng.integers(-2, 12, probing))
+    bounds = rng.integers(-4, 5, (terms, probing))
+    return lanes, lo, hi, bounds, draw(st.integers(1, 50))
+
+
+def collect(loop, room):
+    probe, stored, i, j = [], [], 0, FRESH
+    while True:
+        out = np.empty(room, np.int64), np.empty(room, np.int64)
+        n, i, j, done = loop(*out, i, j)
+        probe += out[0][:n].tolist()
+        stored += out[1][:n].tolist()
+        if done:
+            return probe, stored
+
+
+@given(bands())
+def test_band_pairs_come_in_blocks_of_any_size(case):
+    lanes, lo, hi, bounds, room = case
+
+    def loop(probe, stored, i, j):
+        n, i, j = band_pairs(lanes, lo, hi, bounds, probe, stored, i, j)
+        return n, i, j, i >= len(lo)
+
+    expected = band_pairs_reference(lanes, lo, hi, bounds)
+    assert collect(loop, room) == (expected[0].tolist(), expected[1].tolist())
+
+
+@given(bands(), st.booleans(), st.integers(1, 9), st.sampled_from([np.int32, np.int64]))
+def test_band_rows_are_the_rows_of_the_pairs(case, stored_first, pairs, dtype):
+    lanes, lo, hi, bounds, room = case
+    stored_lanes = np.array([0, len(lanes) - 1, 0])
+    probing = np.random.default_rng(3).integers(-4, 5, (3, len(lo)))
+    at = (0, 2) if stored_first else (1, 0)
+    parts, i, j = [], 0, 0
+    while i < len(lo):
+        between, times, out = (
+            np.empty((2, pairs), np.int64),
+            np.empty((2, room), np.int64),
+            np.empty((3, room), dtype),
+        )
+        n, i, j = band_rows(lanes, lo, hi, bounds, stored_lanes, probing, *at, between, times, out, i, j)
+        parts.append(np.concatenate([times, out])[:, :n])
+    found = np.concatenate([np.empty((5, 0), np.int64), *parts], axis=1)
+    expected = band_rows_reference(lanes, lo, hi, bounds, stored_lanes, probing, stored_first=stored_first)
+    np.testing.assert_array_equal(found, expected)
+
+
+ends = st.sampled_from([-(2**63), 2**63 - 1])
+
+
+@given(st.lists(st.integers(-9, 9) | ends), st.lists(st.integers(-11, 11) | ends), st.booleans())
+def test_seek(array, values, after):
+    array, values = np.array(sorted(array), np.int64), np.array(values, np.int64)
+    np.testing.assert_array_equal(seek(array, values, int(after)), seek_reference(array, values, after=after))
+
+
+@given(bands(), st.integers(1, 4))
+def test_chained_pairs_are_the_band_pairs_with_equal_keys(case, bits):
+    lanes, lo, hi, bounds, room = case
+    keys = np.random.default_rng(7).integers(-2, 3, len(lo))
+    heads, state = np.full(1 << bits, -1), [0]
+
+    def loop(probe, stored, i, j):
+        n, i, j, state[0] = chained_pairs(
+            lanes, heads, np.uint64(64 - bits), state[0], lo, hi, keys, bounds, probe, stored, i, j
+        )
+        return n, i, j, i >= len(lo)
+
+    probe, stored = band_pairs_reference(lanes, lo, hi, bounds)
+    expected = [
+        (p, s) for p, s in zip(probe.tolist(), stored.tolist(), strict=True) if lanes[-2, s] == keys[p]
+    ]
+    found = collect(loop, room)
+    assert sorted(zip(*found, strict=True)) == expected
+
+
+@given(st.lists(st.integers(0, 5), max_size=60))
+def test_split_by_code(codes):
+    array = np.array(codes, np.int32)
+    for found, expected in zip(split_by_code(array, 6), split_by_code_reference(array, 6), strict=True):
+        np.testing.assert_array_equal(found, expected)
