@@ -23,51 +23,7 @@ REGISTRY: Final = "stretto.plan.optimizers"
 PAPERS: Final = "stretto.papers"
 SYNTAX_AND_MEANING: Final = frozenset({"stretto.text.syntax", "stretto.pattern.nodes"})
 """What the text says and what it means have the same words: a name may be in both of these."""
-NAMED_TWICE: Final = frozenset(
-    [
-        "Bound",
-        "Chunk",
-        "Cluster",
-        "Draft",
-        "Event",
-        "Found",
-        "Frame",
-        "Graph",
-        "Group",
-        "Job",
-        "Kept",
-        "Kind",
-        "Labelled",
-        "Line",
-        "Load",
-        "Look",
-        "Match",
-        "Name",
-        "Node",
-        "Outcome",
-        "Part",
-        "Parts",
-        "Pattern",
-        "Place",
-        "Program",
-        "Reach",
-        "Repeat",
-        "Rows",
-        "Running",
-        "Scan",
-        "Schedule",
-        "Shape",
-        "Source",
-        "Span",
-        "Step",
-        "Subject",
-        "Taken",
-        "Unit",
-        "Use",
-        "Watch",
-        "Window",
-    ]
-)
+NAMED_TWICE: Final = frozenset(["Event", "Group", "Repeat", "Source"])
 """Names that more than one idea still has. This list only gets shorter: what is renamed is taken off."""
 NAMED_PATH: Final = re.compile(r"(?<![\w./*-])[\w-]+(?:/[\w.-]+)*/\w+\.py\b")
 
