@@ -145,6 +145,8 @@ def plain_distance(lat1, lon1, lat2, lon2):
         return math.nan
     phi1, phi2, turn = math.radians(lat1), math.radians(lat2), math.radians(lon2) - math.radians(lon1)
     half = math.sin((phi2 - phi1) / 2) ** 2 + math.cos(phi1) * math.cos(phi2) * math.sin(turn / 2) ** 2
+    if half < 0:  # degrees far beyond a circle
+        return math.nan
     return 2 * 6_371_008.8 * math.asin(min(1.0, math.sqrt(half)))
 
 

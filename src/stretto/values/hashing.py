@@ -7,6 +7,11 @@ import numpy.typing as npt
 
 U64 = npt.NDArray[np.uint64]
 
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+"""2^64 divided by the golden ratio, made odd: its multiples spread numbers that count on (Fibonacci hashing; Knuth,
+The Art of Computer Programming 3, section 6.4).
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Lane:
@@ -27,7 +32,9 @@ class Lane:
         return mixed
 
 
-LANES = (  # the finishers of SplitMix64 and of MurmurHash3
-    Lane(0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB, (30, 27, 31)),
+# The finishers of SplitMix64 (Steele, Lea and Flood, Fast splittable pseudorandom number generators, 2014) and of
+# MurmurHash3 (Appleby, 2011): both are known to flip every bit with nearly even chances.
+LANES = (
+    Lane(int(GOLDEN), 0xBF58476D1CE4E5B9, 0x94D049BB133111EB, (30, 27, 31)),
     Lane(0xD1B54A32D192ED03, 0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53, (33, 33, 33)),
 )

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 import stretto
 from stretto.engine.kernels.hash_tables import first_with_key, first_with_key_reference
 from stretto.engine.results import identity
-from stretto.engine.results.matches import NO_ID, SCHEMA, MatchChunk, Matches, Output, duplicates
+from stretto.engine.results.identity import duplicates
+from stretto.engine.results.matches import NO_ID, SCHEMA, MatchChunk, Matches, Output
 from stretto.pattern.nodes import Return
 from stretto.pattern.predicates import Const
 from stretto.schema import Kind

@@ -8,12 +8,11 @@ stopped, so that a block of pairs stays in the cache whatever the number of pair
 import numpy as np
 from numba import njit
 
+from stretto.values.hashing import GOLDEN
 from stretto.values.rows import I64, spread
 
 FRESH = -2
 """Where a walk over a chain has not begun."""
-
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 def band_pairs_reference(lanes: I64, lo: I64, hi: I64, bounds: I64) -> tuple[I64, I64]:
@@ -178,12 +177,12 @@ def chained_pairs(
         # Separate chaining, the lists threaded through a lane: the head of a bucket is its latest row, so numbers
         # fall along a chain, and the first one below `lo` ends the walk. Expired rows need no deletion.
         while inserted < hi[i]:
-            bucket = (np.uint64(lanes[key_lane, inserted]) * _GOLDEN) >> shift
+            bucket = (np.uint64(lanes[key_lane, inserted]) * GOLDEN) >> shift
             lanes[key_lane + 1, inserted] = heads[bucket]
             heads[bucket] = inserted
             inserted += 1
         if j == FRESH:
-            j = heads[(np.uint64(keys[i]) * _GOLDEN) >> shift]
+            j = heads[(np.uint64(keys[i]) * GOLDEN) >> shift]
         while j >= lo[i]:
             holds = j < hi[i] and lanes[key_lane, j] == keys[i]
             t = 0

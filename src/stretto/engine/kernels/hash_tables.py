@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from stretto.values.hashing import GOLDEN
 from stretto.values.rows import I64
 
 
@@ -48,8 +49,7 @@ def seen_again(ids: I64, before: I64, now: I64, shift: np.uint64) -> npt.NDArray
     mask = np.uint64(len(now) - 1)
     again = np.empty(len(ids), np.bool_)
     for i in range(len(ids)):
-        # Fibonacci hashing (Knuth, ibid.): ids that count on are spread by the golden ratio over the high bits.
-        start = (np.uint64(ids[i]) * np.uint64(0x9E3779B97F4A7C15)) >> shift
+        start = (np.uint64(ids[i]) * GOLDEN) >> shift
         at = start
         while before[at] != EMPTY and before[at] != ids[i]:
             at = (at + np.uint64(1)) & mask

@@ -7,8 +7,8 @@ import numpy as np
 from stretto.engine.memory import reuse
 from stretto.engine.memory.limits import Meter, Undo, column_size, size_of, vector_size
 from stretto.engine.operators.protocol import Clock, RowShape
-from stretto.engine.results.identity import FINDING
-from stretto.engine.results.matches import NO_ID, MatchChunk, duplicates
+from stretto.engine.results.identity import FINDING, duplicates
+from stretto.engine.results.matches import NO_ID, MatchChunk
 from stretto.engine.rows.coordinates import coordinates
 from stretto.engine.rows.sets import as_sets
 from stretto.engine.stream.arena import Arena

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from stretto.engine.counters import Counters
-from stretto.engine.results.identity import duplicates, match_ids
+from stretto.engine.results.identity import match_ids
 from stretto.engine.results.returned_values import arrow_array, json_objects
 from stretto.engine.trends.totals import TOTALS, totals_beginning
 from stretto.pattern.nodes import TIMES, Return, column_of
@@ -16,8 +16,6 @@ from stretto.schema import Kind
 from stretto.values.rows import I64, Bool, Column, Sets, concat_columns, spread, take_column
 from stretto.values.strings import Strings, stretches
 from stretto.values.vector import Vector, concat_vectors
-
-__all__ = ["NO_ID", "SCHEMA", "MatchChunk", "Matches", "Output", "duplicates"]
 
 ARRAY_BYTES: Final = 128
 """What an array takes beside its elements."""

@@ -26,6 +26,7 @@ from stretto.engine.stream.arena import room_for
 from stretto.pattern.nodes import Window
 from stretto.pattern.predicates import Expr, columns_of
 from stretto.values.evaluate import Events, holds
+from stretto.values.hashing import GOLDEN
 from stretto.values.rows import I64, UNBOUND, Bool, Column, Rows, Sets, concat_rows, spread, take_column
 
 BLOCK = 1 << 16
@@ -37,7 +38,6 @@ FEWEST = 256
 """Pairs that are made at a time, however little memory is left."""
 _FIRST_CAPACITY = 1 << 10
 _NO_KEYS = np.empty(0, np.int64)
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 class Band:
@@ -460,6 +460,6 @@ def _mixed(keys: Sequence[I64]) -> I64:
     """One key from several; of one, that one, so that it stays exact."""
     mixed = keys[0]
     for key in keys[1:]:
-        folded = (mixed.view(np.uint64) ^ (mixed.view(np.uint64) >> np.uint64(29))) * _GOLDEN
+        folded = (mixed.view(np.uint64) ^ (mixed.view(np.uint64) >> np.uint64(29))) * GOLDEN
         mixed = (folded + key.view(np.uint64)).view(np.int64)
     return mixed
