@@ -138,7 +138,8 @@ def _geo_distance(lat1: float, lon1: float, lat2: float, lon2: float) -> float:
     phi1, phi2, lambda1, lambda2 = map(math.radians, (lat1, lat2, lon1, lon2))
     half = math.sin((phi2 - phi1) / 2) ** 2
     half += math.cos(phi1) * math.cos(phi2) * math.sin((lambda2 - lambda1) / 2) ** 2
-    return 2 * EARTH_RADIUS_M * math.asin(min(1.0, math.sqrt(half)))
+    # Degrees far beyond a circle can make the cosines' product negative: there is no such distance.
+    return math.nan if half < 0 else 2 * EARTH_RADIUS_M * math.asin(min(1.0, math.sqrt(half)))
 
 
 _DTYPES: Final = {Kind.FLOAT: "float64", Kind.STRING: "object", Kind.BOOL: "bool"}
