@@ -239,8 +239,11 @@ def test_the_estimate_of_a_plan_says_what_it_was_made_for():
     plan = plan_of(TRIPLES)
     for rate, expected in ((20_000.0, [4]), (10_000.0, [])):
         shares = {"A": rate, "B": 15_000.0, "C": 25_000.0}
-        rows = tuple(shares[op.stream.type] if isinstance(op, Scan) else None for op in plan.ops)
-        known = replace(plan, estimate=Estimate(rows, rows, 1.0, 1.0, None, 0.0))
+        records = tuple(
+            replace(record, rows=shares[op.stream.type] if isinstance(op, Scan) else None)
+            for op, record in zip(plan.ops, plan.records, strict=True)
+        )
+        known = replace(plan, records=records, estimate=Estimate(1.0, 1.0, None, 0.0))
         engine = Engine(known, adapt=AdaptOptions(every=8000))
         for seed in range(6):
             engine.push(stream(4000, [0.2, 0.3, 0.5], seed, seed * 80_000))

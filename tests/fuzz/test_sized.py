@@ -120,7 +120,7 @@ def test_a_change_of_what_was_returned_is_found_by_its_copy() -> None:
     trial = Trial(_light())
     with (
         _changed(Overwritten()),
-        mock.patch("trials.difference", return_value=""),
+        mock.patch("tests.fuzz.trials.difference", return_value=""),
         pytest.raises(Differs, match="changed after it was returned"),
     ):
         trial.compare(way)

@@ -69,7 +69,7 @@ def test_too_short_a_stretch_would_be_noticed(text: str) -> None:
     whole = list(stretches.stretches(query, [event.ts for event in events]))
     cut = [replace(stretch, low=stretch.begin, high=stretch.end) for stretch in whole]
     expected = Judge(query, events).whole
-    with mock.patch("stretches.stretches", return_value=iter(cut)), pytest.raises(AssertionError):
+    with mock.patch("tests.fuzz.stretches.stretches", return_value=iter(cut)), pytest.raises(AssertionError):
         assert_same_matches(Judge(query, events).whole, expected)
 
 

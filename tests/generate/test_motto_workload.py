@@ -168,8 +168,8 @@ def test_windows_by_ratio(ratio: str, expected: tuple[str, str]) -> None:
         ({"level": 9}, "2 to 8 levels deep, not 9"),
         ({"window_ratio": "four"}, "written like 4:1"),
         ({"window_ratio": "0:1"}, "written like 4:1"),
-        ({"window": "10 EVENTS"}, "the window `10 EVENTS` is no duration"),
-        ({"window": "0 s"}, "the window `0 s` is no duration"),
+        ({"window": "10 EVENTS"}, "window: `10 EVENTS` is not a duration"),
+        ({"window": "0 s"}, "window: `0 s` is not a duration"),
     ],
 )
 def test_refusals(options, message: str) -> None:

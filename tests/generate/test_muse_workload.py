@@ -67,8 +67,8 @@ def test_the_header_names_the_stream() -> None:
         ({"nested": 2.0}, "nested must be between 0 and 1"),
         ({"matstates": 0.3}, "matstates must be between 0 and 0.25"),
         ({"events_per_window": 0}, "events_per_window must be at least 1"),
-        ({"window": "10 EVENTS"}, "the window `10 EVENTS` is no duration"),
-        ({"slide": "often"}, "the slide `often` is no duration"),
+        ({"window": "10 EVENTS"}, "window: `10 EVENTS` is not a duration"),
+        ({"slide": "often"}, "slide: `often` is not a duration"),
         ({"group": "drivr"}, "unknown group `drivr`, did you mean `driver`?"),
     ],
 )

@@ -56,7 +56,7 @@ def test_every_price_is_tried_or_stays() -> None:
     bench = price_trials.Bench(2_000)
     work = np.array([bench._planned(trial)[1] for trial in TRIALS])
     untried = {name for name, total in zip(NAMES, work.sum(axis=0), strict=True) if total == 0}
-    assert untried == {"unite"}
+    assert untried == {"unite", "update"}  # trials have no alternatives of groups and no trends
 
 
 def test_known_prices_are_found_again() -> None:

@@ -20,6 +20,7 @@ from stretto.plan.spread.spreads import ByKey, ByTime
 from stretto.plan.spread.time_slices import Times
 from stretto.schema import Kind, Schema
 from stretto.spark.batch.dataframe import detect
+from stretto.spark.plans import Planning
 from stretto.spark.setup.session import cores_of
 
 COLUMNS = ["query", "match_id", "start", "end", "detected", "events", "returned"]
@@ -132,7 +133,7 @@ def test_a_workload_is_planned_by_a_sample_and_ids_count_rows(spark) -> None:
     )
     text = "QUERY q PATTERN SEQ(A a, B b) WHERE a.x < b.x WITHIN 3 ms;"
     df = spark.createDataFrame(table).coalesce(1)
-    found = detect(text, df, budget=0.2)
+    found = detect(text, df, planning=Planning(budget=0.2))
     assert found.schema["end"].dataType.typeName() == "timestamp"
     ours = run(optimize(Workload.parse(text), SCHEMA, "none"), table)["q"]
     rows = found.select("events").collect()

@@ -5,7 +5,7 @@ import sys
 
 PROGRAM = """
 import subprocess, sys, threading, time
-from stretto.spark.noise import NOISE, hush, without_noise
+from stretto.spark.setup.quiet_stderr import NOISE, hush, without_noise
 
 lines = [*(line.decode() for line in NOISE), "", "kept"]
 child = [f"import sys; sys.stderr.write({chr(10).join(lines)!r})"]

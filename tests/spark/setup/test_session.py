@@ -119,7 +119,7 @@ def test_a_second_call_gives_the_running_session(spark) -> None:
 
 ALONE = """
 import pyarrow as pa
-from stretto.spark.session import session
+from stretto.spark.setup.session import session
 
 def twice(batches):
     for batch in batches:

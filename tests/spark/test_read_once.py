@@ -1,17 +1,16 @@
 """A run reads its workload once and binds it once, wherever it runs."""
 
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.sql import SparkSession
 from typer.testing import CliRunner
 
 from stretto.cli.main import app
 from stretto.pattern import workload as module
-from stretto.spark import session
 
 RULES = """
 CREATE EVENT Big AS SELECT * FROM A WHERE x > 1;
@@ -33,13 +32,6 @@ def done(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
         monkeypatch.setattr(module, name, counted)
     return counts
-
-
-@pytest.fixture(scope="module")
-def spark() -> Iterator[None]:
-    started = session("local[2]", "stretto tests", **{"spark.driver.memory": "1g"})
-    yield
-    started.stop()
 
 
 def events(folder: Path) -> str:
@@ -69,6 +61,6 @@ def test_in_process(tmp_path: Path, done: Counter[str], optimizer: str) -> None:
 
 
 @pytest.mark.parametrize("optimizer", ["auto", "none"])
-def test_on_spark(tmp_path: Path, done: Counter[str], spark: None, optimizer: str) -> None:
+def test_on_spark(tmp_path: Path, done: Counter[str], spark: SparkSession, optimizer: str) -> None:
     assert "4 events, 3 matches" in run(tmp_path, "--optimizer", optimizer)
     assert done == {"parse_partial": 1, "bind": 1}
