@@ -169,7 +169,7 @@ def test_windows_by_ratio(ratio: str, expected: tuple[str, str]) -> None:
         ({"window_ratio": "four"}, "written like 4:1"),
         ({"window_ratio": "0:1"}, "written like 4:1"),
         ({"window": "10 EVENTS"}, "window: `10 EVENTS` is not a duration"),
-        ({"window": "0 s"}, "window: `0 s` is not a duration"),
+        ({"window": "0 s"}, "window: `0 s`: the duration must be longer than zero"),
     ],
 )
 def test_refusals(options, message: str) -> None:
