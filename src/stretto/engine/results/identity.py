@@ -36,7 +36,7 @@ def hashed(columns: Sequence[Column], start: U64, lane: Lane) -> U64:
             state = _absorb(state, _set_hashes(column, lane), lane)
             state = _absorb(state, column.lengths.view(np.uint64), lane)
         else:
-            state = _absorb(state, np.ascontiguousarray(column).view(np.uint64), lane)
+            state = _absorb(state, _words(column), lane)
     return state
 
 
@@ -44,12 +44,17 @@ def _absorb(state: U64, word: U64, lane: Lane) -> U64:
     return lane.mix(state * np.uint64(lane.step) + word)
 
 
+def _words(ids: I64) -> U64:
+    """Ids as words of 64 bits: matches may hold them in 32, and the same id has the same hash."""
+    return np.ascontiguousarray(ids, np.int64).view(np.uint64)
+
+
 def _set_hashes(sets: Sets, lane: Lane) -> U64:
     """Per set, the sum (modulo 2^64) of hashes of its elements, each together with its place in the set."""
     lengths = sets.lengths
     place = np.arange(len(sets.values)) - np.repeat(sets.offsets[:-1], lengths)
     salt = lane.mix(np.arange(1, int(lengths.max(initial=0)) + 1, dtype=np.uint64) * np.uint64(lane.step))
-    elements = lane.mix(np.ascontiguousarray(sets.values).view(np.uint64) ^ salt[place])
+    elements = lane.mix(_words(sets.values) ^ salt[place])
     running = np.zeros(len(elements) + 1, np.uint64)
     np.cumsum(elements, out=running[1:])
     sums: U64 = running[sets.offsets[1:]] - running[sets.offsets[:-1]]

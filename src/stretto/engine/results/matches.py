@@ -83,9 +83,7 @@ class MatchChunk:
 
     def wide(self) -> "MatchChunk":
         """The same with all ids in 64 bits."""
-        return replace(
-            self, ids=tuple(c if isinstance(c, Sets) else c.astype(np.int64, copy=False) for c in self.ids)
-        )
+        return replace(self, ids=tuple(_wide(column) for column in self.ids))
 
 
 class Matches:
@@ -294,6 +292,12 @@ def _file_rows(output: Output, chunk: MatchChunk) -> pa.RecordBatch:
 
 def _times(chunk: MatchChunk) -> list[pa.Array]:
     return [pa.array(times).view(pa.timestamp("us")) for times in (chunk.start, chunk.end, chunk.detected)]
+
+
+def _wide(column: Column) -> Column:
+    if isinstance(column, Sets):
+        return Sets(column.offsets, column.values.astype(np.int64, copy=False))
+    return column.astype(np.int64, copy=False)
 
 
 def _ids(column: Column) -> pa.Array:
