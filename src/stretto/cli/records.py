@@ -21,7 +21,7 @@ def takes(record: type[R]) -> Callable[[Callable[[R], None]], Callable[..., None
         parameters = list(_parameters(record))
         run.__name__, run.__doc__, run.__module__ = command.__name__, command.__doc__, command.__module__
         run.__annotations__ = {one.name: one.annotation for one in parameters}
-        run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+        run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]  # what inspect reads, and typer with it
         return run
 
     return made
@@ -48,6 +48,6 @@ def _filled(record: type[R], values: dict[str, Any]) -> R:
     return record(
         **{
             one.name: _filled(hints[one.name], values) if is_dataclass(hints[one.name]) else values[one.name]
-            for one in fields(record)  # type: ignore[arg-type]
+            for one in fields(record)  # type: ignore[arg-type]  # a record is a dataclass
         }
     )
