@@ -4,6 +4,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
+from stretto.errors import StrettoError
 from stretto.plan.dag import Plan
 from stretto.plan.spread.partition_keys import key_attributes, of_single_events
 from stretto.plan.spread.spreads import ByKey, Whole
@@ -63,7 +64,10 @@ def _chosen(plan: Plan, name: str, width_us: int | None) -> StreamSpread:
     if name == "whole":
         return Whole()
     if name == "time":
-        return Slices.of(plan, width_us)
+        try:
+            return Slices.of(plan, width_us)
+        except StrettoError as error:
+            raise StrettoSparkError(str(error)) from error
     # A stream's key is for good, so a query must name it: later ones have to be tied by it too.
     attributes = key_attributes(plan)
     if attributes:
