@@ -8,6 +8,7 @@ from tests.memo.plain_estimates import PlainEstimates, memo_of
 from stretto.memo.memo import Memo
 from stretto.memo.ways import Way
 from stretto.papers.mcep.local_search import Patterns, Planner
+from stretto.papers.mcep.multi_pattern_graph import MultiPatternGraph
 from stretto.papers.mcep.sub_patterns import CoreParts
 from stretto.papers.mcep.trees import Trees
 from stretto.papers.partial_matches import PaperCost
@@ -90,6 +91,17 @@ def core_of_query(memo: Memo, query: int) -> int:
     """The core of the query `q0`, `q1`, ..."""
     number = memo.roots[query].piece
     return number if memo.is_core(number) else memo.ways[number][0].inputs[0].piece
+
+
+def common_parts(graph: MultiPatternGraph, one: int, other: int) -> list[int]:
+    """The maximal common sub-patterns of two patterns: those that are in no larger one."""
+    both = [shape for shape in graph.vicinity(one) if other in graph.patterns(shape)]
+
+    def inside(small: int, large: int) -> bool:
+        places = graph.masks(one, small), graph.masks(one, large)
+        return any(a != b and a & b == a for a in places[0] for b in places[1])
+
+    return [shape for shape in both if not any(inside(shape, larger) for larger in both)]
 
 
 def letters(memo: Memo, piece: int) -> str:

@@ -45,8 +45,8 @@ def test_every_order_is_looked_at(types: str) -> None:
 
 
 def cost(plans: LocalPlans, tree: int) -> float:
-    size = plans.parts.size
-    return sum(plans.trees.price(join, size, size, size) for join in plans.trees.inner[tree])
+    trees, size = plans.trees, plans.parts.size
+    return sum(trees.join_price(*trees.last_join(join, size, lambda _: size)) for join in trees.inner[tree])
 
 
 def all_trees(plans: LocalPlans, mask: int) -> list[Placed]:

@@ -1,8 +1,7 @@
-from itertools import combinations
-
 import pytest
 from tests.papers.mcep.patterns import (
     RATES,
+    common_parts,
     conj,
     core_of_query,
     memo_of_patterns,
@@ -17,15 +16,18 @@ from stretto.papers.mcep.multi_pattern_graph import MultiPatternGraph
 from stretto.papers.mcep.sub_patterns import CoreParts, SubPatterns
 
 
-def graph_of(memo: Memo, least: int = 2) -> tuple[MultiPatternGraph, SubPatterns]:
+def graph_of(memo: Memo) -> tuple[MultiPatternGraph, SubPatterns]:
     shapes = SubPatterns(memo)
-    return MultiPatternGraph([CoreParts(shapes, core) for core in memo.cores()], least), shapes
+    graph = MultiPatternGraph()
+    for core in memo.cores():
+        graph.add(CoreParts(shapes, core))
+    return graph, shapes
 
 
-def common(memo: Memo, one: int, other: int, least: int = 2) -> list[str]:
+def common(memo: Memo, one: int, other: int) -> list[str]:
     """The maximal common sub-patterns of two queries, by their types."""
-    graph, shapes = graph_of(memo, least)
-    found = graph.common(core_of_query(memo, one), core_of_query(memo, other))
+    graph, shapes = graph_of(memo)
+    found = common_parts(graph, core_of_query(memo, one), core_of_query(memo, other))
     types = ("".join(slot.source.type for slot in shapes.forms[shape].slots) for shape in found)
     return sorted(types)
 
@@ -43,7 +45,10 @@ def test_conflicting_terms_make_the_common_part_smaller() -> None:
     # App. A: AND(A, B, C) with A.x < 10 and AND(A, D, C) with A.x >= 10. It gives {A, B} as the types in common and
     # AND(B) as what is left; B is in the first pattern alone, so that {A, C} and AND(C) must be meant.
     memo = memo_of_patterns(conj("ABC") + " WHERE a.x < 10", conj("ADC") + " WHERE a.x >= 10")
-    assert common(memo, 0, 1, least=1) == ["C"]
+    shapes = SubPatterns(memo)
+    one, other = (CoreParts(shapes, core_of_query(memo, query)) for query in (0, 1))
+    alike = {one[1 << slot][0] for slot in range(3)} & {other[1 << slot][0] for slot in range(3)}
+    assert [shapes.forms[shape].slots[0].source.type for shape in alike] == ["C"]
     assert common(memo, 0, 1) == []
 
 
@@ -79,20 +84,8 @@ def test_a_part_may_stand_in_several_places() -> None:
     memo = memo_of_patterns("AND(A a, A b, B c)", "AND(A a, B b)")
     graph, _ = graph_of(memo)
     three, two = core_of_query(memo, 0), core_of_query(memo, 1)
-    (shape,) = graph.common(three, two)
+    (shape,) = common_parts(graph, three, two)
     assert len(graph.masks(three, shape)) == 2
-
-
-def test_removing_a_pattern_leaves_what_adding_the_others_makes() -> None:
-    memo = memo_of_patterns(seq("ABC"), seq("ABD"), seq("BCD"))
-    graph, shapes = graph_of(memo)
-    gone, *kept = memo.cores()
-    graph.remove(gone)
-    fresh = MultiPatternGraph([CoreParts(shapes, core) for core in kept])
-    assert list(graph.edges()) == list(fresh.edges())
-    assert graph._having == fresh._having
-    assert gone not in graph
-    assert len(graph) == 2
 
 
 def test_components() -> None:
@@ -103,20 +96,16 @@ def test_components() -> None:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_maximal_parts_are_those_of_every_pair_compared(seed: int) -> None:
-    memo = random_patterns(seed, windows=(10, 20))
-    found = patterns_of(memo, RATES)
+def test_what_patterns_have_in_common_is_looked_up(seed: int) -> None:
+    found = patterns_of(random_patterns(seed, windows=(10, 20)), RATES)
     graph = found.graph
-    parts = {core: found.plans[core].parts for core in graph}
-    for one, other in combinations(graph, 2):
-        both = {shape for shape in graph._masks[one] if shape in graph._masks[other]}
-        largest = {shape for shape in both if not any(_inside(parts[one], graph, shape, s) for s in both)}
-        assert set(graph.common(one, other)) == largest == set(graph.common(other, one))
-
-
-def _inside(parts: CoreParts, graph: MultiPatternGraph, small: int, large: int) -> bool:
-    places = graph.masks(parts.number, small), graph.masks(parts.number, large)
-    return any(a != b and a & b == a for a in places[0] for b in places[1])
+    for core in graph:
+        parts = found.plans[core].parts
+        for shape in {parts[mask][0] for mask in parts.shareable()}:
+            having = [other for other in graph if graph.masks(other, shape)]
+            assert graph.patterns(shape) == tuple(having)
+            assert (shape in graph.vicinity(core)) == (len(having) > 1)
+            assert all(parts[mask][0] == shape for mask in graph.masks(core, shape))
 
 
 def test_patterns_of_many_types_offer_polynomially_many_parts() -> None:
@@ -128,8 +117,10 @@ def test_patterns_of_many_types_offer_polynomially_many_parts() -> None:
     long, short = (CoreParts(shapes, core_of_query(memo, i)) for i in (0, 1))
     assert len(list(long.shareable())) == 29
     assert len(list(short.shareable())) < 14 * 14
-    graph = MultiPatternGraph([long, short])
-    (shape,) = graph.common(short.number, long.number)
+    graph = MultiPatternGraph()
+    for parts in (long, short):
+        graph.add(parts)
+    (shape,) = common_parts(graph, short.number, long.number)
     assert graph.masks(short.number, shape) == (short.full,)
 
 

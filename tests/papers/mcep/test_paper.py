@@ -4,10 +4,13 @@ Costs are W^k times the rates (sec. 3.3, App. C), summed over the states of two 
 workload do not differ in those of one event.
 """
 
+from functools import partial
+from itertools import combinations
 from math import prod
 
 import pytest
 from tests.papers.mcep.patterns import (
+    common_parts,
     core_nodes,
     core_of_query,
     joins,
@@ -24,13 +27,14 @@ from stretto.memo.memo import Memo
 from stretto.memo.pricing import Pricing
 from stretto.papers.mcep.baselines import reorder, share
 from stretto.papers.mcep.local_plans import OrderPlans
-from stretto.papers.mcep.prefix import MultiPatternTree, anneal_prefixes
+from stretto.papers.mcep.multitree import Multitree, multitree
 from stretto.papers.mcep.simulated_annealing import anneal
 from stretto.papers.mcep.tabu_search import tabu
 from stretto.solve.common.budget import Budget
 from stretto.solve.common.solution import Solution
 
 FOREVER = Budget(1e9)
+anneal_prefixes = partial(anneal, planner=OrderPlans)
 SEARCHES = [anneal, tabu, anneal_prefixes]
 
 
@@ -42,13 +46,18 @@ def join_cost(memo: Memo, pricing: Pricing, found: Solution) -> float:
     return sum(pricing.cost(memo, node.piece, node.way) for node in core_nodes(memo, found))
 
 
-def tree_of(memo: Memo, rates: dict[str, float], *orders: str) -> MultiPatternTree:
-    plans = patterns_of(memo, rates, OrderPlans).plans
-    tree = MultiPatternTree(plans)  # type: ignore[arg-type]
+def tree_of(memo: Memo, rates: dict[str, float], *orders: str) -> Multitree:
+    """The multi-pattern tree of some orders: its states are their prefixes of two events and more."""
+    patterns = patterns_of(memo, rates, OrderPlans)
+    tree = multitree(patterns.trees, {core: plans.parts.size for core, plans in patterns.plans.items()})
     for query, order in enumerate(orders):
         core = core_of_query(memo, query)
-        tree.add(core, slots_of(plans[core].parts, memo, order))
+        tree.put(core, patterns.plans[core].in_order(slots_of(patterns.plans[core].parts, memo, order)))
     return tree
+
+
+def states_of(tree: Multitree) -> list[str]:
+    return sorted(shape_letters(tree.trees, tree.trees.shape[state]) for state in tree.count)
 
 
 # ---- Fig. 3: reordering and sharing together ---------------------------------------------------------------------
@@ -96,8 +105,8 @@ def test_figure_5(orders: tuple[str, str], states: list[tuple[int, str]]) -> Non
     memo = memo_of_patterns(seq("ABC"), seq("ABD"), within=[10, 20])
     tree = tree_of(memo, RATES, *orders)
     assert tree.cost == pytest.approx(sum(state_cost(window, RATES, types) for window, types in states))
-    trees = tree._multitree.trees
-    shown = sorted((tree.window(s) // 10**6, shape_letters(trees, trees.shape[s])) for s in tree.states)
+    trees = tree.trees
+    shown = sorted((tree.size(s) // 10**6, shape_letters(trees, trees.shape[s])) for s in tree.count)
     assert shown == sorted(states)
 
 
@@ -106,18 +115,11 @@ def test_figure_5(orders: tuple[str, str], states: list[tuple[int, str]]) -> Non
 
 def test_figure_6() -> None:
     memo = memo_of_patterns(seq("ABC"), seq("ABD"), seq("ACE"), within=10)
-    tree = tree_of(memo, RATES, "ABC", "ABD")
-    before = set(tree.states)
-    new = core_of_query(memo, 2)
-    tree.add(new, slots_of(tree._plans[new].parts, memo, "ACE"))
-    added = [
-        shape_letters(tree._multitree.trees, tree._multitree.trees.shape[s])
-        for s in set(tree.states) - before
-    ]
-    assert sorted(added) == ["AC", "ACE"]
-    tree.remove(core_of_query(memo, 0))
-    trees = tree._multitree.trees
-    assert sorted(shape_letters(trees, trees.shape[s]) for s in tree.states) == ["AB", "ABD", "AC", "ACE"]
+    tree = tree_of(memo, RATES, "ABC", "ABD", "ACE")
+    assert states_of(tree) == ["AB", "ABC", "ABD", "AC", "ACE"]
+    assert states_of(tree_of(memo, RATES, "ABC", "ABD")) == ["AB", "ABC", "ABD"]
+    tree.take(core_of_query(memo, 0))
+    assert states_of(tree) == ["AB", "ABD", "AC", "ACE"]
     costs = [state_cost(10, RATES, types) for types in ("AB", "ABD", "AC", "ACE")]
     assert tree.cost == pytest.approx(sum(costs))
 
@@ -131,8 +133,9 @@ def test_figure_7() -> None:
     found = patterns_of(memo, {})
     cores = [core_of_query(memo, i) for i in range(6)]
     edges = {
-        (cores.index(one), cores.index(other)): sorted(shape_letters(found.trees, s) for s in shapes)
-        for one, other, shapes in found.graph.edges()
+        (i, j): sorted(shape_letters(found.trees, s) for s in common_parts(found.graph, cores[i], cores[j]))
+        for i, j in combinations(range(6), 2)
+        if common_parts(found.graph, cores[i], cores[j])
     }
     assert edges == {
         (0, 1): ["AC"],
@@ -141,7 +144,7 @@ def test_figure_7() -> None:
         (2, 3): ["EF", "EG"],
         (4, 5): ["JK"],
     }
-    (shape,) = found.graph.common(cores[0], cores[1])
+    (shape,) = common_parts(found.graph, cores[0], cores[1])
     assert found.graph.patterns(shape) == tuple(cores[:3])
     assert found.graph.components() == [cores[:4], cores[4:]]
 
@@ -172,7 +175,7 @@ def test_section_4_1_common_sub_patterns() -> None:
     one, other = (core_of_query(memo, i) for i in (0, 1))
     common = {shape_letters(found.trees, shape) for shape in found.graph.vicinity(one)}
     assert common == {"AD", "CD", "AC", "ACD"}
-    (largest,) = found.graph.common(one, other)
+    (largest,) = common_parts(found.graph, one, other)
     assert shape_letters(found.trees, largest) == "ACD"
 
 

@@ -1,4 +1,5 @@
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from random import Random
 
@@ -7,13 +8,14 @@ from tests.papers.mcep.patterns import RATES, joins, memo_of_patterns, paper_cos
 
 from stretto.memo.memo import Memo
 from stretto.papers.mcep.local_plans import OrderPlans, TreePlans
-from stretto.papers.mcep.local_search import Patterns, Planner
+from stretto.papers.mcep.local_search import Patterns, Planner, search
 from stretto.papers.mcep.neighbourhoods import EDGE, Neighbourhood
 from stretto.papers.mcep.simulated_annealing import (
     PAPER,
     CoolingSchedule,
     _one_round,
     anneal,
+    cool,
     largest_difference,
 )
 from stretto.papers.mcep.walk import Walk
@@ -111,4 +113,4 @@ def test_a_high_threshold_lets_dearer_plans_through() -> None:
 def test_without_reheating_the_search_ends_by_itself() -> None:
     memo = memo_of_patterns(seq("ABCD"), seq("AECF"))
     schedule = replace(CoolingSchedule(), reheats=())
-    anneal(memo, paper_cost(RATES), FOREVER, schedule=schedule)
+    search(partial(cool, schedule=schedule), memo, paper_cost(RATES), FOREVER)

@@ -1,5 +1,7 @@
 """The plans that MCEP compares itself with (sec. 6.2.2)."""
 
+from contextlib import suppress
+
 from stretto.memo.memo import Memo
 from stretto.memo.pricing import Pricing
 from stretto.memo.rules.join_left_to_right import join_left_to_right
@@ -31,19 +33,13 @@ def reorder(memo: Memo, pricing: Pricing, budget: Budget) -> Solution:
 
 def greedy_order(plans: OrderPlans, memo: Memo, pricing: Pricing) -> list[int]:
     """The rarest slot first, then always the one that is the cheapest to join; without time the rest as written."""
-    core, left = plans.parts.number, list(plans.parts.own_order)
-    first = min(left, key=lambda slot: (pricing.rows(memo, memo.part(core, (slot,)).piece), slot))
-    order, done = [first], 1 << first
-    left.remove(first)
-    while left:
-        try:
-            chosen = min(left, key=lambda slot: (plans.price(done, 1 << slot), slot))
-        except TimeIsUpError:
-            return [*order, *left]
-        order.append(chosen)
-        done |= 1 << chosen
-        left.remove(chosen)
-    return order
+    core, slots = plans.parts.number, plans.parts.own_order
+    first = min(slots, key=lambda slot: (pricing.rows(memo, memo.part(core, (slot,)).piece), slot))
+    order = [first]
+    left = [(1 << slot, slot) for slot in sorted(slots) if slot != first]
+    with suppress(TimeIsUpError):  # what was chosen before stays
+        order.extend(slot for _, slot in plans.cheapest_next(1 << first, left))
+    return [*order, *(slot for slot in slots if slot not in order)]
 
 
 def share(memo: Memo, pricing: Pricing, budget: Budget) -> Solution:

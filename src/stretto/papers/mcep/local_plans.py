@@ -8,7 +8,9 @@ greedily, orders greedily; beyond `RUNS` items the order of the text is kept.
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from functools import reduce
 from math import inf
+from operator import or_
 
 from stretto.papers.mcep.sub_patterns import ALL_SUBSETS, RUNS, CoreParts
 from stretto.papers.mcep.trees import Columns, Trees
@@ -144,6 +146,19 @@ class LocalPlans(ABC):
             made = self._join(made, item)
         return made[1]
 
+    def _cheapest_pair(self, items: Sequence[Placed]) -> tuple[float, int, int]:
+        """The cost of the cheapest join of two items, and the places of these, the later one first."""
+        return min(
+            (self.price(a[0], b[0]), i, j) for i, a in enumerate(items) for j, b in enumerate(items[:i])
+        )
+
+    def cheapest_next(self, done: int, left: list[Placed]) -> Iterator[Placed]:
+        """The items left, which are taken off one by one: always the one that is the cheapest to join to those done."""
+        while left:
+            _, i = min((self.price(done, bits), i) for i, (bits, _) in enumerate(left))
+            done |= left[i][0]
+            yield left.pop(i)
+
     def _in_text_order(self, items: Sequence[Placed]) -> list[Placed]:
         place = {1 << slot: i for i, slot in enumerate(self.parts.own_order)}
 
@@ -246,10 +261,7 @@ class TreePlans(LocalPlans):
         left = list(items)
         total = 0.0
         while len(left) > 1:
-            pairs = (
-                (self.price(a[0], b[0]), i, j) for i, a in enumerate(left) for j, b in enumerate(left[:i])
-            )
-            cost, i, j = min(pairs)
+            cost, i, j = self._cheapest_pair(left)
             total += cost
             left[j] = self._join(left[j], left[i])
             del left[i]
@@ -277,19 +289,21 @@ class OrderPlans(LocalPlans):
         if len(items) <= ALL_SUBSETS:
             return self._chain([*given, *self._over_subsets(given, steps)])
         if len(items) <= RUNS:
-            return self._chain([*given, *self._cheapest_next(given, steps)])
+            return self._chain(self._cheapest_next(given, steps))
         return self._chain([*given, *self._in_text_order(steps)])
 
     def _over_subsets(self, given: list[Placed], steps: list[Placed]) -> list[Placed]:
         """The cheapest order of the steps after the given start."""
-        start = given[0][0] if given else 0
         best: dict[int, tuple[float, int]] = {0: (0.0, -1)}
+        union = [given[0][0] if given else 0]
         for some in range(1, 1 << len(steps)):
+            low = some & -some
+            union.append(union[some ^ low] | steps[low.bit_length() - 1][0])
             options = []
             for i, (bit, _) in enumerate(steps):
                 if some >> i & 1:
                     before = some ^ (1 << i)
-                    done = start | _union(steps, before)
+                    done = union[before]
                     options.append((best[before][0] + (self.price(done, bit) if done else 0.0), i))
             best[some] = min(options)
         order: list[Placed] = []
@@ -301,28 +315,10 @@ class OrderPlans(LocalPlans):
         return order[::-1]
 
     def _cheapest_next(self, given: list[Placed], steps: list[Placed]) -> list[Placed]:
-        """Always the step that is the cheapest to join next; the first two together."""
-        order: list[Placed] = []
-        left = list(steps)
-        done = given[0][0] if given else 0
-        if not done:
-            pairs = (
-                (self.price(a[0], b[0]), i, j) for i, a in enumerate(left) for j, b in enumerate(left[:i])
-            )
-            _, i, j = min(pairs)
-            order = [left[j], left.pop(i)]
-            left.remove(order[0])
-            done = _union(order, 3)
-        while left:
-            _, i = min((self.price(done, bit), i) for i, (bit, _) in enumerate(left))
-            order.append(left.pop(i))
-            done |= order[-1][0]
-        return order
-
-
-def _union(items: Sequence[Placed], some: int) -> int:
-    found = 0
-    for i, (bits, _) in enumerate(items):
-        if some >> i & 1:
-            found |= bits
-    return found
+        """The given start, or else the two steps that are the cheapest to join; then always the cheapest next."""
+        start, left = list(given), list(steps)
+        if not start:
+            _, i, j = self._cheapest_pair(left)
+            start = [left[j], left.pop(i)]
+            left.remove(start[0])
+        return [*start, *self.cheapest_next(reduce(or_, (bits for bits, _ in start)), left)]

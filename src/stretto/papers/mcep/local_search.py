@@ -4,6 +4,7 @@ Source: MCEP, sec. 4 and 5. The search starts from the best local plan of every 
 """
 
 from collections.abc import Callable, Mapping
+from math import inf
 from random import Random
 from typing import Final
 
@@ -22,8 +23,8 @@ from stretto.solve.common.solution import Computation, NodeOf, Solution, around_
 FREE: Final = 20_000
 """Squares of slots of patterns that are taken apart in the order of their text, however short the time."""
 Planner = Callable[[Trees, CoreParts, Budget], LocalPlans]
-Improve = Callable[[Walk, Random, Budget], None]
-"""Walks from a plan to better ones until the budget is over or nothing more is to be hoped for."""
+Improve = Callable[[Walk, Random, Budget, float], None]
+"""Walks from a plan to better ones until the budget or the steps are over or nothing more is to be hoped for."""
 
 
 class Patterns:
@@ -100,56 +101,43 @@ class _Nodes:
         return self._joined(tree, size, node_of)
 
     def _joined(self, join: int, size: int, node_of: NodeOf) -> Computation:
-        trees, found = self._multitree.trees, self._multitree
+        trees = self._multitree.trees
+        number, way = trees.join_way(*trees.last_join(join, size, self._multitree.size))
         sides = trees.sides[join]
         assert sides is not None, "leaves are no joins"
-        left, left_columns, right, right_columns = sides
-        sizes = [max(size, found.size(side)) for side in (left, right)]
-        number, way = trees.join_way(
-            trees.shape[join],
-            size,
-            (trees.shape[left], sizes[0], left_columns),
-            (trees.shape[right], sizes[1], right_columns),
-        )
         inputs = (
             self._made.get(side) or node_of(part.piece)
-            for side, part in zip((left, right), way.inputs, strict=True)
+            for side, part in zip(sides[::2], way.inputs, strict=True)
         )
         return Computation(number, way, tuple(inputs))
 
 
 def search(
+    improve: Improve,
     memo: Memo,
     pricing: Pricing,
     budget: Budget,
-    improve: Improve,
     *,
     planner: Planner = TreePlans,
     most: int = EDGE,
     seed: int = 0,
+    steps: float = inf,
 ) -> Solution:
-    """The best plan that `improve` finds; each connected component gets a part of the budget by its size."""
+    """The best plan that `improve` finds in the budget, or in so many steps per component; no worse than the start.
+
+    Each connected component gets a part of the budget by its size, small ones first: what they leave goes to others.
+    """
     patterns = Patterns(memo, pricing, budget, planner)
-    improve_all(patterns, budget, improve, most=most, seed=seed)
-    return patterns.solution()
-
-
-def improve_all(
-    patterns: Patterns, budget: Budget, improve: Improve, *, most: int = EDGE, seed: int = 0
-) -> list[Walk]:
-    """Improve the chosen trees component by component, small ones first: what they leave goes to the others."""
     random = Random(seed)  # noqa: S311 - nothing secret
     graph = patterns.graph
     components = sorted((c for c in graph.components() if len(c) > 1), key=len)
     weights = [sum(len(graph.vicinity(core)) for core in component) for component in components]
-    walks: list[Walk] = []
     for i, component in enumerate(components):
         if budget.over:
             break
         found = patterns.multitree({core: patterns.chosen[core] for core in component})
         walk = Walk(found, Neighbourhood(graph, component, patterns.plans, found, random, most))
-        improve(walk, random, budget.share(weights[i] / sum(weights[i:])))
+        improve(walk, random, budget.share(weights[i] / sum(weights[i:])), steps)
         walk.to_best()
         patterns.chosen.update(found.chosen)
-        walks.append(walk)
-    return walks
+    return patterns.solution()

@@ -48,11 +48,6 @@ class Multitree:
         """The window at which a join is computed."""
         return self.sizes[next(iter(self.sizes))] if tree in self.count else 0
 
-    def recount(self) -> float:
-        """The cost from scratch."""
-        joins = dict.fromkeys(join for tree in self.chosen.values() for join in self.trees.inner[tree])
-        return sum(self._price(join) for join in joins)
-
     def _use(self, pattern: int, tree: int) -> None:  # noqa: ARG002 - its window is that of all
         count = self.count
         for join in self.trees.inner[tree]:
@@ -75,8 +70,12 @@ class Multitree:
         known = self._prices.get(join)
         if known is None:
             size = next(iter(self.sizes.values()))
-            known = self._prices[join] = self.trees.price(join, size, size, size)
+            known = self._prices[join] = self._own_price(join, size)
         return known
+
+    def _own_price(self, join: int, size: int) -> float:
+        """What a join costs at a window; its sides have that of their own patterns, of a leaf the reader's."""
+        return self.trees.join_price(*self.trees.last_join(join, size, self.size))
 
 
 class MixedWindowMultitree(Multitree):
@@ -98,9 +97,6 @@ class MixedWindowMultitree(Multitree):
         held = self._held.get(tree)
         return max(held) if held else 0
 
-    def recount(self) -> float:
-        return sum(self._price(join) for join in self.count)
-
     def narrow_by_filter(self, pattern: int) -> bool:
         """Whether a pattern narrower than its tree reads it through a filter."""
         tree, size = self.chosen[pattern], self.sizes[pattern]
@@ -115,7 +111,8 @@ class MixedWindowMultitree(Multitree):
             if held is None:
                 self._held[join] = {size: 1}
                 touched.add(join)
-                self._link(join)
+                for side in self._sides(join):
+                    self._above.setdefault(side, set()).add(join)
             else:
                 widest = max(held)
                 held[size] = held.get(size, 0) + 1
@@ -138,18 +135,11 @@ class MixedWindowMultitree(Multitree):
             if not held:
                 del self._held[join], self.count[join]
                 touched.add(join)
-                self._unlink(join)
+                for side in self._sides(join):
+                    self._above[side].discard(join)
             elif size > max(held):
                 touched |= {join, *self._above.get(join, ())}
         self._pay(touched)
-
-    def _link(self, join: int) -> None:
-        for side in self._sides(join):
-            self._above.setdefault(side, set()).add(join)
-
-    def _unlink(self, join: int) -> None:
-        for side in self._sides(join):
-            self._above[side].discard(join)
 
     def _sides(self, join: int) -> tuple[int, int]:
         sides = self.trees.sides[join]
@@ -174,17 +164,9 @@ class MixedWindowMultitree(Multitree):
         )
         return self._own_price(join, size) + extra
 
-    def _own_price(self, join: int, size: int) -> float:
-        left, right = self._sides(join)
-        return self.trees.price(join, size, self.side_size(left, size), self.side_size(right, size))
-
     def _filter_price(self, join: int, size: int) -> float:
         number, way = self.trees.narrow_way(self.trees.shape[join], size, self.size(join))
         return self.trees.pricing.cost(self.trees.shapes.memo, number, way)
-
-    def side_size(self, side: int, size: int) -> int:
-        """The window of a side of a join at a window: that of its own patterns, of a leaf the reader's."""
-        return max(size, self.size(side))
 
 
 def multitree(trees: Trees, sizes: Mapping[int, int]) -> Multitree:

@@ -9,15 +9,11 @@ from functools import partial
 from itertools import chain, cycle
 from math import exp, inf
 from random import Random
+from typing import Final
 
-from stretto.memo.memo import Memo
-from stretto.memo.pricing import Pricing
-from stretto.papers.mcep.local_plans import TreePlans
-from stretto.papers.mcep.local_search import Planner, search
-from stretto.papers.mcep.neighbourhoods import EDGE
+from stretto.papers.mcep.local_search import search
 from stretto.papers.mcep.walk import Walk
 from stretto.solve.common.budget import Budget
-from stretto.solve.common.solution import Solution
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,35 +37,20 @@ COLD = 1e-9
 """Below so much of its start the threshold lets nothing through."""
 
 
-def anneal(
-    memo: Memo,
-    pricing: Pricing,
-    budget: Budget,
-    *,
-    planner: Planner = TreePlans,
-    most: int = EDGE,
-    seed: int = 0,
-    steps: int | None = None,
-    schedule: CoolingSchedule = PAPER,
-) -> Solution:
-    """The best plan found in the budget, or in so many steps per component; never worse than the start."""
-    improve = partial(cool, steps=steps, schedule=schedule)
-    return search(memo, pricing, budget, improve, planner=planner, most=most, seed=seed)
-
-
-def cool(
-    walk: Walk, random: Random, budget: Budget, *, steps: int | None = None, schedule: CoolingSchedule = PAPER
-) -> None:
+def cool(walk: Walk, random: Random, budget: Budget, steps: float, schedule: CoolingSchedule = PAPER) -> None:
     """Anneal until the time or the steps are over, or nothing more is to be hoped for."""
-    last = inf if steps is None else walk.steps + steps
-    start = largest_difference(walk, min(schedule.probes, last), budget)
+    start = largest_difference(walk, min(schedule.probes, steps), budget)
     if not start:
         return
     for height in chain((1.0,), cycle(schedule.reheats)):
         walk.to_best()
-        _one_round(walk, random, budget, schedule, start * height, last)
-        if walk.steps >= last or budget.over or walk.hopeless:
+        _one_round(walk, random, budget, schedule, start * height, steps)
+        if walk.steps >= steps or budget.over or walk.hopeless:
             return
+
+
+anneal: Final = partial(search, cool)
+"""`search` by simulated annealing."""
 
 
 def _one_round(

@@ -20,6 +20,7 @@ from stretto.memo.memo import Memo
 from stretto.memo.pricing import Pricing
 from stretto.memo.ways import Input, Way, WayKind
 from stretto.papers.mcep.sub_patterns import CoreParts, SubPatterns
+from stretto.pattern.predicates import numbered
 from stretto.solve.common.budget import Budget
 from stretto.solve.common.solution import Computation, NodeOf, Solution, around_cores
 
@@ -86,7 +87,7 @@ class _Cover:
     def node(self, core: int, node_of: NodeOf) -> Computation:
         """The node of a core: its substrings and what is left, from left to right."""
         text = self._texts[core]
-        steps = _steps(text)
+        steps = _steps(text, text.covered)
         way = self._way(text, text.covered)
         if way is None:
             return self._substring(core, steps[0], node_of)
@@ -145,44 +146,35 @@ class _Cover:
         """A substring from its single slots."""
         text = self._texts[core]
         whole = self._shapes.at(shape, size)
-        columns = text.parts[text.mask(*step)][1]
-        place = {columns[c]: i for i, c in enumerate(whole.columns)}
-        singles = [(self._texts[core].parts[1 << slot]) for slot in text.parts.own_order[slice(*step)]]
-        return whole.piece, Way(WayKind.JOIN, tuple(self._input(*one, size, place) for one in singles), RULE)
+        place = numbered([text.parts[text.mask(*step)][1][column] for column in whole.columns])
+        singles = (text.parts[1 << slot] for slot in text.parts.own_order[slice(*step)])
+        inputs = (self._shapes.input(one, size, [place[c] for c in columns]) for one, columns in singles)
+        return whole.piece, Way(WayKind.JOIN, tuple(inputs), RULE)
 
     def _way(self, text: _Text, covered: Covered) -> Way | None:
         """The last computation of a text, or None if it is one covered substring itself."""
         steps = _steps(text, covered)
-        own = {column: column for column in range(self._memo.pieces[text.parts.number].width)}
         inputs: list[Input] = []
         for step in steps:
             shape, columns = text.parts[text.mask(*step)]
-            inputs.append(self._input(shape, columns, covered.get(step, (shape, text.parts.size))[1], own))
+            inputs.append(self._shapes.input(shape, covered.get(step, (shape, text.parts.size))[1], columns))
         if len(inputs) > 1:
             return Way(WayKind.JOIN, tuple(inputs), RULE if covered else "join_left_to_right")
-        return (
-            None
-            if inputs[0].piece == text.parts.number
-            else Way(WayKind.FILTER, tuple(inputs), "narrow_window")
-        )
-
-    def _input(self, shape: int, columns: tuple[int, ...], size: int, place: dict[int, int]) -> Input:
-        """A shape at a window, standing at some columns of a core, each of which has its place in the reader."""
-        part = self._shapes.at(shape, size)
-        return Input(part.piece, tuple(place[columns[c]] for c in part.columns))
+        if inputs[0].piece == text.parts.number:
+            return None
+        return Way(WayKind.FILTER, tuple(inputs), "narrow_window")
 
     def _cost(self, text: _Text, covered: Covered) -> float:
         way = self._way(text, covered)
         return 0.0 if way is None else self._pricing.cost(self._memo, text.parts.number, way)
 
 
-def _steps(text: _Text, covered: Covered | None = None) -> list[Substring]:
+def _steps(text: _Text, covered: Covered) -> list[Substring]:
     """The covered substrings and the single slots between them, in the order of the text."""
     found: list[Substring] = []
-    ends = dict(text.covered if covered is None else covered)
     at = 0
     while at < text.parts.count:
-        end = next((end for start, end in ends if start == at), at + 1)
+        end = next((end for start, end in covered if start == at), at + 1)
         found.append((at, end))
         at = end
     return found

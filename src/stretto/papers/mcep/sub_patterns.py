@@ -1,8 +1,9 @@
 """Pieces with their windows taken off, so that equal parts of queries with different windows meet."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import combinations
+from itertools import accumulate, chain, combinations
+from operator import or_
 from typing import Final
 
 from stretto.memo.memo import Memo
@@ -49,6 +50,11 @@ class SubPatterns:
             self._at[shape, size] = known
         return known
 
+    def input(self, shape: int, size: int, columns: Sequence[int]) -> Input:
+        """The shape with this window as the input of a reader, in whose `columns` its own stand."""
+        part = self.at(shape, size)
+        return Input(part.piece, tuple(columns[column] for column in part.columns))
+
 
 class CoreParts:
     """The parts of one core: for a set of its slots, as bits, the shape and the core's columns that it has."""
@@ -79,28 +85,19 @@ class CoreParts:
             found |= self._bits[column]
         return found
 
-    def shareable(self, least: int = 2) -> Iterator[int]:
-        """The sets of slots that may be computed for several queries: all with at least `least` slots.
+    def shareable(self) -> Iterator[int]:
+        """The sets of slots that may be computed for several queries: all with at least two slots.
 
         A core of many slots offers fewer, so that their number stays polynomial: runs of slots that are neighbours in
         the canonical order and pairs, and beyond `RUNS` slots the prefixes of the order in which it was written.
         """
+        slots = range(self.count)
+        masks: Iterable[int]
         if self.count <= ALL_SUBSETS:
-            yield from (mask for mask in range(1, self.full + 1) if mask.bit_count() >= least)
-            return
-        found: dict[int, None] = {}
-        if self.count <= RUNS:
-            runs = (
-                (1 << end) - (1 << start)
-                for start in range(self.count)
-                for end in range(start, self.count + 1)
-            )
-            found.update(dict.fromkeys(runs))
-            found.update(dict.fromkeys(1 << i | 1 << j for i, j in combinations(range(self.count), 2)))
+            masks = range(1, self.full + 1)
+        elif self.count <= RUNS:
+            runs = ((1 << end) - (1 << start) for start in slots for end in range(start, self.count + 1))
+            masks = chain(runs, (1 << i | 1 << j for i, j in combinations(slots, 2)))
         else:
-            mask = 0
-            for slot in self.own_order:
-                mask |= 1 << slot
-                found[mask] = None
-                found[1 << slot] = None
-        yield from (mask for mask in found if mask.bit_count() >= least)
+            masks = accumulate((1 << slot for slot in self.own_order), or_)
+        yield from (mask for mask in dict.fromkeys(masks) if mask.bit_count() >= 2)

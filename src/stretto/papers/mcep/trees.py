@@ -3,11 +3,16 @@
 Source: MCEP, sec. 5 (multi-pattern multitree) and App. C (its cost).
 """
 
+from collections.abc import Callable
+
 from stretto.memo.pricing import Pricing
-from stretto.memo.ways import Input, Way, WayKind
+from stretto.memo.ways import Way, WayKind
 from stretto.papers.mcep.sub_patterns import SubPatterns
+from stretto.pattern.predicates import numbered
 
 Columns = tuple[int, ...]
+Side = tuple[int, int, Columns]
+"""A side of a join: its shape, its window, and its columns in the whole."""
 RULE = "split_in_two"
 
 
@@ -51,22 +56,20 @@ class Trees:
             self.inner.append((*dict.fromkeys((*self.inner[left], *self.inner[right])), known))
         return known
 
-    def price(self, tree: int, size: int, left_size: int, right_size: int) -> float:
-        """The cost of the last join of a tree at a window, its sides' windows being at least as wide."""
+    def last_join(self, tree: int, size: int, window: Callable[[int], int]) -> tuple[int, int, Side, Side]:
+        """The last join of a tree at a window, its sides at that window too, or at their own where that is wider."""
         sides = self.sides[tree]
-        assert sides is not None, "leaves are not chosen, so they have no price here"
+        assert sides is not None, "leaves are no joins"
         left, left_columns, right, right_columns = sides
-        return self.join_price(
+        return (
             self.shape[tree],
             size,
-            (self.shape[left], left_size, left_columns),
-            (self.shape[right], right_size, right_columns),
+            (self.shape[left], max(size, window(left)), left_columns),
+            (self.shape[right], max(size, window(right)), right_columns),
         )
 
-    def join_price(
-        self, shape: int, size: int, left: tuple[int, int, Columns], right: tuple[int, int, Columns]
-    ) -> float:
-        """The cost of joining two shapes, each with its window and its columns in the whole, to a third."""
+    def join_price(self, shape: int, size: int, left: Side, right: Side) -> float:
+        """The cost of joining two shapes to a third."""
         key = shape, size, left[0], left[1], right[0], right[1]
         known = self._prices.get(key)
         if known is None:
@@ -74,21 +77,19 @@ class Trees:
             known = self._prices[key] = self.pricing.cost(self.shapes.memo, number, way)
         return known
 
-    def join_way(
-        self, shape: int, size: int, left: tuple[int, int, Columns], right: tuple[int, int, Columns]
-    ) -> tuple[int, Way]:
+    def join_way(self, shape: int, size: int, left: Side, right: Side) -> tuple[int, Way]:
         """The same join as a way of a piece of the memo."""
         whole = self.shapes.at(shape, size)
-        place = {column: i for i, column in enumerate(whole.columns)}
-        inputs = []
-        for side, side_size, columns in (left, right):
-            part = self.shapes.at(side, side_size)
-            inputs.append(Input(part.piece, tuple(place[columns[c]] for c in part.columns)))
+        place = numbered(whole.columns)
+        inputs = (
+            self.shapes.input(side, wide, [place[c] for c in columns])
+            for side, wide, columns in (left, right)
+        )
         return whole.piece, Way(WayKind.JOIN, tuple(inputs), RULE)
 
     def narrow_way(self, shape: int, size: int, wider: int) -> tuple[int, Way]:
         """The shape at a window from itself at a wider one."""
-        whole, part = self.shapes.at(shape, size), self.shapes.at(shape, wider)
-        place = {column: i for i, column in enumerate(whole.columns)}
-        columns = tuple(place[c] for c in part.columns)
-        return whole.piece, Way(WayKind.FILTER, (Input(part.piece, columns),), "narrow_window")
+        whole = self.shapes.at(shape, size)
+        place = numbered(whole.columns)
+        part = self.shapes.input(shape, wider, [place[c] for c in range(len(place))])
+        return whole.piece, Way(WayKind.FILTER, (part,), "narrow_window")

@@ -1,7 +1,7 @@
 """A walk through the plans of connected patterns that can be taken back step by step and remembers its best."""
 
 from stretto.papers.mcep.multitree import Multitree
-from stretto.papers.mcep.neighbourhoods import Neighbourhood
+from stretto.papers.mcep.neighbourhoods import Move, Neighbourhood
 
 HOPELESS = 1_000
 """After so many draws of every pattern and part without a better plan there is none to be hoped for."""
@@ -24,15 +24,18 @@ class Walk:
 
     def step(self) -> float:
         """Go to a random neighbour; by how much it is dearer comes back. Then `stay` or `back`."""
-        multitree = self.multitree
         self.steps += 1
-        self._before = multitree.cost
+        self._before = self.multitree.cost
+        self._change(self.moves.draw())
+        return self.multitree.cost - self._before
+
+    def _change(self, move: Move) -> None:
+        """Give patterns new trees, and keep what is needed to take that back."""
         self._undo = []
-        for pattern, tree in self.moves.draw():
-            old = multitree.put(pattern, tree)
+        for pattern, tree in move:
+            old = self.multitree.put(pattern, tree)
             if old is not None and old != tree:
                 self._undo.append((pattern, old))
-        return multitree.cost - self._before
 
     def back(self) -> None:
         """Take the step back."""
@@ -49,7 +52,7 @@ class Walk:
             self.improved_at = self.steps
             self._at_best.clear()
 
-    def changes(self) -> list[tuple[int, int]]:
+    def changes(self) -> Move:
         """The patterns that the step changed, with their new trees."""
         return [(pattern, self.multitree.chosen[pattern]) for pattern, _ in self._undo]
 
@@ -60,13 +63,9 @@ class Walk:
             found ^= hash((pattern, old)) ^ hash((pattern, self.multitree.chosen[pattern]))
         return found
 
-    def put(self, changes: list[tuple[int, int]]) -> None:
+    def put(self, changes: Move) -> None:
         """Make a step that was drawn before, and keep it."""
-        self._undo = []
-        for pattern, tree in changes:
-            old = self.multitree.put(pattern, tree)
-            if old is not None and old != tree:
-                self._undo.append((pattern, old))
+        self._change(changes)
         self.stay()
 
     def to_best(self) -> None:
