@@ -10,9 +10,9 @@ from stretto.memo.rules.split_in_two import split_in_two
 from stretto.memo.rules.split_off_commonest import RULE as COMMONEST_LAST
 from stretto.solve.common.budget import Budget
 from stretto.solve.common.problem import Problem
-from stretto.solve.common.solution import Solution, one_way_each
-from stretto.solve.exact.solver import FREE, PRICING, as_choice, for_choosing, solve_exact
-from stretto.solve.quick.greedy import solve_greedy
+from stretto.solve.common.solution import Solution, as_choice, one_way_each
+from stretto.solve.common.working_plan import solve_greedy
+from stretto.solve.exact.solver import FREE, PRICING, for_choosing, solve_exact
 
 Solver = Callable[[Memo, Pricing, Budget], Solution]
 

@@ -14,12 +14,11 @@ from stretto.papers.mcep.simulated_annealing import anneal
 from stretto.solve.common.budget import Budget
 from stretto.solve.common.presolve import everything
 from stretto.solve.common.problem import Problem
-from stretto.solve.common.working_plan import WorkingPlan
+from stretto.solve.common.working_plan import WorkingPlan, solve_greedy
 from stretto.solve.exact import binary_program as program
 from stretto.solve.exact import bound_and_fix as closing
 from stretto.solve.exact.lagrangian_heuristic import LagrangianHeuristic
 from stretto.solve.exact.solver import exact, solve_exact
-from stretto.solve.quick.greedy import greedy
 
 SMALL = Shape(6, 6, length=4, window_s=0.2)
 
@@ -185,4 +184,5 @@ def test_proven_where_output_dominates() -> None:
     memo, pricing = memo_of(Shape(30, 30, window_s=4.0)), DrawnPricing()
     found = exact(memo, pricing, Budget(20))
     assert found.lower_bound == pytest.approx(found.cost(memo, pricing), rel=1e-8)
-    assert found.cost(memo, pricing) <= greedy(memo, pricing, Budget(5)).cost(memo, pricing)
+    problem = Problem.of(memo, pricing)
+    assert found.cost(memo, pricing) <= problem.cost(solve_greedy(problem, Budget(5)))

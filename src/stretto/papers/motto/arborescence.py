@@ -4,10 +4,12 @@ As the graph has no cycles, the vertices that are taken decide everything: each 
 source among the taken ones and the root, and that is a tree. So a solution is a set of optional vertices.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from math import inf
 from typing import Final
+
+from stretto.pattern.disjoint_sets import DisjointSets
 
 ROOT: Final = -1
 
@@ -51,7 +53,8 @@ class Arborescence:
     def cost(self, taken: Collection[int]) -> float:
         """The cost with these optional vertices: each of the wanted and taken from its cheapest source."""
         chosen = {*self.wanted, *taken}
-        return sum(min(_from(self.into[v], chosen), default=inf) for v in chosen)
+        open_ = {ROOT, *chosen}
+        return sum(min((c for u, c in self.into[v].items() if u in open_), default=inf) for v in chosen)
 
     def sources(self, taken: Collection[int]) -> dict[int, int]:
         """For every vertex of the tree its source; taken vertices that serve nobody are left out."""
@@ -68,10 +71,6 @@ class Arborescence:
                 needed.add(v)
                 pending.append(found[v])
         return {v: found[v] for v in needed}
-
-
-def _from(sources: Mapping[int, float], chosen: Collection[int]) -> Iterator[float]:
-    return (cost for u, cost in sources.items() if u == ROOT or u in chosen)
 
 
 def restricted(
@@ -154,16 +153,11 @@ def _that_surely_pay(
 
 def components(problem: Arborescence) -> list[Arborescence]:
     """The parts that have nothing but the root in common."""
-    group = {v: {v} for v in problem.into}
+    together = DisjointSets([v] for v in problem.into)
     for v, sources in problem.into.items():
-        for u in sources:
-            if u != ROOT and group[u] is not group[v]:
-                small, large = sorted((group[u], group[v]), key=len)
-                large |= small
-                group.update(dict.fromkeys(small, large))
-    parts = {id(members): members for members in group.values()}
+        together.join(v, *(u for u in sources if u != ROOT))
     return [
-        Arborescence(problem.wanted & members, {v: problem.into[v] for v in problem.into if v in members})
-        for members in parts.values()
-        if problem.wanted & members
+        Arborescence(problem.wanted.intersection(members), {v: problem.into[v] for v in members})
+        for members in together.sets()
+        if not problem.wanted.isdisjoint(members)
     ]

@@ -69,7 +69,7 @@ def _chains(places: Sequence[tuple[int, int]]) -> list[tuple[tuple[int, int], ..
     return found
 
 
-def longest_common(left: Sequence[str], right: Sequence[str]) -> CommonString | None:
-    """The longest common substring of two and more operands; the first of several."""
+def longest_common(left: Sequence[str], right: Sequence[str]) -> list[CommonString]:
+    """The longest common substring of two and more operands, if there is any; the first of several."""
     runs = [run for run in common_runs(left, right) if len(run.left) > 1]
-    return max(runs, key=lambda run: len(run.left)) if runs else None
+    return sorted(runs, key=lambda run: -len(run.left))[:1]

@@ -62,6 +62,10 @@ class Contained:
     def contiguous(self) -> bool:
         return self.places[-1] - self.places[0] == len(self.places) - 1
 
+    def excess(self, memo: Memo) -> int:
+        """By how much the window of the source is wider than its reader's; their units are the same."""
+        return memo.pieces[self.source].window.size - memo.pieces[self.reader.owner].window.size
+
     def columns(self, memo: Memo) -> tuple[int, ...]:
         """For each column of the source the reader's column that it is."""
         pieces = memo.pieces[self.source], memo.pieces[self.reader.owner]

@@ -9,16 +9,14 @@ what a pattern does not share).
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce as fold
+from itertools import chain
 
-from stretto.solve.common.problem import NO_WAY, Problem
+from stretto.solve.common.problem import NO_WAY, Problem, post_order, reached
 
 KeptWays = Mapping[int, Collection[int]]
 """The ways of a piece that may still be chosen; pieces it does not name keep all of theirs."""
-
-
 MANY = -1
 """In the place of a reader: there are several."""
-
 WORTH_ANOTHER = 0.02
 """The share of dominated ways for which it is worth looking for more."""
 
@@ -50,15 +48,7 @@ class Residue:
 
     def reached(self, places: Mapping[int, int]) -> list[int]:
         """The open pieces that a choice computes."""
-        found = dict.fromkeys(self.roots)
-        pending = list(self.roots)
-        while pending:
-            piece = pending.pop()
-            for part in self.inputs[piece][places[piece]]:
-                if part not in found:
-                    found[part] = None
-                    pending.append(part)
-        return list(found)
+        return reached(self.roots, lambda piece: self.inputs[piece][places[piece]])
 
     def chosen(self, places: Mapping[int, int]) -> dict[int, int]:
         """A choice as numbers of ways, with what is settled."""
@@ -74,7 +64,7 @@ def presolve(problem: Problem, kept: KeptWays | None = None, required: Iterable[
     wanted = [*problem.roots, *required]
     again = True
     while True:
-        order = _inputs_first(problem, wanted, ways)
+        order = _in_order(problem, wanted, ways)
         _drop_impossible(problem, order, ways)
         if not all(ways[piece] for piece in wanted):
             raise NoPlanError("no way is left to compute what is required")
@@ -88,7 +78,7 @@ def presolve(problem: Problem, kept: KeptWays | None = None, required: Iterable[
 def everything(problem: Problem) -> Residue:
     """A problem as it is: nothing is settled, and roots are read like any other piece."""
     ways: dict[int, tuple[int, ...]] = {}
-    order = _inputs_first(problem, problem.roots, ways)
+    order = _in_order(problem, problem.roots, ways)
     _drop_impossible(problem, order, ways)
     if not all(ways[root] for root in problem.roots):
         raise NoPlanError("a root has no way to be computed")
@@ -104,28 +94,14 @@ def everything(problem: Problem) -> Residue:
     )
 
 
-def _inputs_first(problem: Problem, roots: Iterable[int], ways: Mapping[int, Sequence[int]]) -> list[int]:
+def _in_order(problem: Problem, roots: Iterable[int], ways: Mapping[int, Sequence[int]]) -> list[int]:
     """The pieces that can be reached, inputs before their readers."""
-    done: dict[int, bool] = {}
-    order: list[int] = []
-    pending = [(root, False) for root in roots]
-    while pending:
-        piece, ready = pending.pop()
-        if ready:
-            done[piece] = True
-            order.append(piece)
-        elif piece not in done:
-            done[piece] = False
-            pending.append((piece, True))
-            left = ways.get(piece)
-            inputs = problem.inputs[piece]
-            for parts in inputs if left is None else [inputs[w] for w in left]:
-                for part in parts:
-                    if part not in done:
-                        pending.append((part, False))
-                    else:
-                        assert done[part], f"piece {part} is read in its own making"
-    return order
+
+    def reads(piece: int) -> Iterable[int]:
+        left, inputs = ways.get(piece), problem.inputs[piece]
+        return chain.from_iterable(inputs if left is None else [inputs[w] for w in left])
+
+    return post_order(roots, reads)
 
 
 def _drop_impossible(problem: Problem, order: Sequence[int], ways: dict[int, tuple[int, ...]]) -> None:
@@ -228,15 +204,8 @@ def _residue(
     reads = {
         p: tuple(_without(problem.inputs[p][w], needed) for w in ways[p]) for p in order if p not in settled
     }
-    reached: set[int] = set(roots)
-    pending = list(roots)
-    while pending:
-        for parts in reads[pending.pop()]:
-            for part in parts:
-                if part not in reached:
-                    reached.add(part)
-                    pending.append(part)
-    left = tuple(p for p in order if p in reached)
+    open_ = frozenset(reached(roots, lambda piece: chain.from_iterable(reads[piece])))
+    left = tuple(p for p in order if p in open_)
     return Residue(
         settled,
         sum(problem.costs[p][w] for p, w in settled.items()),

@@ -1,7 +1,8 @@
 """The choice as numbers alone: pieces, ways with costs, roots. Solvers that need no more than that read this."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from math import inf
 from typing import Final
 
@@ -43,11 +44,11 @@ class Problem:
         roots = tuple(dict.fromkeys(root.piece for root in memo.roots))
         costs: list[list[float]] = [[NO_WAY] * len(ways) for ways in memo.ways]
         for chosen in kept or ({},):
-            for piece in _reached(inputs, roots, chosen):
+            for piece in _chosen_pieces(inputs, roots, chosen):
                 first = chosen.get(piece, 0)
                 if costs[piece][first] == NO_WAY:
                     costs[piece][first] = pricing.cost(memo, piece, memo.ways[piece][first])
-        for piece in _inputs_first(inputs, roots):
+        for piece in post_order(reversed(roots), lambda piece: chain.from_iterable(inputs[piece])):
             for number, way in enumerate(memo.ways[piece]):
                 if costs[piece][number] != NO_WAY:
                     continue
@@ -62,30 +63,41 @@ class Problem:
 
     def reached(self, chosen: Mapping[int, int]) -> list[int]:
         """The pieces that a choice computes, readers before what they read where that can be told in one pass."""
-        return _reached(self.inputs, self.roots, chosen)
+        return _chosen_pieces(self.inputs, self.roots, chosen)
 
 
-def _reached(inputs: Inputs, roots: Sequence[int], chosen: Mapping[int, int]) -> list[int]:
-    found: dict[int, None] = dict.fromkeys(roots)
-    pending = list(roots)
+def _chosen_pieces(inputs: Inputs, roots: Sequence[int], chosen: Mapping[int, int]) -> list[int]:
+    return reached(roots, lambda piece: inputs[piece][chosen.get(piece, 0)])
+
+
+def reached(roots: Iterable[int], reads: Callable[[int], Iterable[int]]) -> list[int]:
+    """Some pieces and all that is read to make them, each once, in the order in which they are met."""
+    found = dict.fromkeys(roots)
+    pending = list(found)
     while pending:
-        piece = pending.pop()
-        for part in inputs[piece][chosen.get(piece, 0)]:
+        for part in reads(pending.pop()):
             if part not in found:
                 found[part] = None
                 pending.append(part)
     return list(found)
 
 
-def _inputs_first(inputs: Inputs, roots: Sequence[int]) -> Iterator[int]:
-    """The pieces that any choice could compute, inputs before their readers, root by root."""
-    seen: set[int] = set()
-    pending = [(root, False) for root in reversed(roots)]
+def post_order(roots: Iterable[int], reads: Callable[[int], Iterable[int]]) -> list[int]:
+    """The same pieces, inputs before their readers, from the last root to the first (depth-first, in post-order)."""
+    done: dict[int, bool] = {}
+    order: list[int] = []
+    pending = [(root, False) for root in roots]
     while pending:
         piece, ready = pending.pop()
         if ready:
-            yield piece
-        elif piece not in seen:
-            seen.add(piece)
+            done[piece] = True
+            order.append(piece)
+        elif piece not in done:
+            done[piece] = False
             pending.append((piece, True))
-            pending.extend((part, False) for parts in inputs[piece] for part in parts if part not in seen)
+            for part in reads(piece):
+                if part not in done:
+                    pending.append((part, False))
+                else:
+                    assert done[part], f"piece {part} is read in its own making"
+    return order

@@ -1,11 +1,12 @@
 """What a solver finds: for every root a tree of computations, in which a shared one is one object."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from stretto.memo.memo import Memo
 from stretto.memo.pricing import Pricing
 from stretto.memo.ways import Way
+from stretto.solve.common.problem import post_order
 
 WayOf = Callable[[int], Way]
 """The way of a piece, by its number."""
@@ -59,6 +60,18 @@ def inputs_first(root: Computation, seen: set[int]) -> Iterator[Computation]:
             pending.extend((part, False) for part in reversed(node.inputs))
 
 
+def number_of(memo: Memo, piece: int, way: Way) -> int:
+    """The number of a way among those of its piece, to which it is added if it is new."""
+    memo.add(piece, way)
+    ways = memo.ways[piece]
+    return next(i for i, known in enumerate(ways) if known.kind is way.kind and known.inputs == way.inputs)
+
+
+def as_choice(memo: Memo, start: Solution) -> dict[int, int]:
+    """The ways of a solution as numbers; of a piece that it computes several times, one of them."""
+    return {node.piece: number_of(memo, node.piece, node.way) for node in start.nodes()}
+
+
 def one_way_each(memo: Memo, chosen: Mapping[int, int]) -> tuple[Computation, ...]:
     """Nodes for the roots with one way per piece, numbered in `chosen` (0 where it says nothing): all is shared."""
     return by_ways(memo, lambda number: memo.ways[number][chosen.get(number, 0)])
@@ -66,8 +79,9 @@ def one_way_each(memo: Memo, chosen: Mapping[int, int]) -> tuple[Computation, ..
 
 def by_ways(memo: Memo, way_of: WayOf) -> tuple[Computation, ...]:
     """The same with the way that is told for each piece."""
-    made: dict[int, Computation] = {}
-    return tuple(_made(root.piece, way_of, made) for root in memo.roots)
+    roots = [root.piece for root in memo.roots]
+    made = _made(roots, way_of)
+    return tuple(made[root] for root in roots)
 
 
 def each_alone(memo: Memo, chosen: Mapping[int, int]) -> tuple[Computation, ...]:
@@ -76,23 +90,16 @@ def each_alone(memo: Memo, chosen: Mapping[int, int]) -> tuple[Computation, ...]
     def way_of(number: int) -> Way:
         return memo.ways[number][chosen.get(number, 0)]
 
-    return tuple(_made(root.piece, way_of, {}) for root in memo.roots)
+    return tuple(_made([root.piece], way_of)[root.piece] for root in memo.roots)
 
 
-def _made(wanted: int, way_of: WayOf, made: dict[int, Computation]) -> Computation:
-    """The node of a piece; those already made are used again."""
-    pending = [wanted]
-    while pending:
-        number = pending[-1]
+def _made(wanted: Iterable[int], way_of: WayOf) -> dict[int, Computation]:
+    """A node for each piece that is wanted or read."""
+    made: dict[int, Computation] = {}
+    for number in post_order(wanted, lambda number: way_of(number).pieces):
         way = way_of(number)
-        missing = [] if number in made else [piece for piece in way.pieces if piece not in made]
-        if missing:
-            pending.extend(reversed(missing))
-            continue
-        pending.pop()
-        if number not in made:
-            made[number] = Computation(number, way, tuple(made[piece] for piece in way.pieces))
-    return made[wanted]
+        made[number] = Computation(number, way, tuple(made[piece] for piece in way.pieces))
+    return made
 
 
 def around_cores(memo: Memo, core_node: CoreNode) -> tuple[Computation, ...]:

@@ -5,12 +5,17 @@ compute cost nothing. Nothing here looks at a whole plan for a single move.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from random import Random
 
 from stretto.solve.common.budget import Budget
-from stretto.solve.common.presolve import Residue
+from stretto.solve.common.presolve import Residue, everything
+from stretto.solve.common.problem import Problem, reached
 
 NOT_COMPUTED = -1
+TINY = 1e-12
+"""Relative gains below this are rounding."""
+INFINITE = float("inf")
 Prices = Sequence[Sequence[float]]
 State = tuple[list[int], list[int], float]
 
@@ -18,7 +23,7 @@ State = tuple[list[int], list[int], float]
 class WorkingPlan:
     """A plan over a residue that is being improved; pieces are numbered by their place in `residue.order`.
 
-    `way[p]` is the place of the chosen way (NONE: not computed), `count[p]` how many chosen ways read it, `cost` the
+    `way[p]` is the place of the chosen way (NOT_COMPUTED: none), `count[p]` how many chosen ways read it, `cost` the
     cost of the plan without what is settled.
     """
 
@@ -31,11 +36,8 @@ class WorkingPlan:
             tuple(tuple(number[part] for part in parts) for parts in residue.inputs[piece])
             for piece in residue.order
         ]
-        self.way = [NOT_COMPUTED] * len(self.costs)
-        self.count = [0] * len(self.costs)
-        for root in self.roots:
-            self.count[root] = 1
         self.cost = 0.0
+        self.clear()
         self._below: dict[int, list[int]] = {}
         self._value = [0.0] * len(self.costs)
         self._best = [NOT_COMPUTED] * len(self.costs)
@@ -176,16 +178,13 @@ class WorkingPlan:
         self.build(self.roots)
 
     def _complete(self, root: int) -> bool:
-        pending, seen = [root], {root}
-        while pending:
-            piece = pending.pop()
-            if self._best[piece] == NOT_COMPUTED:
-                return False
-            for part in self.inputs[piece][self._best[piece]]:
-                if part not in seen:
-                    seen.add(part)
-                    pending.append(part)
-        return True
+        """Whether a root and all that it is to be made of have a way to follow."""
+
+        def reads(piece: int) -> tuple[int, ...]:
+            way = self._best[piece]
+            return () if way == NOT_COMPUTED else self.inputs[piece][way]
+
+        return all(self._best[piece] != NOT_COMPUTED for piece in reached([root], reads))
 
     def places(self) -> dict[int, int]:
         """The plan as places of ways by piece of the memo."""
@@ -195,17 +194,19 @@ class WorkingPlan:
         """The pieces that a piece can be made of, inputs before their readers, itself last."""
         known = self._below.get(piece)
         if known is None:
-            seen = {piece}
-            pending = [piece]
-            while pending:
-                for parts in self.inputs[pending.pop()]:
-                    for part in parts:
-                        if part not in seen:
-                            seen.add(part)
-                            pending.append(part)
-            known = self._below[piece] = sorted(seen)
+            known = self._below[piece] = sorted(
+                reached([piece], lambda under: chain.from_iterable(self.inputs[under]))
+            )
         return known
 
 
-TINY = 1e-12
-INFINITE = float("inf")
+def solve_greedy(problem: Problem, budget: Budget) -> dict[int, int]:
+    """A choice of one way per piece, each where it is cheapest given the others.
+
+    Every root takes its cheapest tree given what is computed already; then every piece anew, until nothing helps.
+    """
+    residue = everything(problem)
+    plan = WorkingPlan(residue)
+    plan.build(plan.roots)
+    plan.improve(budget)
+    return residue.chosen(plan.places())

@@ -6,7 +6,7 @@ best shares of costs, where that of the small one leaves a gap of tens of percen
 the relaxation has to carry the proof, SCIP, which solves it at every step of its search.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 from stretto.errors import StrettoError
 from stretto.solve.common.budget import Budget
 from stretto.solve.common.presolve import Residue
+from stretto.solve.common.problem import reached
 from stretto.solve.exact.cost_splitting import pieces_below, repetitions
 
 SCALE_BITS = 40
@@ -133,22 +134,19 @@ def _hint(program: BinaryProgram, residue: Residue, start: Mapping[int, int]) ->
     for piece in residue.reached(start):
         found[program.paid[piece, start[piece]]] = True
     for root in residue.roots:
-        for piece in _used_by(residue, root, start):
+        for piece in reached([root], lambda piece: residue.inputs[piece][start[piece]]):
             found[program.taken[root, piece, start[piece]]] = True
     return found
 
 
-def _used_by(residue: Residue, root: int, places: Mapping[int, int]) -> Iterator[int]:
-    found, pending = {root}, [root]
-    while pending:
-        piece = pending.pop()
-        yield piece
-        new = [part for part in residue.inputs[piece][places[piece]] if part not in found]
-        found.update(new)
-        pending.extend(new)
-
-
 # ---- solvers -------------------------------------------------------------------------------------------------------
+
+
+def _add_rows(model: Any, columns: Sequence[Any], program: BinaryProgram) -> None:
+    """The rows, in the words that both solvers understand."""
+    for less, more, equal in program.rows:
+        difference = sum(columns[c] for c in less) - sum(columns[c] for c in more if c is not None)
+        model.add(difference == more.count(None) if equal else difference <= more.count(None))
 
 
 def _by_cp_sat(
@@ -158,10 +156,7 @@ def _by_cp_sat(
     cp_model = _loaded("ortools.sat.python.cp_model")
     model = cp_model.CpModel()
     columns = [model.new_bool_var("") for _ in program.costs]
-    for less, more, equal in program.rows:
-        left = sum(columns[column] for column in less)
-        right = sum(1 if column is None else columns[column] for column in more)
-        model.add(left == right if equal else left <= right)
+    _add_rows(model, columns, program)
     total = sum(program.costs)
     scale = 2**SCALE_BITS / total if total > 0 else 1.0
     objective = sum(int(cost * scale) * column for cost, column in zip(program.costs, columns, strict=True))
@@ -193,11 +188,7 @@ def _by_scip(
         model.new_bool_var("") if column in whole else model.new_num_var(0.0, 1.0, "")
         for column in range(len(program.costs))
     ]
-    for less, more, equal in program.rows:
-        left = sum(columns[column] for column in less)
-        right = sum(columns[column] for column in more if column is not None)
-        constant = sum(column is None for column in more)
-        model.add(left - right == constant if equal else left - right <= constant)
+    _add_rows(model, columns, program)
     dearest = max(program.costs, default=1.0) or 1.0
     model.minimize(sum(cost / dearest * columns[i] for i, cost in enumerate(program.costs) if cost))
     for column, value in zip(columns, hint, strict=True):

@@ -63,7 +63,7 @@ def ascend(
         if budget.over or best >= goal():
             break
         grown = shares.share[contested] * np.exp(schedule.size(step) * recent) + (LEAST * cost)[group]
-        shares.share[contested] = _add_up(grown, group, cost)
+        shares.share[contested] = add_up(grown, group, cost)
         bound = shares.bound()
         if bound > best:
             best, best_share = bound, shares.share.copy()
@@ -77,7 +77,7 @@ def ascend(
     return Ascent(best, used)
 
 
-def _add_up(parts: Floats, group: Ints, total: Floats) -> Floats:
+def add_up(parts: Floats, group: Ints, total: Floats) -> Floats:
     """Parts in the same proportion that add up to each group's total."""
     sums = np.bincount(group, parts, len(total))
     scale = np.divide(total, sums, out=np.zeros_like(total), where=sums > 0)

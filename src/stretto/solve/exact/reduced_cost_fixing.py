@@ -14,6 +14,7 @@ import numpy as np
 from stretto.solve.common.presolve import Residue
 from stretto.solve.exact.components import Component
 from stretto.solve.exact.cost_splitting import CostSplitting, Floats
+from stretto.solve.exact.lagrangian import add_up
 
 MARGIN = 1e-9
 """Relative room for rounding: plans that are better by less are not looked for."""
@@ -99,9 +100,7 @@ class WarmStart:
         even = shares.cost[shares.way] / shares.users[shares.way]
         known = np.array([self._share.get(name, np.nan) for name in _names(part, residue, shares)])
         found = np.where(np.isnan(known), even, known) + KEEP_ALIVE * even
-        total = shares.per_way(found)
-        scale = np.divide(shares.cost, total, out=np.zeros_like(total), where=total > 0)
-        shares.share = found * scale[shares.way]
+        shares.share = add_up(found, shares.way, shares.cost)
 
 
 def _names(part: Component, residue: Residue, shares: CostSplitting) -> list[tuple[int, int, int]]:

@@ -5,17 +5,14 @@ from random import Random
 
 from stretto.memo.memo import Memo
 from stretto.memo.pricing import Pricing
-from stretto.memo.ways import Way
 from stretto.solve.common.budget import Budget
 from stretto.solve.common.problem import Problem
-from stretto.solve.common.solution import Solution, one_way_each
+from stretto.solve.common.solution import Solution, as_choice, one_way_each
 from stretto.solve.exact.bound_and_fix import solve_component
 from stretto.solve.exact.components import whole
 
 CHOOSING = 0.3
 """The part of the time that is left for choosing, however long it took to price what there is to choose from."""
-
-
 PRICING = 0.3
 """The part of the time that is left for pricing, however long it took to find the plans to begin with."""
 FREE = 10_000
@@ -49,16 +46,3 @@ def solve_exact(
     if start is not None and problem.cost(start) < cost:
         chosen, cost = dict(start), problem.cost(start)
     return chosen, min(found.bound, cost)
-
-
-def as_choice(memo: Memo, start: Solution) -> dict[int, int]:
-    """The ways of a solution as numbers; of a piece that it computes several times, one of them."""
-    found: dict[int, int] = {}
-    for node in start.nodes():
-        memo.add(node.piece, node.way)
-        found[node.piece] = _number(memo.ways[node.piece], node.way)
-    return found
-
-
-def _number(ways: list[Way], wanted: Way) -> int:
-    return next(i for i, way in enumerate(ways) if way.kind is wanted.kind and way.inputs == wanted.inputs)

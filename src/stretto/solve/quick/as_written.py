@@ -7,7 +7,7 @@ from stretto.memo.pricing import Pricing
 from stretto.memo.rules.join_left_to_right import join_left_to_right
 from stretto.memo.ways import Way
 from stretto.solve.common.budget import Budget
-from stretto.solve.common.solution import Solution, each_alone
+from stretto.solve.common.solution import Solution, each_alone, number_of
 
 
 def none(memo: Memo, pricing: Pricing, budget: Budget) -> Solution:  # noqa: ARG001 - nothing is weighed
@@ -19,10 +19,3 @@ def one_by_one(memo: Memo, way_of: Callable[[int], Way]) -> Solution:
     """Every query alone, its core computed by the way that is given for it."""
     chosen = {core: number_of(memo, core, way_of(core)) for core in memo.cores()}
     return Solution(each_alone(memo, chosen))
-
-
-def number_of(memo: Memo, piece: int, way: Way) -> int:
-    """The number of a way among those of its piece, to which it is added if it is new."""
-    memo.add(piece, way)
-    ways = memo.ways[piece]
-    return next(i for i, known in enumerate(ways) if known.kind is way.kind and known.inputs == way.inputs)

@@ -10,7 +10,7 @@ from stretto.memo.memo import Memo
 from stretto.papers.mcep.baselines import reorder
 from stretto.solve.common.budget import Budget
 from stretto.solve.common.problem import Problem
-from stretto.solve.quick.greedy import greedy, solve_greedy
+from stretto.solve.common.working_plan import solve_greedy
 
 
 @pytest.mark.parametrize("seconds", [0.0, 5.0])
@@ -25,7 +25,8 @@ def test_between_the_best_plan_and_the_roots_alone(seed: int, seconds: float) ->
 def test_no_worse_than_every_query_alone(dense: bool) -> None:
     memo, pricing = memo_of(Shape(30, 10, window_s=0.1, dense=dense)), DrawnPricing()
     alone = reorder(memo, pricing, Budget(5))
-    assert greedy(memo, pricing, Budget(5)).cost(memo, pricing) <= alone.cost(memo, pricing)
+    problem = Problem.of(memo, pricing)
+    assert problem.cost(solve_greedy(problem, Budget(5))) <= alone.cost(memo, pricing)
 
 
 def test_what_is_computed_is_read_for_nothing() -> None:
@@ -35,7 +36,7 @@ def test_what_is_computed_is_read_for_nothing() -> None:
 
 
 def test_no_queries() -> None:
-    assert greedy(Memo(), DrawnPricing(), Budget(1)).roots == ()
+    assert solve_greedy(Problem.of(Memo(), DrawnPricing()), Budget(1)) == {}
     assert solve_greedy(Problem((), (), ()), Budget(1)) == {}
 
 
