@@ -9,9 +9,8 @@ from stretto.memo.ways import Way, WayKind
 from stretto.pattern.nodes import Policy, Stream, Window
 from stretto.pattern.order import NO_ORDER
 from stretto.pattern.piece import Group, Piece, Slot
+from stretto.stats.estimate import seconds_of
 from stretto.stats.safe_estimates import otherwise
-
-MICROSECONDS = 1e6
 
 FILTERED = 0.05
 """What it costs to look at a partial match and let it pass or not, as a part of making it."""
@@ -38,17 +37,12 @@ class PaperCost:
         self._alive: dict[int, float] = {}
         self._prefixes: dict[tuple[int, int], float] = {}
         self._facts: dict[int, Facts] = {}
-        self._rows: dict[int, float] = {}
         self._windows: dict[Stream, float] = {}
         self._roots = 0
 
     def rows(self, memo: Memo, number: int) -> float:
         """Rows per second of a piece, estimated."""
-        if memo is not self._memo:
-            self._forget(memo)
-        if number not in self._rows:
-            self._rows[number] = self.estimator.rows(memo.pieces[number])
-        return self._rows[number]
+        return self.estimator.rows(memo.pieces[number])
 
     @otherwise(lambda *_: DEAREST)
     def cost(self, memo: Memo, number: int, way: Way) -> float:
@@ -117,9 +111,7 @@ class PaperCost:
         return self.estimator.rows(free) * self._seconds(piece.window) / count
 
     def _seconds(self, window: Window) -> float:
-        if window.unit == "us":
-            return window.size / MICROSECONDS
-        return window.size / self.estimator.total_rate if self.estimator.total_rate > 0 else 0.0
+        return seconds_of(window, self.estimator.total_rate)
 
 
 def _streams(slot: Slot) -> list[Stream]:

@@ -9,15 +9,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from math import exp, factorial, fsum, log
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from stretto.pattern.linear_extensions import count_linear_extensions, gaps_between
-from stretto.pattern.nodes import Policy, Stream
+from stretto.pattern.nodes import Policy, Stream, Window
 from stretto.pattern.order import Order
 from stretto.pattern.piece import Negation, Piece, Place, Slot
 from stretto.pattern.predicates import Changed, columns_of
 from stretto.pattern.repetition_terms import tighten
 from stretto.stats.growth import Law, Once, Repeated, grown, once, spread_of, thinned, with_earlier
+from stretto.stats.remembered import remembered
 from stretto.stats.safe_estimates import otherwise
 from stretto.stats.selectivity import assumed
 from stretto.stats.term_clusters import Equals, Related, is_neighbour, pair, relate, stream_of
@@ -39,7 +40,7 @@ class Estimator:
         self.selectivities = stats.selectivities
         self.total_rate = min(stats.total_rate, MOST) if stats.total_rate >= LEAST else 0.0
         self._rows: dict[Piece, float] = {}
-        self._extents: dict[Piece, float] = {}
+        self._remembered: dict[tuple[Any, ...], Any] = {}
         self._known: dict[
             int, tuple[Piece, float]
         ] = {}  # by identity: most pieces are asked for again and again
@@ -70,12 +71,19 @@ class Estimator:
         self._known[id(piece)] = piece, found
         return found
 
+    @remembered
     def extent(self, piece: Piece) -> float:
         """Seconds from the first to the last event of a row, on average."""
-        found = self._extents.get(piece)
-        if found is None:
-            found = self._extents[piece] = self._extent(piece)
-        return found
+        if piece.policy is Policy.NEXT or piece.is_plain:
+            slots = float(len(piece.slots))
+            if piece.terms:
+                slots -= sum(len(chain) - 1 for chain in relate(piece).chains)
+            return self.window(piece) * (slots - 1.0) / slots
+        alternatives, _ = once(tighten(piece))
+        found = [(self._grown(one), len(one.piece.slots)) for one in alternatives]
+        total = sum(rows for (rows, _), _ in found)
+        slots = sum(rows * (count + more) for (rows, more), count in found) / total if total else found[0][1]
+        return self.window(piece) * max(slots - 1.0, 0.0) / max(slots, 1.0)
 
     def selectivity(self, piece: Piece) -> float:
         """The share of a piece's tuples in window and order that satisfy its terms and `same`; no repetitions."""
@@ -100,10 +108,8 @@ class Estimator:
         return result
 
     def window(self, piece: Piece) -> float:
-        """The seconds of a piece's window; one of events lasts as long as that many take on average."""
-        if piece.window.unit == "us":
-            return piece.window.size / MICROSECONDS
-        return piece.window.size / self.total_rate if self.total_rate else 0.0
+        """The seconds of a piece's window."""
+        return seconds_of(piece.window, self.total_rate)
 
     # ---- pieces ------------------------------------------------------------------------------------------------
 
@@ -119,18 +125,6 @@ class Estimator:
             return self._survivors(piece) if piece.negations else self._single_events(piece)
         alternatives, times = once(tighten(piece))
         return times * sum(self._grown(found)[0] for found in alternatives)
-
-    def _extent(self, piece: Piece) -> float:
-        if piece.policy is Policy.NEXT or piece.is_plain:
-            slots = float(len(piece.slots))
-            if piece.terms:
-                slots -= sum(len(chain) - 1 for chain in relate(piece).chains)
-            return self.window(piece) * (slots - 1.0) / slots
-        alternatives, _ = once(tighten(piece))
-        found = [(self._grown(one), len(one.piece.slots)) for one in alternatives]
-        total = sum(rows for (rows, _), _ in found)
-        slots = sum(rows * (count + more) for (rows, more), count in found) / total if total else found[0][1]
-        return self.window(piece) * max(slots - 1.0, 0.0) / max(slots, 1.0)
 
     def _single_events(self, piece: Piece) -> float:
         """Rows of a piece of single events, its negations left aside."""
@@ -389,6 +383,13 @@ class Estimator:
                 negations=(),
             )
         )
+
+
+def seconds_of(window: Window, total_rate: float) -> float:
+    """The seconds of a window; one of events lasts as long as that many take on average, at so many per second."""
+    if window.unit == "us":
+        return window.size / MICROSECONDS
+    return window.size / total_rate if total_rate > 0 else 0.0
 
 
 def _order_with_forbidden(piece: Piece, negation: Negation, number: int) -> Order:

@@ -22,7 +22,7 @@ from stretto.stats.selectivity import Selectivities
 from stretto.stats.skew import figure
 
 WHOLE: Final = (
-    6  # slots up to which every part of a piece is measured; of larger ones pairs, triples and the whole
+    6  # slots up to which all parts of a piece are measured; of larger ones pairs, triples and the whole
 )
 PARTS: Final = 10_000  # parts of one piece that are measured at most
 

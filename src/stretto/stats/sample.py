@@ -7,7 +7,7 @@ there. Rare types get some events of their own besides: they tell of values, not
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from stretto.pattern.nodes import Stream, Window
 from stretto.schema import Kind, Schema
+from stretto.stats.remembered import remembered
 from stretto.values.convert import as_kind, plain
 from stretto.values.evaluate import holds
 from stretto.values.rows import I64, Bool
@@ -56,13 +57,8 @@ class Sample:
         self.ts = micros_of(self._table[schema.special.ts]).data
         self._begin = np.repeat(ends[:-1], lengths)
         self._end = np.repeat(ends[1:], lengths)
-        self._values: dict[str, Vector] = {}
-        self._types: dict[str, I64] = {}
-        self._members: dict[Stream, Members] = {}
+        self._remembered: dict[tuple[Any, ...], Any] = {}
         self._ranks: dict[Stream, npt.NDArray[np.int32]] = {}
-        self._reach: dict[Window | None, WindowReach] = {}
-        self._codes: dict[tuple[str, str], tuple[I64, I64]] = {}
-        self._index: dict[tuple[Stream, str, str], tuple[I64, I64]] = {}
 
     def __len__(self) -> int:
         return len(self.ts)
@@ -78,16 +74,12 @@ class Sample:
     def knows(self, attribute: str) -> bool:
         return attribute == "ts" or attribute in self._schema.attributes
 
+    @remembered
     def _column(self, attribute: str) -> Vector:
-        if attribute not in self._values:
-            column = self._table[attribute].combine_chunks()
-            if isinstance(column, pa.ChunkedArray):
-                column = pa.concat_arrays(column.chunks)
-            kind = self._schema.attributes[attribute]
-            is_text = kind is Kind.STRING
-            found = self.strings.encode(valid_texts(column)) if is_text else plain(as_kind(column, kind))
-            self._values[attribute] = found
-        return self._values[attribute]
+        column, kind = in_one(self._table[attribute]), self._schema.attributes[attribute]
+        return (
+            self.strings.encode(valid_texts(column)) if kind is Kind.STRING else plain(as_kind(column, kind))
+        )
 
     def text(self, attribute: str, value: object) -> object:
         """A value as it is written: that of a string is its code here."""
@@ -99,30 +91,20 @@ class Sample:
 
     @cached_property
     def _by_type(self) -> dict[str, I64]:
-        codes = self._table[self._schema.special.type].combine_chunks()
-        if isinstance(codes, pa.ChunkedArray):
-            codes = pa.concat_arrays(codes.chunks)
         if not len(self):
             return {}
-        words = codes if pa.types.is_dictionary(codes.type) else codes.dictionary_encode()
-        numbers = words.indices.to_numpy(zero_copy_only=False).astype(np.int64)
-        names = decoded(words.dictionary.cast(pa.string()))
+        names, numbers = types_of(self._table[self._schema.special.type])
         order = np.argsort(numbers, kind="stable")
         cuts = np.searchsorted(numbers[order], np.arange(len(names) + 1))
-        return {
-            name: order[cuts[i] : cuts[i + 1]].astype(np.int64)
-            for i, name in enumerate(names)
-            if name is not None and cuts[i] < cuts[i + 1]
-        }
+        return {name: order[cuts[i] : cuts[i + 1]].astype(np.int64) for i, name in enumerate(names)}
 
+    @remembered
     def members(self, stream: Stream) -> Members:
         """Where the events of a type are that pass the stream's terms."""
-        if stream not in self._members:
-            positions = self._by_type.get(stream.type, np.zeros(0, np.int64))
-            if stream.where and len(positions):
-                positions = positions[holds(stream.where, (positions,), len(positions), self)]
-            self._members[stream] = Members(positions, int(np.searchsorted(positions, self.inside)))
-        return self._members[stream]
+        positions = self._by_type.get(stream.type, np.zeros(0, np.int64))
+        if stream.where and len(positions):
+            positions = positions[holds(stream.where, (positions,), len(positions), self)]
+        return Members(positions, int(np.searchsorted(positions, self.inside)))
 
     def ranks(self, stream: Stream) -> npt.NDArray[np.int32]:
         """For each position, and the one behind the last, how many of the stream's events stand before it."""
@@ -158,13 +140,9 @@ class Sample:
         ]
         return np.concatenate(parts)
 
+    @remembered
     def reach(self, window: Window | None) -> WindowReach:
         """What a window holds around each position; None: everything is together with everything."""
-        if window not in self._reach:
-            self._reach[window] = self._reached(window)
-        return self._reach[window]
-
-    def _reached(self, window: Window | None) -> WindowReach:
         if window is None:
             whole = np.zeros(len(self), np.int64)
             return WindowReach(whole, whole + len(self))
@@ -181,31 +159,28 @@ class Sample:
 
     # ---- equal values ------------------------------------------------------------------------------------------
 
+    @remembered
     def codes(self, left: str, right: str) -> tuple[I64, I64]:
         """Numbers for the values of two attributes, equal where the values are; -1 where null or NaN."""
-        if (left, right) not in self._codes:
-            vectors = [self._column(name) for name in dict.fromkeys((left, right))]
-            _, numbers = np.unique(np.concatenate([v.data for v in vectors]), return_inverse=True)
-            numbers = numbers.astype(np.int64)
-            for i, vector in enumerate(vectors):
-                numbers[i * len(self) : (i + 1) * len(self)][_missing(vector)] = NULL
-            self._codes[left, right] = numbers[: len(self)], numbers[-len(self) :]
-        return self._codes[left, right]
+        vectors = [self._column(name) for name in dict.fromkeys((left, right))]
+        _, numbers = np.unique(np.concatenate([v.data for v in vectors]), return_inverse=True)
+        numbers = numbers.astype(np.int64)
+        for i, vector in enumerate(vectors):
+            numbers[i * len(self) : (i + 1) * len(self)][_missing(vector)] = NULL
+        return numbers[: len(self)], numbers[-len(self) :]
 
+    @remembered
     def index(self, stream: Stream, probe: str, attribute: str) -> tuple[I64, I64]:
         """A stream's events by value of `attribute` and then by position: sorted keys, and the positions.
 
         The key is code * len(self) + position, where the code is that of `codes(probe, attribute)`.
         """
-        wanted = stream, probe, attribute
-        if wanted not in self._index:
-            positions = self.members(stream).positions
-            codes = self.codes(probe, attribute)[1][positions]
-            positions = positions[codes != NULL]
-            keys = codes[codes != NULL] * len(self) + positions
-            order = np.argsort(keys, kind="stable")
-            self._index[wanted] = keys[order], positions[order]
-        return self._index[wanted]
+        positions = self.members(stream).positions
+        codes = self.codes(probe, attribute)[1][positions]
+        positions = positions[codes != NULL]
+        keys = codes[codes != NULL] * len(self) + positions
+        order = np.argsort(keys, kind="stable")
+        return keys[order], positions[order]
 
 
 def _missing(vector: Vector) -> Bool:
@@ -222,3 +197,27 @@ def micros_of(column: pa.ChunkedArray) -> Vector:
     if all(chunk.valid is None for chunk in chunks):
         return Vector(data)
     return Vector(data, np.concatenate([~chunk.nulls for chunk in chunks]))
+
+
+def types_of(column: pa.ChunkedArray) -> tuple[list[str], I64]:
+    """The names in a column of types, and for each event the number of its own; null has that behind the last."""
+    words = in_one(names_of(column)).dictionary_encode()
+    names = decoded(words.dictionary)
+    return names, words.indices.fill_null(len(names)).to_numpy(zero_copy_only=False).astype(np.int64)
+
+
+def in_one(column: pa.ChunkedArray) -> pa.Array:
+    """A column as one array."""
+    found = column.combine_chunks()
+    return pa.concat_arrays(found.chunks) if isinstance(found, pa.ChunkedArray) else found
+
+
+def names_of(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column of strings as plain ones; a dictionary's values are cast first, which Arrow cannot do in one go."""
+    if pa.types.is_dictionary(column.type):
+        chunks = [
+            pa.DictionaryArray.from_arrays(chunk.indices, chunk.dictionary.cast(pa.string()))
+            for chunk in column.chunks
+        ]
+        column = pa.chunked_array(chunks, pa.dictionary(column.type.index_type, pa.string()))
+    return column.cast(pa.string())

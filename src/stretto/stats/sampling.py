@@ -7,9 +7,8 @@ import pyarrow as pa
 
 from stretto.errors import EventsError
 from stretto.schema import Schema, Special, need_once
-from stretto.stats.sample import Sample, micros_of
+from stretto.stats.sample import Sample, micros_of, types_of
 from stretto.values.rows import I64
-from stretto.values.strings import decoded
 from stretto.values.times import in_time
 
 SIZE: Final = 200_000  # events of a sample
@@ -68,11 +67,7 @@ class Stretches:
         return np.flatnonzero(outside)
 
     def _count(self, table: pa.Table, outside: I64) -> None:
-        words = names_of(table[self._schema.special.type]).combine_chunks().dictionary_encode()
-        if isinstance(words, pa.ChunkedArray):
-            words = words.combine_chunks()
-        names = decoded(words.dictionary)
-        codes = words.indices.fill_null(len(names)).to_numpy(zero_copy_only=False)
+        names, codes = types_of(table[self._schema.special.type])
         for name, count in zip(names, np.bincount(codes, minlength=len(names)).tolist(), strict=False):
             self._counts[name] = self._counts.get(name, 0) + count
         wanted = [i for i, name in enumerate(names) if self._waiting.setdefault(name, LOOSE)]
@@ -132,17 +127,6 @@ def in_order(table: pa.Table, ts: str) -> pa.Table:
     if times.valid is None and bool((times.data[1:] >= times.data[:-1]).all()):
         return table
     return table.take(pa.array(np.argsort(times.data, kind="stable")))
-
-
-def names_of(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A column of strings as plain ones; a dictionary's values are cast first, which Arrow cannot do in one go."""
-    if pa.types.is_dictionary(column.type):
-        chunks = [
-            pa.DictionaryArray.from_arrays(chunk.indices, chunk.dictionary.cast(pa.string()))
-            for chunk in column.chunks
-        ]
-        column = pa.chunked_array(chunks, pa.dictionary(column.type.index_type, pa.string()))
-    return column.cast(pa.string())
 
 
 def check_columns(schema: pa.Schema, special: Special) -> None:

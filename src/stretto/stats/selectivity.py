@@ -12,6 +12,7 @@ from stretto.pattern.nodes import Stream
 from stretto.pattern.order import NO_ORDER
 from stretto.pattern.predicates import Apply, Const, Expr, Reduce, Ref, columns_of, numbered, walk
 from stretto.stats.drawn_tuples import Link, TupleFrame, Tuples, draw
+from stretto.stats.remembered import remembered
 from stretto.stats.safe_estimates import otherwise
 from stretto.stats.sample import Sample
 from stretto.stats.skew import UNKNOWN, Skew, agreement, figure, skew_of
@@ -32,7 +33,7 @@ LEAST: Final = (
     24  # tuples in the window that a measure needs; with fewer, events of any time are put together
 )
 ENOUGH: Final = (
-    2000  # measures after which events are put together loosely: a workload of thousands of queries
+    2000  # measures after which events are put together loosely: in workloads of thousands of queries
 )
 LOOSE: Final = 512  # tuples of such a measure
 KEPT: Final = 256  # sets of tuples that are kept for the next term over the same streams
@@ -72,24 +73,15 @@ class Selectivities:
     seed: int = 0
     known: dict[Words, Selectivity] = field(default_factory=dict)
     skews: dict[Words, Skew] = field(default_factory=dict)
-    _streams: dict[Stream, Selectivity] = field(default_factory=dict)
-    _clusters: dict[Cluster, Selectivity] = field(default_factory=dict)
-    _equalities: dict[tuple[TupleFrame, Link], float] = field(default_factory=dict)
-    _skews: dict[tuple[Stream, str], Skew] = field(default_factory=dict)
-    _agreements: dict[tuple[tuple[Stream, str], ...], float] = field(default_factory=dict)
     _tuples: dict[tuple[TupleFrame, int], Tuples] = field(default_factory=dict)
+    _remembered: dict[tuple[Any, ...], Any] = field(default_factory=dict)
 
     # ---- one event ---------------------------------------------------------------------------------------------
 
+    @remembered
+    @otherwise(lambda _, stream: Selectivity(assumed(stream.where)))
     def of_stream(self, stream: Stream) -> Selectivity:
         """The share of a type's events that pass the stream's terms, all of them together."""
-        found = self._streams.get(stream)
-        if found is None:
-            found = self._streams[stream] = self._stream(stream)
-        return found
-
-    @otherwise(lambda _, stream: Selectivity(assumed(stream.where)))
-    def _stream(self, stream: Stream) -> Selectivity:
         if not stream.where:
             return Selectivity(1.0)
         words = stream_words(stream)
@@ -109,15 +101,10 @@ class Selectivities:
 
     # ---- several events ----------------------------------------------------------------------------------------
 
+    @remembered
+    @otherwise(lambda _, cluster: Selectivity(assumed(cluster.terms)))
     def of_cluster(self, cluster: Cluster) -> Selectivity:
         """The share of a frame's tuples that satisfy all terms of the cluster."""
-        found = self._clusters.get(cluster)
-        if found is None:
-            found = self._clusters[cluster] = self._cluster(cluster)
-        return found
-
-    @otherwise(lambda _, cluster: Selectivity(assumed(cluster.terms)))
-    def _cluster(self, cluster: Cluster) -> Selectivity:
         cluster = standard(cluster)
         words = cluster_words(cluster)
         if words not in self.known:
@@ -207,15 +194,10 @@ class Selectivities:
 
     # ---- equalities --------------------------------------------------------------------------------------------
 
+    @remembered
+    @otherwise(lambda *_: UNKNOWN)
     def skew(self, stream: Stream, attribute: str) -> Skew:
         """How the values of an attribute are spread over a stream's events."""
-        found = self._skews.get((stream, attribute))
-        if found is None:
-            found = self._skews[stream, attribute] = self._skew(stream, attribute)
-        return found
-
-    @otherwise(lambda *_: UNKNOWN)
-    def _skew(self, stream: Stream, attribute: str) -> Skew:
         if not any(_reads(term, attribute) for term in stream.where):
             stream = Stream(stream.type)
         term, kind = stream_words(stream)
@@ -229,23 +211,15 @@ class Selectivities:
             self.skews[words] = found
         return self.skews[words]
 
+    @remembered
     def agreement(self, members: tuple[tuple[Stream, str], ...]) -> float:
         """The chance that events of these streams agree on these attributes, wherever they stand."""
-        found = self._agreements.get(members)
-        if found is None:
-            found = agreement([self.skew(stream, attribute) for stream, attribute in members])
-            self._agreements[members] = found
-        return found
+        return agreement([self.skew(stream, attribute) for stream, attribute in members])
 
+    @remembered
+    @otherwise(lambda *_: 1.0)
     def nearness(self, frame: TupleFrame, link: Link) -> float:
         """How much more often two events agree when they stand in one window, as a factor."""
-        found = self._equalities.get((frame, link))
-        if found is None:
-            found = self._equalities[frame, link] = self._nearness(frame, link)
-        return found
-
-    @otherwise(lambda *_: 1.0)
-    def _nearness(self, frame: TupleFrame, link: Link) -> float:
         anywhere = self.agreement(
             (
                 (frame.streams[link.left], link.left_attribute),

@@ -1,7 +1,7 @@
 """How unevenly the values of an attribute are spread, and what that says of equalities."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import inf, isinf
 from typing import Any, Final, Self
 
@@ -35,14 +35,7 @@ class Skew:
         return self.rest + sum(share for _, share in self.heavy)
 
     def to_json(self) -> dict[str, Any]:
-        return {
-            "distinct": self.distinct,
-            "sum_of_squares": self.sum_of_squares,
-            "heaviest": self.heaviest,
-            "heavy": [[_in_json(value), share] for value, share in self.heavy],
-            "rest": self.rest,
-            "effective": self.effective,
-        }
+        return {**asdict(self), "heavy": [[_in_json(value), share] for value, share in self.heavy]}
 
     @classmethod
     def from_json(cls, read: dict[str, Any]) -> Self:

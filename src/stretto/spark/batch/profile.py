@@ -26,8 +26,8 @@ from stretto.spark.errors import at_work, clear_failures
 from stretto.spark.io.columns import arrow_columns
 from stretto.spark.packed import EVENTS, PACKED, Packed, from_payload, gathered, packed_rows, to_payload
 from stretto.stats.profile import Stats
-from stretto.stats.sample import Sample
-from stretto.stats.sampling import LOOSE, NUMBER, check_columns, good, in_order, names_of
+from stretto.stats.sample import Sample, names_of
+from stretto.stats.sampling import LOOSE, NUMBER, check_columns, good, in_order
 from stretto.stats.selectivity import Selectivities
 from stretto.values.times import END_OF_TIME, START_OF_TIME, time_text
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 from stretto.plan.spread.spreads import times_of
 from stretto.plan.spread.time_slices import Stretch, Times, stretches_of
 from stretto.schema import Special
-from stretto.stats.sampling import names_of
+from stretto.stats.sample import names_of
 from stretto.values.strings import decoded
 
 STRETCH: Final = 1 << 13
