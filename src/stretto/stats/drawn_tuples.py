@@ -102,6 +102,8 @@ class _Walk:
             return False
         chance = self.chances[len(self.bound)]
         if not self.bound:
+            # Stratified: one event from each of as many equal parts of the stream, so that no time of day is missed by
+            # chance.
             spread = (np.arange(self.count) + chance) * (number / self.count)
             self.columns[slot] = members.positions[np.minimum(spread.astype(np.int64), number - 1)]
             return True
@@ -164,6 +166,9 @@ class _Walk:
 
     def _even_out(self, chance: float) -> None:
         """Draw the tuples again by weight where the weights have become uneven."""
+        # Systematic resampling of a particle filter (Gordon, Salmond and Smith, IEE Proceedings F 140, 1993), when the
+        # effective sample size (sum w)^2 / sum w^2 has fallen. The mean weight goes into `size`, so that expectations
+        # stay what they are.
         total = float(self.weights.sum())
         if total * total >= SPREAD * self.count * float((self.weights**2).sum()):
             return
@@ -177,6 +182,7 @@ class _Walk:
     def _count_in(self) -> None:
         mean = float(self.weights.mean())
         self.size *= mean
+        # Relative variances of independent factors add up, as long as they are small.
         self.variance += float(self.weights.var()) / (mean * mean * self.count)
 
 

@@ -102,6 +102,8 @@ class Estimator:
             mine = tuple(member for member in equals.members if member[0] in left)
             other = tuple(member for member in equals.members if member[0] in right)
             if mine and other:
+                # Rows of a side agree among themselves already, so what the sides add is the chance of all over those
+                # of each.
                 both = self._equal(piece, tuple(sorted(mine + other)))
                 apart = self._equal(piece, mine) * self._equal(piece, other)
                 result *= min(1.0, both / apart) if apart else 1.0
@@ -146,9 +148,12 @@ class Estimator:
         if piece.window.unit == "us":
             steps = [piece.window.size / MICROSECONDS] * (count - 1)
         elif self.total_rate:
+            # A place holds an event of a stream with the chance rate / total, and no two events stand at one place.
             steps = [max(piece.window.size - place, 0) / self.total_rate for place in range(1, count)]
         else:
             return 0.0
+        # All k! orders of independent events are alike likely, so an order with e linear extensions keeps e / k! of the
+        # k * W^(k-1) * rates: the k cancels, and (k - 1)! is left.
         return product_of([*rates, *steps], count_linear_extensions(count, order), factorial(count - 1))
 
     def _chained(self, piece: Piece, rates: Sequence[float], related: Related) -> float:
@@ -173,6 +178,8 @@ class Estimator:
         if partitioned:
             for attribute in piece.same:
                 expected *= self.selectivities.skew(stream_of(piece.slots[0]), attribute).sum_of_squares
+        # The time that n consecutive events take is Erlang distributed: it fits into the window unless fewer than n
+        # Poisson events fall into it.
         term = exp(-min(expected, 700.0))
         fewer = term
         for n in range(1, steps):
@@ -204,6 +211,8 @@ class Estimator:
         slots = piece.slots
         key = tuple((stream_of(slots[slot]), attribute) for slot, attribute in members)
         result = self.selectivities.agreement(key)
+        # Events near each other agree more often than any two of the stream. That is measured between neighbours in the
+        # class alone: of three that agree, the outer two then agree anyway.
         for left, right in pairwise(members):
             result *= self.selectivities.nearness(*pair(piece, left, right))
         return min(result, 1.0)
@@ -242,6 +251,7 @@ class Estimator:
             orders = [_order_with_forbidden(piece, negation, number) for number in (1, 2)]
             gaps = gaps_between(slots, piece.order, *orders)
         shares = self._forbidding(piece, negation)
+        # The two values of `gaps` are each true of half of the rows, as in `Law`.
         found = [weight * thinned(m, slots, expected * share) for share, weight in shares for m in gaps]
         return sum(found) / 2.0
 
@@ -266,6 +276,8 @@ class Estimator:
         if not negation.terms and not piece.same:
             return [(1.0, 1.0)]
         related = relate(piece)
+        # Terms in clusters are left out on both sides of the ratio below, so that it tells of the negation alone and is
+        # measured on as many tuples as there are.
         alone = (
             {term for cluster in related.clusters for term in cluster.terms} if related.clusters else set()
         )
@@ -309,6 +321,8 @@ class Estimator:
             one = with_earlier(piece, repeated, 1)
             # Rare terms are measured badly; a further event never makes them likelier.
             counts += self._single_events(one) / alone / max(1.0, self.selectivity(one) / none)
+        # Where n candidates lie in an interval there are up to 2^n sets. Their mean over intervals comes from the
+        # fullest ones, which a stream of any length hardly meets; 2^(mean of n) is what is usually met (Jensen).
         return TAIL * float(2.0 ** min(counts, 100.0))
 
     def _law(self, piece: Piece, repeated: Repeated) -> Law:
@@ -346,6 +360,7 @@ class Estimator:
         again = min(share * self.rate(stream_of(piece.slots[slot])) / self.total_rate, 0.999)
         most = 1e9 if repeated.high is None else repeated.high
         least = max(repeated.low, 1)
+        # The geometric series of again^(j - 1) over the allowed numbers j of repetitions.
         return float((again ** (least - 1) - again**most) / (1.0 - again)) if again else float(least == 1)
 
     # ---- runs --------------------------------------------------------------------------------------------------
@@ -365,6 +380,8 @@ class Estimator:
         before = self._prefix(piece, first + 1)
         for slot in range(first + 1, len(rates)):
             here = self._prefix(piece, slot + 1)
+            # A run is never split: it goes on with the first event that passes, so a step adds no rows, it only may
+            # fail to come.
             share = min(1.0, here / before) if before else 0.0
             before = here
             if slot not in found.optional:

@@ -118,6 +118,7 @@ def _composed(piece: Piece, parts: Sequence[_Part]) -> _Flat:
         for a in range(len(parts[i].slots))
         for b in range(len(parts[j].slots))
     ]
+    # The column behind all others is the forbidden event of a negation: it stays behind all.
     to_column = {piece.width: width}
     terms: list[Expr] = []
     negations: list[Negation] = []
@@ -130,6 +131,7 @@ def _composed(piece: Piece, parts: Sequence[_Part]) -> _Flat:
         repeated += [replace(found, slots=tuple(start + i for i in found.slots)) for found in part.repeated]
         outer = piece.columns(slot)
         to_column |= {outer.start + column: start + i for column, i in part.columns.items()}
+    # A term that reads a column which this alternative does not bind says nothing here: it is left out, as in a match.
     terms += [term.moved(to_column) for term in piece.terms if columns_of(term) <= to_column.keys()]
     spread = {i: tuple(range(starts[i], starts[i + 1])) for i in range(len(parts))}
     for negation in piece.negations:
@@ -161,6 +163,8 @@ def _once(piece: Piece, groups: Sequence[Repeated]) -> Once:
                 term if len(neighbours) > 1 else _of_two(term, neighbours[0], len(piece.slots))
             )
             continue
+        # What is asked of the first, the last or an extreme event of a set is asked of one event; what is asked of a
+        # sum or a count cannot be told from one.
         single = _of_one(term)
         if single is None:
             whole.append(term)
@@ -302,6 +306,8 @@ class Law(NamedTuple):
 
 def grown(laws: Sequence[Law], slots: int) -> tuple[float, float]:
     """How many matches one match of the core becomes, and how many slots they have more on average."""
+    # Each law is a power series in the number of slots added. Their product is the series of all repetitions together.
+    # The coefficients pass what doubles hold, so everything is done in logarithms.
     logs = np.full(LENGTH + 1, NONE)
     logs[0] = 0.0
     for law in laws:
@@ -332,6 +338,7 @@ def _coefficients(law: Law) -> F64:
                 break
             here += log(step)
         if j >= least:
+            # (gaps)_n / n! in logarithms: in how many ways n events fall into so many gaps, order aside.
             placed = [lgamma(gaps + n) - lgamma(gaps) for gaps in law.gaps]
             logs[n] = here + float(np.logaddexp(placed[0], placed[1])) - log(2.0) - lgamma(n + 1)
     return logs
@@ -350,6 +357,7 @@ def _step(law: Law, j: int) -> float:
 
 def _together(one: F64, other: F64) -> F64:
     """Logarithms of the product of two power series, cut off at the same length."""
+    # A convolution by hand, for np.convolve knows no logarithms.
     found = np.full(len(one), NONE)
     for n in np.flatnonzero(other > NONE):
         shifted = np.full(len(one), NONE)
@@ -368,8 +376,11 @@ def thinned(gaps: float, slots: float, x: float) -> float:
         return 1.0
     if gaps >= slots:
         return exp(-min(x, 700.0))
+    # The first term of the asymptotic series (DLMF, sec. 13.7); the sum below would take as many steps as x.
     if x > 60.0:
         return min(1.0, exp(lgamma(slots) - lgamma(slots - gaps) - gaps * log(x)))
+    # By Kummer's transformation (DLMF 13.2.39) M(a, b, -x) = exp(-x) M(b - a, b, x): all terms are positive, so that
+    # nothing cancels.
     term = total = 1.0
     n = 0
     while term > 1e-12 * total or n < x:
@@ -384,6 +395,7 @@ def spread_of(mean: float, variance: float) -> list[tuple[float, float]]:
     variance = min(variance, 0.98 * mean * (1.0 - mean))
     if variance <= 0.01 * mean * (1.0 - mean):
         return [(mean, 1.0)]
+    # A Beta distribution has this sum of its parameters, by the method of moments.
     scale = mean * (1.0 - mean) / variance - 1.0
     values = (np.arange(POINTS) + 0.5) / POINTS
     logs = (mean * scale - 1.0) * np.log(values) + ((1.0 - mean) * scale - 1.0) * np.log1p(-values)

@@ -151,6 +151,7 @@ class Sample:
             size = min(window.size, len(self) + 1)
             low, high = here - size + 1, here + size
         else:
+            # Neither a window nor a time of any size may leave what 64 bits hold.
             size = min(window.size, 1 << 60)
             ts = self._stretched
             low = self._found(np.maximum(ts, size - (1 << 62)) - size, "left")

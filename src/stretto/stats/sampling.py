@@ -110,6 +110,7 @@ def good(table: pa.Table, special: Special) -> pa.Table:
 
 def _ranges(rows: int, size: int, random: np.random.Generator) -> list[tuple[int, int]]:
     """Half-open ranges of rows, one in each equal part of the stream."""
+    # A count may be out of date: whatever comes behind it still belongs to the one stretch.
     if rows <= size:
         return [(0, max(rows, 1 << 62))]
     length = max(size // NUMBER, 1)

@@ -114,6 +114,9 @@ class Selectivities:
         return self.known[words]
 
     def _measure(self, cluster: Cluster) -> Selectivity:
+        # What comes back is never 0: a factor of 0 would make everything that is built on these rows free. So few
+        # tuples are drawn first, then more, then tuples that are led to where the terms hold, then the terms are taken
+        # one by one.
         busy = len(self.known) >= ENOUGH
         if busy and not any(_reads_time(term) for term in cluster.terms):
             return self._loosely(cluster)
@@ -165,6 +168,8 @@ class Selectivities:
         found = self._tuples.get((frame, count))
         if found is None:
             assert self.sample is not None
+            # All terms over one frame are measured on the same tuples (common random numbers): what differs between
+            # two of them is then due to the terms and not to chance.
             found = draw(self.sample, frame, count, self._seed_of(frame))
             if len(self._tuples) >= KEPT:
                 self._tuples.clear()
@@ -185,6 +190,8 @@ class Selectivities:
         found = draw(self.sample, frame, MORE[-1], self._seed_of(frame), terms)
         if not found.size or not base.size:
             return None
+        # Both sizes count tuples per event of the first slot, so their quotient is the share that the terms let
+        # through.
         value = min(1.0, found.size / base.size)
         return Selectivity(value, value * sqrt(found.error**2 + base.error**2))
 
@@ -246,6 +253,7 @@ class Selectivities:
                 return None
             found = draw(self.sample, frame._replace(given=(link,)), count, self._seed_of(frame))
             value = min(1.0, found.size / base.size)
+            # A poor measure would only add noise to the agreement over the whole sample, which stands without it.
             if found.size and (found.error <= PRECISE or (count == MORE[-1] and found.error < 2 * PRECISE)):
                 return Selectivity(value, value * sqrt(found.error**2 + base.error**2))
         return None

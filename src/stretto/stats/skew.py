@@ -118,6 +118,8 @@ def agreement(skews: Sequence[Skew]) -> float:
     """The chance that one event of each agrees with all others: the sum over values of the product of shares."""
     if len(skews) == 1:
         return skews[0].present
+    # Values without a share of their own: as if all streams spread them evenly over as many as the most varied one
+    # has. Then each of these values is met by all with the product of their parts.
     spread = max(skew.effective for skew in skews)
     rests = [skew.rest / skew.effective for skew in skews]
     total = spread

@@ -121,6 +121,7 @@ def _chains(followed: Sequence[tuple[int, int]]) -> tuple[tuple[int, ...], ...]:
     found = []
     for start in starts:
         chain = [start]
+        # Terms may contradict themselves in a circle: the length ends it.
         while chain[-1] in after and len(chain) <= len(after):
             chain.append(after[chain[-1]])
         found.append(tuple(chain))
@@ -146,6 +147,8 @@ def _cluster(piece: Piece, slots: Sequence[int], terms: Iterable[Expr], equals: 
     to = numbered(slots)
     whole = len(slots) == len(piece.slots)
     moved_terms = tuple(terms) if whole else tuple(term.moved(to) for term in terms)
+    # Selectivities change slowly with the window, so near windows share one measure; terms on times are about the
+    # window itself.
     window = piece.window if any(_reads_time(term) for term in terms) else rounded(piece.window)
     return Cluster(
         TupleFrame(
@@ -191,6 +194,7 @@ def pair(piece: Piece, left: tuple[int, str], right: tuple[int, str]) -> tuple[T
     (i, x), (j, y) = left, right
     one, other = stream_of(piece.slots[i]).type, stream_of(piece.slots[j]).type
     ordered = (i, j) in piece.order
+    # The earlier event is the left one, else the smaller name: A.k = B.k and B.k = A.k are measured once.
     if (j, i) in piece.order or (not ordered and (other, y) < (one, x)):
         one, x, other, y = other, y, one, x
         ordered = (j, i) in piece.order

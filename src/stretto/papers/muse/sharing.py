@@ -71,6 +71,8 @@ class _Choice:
         for query in self.graph.edges[edge].queries:
             classes[self.judge.classes[query]].add(query)
         found: list[Decision] = []
+        # Greedily: the set with the greatest benefit is taken, and the others choose again among themselves. Queries of
+        # different classes (`class_of`) can share nothing.
         for left in classes.values():
             while len(left) > 1:
                 best = max(self._arrangements(edge, frozenset(left)), key=_rank)
@@ -83,6 +85,8 @@ class _Choice:
     def _arrangements(self, edge: int, queries: Queries) -> Iterator[Decision]:
         """For every MatPoint the best set of queries to share an edge."""
         ends = self.graph.edges[edge].edge
+        # A MatPoint further back saves MatStates but binds the set to the queries that share the way from there (Lemma
+        # 2); so all MatPoints are offered, and `_rank` prefers the fewer MatStates among equals.
         options = {(ends.source, frozenset({ends.source}), queries): None}
         for before in self.entering[ends.source]:
             for decision in self.found.decisions.get(before, ()):
@@ -93,6 +97,7 @@ class _Choice:
             some = frozenset(query for query in queries if repeated.issubset(self.graph.places[query]))
             options[ends.target, repeated, some] = None
         for matpoint, span, some in options:
+            # A node is analysed again with the same options more often than not; what was best for them then still is.
             known = edge, matpoint, span, some
             if len(some) > 1 and known not in self.best:
                 self.best[known] = self._best_set(*known)
@@ -108,6 +113,8 @@ class _Choice:
         for query in sorted(queries):
             groups[self.judge.entering(query, part)].append(query)
         alone = self.judge.alternations(part, groups)
+        # Lemma 1: of sets with equal MatStates the largest wins, so it is enough to look at the sets that grow by
+        # whole groups, in the order of the MatStates that each group would bring alone.
         ordered = sorted(groups, key=lambda entering: (alone[entering], groups[entering]))
         best = max(
             (self._decision(edge, matpoint, self._part(some, nodes)) for some in _growing(groups, ordered)),

@@ -127,6 +127,7 @@ def _required(
     nothing: frozenset[int] = frozenset()
     for piece in order:
         inputs = problem.inputs[piece]
+        # Inputs come first in `order`, so what their ways have in common is known. A piece without a way has nothing.
         each = (nothing.union(*(always[part] for part in inputs[w])) for w in ways[piece])
         always[piece] = fold(frozenset.intersection, each, next(each, nothing)) | {piece}
     return nothing.union(*(always[root] for root in roots))
@@ -160,8 +161,10 @@ def _drop_dominated(
         reads = {w: frozenset(inputs[w]) - needed for w in ways[piece]}
         total = {w: costs[w] + sum([scratch[part] for part in reads[w]]) for w in ways[piece]}
         left: list[int] = []
+        # Cheapest first, so that of ways that dominate each other the one stays that is cheapest from scratch.
         for w in sorted(ways[piece], key=lambda w: (total[w], w)):
             mine = reads[w]
+            # What `w` costs at least, beyond what somebody else may pay for, against what `v` costs at most.
             cost = costs[w] + sum([spared.get(part, 0.0) for part in mine])
             for v in left:
                 theirs = reads[v]
@@ -188,6 +191,7 @@ def _spared(
                 reader[part] = piece if reader.get(part, piece) == piece else MANY
     found: dict[int, float] = {}
     for piece in order:
+        # A piece with one reader is made for that reader alone, so its cost is surely saved with it.
         if reader.get(piece, MANY) != MANY and piece not in needed and ways[piece]:
             inputs, costs = problem.inputs[piece], problem.costs[piece]
             found[piece] = min(

@@ -43,6 +43,7 @@ class Problem:
         inputs = tuple(tuple(way.pieces for way in ways) for ways in memo.ways)
         roots = tuple(dict.fromkeys(root.piece for root in memo.roots))
         costs: list[list[float]] = [[NO_WAY] * len(ways) for ways in memo.ways]
+        # What a solver begins with is priced before the budget is asked, so that there always is a plan.
         for chosen in kept or ({},):
             for piece in _chosen_pieces(inputs, roots, chosen):
                 first = chosen.get(piece, 0)

@@ -62,6 +62,7 @@ class WorkingPlan:
         """Find the cheapest tree of a piece that is not computed, given all that is; what it costs."""
         value, best, way, inputs = self._value, self._best, self.way, self.inputs
         costs = self.costs if prices is None else prices
+        # Pieces are numbered inputs first, so one pass over what is below fills in all values.
         for under in self.below(piece):
             if way[under] >= 0:
                 value[under] = 0.0

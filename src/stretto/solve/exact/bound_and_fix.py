@@ -78,6 +78,7 @@ def solve_component(
     residue = presolve(part.problem, kept, required)
     inner = components(residue)
     found = {i: Solved(one.inward(start), inf, 0.0) for i, one in enumerate(inner)}
+    # Parts share nothing, so their plans, costs and bounds add up, and each has its part of the time by its size.
     for _ in range(ATTEMPTS):
         left = [i for i in found if not found[i].proven]
         sizes = [sum(map(len, inner[i].problem.inputs)) for i in left]
@@ -151,6 +152,7 @@ class _ComponentSearch:
 
     def _steps(self, shares: CostSplitting) -> int:
         """As many steps as fit into a part of the time."""
+        # Measured, not estimated: what a step takes depends on the depth of the problem as much as on its size.
         began = monotonic()
         shares.bound()
         shares.trees()
@@ -167,6 +169,8 @@ class _ComponentSearch:
 
     def _narrow(self, shares: CostSplitting) -> None:
         """Search what is left of the part for a better plan; if that is nearly all of it, by the 0-1 program."""
+        # Fixing keeps every plan that is better than the best one known. So if the rest has no plan at all, none costs
+        # less than `limit`; else what is proven of the rest holds for all plans, up to `limit`.
         fixing = fix(self.residue, shares, self.heuristic.cost)
         left = sum(map(len, fixing.kept.values()))
         if left > SHRUNK * len(shares.cost) and not fixing.required:
@@ -202,6 +206,7 @@ class _ComponentSearch:
         if self.done:
             return
         self.heuristic.back_to_best()
+        # The solver begins with the best plan as a hint; CP-SAT has the Lagrangian bound as a cut besides.
         found = solve_program(self.residue, self.budget, self.plan.places(), self.bound)
         if found.paid is not None:
             self.heuristic.build_of(found.paid)

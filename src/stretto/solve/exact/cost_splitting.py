@@ -93,6 +93,8 @@ class CostSplitting:
 
     def fill(self, price: Floats, given: Flags | None = None) -> None:
         """Set `value` and `through` under these prices of arcs; cells that are `given` cost nothing."""
+        # Level by level, as dynamic programming over the AND-OR graph: all cells of a level at once, inputs before
+        # readers. The last cell stands for "nothing" and costs 0.
         for level in self.levels:
             sums = price[level.arcs] + self.value[self.reads[0, level.arcs]]
             for parts in self.reads[1:, level.arcs]:
@@ -108,6 +110,7 @@ class CostSplitting:
         taken = np.zeros(len(self.way), np.bool_)
         for level in reversed(self.levels):
             cell = self.cell[level.arcs]
+            # Of several arcs that are equally cheap a tree takes the first one: `one` marks the first of each cell.
             tight = np.flatnonzero(used[cell] & (self.through[level.arcs] <= self.value[cell]))
             cell = cell[tight]
             one = np.ones(len(tight), np.bool_)
@@ -125,6 +128,7 @@ class CostSplitting:
         found[self.roots] = 0.0
         for level in reversed(self.levels):
             if len(level.targets):
+                # Through a reader: the tree around it, and what it costs besides this cell.
                 rest = found[self.cell[level.readers]] + self.through[level.readers] - self.value[level.read]
                 found[level.targets] = np.minimum.reduceat(rest, level.reader_starts)
         return found
@@ -158,6 +162,8 @@ def _heights(residue: Residue) -> dict[int, int]:
 
 def repetitions(residue: Residue, root: int, below: Mapping[int, frozenset[int]]) -> dict[int, int]:
     """How often a piece can occur in one tree of a root, at most, where that is more than once."""
+    # Most roots have no overlap, which is quick to see; only for the others occurrences are counted, from the leaves
+    # up.
     inside = (
         [piece for piece in residue.order if piece in below[root]] if _overlaps(residue, root, below) else []
     )

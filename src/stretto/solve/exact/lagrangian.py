@@ -52,6 +52,7 @@ def ascend(
 
     Stops early if the bound reaches the `goal` or time is over. `look` is shown the arcs' use after each step.
     """
+    # A way that one root alone can use has nothing to be shared: only contested arcs move.
     contested = np.flatnonzero(shares.users[shares.way] > 1)
     ways, group = np.unique(shares.way[contested], return_inverse=True)
     cost = shares.cost[ways]
@@ -62,9 +63,12 @@ def ascend(
     for step in range(schedule.steps if len(ways) else 0):
         if budget.over or best >= goal():
             break
+        # A root whose tree uses a way bids more for it. Shares stay positive by the exponential and add up to the cost
+        # again by scaling, so that every step is a valid bound: no projection is needed.
         grown = shares.share[contested] * np.exp(schedule.size(step) * recent) + (LEAST * cost)[group]
         shares.share[contested] = add_up(grown, group, cost)
         bound = shares.bound()
+        # Subgradient steps may lose; the best bound is what counts, and its shares are what comes back.
         if bound > best:
             best, best_share = bound, shares.share.copy()
         taken = shares.trees()

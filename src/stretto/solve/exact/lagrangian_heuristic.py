@@ -62,6 +62,7 @@ class LagrangianHeuristic:
 
     def prices(self, noise: float = 0.0) -> Prices:
         """Costs, lower where the guide says that a way is used."""
+        # A small rest of the price stays, so that of two ways that all trees use the cheaper one is taken.
         price = self._cost * (1.0 + LEAST_PRICE - self.guide)
         if noise:
             random = np.random.default_rng(self.random.getrandbits(32))
@@ -122,9 +123,11 @@ class LagrangianHeuristic:
                     plan.reroute(piece)
             if plan.cost >= cost:
                 break
+        # Opening and closing is dear: only a plan that is nearly as good as the best one is worth it.
         if plan.cost < before * NEAR:
             shared = [piece for piece in pieces if len(self._users.get(piece, ())) > 1]
             opening.sweep(random.sample(shared, min(len(shared), TRIED)), budget)
+        # An equally good plan is taken too: it leads on from a plateau.
         if plan.cost <= before:
             self.best = plan.state()
 

@@ -42,6 +42,7 @@ class OpenCloseMoves:
         """Compute a piece and route anew all who could read it."""
         plan = self.plan
         before = plan.state()
+        # The move itself reads the piece for as long as it lasts: readers find it computed, and so for nothing.
         plan.count[piece] += 1
         plan.route(piece)
         plan.take(piece)
@@ -61,6 +62,7 @@ class OpenCloseMoves:
         for reader in readers:
             if plan.way[reader] >= 0:
                 plan.release(reader)
+        # All are released before any is routed, else those still to come would keep the piece alive for the first ones.
         for reader in readers:
             if plan.count[reader] and plan.way[reader] == NOT_COMPUTED:
                 if plan.route(reader, banned=piece) == INFINITE:

@@ -55,6 +55,8 @@ def fix(residue: Residue, shares: CostSplitting, best_cost: float) -> Fixing:
 
 def least_extra(shares: CostSplitting) -> Floats:
     """For each way by how much, at least, plans that use it cost more than the bound."""
+    # With the way paid in full its arcs are free to all roots. A root's cheapest tree gets cheaper by that only as far
+    # as its share exceeds its slack, so min(share, slack) of each share is paid on top of the bound.
     slack = shares.slack()
     borne = np.minimum(shares.share, slack)
     rest = np.full(len(shares.cost), np.inf)
@@ -75,6 +77,7 @@ def least_loss(shares: CostSplitting, pieces: int) -> Floats:
     used = used[np.argsort(shares.root[used], kind="stable")]
     root = shares.root[used]
     first = np.searchsorted(root, root)
+    # In turn t every root does without the t-th piece of its tree: as many fillings as the largest tree has pieces.
     turn = np.arange(len(used)) - first
     least = shares.value[shares.roots].copy()
     found = np.zeros(pieces)
