@@ -35,3 +35,9 @@ def shortened(text: str, most: int) -> str:
         return text
     tail = most // 4
     return f"{text[: most - tail - 4]} .. {text[-tail:]}"
+
+
+def counted(number: int, word: str) -> str:
+    """`1 query`, `2 queries`, `3 matches`, `1,000 events`."""
+    plural = f"{word[:-1]}ies" if word.endswith("y") else f"{word}es" if word.endswith("ch") else f"{word}s"
+    return f"{number:,} {word if number == 1 else plural}"

@@ -20,10 +20,8 @@ def bench(
         str,
         typer.Argument(metavar="NAME", help="An experiment: benchmarks/NAME.py.", show_default=False),
     ],
-    data: Annotated[
-        Path | None, typer.Option("--data", metavar="DIR", help="The folder of real event data.")
-    ] = None,
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where results go.")] = Path("out"),
+    data: Annotated[Path | None, typer.Option(metavar="DIR", help="The folder of real event data.")] = None,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where results go.")] = Path("out"),
 ) -> None:
     """Run an experiment: compare answers, then write ratios as a table, JSON and a plot. Further options go to it.
 

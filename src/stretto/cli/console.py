@@ -11,7 +11,7 @@ from typing import NoReturn
 import typer
 
 from stretto.errors import PlanError, QueryError, StrettoError
-from stretto.screen import LINES, visible
+from stretto.screen import LINES, counted, visible
 
 FAILED = 1
 WRONG = 2
@@ -78,10 +78,9 @@ def show(document: str) -> None:
     sys.stdout.flush()
 
 
-def counted(number: int, word: str) -> str:
-    """`1 query`, `2 queries`, `1,000 events`."""
-    plural = f"{word[:-1]}ies" if word.endswith("y") else f"{word}es" if word.endswith("ch") else f"{word}s"
-    return f"{number:,} {word if number == 1 else plural}"
+def told(out: str, number: int, word: str) -> None:
+    """Say how much a command wrote; on standard error where the output is standard output itself."""
+    (say if out == "-" else tell)(f"{visible(out)}: {counted(number, word)}")
 
 
 def repeated_ids(number: int) -> str:

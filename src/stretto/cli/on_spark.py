@@ -19,7 +19,7 @@ from stretto.cli.inputs import plan_for, read_workload
 from stretto.cli.options import PlanningOptions
 from stretto.cli.running import SHOWN_MATCHES, SHOWN_PER_QUERY, Outputs, RunLimits, as_texts
 from stretto.data.files import STDIN, EventFile
-from stretto.errors import StrettoError
+from stretto.errors import EventsError, QueryError, StrettoError
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan, attributes_of
 from stretto.plan.spread.choice import choose, describe
@@ -41,18 +41,31 @@ from stretto.stats.sampling import SIZE
 def opened(workload: str, events: str, special: Special) -> Iterator[tuple[Workload, EventFiles]]:
     """A workload and the event files of a path; standard input becomes a file for as long as it is read.
 
-    What is wrong with the workload is said now, before Spark starts. The columns of Parquet files are known for sure,
-    so that it is bound to them. Those of other files may turn out otherwise, so that it is checked without them.
+    What is wrong with the workload is said now, before Spark starts.
     """
     if events != STDIN:
         files = open_files(events, special)
-        yield read_workload(workload, files.schema if files.in_place else None), files
+        yield _read_for(workload, files), files
         return
     read = read_workload(workload)
     with tempfile.TemporaryDirectory(prefix="stretto-") as folder:
         path = Path(folder, "stdin.jsonl")
         path.write_bytes(sys.stdin.buffer.read())
         yield read, open_files(str(path), special)
+
+
+def _read_for(workload: str, files: EventFiles) -> Workload:
+    """A workload, bound to the columns of files.
+
+    Those of Parquet files are known for sure. Those of other files are what a sample shows: a workload that does not
+    fit them is only wrong if it is wrong without any.
+    """
+    if files.in_place:
+        return read_workload(workload, files.schema)
+    try:
+        return read_workload(workload, files.schema)
+    except (QueryError, EventsError):
+        return read_workload(workload)
 
 
 def started(master: str | None, *, quiet: bool) -> SparkSession:
@@ -84,9 +97,7 @@ def prepare(
         known = survey(spark, files)
         workload.bind(known.schema)  # what is wrong is said before a sample is measured
         stats = None if planning.optimizer == "none" else profile_files(spark, None, known)
-        plan = plan_for(
-            workload, known.schema if stats is None else stats, planning.optimizer, planning.budget
-        )
+        plan = plan_for(workload, known.schema if stats is None else stats, planning)
         load = known.load(stats)
         chosen = choose(plan, load, cores_of(spark), spread)
     say(describe(chosen, load))

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn
 from rich.text import Text
 
-from stretto.cli.console import counted, repeated_ids, say
+from stretto.cli.console import repeated_ids, say
 from stretto.cli.tables import show_counts, show_matches, show_totals
 from stretto.data.files import EventFile
 from stretto.data.sinks import STDOUT, Sink, open_sink
@@ -24,7 +24,7 @@ from stretto.engine.snapshot import Counts
 from stretto.engine.trends.totals import TOTALS
 from stretto.errors import StrettoError
 from stretto.plan.dag import Plan, attributes_of
-from stretto.screen import visible
+from stretto.screen import counted, visible
 from stretto.values.texts import value_texts
 from stretto.values.times import END_OF_TIME
 

@@ -12,8 +12,8 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from stretto.cli.console import counted, repeated_ids, say
-from stretto.screen import LINES, shortened, visible
+from stretto.cli.console import repeated_ids, say
+from stretto.screen import LINES, counted, shortened, visible
 from stretto.spark.stream.job import RunningStream
 from stretto.spark.stream.metrics import StreamMetrics
 from stretto.spark.stream.versions import WorkloadWatch

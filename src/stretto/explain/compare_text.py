@@ -12,9 +12,9 @@ from stretto.explain.compare import (
     kinds,
     matpoint_names,
 )
-from stretto.explain.numbers import columns, counted, factor_text, rate_text, share_text, some, time_text
+from stretto.explain.numbers import columns, factor_text, rate_text, share_text, some, time_text
 from stretto.explain.text import label
-from stretto.screen import as_lines
+from stretto.screen import as_lines, counted
 
 SHOWN: Final = 20
 """Lines of one list; the JSON has all."""

@@ -5,9 +5,9 @@ from typing import Any, Final
 
 from stretto.explain.json import row_json
 from stretto.explain.model import NANOSECONDS, Explanation, Row, Run
-from stretto.explain.numbers import columns, counted, cut, number_text, share_text, time_text
+from stretto.explain.numbers import columns, cut, number_text, share_text, time_text
 from stretto.explain.q_error import errors_json, errors_text, q_error, q_error_text
-from stretto.screen import as_lines
+from stretto.screen import as_lines, counted
 
 LONGEST: Final = 60
 """Characters of a piece in the text; the JSON has the whole."""

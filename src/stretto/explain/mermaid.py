@@ -3,9 +3,9 @@
 from typing import Final
 
 from stretto.explain.model import EVENTS, UNIT, Explanation, Row, TrendEdge
-from stretto.explain.numbers import counted, cut, rate_text
+from stretto.explain.numbers import cut, rate_text
 from stretto.explain.text import figures_text, label
-from stretto.screen import visible
+from stretto.screen import counted, visible
 
 FRAMES: Final = {"scan": ("([", "])"), EVENTS: ("([", "])"), "emit": ("[[", "]]"), UNIT: ("[[", "]]")}
 STYLE: Final = "fill:#fff3c4,stroke:#b7791f,stroke-width:2px,color:#1a202c"

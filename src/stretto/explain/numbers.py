@@ -69,12 +69,6 @@ def columns(rows: Sequence[Sequence[str]], left: int = 1) -> Iterator[str]:
         yield "  ".join(cells).rstrip()
 
 
-def counted(number: int, word: str) -> str:
-    """`1 query`, `2 queries`, `1,000 operators`."""
-    plural = f"{word[:-1]}ies" if word.endswith("y") else f"{word}s"
-    return f"{number:,} {word if number == 1 else plural}"
-
-
 def some(names: Sequence[str], most: int = 4) -> str:
     """The first few of some names, and how many more there are: a scan can serve thousands of queries."""
     if len(names) <= most:

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from stretto.explain.model import Estimate, Explanation, Row, SharedEdge, TrendEdge
-from stretto.explain.numbers import counted, factor_text, number_text, rate_text, share_text, some, time_text
-from stretto.screen import as_lines
+from stretto.explain.numbers import factor_text, number_text, rate_text, share_text, some, time_text
+from stretto.screen import as_lines, counted
 
 SHOWN: Final = 4
 """Sets of queries of one edge that are named; the JSON has all."""

@@ -20,7 +20,6 @@ def calibrate(
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out",
             metavar="PATH",
             help="Where the prices go; else STRETTO_PRICES or ~/.config/stretto/prices.json, where plans find them.",
             show_default=False,
@@ -61,12 +60,10 @@ def _calibrate(place: Path, events: int, runs: int) -> None:
     fit = fit_prices(np.array([o.work for o in outcomes]), [o.nanoseconds for o in outcomes], Prices())
     save(fit.prices, place)
     rows = zip(NAMES, old.values(), fit.prices.values(), strict=True)
-    columns = [("price", False), ("old", True), ("new", True)]
-    show_table("nanoseconds per unit of work", columns, [[n, f"{a:,.2f}", f"{b:,.2f}"] for n, a, b in rows])
-    worst = sorted(zip(fit.ratios, outcomes, strict=True), key=lambda one: -abs(np.log(max(one[0], 1e-9))))[
-        :3
-    ]
-    named = ", ".join(f"{outcome.trial.name} {ratio:.2f}" for ratio, outcome in worst)
+    cells = [[name, f"{before:,.2f}", f"{now:,.2f}"] for name, before, now in rows]
+    show_table("nanoseconds per unit of work", ["price", "old", "new"], cells)
+    worst = sorted(zip(fit.ratios, outcomes, strict=True), key=lambda one: -abs(np.log(max(one[0], 1e-9))))
+    named = ", ".join(f"{outcome.trial.name} {ratio:.2f}" for ratio, outcome in worst[:3])
     tell(f"{len(outcomes)} trials; predicted and measured differ by a factor of {fit.error:.2f} on average")
     tell(f"farthest off (predicted / measured): {named}")
     tell(f"{place}: written")

@@ -14,7 +14,6 @@ from pyspark.sql import DataFrame, SparkSession
 from rich.console import Console
 
 from stretto.atomic import write_text
-from stretto.cli.console import counted
 from stretto.cli.demo.found import DemoMatches
 from stretto.cli.demo.page import Alone, Demo, Step
 from stretto.cli.demo.patterns import demo_workload
@@ -26,6 +25,7 @@ from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan
 from stretto.plan.explanation import explanation
 from stretto.plan.optimize import optimize
+from stretto.screen import counted
 from stretto.spark.batch.event_files import EventFiles, open_files, profile_files, survey
 from stretto.spark.batch.find_in_files import detect_files
 from stretto.spark.errors import clear_failures

@@ -6,8 +6,9 @@ from typing import Final
 from stretto.explain.html.barycenter import rows_of
 from stretto.explain.html.drawing import BOX_HEIGHT, LOOP, Box, Connection, Drawing, bow, curve, place, short
 from stretto.explain.model import EVENTS, UNIT, Explanation, Row, TrendEdge
-from stretto.explain.numbers import counted, rate_text
+from stretto.explain.numbers import rate_text
 from stretto.explain.text import label
+from stretto.screen import counted
 
 APART: Final = 1.7
 """Rows from one box to the next where there is to be room for loops and their labels."""

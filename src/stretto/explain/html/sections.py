@@ -7,8 +7,9 @@ from stretto.explain.html.picture import fitting, picture
 from stretto.explain.html.tables import Figure, Section, Table, TableRow
 from stretto.explain.measured import cells_of
 from stretto.explain.model import SOURCES, Explanation, Row, TrendEdge
-from stretto.explain.numbers import counted, number_text, rate_text, share_text, some, time_text
+from stretto.explain.numbers import number_text, rate_text, share_text, some, time_text
 from stretto.explain.text import label
+from stretto.screen import counted
 
 FIGURE: Final = "operators"
 MOST_DRAWN: Final = 2000
