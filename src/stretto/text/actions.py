@@ -174,18 +174,14 @@ class Actions:
     def policy(self, parts: Parts) -> Token:
         return cast("Token", parts[0])
 
-    def returned(self, parts: Parts) -> tuple[syntax.Item, ...]:
+    def listed(self, parts: Parts) -> tuple[Any, ...]:
         return tuple(parts[::2])
 
-    def items(self, parts: Parts) -> tuple[syntax.Item, ...]:
-        return tuple(parts[::2])
+    returned = items = group_names = listed
 
     def item(self, parts: Parts) -> syntax.Item:
         name = parts[2].value if len(parts) == 3 else None
         return syntax.Item(parts[0], name, span=_across(parts[0], parts[-1]))
-
-    def group_names(self, parts: Parts) -> tuple[syntax.Name, ...]:
-        return tuple(parts[::2])
 
     def source(self, parts: Parts) -> syntax.Source:
         alias = parts[1].value if len(parts) == 2 else None

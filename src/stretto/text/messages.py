@@ -3,7 +3,7 @@
 from collections.abc import Set as AbstractSet
 
 from stretto.errors import Mistake, near
-from stretto.text.tokens import KEYWORDS, RESERVED, Token
+from stretto.text.tokens import KEYWORDS, RESERVED, SIGNS, Token
 
 # A whole group of terminals goes by one phrase; the larger groups come first.
 _GROUPS: tuple[tuple[AbstractSet[str], str], ...] = (
@@ -21,7 +21,7 @@ _GROUPS: tuple[tuple[AbstractSet[str], str], ...] = (
     (frozenset({"PLUS", "STAR", "QMARK", "REPEAT"}), "a repetition sign"),
     (frozenset({"DURATION", "COUNT"}), "a duration such as `10 SECONDS` or a count such as `100 EVENTS`"),
 )
-_PHRASES = {
+_PHRASES = {name: f"`{sign}`" for sign, name in SIGNS.items()} | {
     "NAME": "a name",
     "LITERAL": "a value",
     "COUNT": "a count such as `100 EVENTS`",
@@ -29,25 +29,9 @@ _PHRASES = {
     "COMBINE": "a pattern",
     "NEGATE": "a pattern",
     "KLEENE": "a pattern",
-    "BANG": "`!`",
-    "QMARK": "`?`",
-    "SEMICOLON": "`;`",
     "DURATION": "a duration such as `10 SECONDS`",
     "INDEX": "`[i]`",
     "COMPARE": "a comparison",
-    "LPAR": "`(`",
-    "RPAR": "`)`",
-    "LSQB": "`[`",
-    "RSQB": "`]`",
-    "COMMA": "`,`",
-    "DOT": "`.`",
-    "PLUS": "`+`",
-    "MINUS": "`-`",
-    "STAR": "`*`",
-    "SLASH": "`/`",
-    "PERCENT": "`%`",
-    "VBAR": "`|`",
-    "AMPERSAND": "`&`",
     "$END": "",
 }
 # After a complete part almost anything may follow; the signs that only continue it would drown the rest.

@@ -59,13 +59,13 @@ _MARKS = frozenset({"QUERY", "CREATE", *QUERY_CLAUSES, *STREAM_CLAUSES})
 KEYWORDS = frozenset({"TIMESTAMP", "SLIDE"}) | RESERVED | _MARKS
 _KEYWORD = {word: word for word in KEYWORDS}
 
-_SIGNS = {
+SIGNS = {
     "(": "LPAR", ")": "RPAR", "[": "LSQB", "]": "RSQB", "{": "LBRACE", "}": "RBRACE", ",": "COMMA", ".": "DOT",
     ";": "SEMICOLON", "+": "PLUS", "-": "MINUS", "*": "STAR", "/": "SLASH", "%": "PERCENT", "?": "QMARK",
     "!": "BANG", "&": "AMPERSAND", "|": "VBAR",
 }  # fmt: skip
 _COMPARE = {"=": "=", "==": "=", "!=": "!=", "<>": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
-_SIGN_TOKENS = {sign: (name, sign) for sign, name in _SIGNS.items()} | {
+_SIGN_TOKENS = {sign: (name, sign) for sign, name in SIGNS.items()} | {
     sign: ("COMPARE", meaning) for sign, meaning in _COMPARE.items()
 }
 
