@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from stretto.cli.console import FAILED, reported
-from stretto.errors import StrettoError, near
+from stretto.errors import StrettoError, instead_of
 
 FOLDER = "benchmarks"
 
@@ -54,12 +54,7 @@ def _find(name: str) -> Path:
         if path.parent == folder and path.is_file() and _is_experiment(path):
             return path
     known = sorted({path.stem for folder in folders for path in folder.glob("*.py") if _is_experiment(path)})
-    hint = near(name, known)
-    raise StrettoError(
-        f"no experiment `{name}`"
-        + (f", {hint}" if hint else "")
-        + f" (there are: {', '.join(known) or 'none'})"
-    )
+    raise StrettoError(f"unknown experiment `{name}`{instead_of(name, known)}")
 
 
 def _is_experiment(path: Path) -> bool:

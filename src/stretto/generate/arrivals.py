@@ -5,14 +5,19 @@ logarithms of that range and belong to the types, not to the seed of a stream: a
 rates fits every stream with as many types.
 """
 
+import itertools
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from stretto.data.casts import TIME
+
 START_US = 1_577_836_800_000_000  # 2020-01-01, UTC
+BLOCK = 1 << 16
 LOWEST, HIGHEST = 2.0, 47.0  # events per second
 
 F64 = npt.NDArray[np.float64]
@@ -33,10 +38,10 @@ class Sources:
         """Events per second over all types."""
         return sum(self.rates)
 
-    def bounds(self) -> F64:
-        """Upper bounds in [0, 1] that cut a uniform number into types; the last one is left out."""
-        bounds: F64 = np.cumsum(np.array(self.rates) / self.total)[:-1]
-        return bounds
+    @property
+    def shares(self) -> F64:
+        """The shares of the types among all events."""
+        return shares_of(np.array(self.rates))
 
 
 def sources(letter: str, count: int) -> Sources:
@@ -49,9 +54,33 @@ def sources(letter: str, count: int) -> Sources:
     return Sources(names, tuple(map(float, rates)))
 
 
-def arrivals(random: np.random.Generator, count: int, rate: float, after_us: int) -> I64:
-    """Times of a Poisson process, in microseconds, from a moment on; several may fall on one microsecond."""
-    return after_us + np.cumsum(random.exponential(1e6 / rate, count)).astype(np.int64)
+def shares_of(weights: F64) -> F64:
+    """Weights as shares of their sum."""
+    shares: F64 = weights / weights.sum()
+    return shares
+
+
+def arrivals(random: np.random.Generator, count: int, rate: float) -> I64:
+    """Times of a Poisson process, in microseconds; several may fall on one microsecond."""
+    return np.cumsum(random.exponential(1e6 / rate, count)).astype(np.int64)
+
+
+def blocks(
+    seed: int,
+    rate: float,
+    columns: Callable[[np.random.Generator, I64], Mapping[str, Any]],
+    paced: Callable[[np.random.Generator, I64], I64] = lambda _, ts: ts,
+) -> Iterator[pa.RecordBatch]:
+    """A stream without end, BLOCK events at a time, each block with random numbers of its own.
+
+    Events arrive with a rate, at times that `paced` may change; `columns` gives the other columns of a block.
+    """
+    clock = START_US
+    for block in itertools.count():
+        random = np.random.default_rng([seed, block])
+        ts = clock + paced(random, arrivals(random, BLOCK, rate))
+        yield pa.RecordBatch.from_pydict({"ts": pa.array(ts).cast(TIME), **columns(random, ts)})
+        clock = int(ts[-1])
 
 
 def coded(codes: I64, names: list[str]) -> pa.DictionaryArray:

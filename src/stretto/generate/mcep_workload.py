@@ -13,11 +13,11 @@ from typing import Final
 
 import numpy as np
 
-from stretto.errors import StrettoError, near
+from stretto.errors import StrettoError, instead_of
 from stretto.generate import market, traffic
 from stretto.generate.arrivals import F64, HIGHEST, LOWEST, Sources
 from stretto.generate.mcep_patterns import DRAWS, Limits, Maker, McepPattern, PatternFrame, TooFewError
-from stretto.generate.workload_text import LETTERS, Written
+from stretto.generate.workload_text import LETTERS, Written, need_shares
 from stretto.text.parser import parse
 from stretto.text.syntax import Query
 
@@ -76,17 +76,11 @@ class McepOptions:
         for name in ("matches", "partial"):
             if not getattr(self, name) > 0.0:
                 raise StrettoError(f"{name} must be above 0, not {getattr(self, name)}")
-        if not 0.0 <= self.unusual <= 1.0:
-            raise StrettoError(f"unusual must be between 0 and 1, not {self.unusual}")
+        need_shares(unusual=self.unusual)
         if self.types is not None and self.types < 1:
             raise StrettoError(f"types must be at least 1, not {self.types}")
         if self.operator not in OPERATORS:
-            hint = near(self.operator, OPERATORS)
-            raise StrettoError(
-                f"unknown operator `{self.operator}`"
-                + (f", {hint}" if hint else "")
-                + f" (there are: {', '.join(OPERATORS)})"
-            )
+            raise StrettoError(f"unknown operator `{self.operator}`{instead_of(self.operator, OPERATORS)}")
         self.seconds(1.0)
 
     def seconds(self, rate: float) -> float:

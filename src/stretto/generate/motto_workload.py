@@ -16,8 +16,9 @@ import numpy as np
 
 from stretto.errors import StrettoError
 from stretto.generate.streams import SYMBOLS
-from stretto.generate.workload_text import LETTERS, Written
+from stretto.generate.workload_text import LETTERS, Written, need_shares
 from stretto.text.parser import option_us
+from stretto.text.values import duration_text
 
 TRIES: Final = 2_000
 RATIOS: Final = ("4:1", "2:1", "1:2", "1:4")
@@ -79,9 +80,7 @@ class MottoOptions:
     disjunctions: float = 0.1
 
     def __post_init__(self) -> None:
-        for name in ("ratio", "disjunctions"):
-            if not 0.0 <= getattr(self, name) <= 1.0:
-                raise StrettoError(f"{name} must be between 0 and 1, not {getattr(self, name)}")
+        need_shares(ratio=self.ratio, disjunctions=self.disjunctions)
         if not LEVELS[0] <= self.level <= LEVELS[1]:
             raise StrettoError(f"queries are nested {LEVELS[0]} to {LEVELS[1]} levels deep, not {self.level}")
         windows(self.window, self.window_ratio or "1:1")
@@ -94,14 +93,7 @@ def windows(longer: str, ratio: str) -> tuple[str, str]:
         raise StrettoError(f"the ratio of two windows is written like 4:1 or 1:2, not `{ratio}`")
     source, beneficiary = int(left), int(right)
     longest_us, most = option_us(longer, "window", positive=True), max(source, beneficiary)
-    return _duration(longest_us * source // most), _duration(longest_us * beneficiary // most)
-
-
-def _duration(microseconds: int) -> str:
-    for unit, size in (("SECONDS", 1_000_000), ("MILLISECONDS", 1_000)):
-        if microseconds % size == 0:
-            return f"{microseconds // size} {unit}"
-    return f"{microseconds} MICROSECONDS"
+    return duration_text(longest_us * source // most), duration_text(longest_us * beneficiary // most)
 
 
 @dataclass(frozen=True, slots=True)

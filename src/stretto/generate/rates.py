@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from stretto.errors import EventsError, near
+from stretto.errors import EventsError, instead_of
 from stretto.generate.arrivals import F64
 
 
@@ -19,9 +19,7 @@ def settle_rates(
     given = given or {}
     for name, rate in given.items():
         if name not in usual:
-            hint = near(name, usual)
-            known = f", {hint}" if hint else f" (there are: {', '.join(usual)})"
-            raise EventsError(f"the stream has no type `{name}`{known}")
+            raise EventsError(f"the stream has no type `{name}`{instead_of(name, usual)}")
         if not 0.0 <= rate < float("inf"):
             raise EventsError(f"the rate of {name} must not be negative: {rate}")
     named = sum(given.values())

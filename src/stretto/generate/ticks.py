@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from stretto.generate.arrivals import coded
+from stretto.generate.arrivals import coded, shares_of
 from stretto.generate.market import market_blocks
 from stretto.generate.rates import settle_rates
 
@@ -41,13 +41,13 @@ def tick_blocks(
     before, and a `volume`.
     """
     settled = settle_rates(SHARES, rates, rate, otherwise)
-    bounds = np.cumsum(settled / settled.sum())[:-1]
+    shares = shares_of(settled)
     for block, trades in enumerate(market_blocks(seed, float(settled.sum()), count)):
         random = np.random.default_rng([seed, block, 1])
         symbol = trades["type"]
         columns = {
             "ts": trades["ts"],
-            "type": coded(np.searchsorted(bounds, random.random(trades.num_rows), side="right"), list(TYPES)),
+            "type": coded(random.choice(len(TYPES), trades.num_rows, p=shares), list(TYPES)),
             "symbol": symbol,
             "sector": pa.array(symbol.indices.to_numpy().astype(np.int64) % SECTORS),
             "price": trades["price"],
