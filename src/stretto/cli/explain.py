@@ -122,8 +122,10 @@ def _understood(options: ExplainOptions) -> str:
         return _analysis(options, plan, source)
     if source is not None and options.spread is not None:
         from stretto.cli.on_spark import spread_text
+        from stretto.schema import Schema
 
-        return f"{plan.explain()}\n\n{spread_text(plan, source, _stats(known), options.spread.value)}"
+        stats = None if isinstance(known, Schema) else known
+        return f"{plan.explain()}\n\n{spread_text(plan, source, stats, options.spread.value)}"
     return _plan(plan, options.form)
 
 
@@ -167,12 +169,6 @@ def _schema(known: "Schema | Stats") -> "Schema":
     from stretto.schema import Schema
 
     return known if isinstance(known, Schema) else known.schema
-
-
-def _stats(known: "Schema | Stats") -> "Stats | None":
-    from stretto.schema import Schema
-
-    return None if isinstance(known, Schema) else known
 
 
 def _patterns(workload: "Workload", known: "Schema | Stats", form: Format) -> str:

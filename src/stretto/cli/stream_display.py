@@ -20,6 +20,7 @@ from stretto.spark.stream.versions import WorkloadWatch
 from stretto.values.times import time_text
 
 LOOK_EVERY_S = 0.5
+SUMMED = ("events", "matches", "totals", "late", "rejected", "repeated", "replaced")
 SHOWN_QUERIES = 20
 SHOWN_MESSAGES = 3
 LONGEST = 80
@@ -44,13 +45,8 @@ class Board:
 
     def take(self, metrics: StreamMetrics) -> None:
         """Add a micro-batch."""
-        self.events += metrics.events
-        self.matches += metrics.matches
-        self.totals += metrics.totals
-        self.late += metrics.late
-        self.rejected += metrics.rejected
-        self.repeated += metrics.repeated
-        self.replaced += metrics.replaced
+        for name in SUMMED:
+            setattr(self, name, getattr(self, name) + getattr(metrics, name))
         self.batches += 1
         for query, count in metrics.per_query.items():
             self.found[query] = self.found.get(query, 0) + count

@@ -70,8 +70,9 @@ class ColumnarPart:
         ts, bad = to_time(batch.column(where))
         type_column = to_types(batch.column(names.index(self.special.type)))
         changed = _replaced(batch, {self.special.ts: ts, self.special.type: type_column})
+        chunk = ReadChunk(changed, rows)
         if bad is None:
-            return ReadChunk(changed, rows)
+            return chunk
         is_written = is_text(batch.column(where).type)
         index = np.flatnonzero(bad)
         columns = [value_texts(column.take(pa.array(index))).to_pylist() for column in batch.columns]
@@ -79,7 +80,7 @@ class ColumnarPart:
             shown = f"{values[where]!r} is not a time" if is_written else f"{values[where]} is out of range"
             reason = f"row {before + i + 1}: {self.special.ts}: {shown}"
             rejected.add(f"{self.name}: {reason}", dict(zip(names, values, strict=True)))
-        return ReadChunk(changed.filter(pa.array(~bad)), rows[~bad])
+        return chunk.without(bad)
 
 
 def _replaced(batch: pa.RecordBatch, columns: Mapping[str, Any]) -> pa.RecordBatch:

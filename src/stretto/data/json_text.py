@@ -202,11 +202,7 @@ class JsonPart:
                 values, _ = to_time(values)
             arrays.append(to_types(values) if name == self.special.type else values)
         batch = pa.RecordBatch.from_arrays(arrays, names=table.schema.names)
-        return (
-            ReadChunk(batch.filter(pa.array(~bad)), block.rows[~bad])
-            if bad.any()
-            else ReadChunk(batch, block.rows)
-        )
+        return ReadChunk(batch, block.rows).without(bad)
 
     def _blocks(self) -> Iterator[_JsonBlock]:
         """The lines, about a megabyte at a time."""

@@ -21,6 +21,10 @@ class ReadChunk(NamedTuple):
     batch: pa.RecordBatch
     rows: Numbers
 
+    def without(self, bad: npt.NDArray[np.bool_]) -> "ReadChunk":
+        """The same events but for the bad ones."""
+        return ReadChunk(self.batch.filter(pa.array(~bad)), self.rows[~bad]) if bad.any() else self
+
 
 @dataclass(slots=True)
 class Rejected:
@@ -69,11 +73,10 @@ def need_special(file: str, columns: Collection[str], special: Special) -> None:
     need_once(columns, file)
     for name, meaning, option in ((special.ts, "times", "--ts"), (special.type, "types", "--type")):
         if name not in columns:
-            hint = near(name, columns)
+            hint = f", {found}" if (found := near(name, columns)) else ""
             raise EventsError(
-                f"{file}: no column `{name}` for the {meaning} of the events"
-                + (f", {hint}" if hint else "")
-                + f" (columns: {_listed(columns)}; name the right one with {option})"
+                f"{file}: no column `{name}` for the {meaning} of the events{hint}"
+                f" (columns: {_listed(columns)}; name the right one with {option})"
             )
 
 

@@ -20,14 +20,8 @@ def explanation_json(found: Explanation) -> dict[str, Any]:
 
 def figures_json(found: Explanation) -> dict[str, Any]:
     """What is known of the whole plan."""
-    known = found.estimate
-    return {
-        "optimizer": found.optimizer,
-        "cost": None if known is None else known.cost,
-        "lower_bound": None if known is None else known.lower_bound,
-        "gap": None if known is None else known.gap,
-        "seconds": None if known is None else known.seconds,
-    }
+    figures = ("cost", "lower_bound", "gap", "seconds")
+    return {"optimizer": found.optimizer, **{name: getattr(found.estimate, name, None) for name in figures}}
 
 
 def row_json(row: Row) -> dict[str, Any]:

@@ -24,14 +24,12 @@ _RULES = {
 }
 _SHOWN = {"GROUP": "GROUP BY"}
 _WANTED = {
-    "PATTERN": "expected a pattern",
-    "WHERE": "expected a condition",
-    "ON": "expected a condition",
-    "WITHIN": "expected a duration such as `10 SECONDS`",
-    "RETURN": "expected an expression",
-    "GROUP": "expected the name of an attribute",
-    "FROM": "expected the name of a stream",
-    "JOIN": "expected the name of a stream",
+    "pattern": "expected a pattern",
+    "condition": "expected a condition",
+    "window": "expected a duration such as `10 SECONDS`",
+    "returned": "expected an expression",
+    "group_names": "expected the name of an attribute",
+    "source": "expected the name of a stream",
     "policy": "expected `ANY`, `NEXT` or `STRICT`",
     "items": "expected `*` or expressions",
 }
@@ -240,8 +238,7 @@ def _read_clause(
     heads.setdefault(word, clause.head)
     rule = _RULES.get(word, shape.select)
     if len(clause.tokens) == 1:
-        wanted = _WANTED.get(word) or _WANTED[rule]
-        mistakes.append(Mistake(f"{shown} is empty", clause.head.span, wanted))
+        mistakes.append(Mistake(f"{shown} is empty", clause.head.span, _WANTED[rule]))
         return None
     outcome = read(rule, clause.tokens, text)
     mistakes += outcome.mistakes

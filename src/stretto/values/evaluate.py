@@ -20,9 +20,8 @@ from stretto.values.rows import I64, Bool, Column, Sets, take_column
 from stretto.values.strings import Strings
 from stretto.values.vector import Data, Vector, constant, passes, scattered
 
-EXPANDED = (
-    1 << 18
-)  # elements of expanded rows that are looked at together; bounds the memory of a term over sets
+EXPANDED = 1 << 18
+"""Elements of expanded rows that are looked at together: bounds the memory of a term over sets."""
 
 
 class Events(Protocol):

@@ -2,7 +2,7 @@
 
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from time import perf_counter
 from types import TracebackType
@@ -85,7 +85,7 @@ class Job:
     def _step(self, name: str) -> Iterator[None]:
         """Time a step; `_result` is what it says of itself."""
         start = perf_counter()
-        with self._console.status(f"{name} ..") if self._console.is_terminal else _nothing():
+        with self._console.status(f"{name} ..") if self._console.is_terminal else nullcontext():
             yield
         self._steps.append(Step(name, self._result, perf_counter() - start))
         self._console.print(
@@ -193,11 +193,6 @@ class Job:
 
     def _write(self, matches: DataFrame, name: str) -> None:
         matches.write.mode("overwrite").parquet(str((self._folder / name).absolute()))
-
-
-@contextmanager
-def _nothing() -> Iterator[None]:
-    yield
 
 
 def _only(workload: Workload, name: str) -> Workload:

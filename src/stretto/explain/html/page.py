@@ -4,10 +4,9 @@ from collections.abc import Iterator
 
 from stretto.explain.html.render import rendered
 from stretto.explain.html.sections import sections
-from stretto.explain.measured import measured_text, q_errors
+from stretto.explain.measured import geometric_mean, measured_text, q_error_text, q_errors
 from stretto.explain.model import NANOSECONDS, Estimate, Explanation
 from stretto.explain.numbers import factor_text, share_text, time_text
-from stretto.explain.q_error import geometric_mean, q_error_text
 from stretto.explain.text import bound_text, explanation_text, saving_text
 from stretto.screen import counted
 
