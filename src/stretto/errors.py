@@ -9,11 +9,11 @@ from typing import Final
 from stretto.screen import shortened, visible
 
 WIDEST: Final = 160
-"""So much of a line is shown with a mistake in it, ..."""
+"""The most characters of a line that are shown with a mistake, ..."""
 LONGEST: Final = 400
-"""... so much of a message, ..."""
+"""... the most characters of a message, ..."""
 MOST: Final = 50
-"""... and so many mistakes of one workload."""
+"""... and the most mistakes of one workload."""
 
 
 @dataclass(frozen=True, slots=True, order=True)

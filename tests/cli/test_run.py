@@ -324,7 +324,7 @@ def test_adapting_says_how_often_it_planned_anew(call) -> None:
     plain = call(*options)
     result = call(*options, "--optimizer", "reorder", "--adapt")
     assert result.code == 0, result
-    assert "planned anew 0 times, 0 times to another plan" in result.err
+    assert "planned again 0 times, 0 times to another plan" in result.err
     assert result.out.splitlines()[-1] == plain.out.splitlines()[-1]
 
 

@@ -23,7 +23,9 @@ def bench(
     data: Annotated[Path | None, typer.Option(metavar="DIR", help="The folder of real event data.")] = None,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where results go.")] = Path("out"),
 ) -> None:
-    """Run an experiment: compare answers, then write ratios as a table, JSON and a plot. Further options go to it.
+    """Run an experiment: compare answers, then write ratios as a table, JSON and a plot.
+
+    Further options are passed on to the experiment.
 
     Example: stretto bench detect --data ~/events --out out
     """

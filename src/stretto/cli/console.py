@@ -27,7 +27,7 @@ LONGEST = 500
 
 @contextmanager
 def reported(code: int = WRONG) -> Iterator[None]:
-    """Turn an error on purpose, or one of the system, into its text on standard error and this exit code."""
+    """Turn our own errors and those of the system into their text on standard error and this exit code."""
     try:
         yield
     except PlanError:
@@ -48,7 +48,7 @@ def reported(code: int = WRONG) -> Iterator[None]:
 
 
 def admit(error: Exception) -> None:
-    """Say in one line that something went wrong which nobody foresaw; with STRETTO_TRACEBACK=1 also where."""
+    """Report an unforeseen error in one line; with STRETTO_TRACEBACK=1, also where it was."""
     if os.environ.get(TRACEBACK, "0") not in ("", "0"):
         traceback.print_exception(error)
     text = " ".join(str(error).split())
@@ -73,7 +73,7 @@ def tell(message: str) -> None:
 
 
 def show(document: str) -> None:
-    """A text on standard output that others may read: as it is, unless a person reads it in a terminal."""
+    """A text on standard output, as it is; in a terminal, with control characters made visible."""
     sys.stdout.write(visible(document, LINES) if sys.stdout.isatty() else document)
     sys.stdout.flush()
 

@@ -153,7 +153,7 @@ def _refuse(options: ExplainOptions) -> None:
 
 
 def _known(options: ExplainOptions) -> "tuple[EventFile | None, Schema | Stats | None]":
-    """The events, if any, and what is known of them: a file's statistics, or their own unless --stage is pattern."""
+    """The events, if any, and what is known of them: a file of statistics, or their own unless --stage is pattern."""
     from stretto.cli.inputs import measure, read_stats
     from stretto.data.files import open_events
 
@@ -172,7 +172,7 @@ def _schema(known: "Schema | Stats") -> "Schema":
 
 
 def _patterns(workload: "Workload", known: "Schema | Stats", form: Format) -> str:
-    """Every query's pieces: what is left when OR and ANY are split off and the nesting is flattened."""
+    """The pieces of every query: OR and ANY are split off, and the nesting is flattened."""
     from stretto.pattern.describe import piece_text
     from stretto.screen import as_lines
     from stretto.text.printer import pattern_text

@@ -70,7 +70,7 @@ class GenerateOptions:
 
     @property
     def of_stream(self) -> "StreamOptions":
-        """What the stream is to be like."""
+        """What the stream shall be like."""
         from stretto.generate.reshuffle import Reshuffle
         from stretto.generate.streams import StreamOptions
 

@@ -1,4 +1,4 @@
-"""A run of a plan that keeps no matches, but what every operator did."""
+"""A run of a plan that keeps what every operator did, and no matches."""
 
 from collections import Counter
 from time import perf_counter
@@ -59,6 +59,6 @@ def _count(found: Matches, totals: Counter[str]) -> None:
 
 
 def _bounds(times: Any) -> list[int]:
-    """The earliest and the latest of some times, in microseconds; nothing where there are none."""
+    """The earliest and the latest time, in microseconds; empty if there are no times."""
     found = pc.min_max(times.cast("int64")).as_py()
     return [] if found["min"] is None else [found["min"], found["max"]]

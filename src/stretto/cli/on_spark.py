@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from stretto.cli.console import say
 from stretto.cli.inputs import plan_for, read_workload
 from stretto.cli.options import PlanningOptions
-from stretto.cli.running import SHOWN_MATCHES, SHOWN_PER_QUERY, Outputs, RunLimits, as_texts
+from stretto.cli.running import SHOWN_PER_QUERY, Outputs, RunLimits, as_texts
 from stretto.data.files import STDIN, EventFile
 from stretto.errors import EventsError, QueryError, StrettoError
 from stretto.pattern.workload import Workload
@@ -41,7 +41,7 @@ from stretto.stats.sampling import SIZE
 def opened(workload: str, events: str, special: Special) -> Iterator[tuple[Workload, EventFiles]]:
     """A workload and the event files of a path; standard input becomes a file for as long as it is read.
 
-    What is wrong with the workload is said now, before Spark starts.
+    Mistakes in the workload are reported now, before Spark starts.
     """
     if events != STDIN:
         files = open_files(events, special)
@@ -95,7 +95,7 @@ def prepare(
     """The plan of a workload over files, and how the work is spread."""
     with clear_failures():
         known = survey(spark, files)
-        workload.bind(known.schema)  # what is wrong is said before a sample is measured
+        workload.bind(known.schema)  # mistakes are reported before a sample is measured
         stats = None if planning.optimizer == "none" else profile_files(spark, None, known)
         plan = plan_for(workload, known.schema if stats is None else stats, planning)
         load = known.load(stats)
@@ -108,8 +108,7 @@ def find_on_spark(spark: SparkSession, prepared: Prepared, outputs: Outputs, lim
     """Run a plan over files, and hand what comes out to where it goes."""
     plan, files = prepared.plan, prepared.files
     events = files.event_file.select(attributes_of(plan))
-    outputs.begin(events)
-    outputs.found.update(dict.fromkeys(plan.queries, 0))
+    outputs.begin(plan, events)
     keep = SHOWN_PER_QUERY if outputs.matches is None and outputs.totals is None else None
     form = ResultForm(packed=True, keep=keep)
     bounds = (limits.memory_bytes, limits.lateness_us, limits.latest_us)
@@ -170,7 +169,7 @@ def _show(batches: list[pa.RecordBatch], plan: Plan, outputs: Outputs) -> None:
         return
     table = pa.Table.from_batches(batches)
     for query in plan.queries:
-        if sum(part.num_rows for part in outputs.first) >= SHOWN_MATCHES:
+        if outputs.first.is_full:
             return
         mine = table.filter(pc.equal(table.column("query"), query)).sort_by("start")
         for batch in mine.slice(0, SHOWN_PER_QUERY).combine_chunks().to_batches():

@@ -24,7 +24,7 @@ from stretto.cli.options import (
 from stretto.cli.records import takes
 
 PROFILED = 1 << 20
-"""So many events tell what to plan for."""
+"""How many events are measured to plan for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +90,7 @@ class RunOptions:
 def run(options: RunOptions) -> None:
     """Find every match of a workload's queries in events.
 
-    Without --out the first matches and the counts per query are shown.
+    Without --out, the first matches and the counts per query are shown.
 
     Example: stretto run rules.cep --events trades.parquet --out matches.parquet
     """
@@ -104,7 +104,7 @@ def _refuse(options: RunOptions) -> None:
     is_late, spread = options.lateness is not None, options.spread
     if options.ahead is not None and not is_late:
         fail(
-            "--ahead is for runs with --lateness: without it no event is late, however far another one is ahead"
+            "--ahead is for runs with --lateness: without it no event is late, however far ahead another one is"
         )
     if options.on is On.LOCAL:
         if spread is not None or options.master is not None:
@@ -113,13 +113,9 @@ def _refuse(options: RunOptions) -> None:
     if spread is SpreadName.UNITS:
         fail("--spread units is not supported yet; there are: auto, key, time, whole")
     if options.adapt:
-        fail(
-            "--adapt is for runs with --on local: on Spark every slice of the events is run by the same plan"
-        )
+        fail("--adapt is for runs with --on local: on Spark, the same plan runs every slice of the events")
     if is_late and spread not in (None, SpreadName.WHOLE):
-        fail(
-            "--lateness goes by the order of arrival, so that the events cannot be spread; leave --spread out"
-        )
+        fail("--lateness depends on the order of arrival, so the events cannot be spread; leave --spread out")
 
 
 def _run_in_process(options: RunOptions) -> None:
@@ -148,7 +144,7 @@ def _run_in_process(options: RunOptions) -> None:
 
 
 def _run_on_spark(options: RunOptions) -> None:
-    """Find every match on Spark; what can be wrong with the call is found out before Spark starts."""
+    """Find every match on Spark. Mistakes in the call are reported before Spark starts."""
     from stretto.plan.optimize import recipe_of
 
     memory, (allowed, latest) = options.memory_bytes, options.limits

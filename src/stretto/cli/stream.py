@@ -97,9 +97,9 @@ class StreamCall:
 def stream(options: StreamCall) -> None:
     """Find every match of a workload's queries in a stream of events, each exactly once.
 
-    The workload file may change while the stream runs: its next version is picked up by the next micro-batch. A version
-    that is wrong is refused with a message, and the stream goes on with the one before. An interrupt stops the stream;
-    the same call goes on where it was.
+    The workload file may change while the stream runs: the next micro-batch uses the new version. A wrong version is
+    refused with a message, and the stream keeps the version before. An interrupt stops the stream; the same call
+    continues where it stopped.
 
     Example: stretto stream rules.cep --source files:incoming --sink files:matches --checkpoint state
     """
@@ -113,11 +113,11 @@ def stream(options: StreamCall) -> None:
         with reported(FAILED):
             is_current = follow(launch(job, found, publisher), options.workload, quiet=options.quiet)
         if not is_current and "availableNow" in job.trigger:
-            fail(f"{options.workload} was refused: what there was has been read with the version before")
+            fail(f"{options.workload} was refused: the events were read with the version before")
 
 
 def _job(options: StreamCall) -> "StreamJob":
-    """What the stream is to do; what is wrong without a schema is said before Spark starts."""
+    """What the stream shall do. Mistakes that show without a schema are reported before Spark starts."""
     from stretto.cli.inputs import read_stats, read_workload
 
     read = read_workload(options.workload)
@@ -196,5 +196,5 @@ def _folder(checkpoint: str) -> Path:
         )
     place = Path(checkpoint)
     if place.exists() and not place.is_dir():
-        raise StrettoError(f"--checkpoint: {checkpoint} is no folder")
+        raise StrettoError(f"--checkpoint: {checkpoint} is not a folder")
     return place.absolute()

@@ -1,4 +1,4 @@
-"""What is shown of a running stream: a live table in a terminal, a line for each busy micro-batch elsewhere."""
+"""How a running stream is shown: a live table in a terminal, elsewhere a line for each busy micro-batch."""
 
 import time
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ SUMMED = ("events", "matches", "totals", "late", "rejected", "repeated", "replac
 SHOWN_QUERIES = 20
 SHOWN_MESSAGES = 3
 LONGEST = 80
-"""So much is shown of a query's name."""
+"""The most characters of a query's name that are shown."""
 
 
 @dataclass(slots=True)
@@ -110,7 +110,7 @@ def line(metrics: StreamMetrics) -> str:
 
 
 def _replaced(rows: int) -> str:
-    """Rows in which there was something that the sink cannot hold, if there are any."""
+    """The number of rows with something that the sink cannot hold, if there are any."""
     return f", {rows:,} replaced" if rows else ""
 
 
@@ -145,7 +145,7 @@ def _versions(metrics: StreamMetrics) -> str:
 
 
 class Show(Protocol):
-    """Where news of a stream go."""
+    """Where news of a stream goes."""
 
     def tell(self, message: str) -> None:
         """A message about the workload."""
@@ -170,7 +170,7 @@ class Lines:
 
 @dataclass(slots=True)
 class LiveTable:
-    """A table that is drawn anew after each micro-batch, with the last messages under it."""
+    """A table that is redrawn after each micro-batch, with the last messages under it."""
 
     board: Board
     live: Live
@@ -203,14 +203,14 @@ def display(board: Board, *, quiet: bool) -> Iterator[Show]:
         return
     with Live(console=console, auto_refresh=False) as live:
         table = LiveTable(board, live)
-        table.tell("waiting for events; Ctrl-C stops the stream, the same call goes on with it")
+        table.tell("waiting for events; Ctrl-C stops the stream, the same call continues it")
         yield table
 
 
 def follow(stream: RunningStream, workload: str, *, quiet: bool) -> bool:
     """Show how a stream goes until it ends, and watch its workload file. An interrupt stops the stream.
 
-    Whether the stream ended with the workload of the file, and not with a version before it.
+    Returns whether the stream ended with the workload of the file, and not with a version before it.
     """
     board = Board()
     with display(board, quiet=quiet) as show:

@@ -14,7 +14,7 @@ from stretto.screen import shortened, visible
 from stretto.values.texts import time_texts
 
 LONGEST = 300
-"""So much is shown of a value; files have all of it."""
+"""The most characters of a value that are shown; files have all of it."""
 
 
 def show_table(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]], words: int = 1) -> None:

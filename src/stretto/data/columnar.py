@@ -4,7 +4,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -63,14 +62,14 @@ class ColumnarPart:
                     before += piece.num_rows
 
     def _good(self, batch: pa.RecordBatch, before: int, rejected: Rejected) -> ReadChunk:
-        """The batch with plain times and types, without the rows whose time is none."""
+        """The batch with plain times and types, without the rows whose time cannot be read."""
         rows = np.arange(before, before + batch.num_rows, dtype=np.int64)
         names = batch.schema.names
-        where = names.index(self.special.ts)
+        where, at_type = names.index(self.special.ts), names.index(self.special.type)
         ts, bad = to_time(batch.column(where))
-        type_column = to_types(batch.column(names.index(self.special.type)))
-        changed = _replaced(batch, {self.special.ts: ts, self.special.type: type_column})
-        chunk = ReadChunk(changed, rows)
+        timed = batch.set_column(where, self.special.ts, ts)
+        types = to_types(batch.column(at_type))
+        chunk = ReadChunk(timed.set_column(at_type, self.special.type, types), rows)
         if bad is None:
             return chunk
         is_written = is_text(batch.column(where).type)
@@ -81,11 +80,6 @@ class ColumnarPart:
             reason = f"row {before + i + 1}: {self.special.ts}: {shown}"
             rejected.add(f"{self.name}: {reason}", dict(zip(names, values, strict=True)))
         return chunk.without(bad)
-
-
-def _replaced(batch: pa.RecordBatch, columns: Mapping[str, Any]) -> pa.RecordBatch:
-    arrays = [columns.get(n, c) for n, c in zip(batch.schema.names, batch.columns, strict=True)]
-    return pa.RecordBatch.from_arrays(arrays, names=batch.schema.names)
 
 
 def open_parquet(path: Path, special: Special) -> ColumnarPart:

@@ -3,7 +3,6 @@
 import io
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -28,11 +27,7 @@ BATCH = 1 << 16
 
 def _open_json_file(path: Path, special: Special) -> FilePart:
     need_content(path)
-
-    def opener() -> AbstractContextManager[Any]:
-        return pa.input_stream(str(path))  # type: ignore[no-any-return] # unpacks .gz, .bz2 and .zst by the name
-
-    return open_json(str(path), opener, special)
+    return open_json(str(path), partial(pa.input_stream, str(path)), special)  # unpacks .gz, .bz2 and .zst
 
 
 ENDINGS: Mapping[str, Callable[[Path, Special], FilePart]] = {

@@ -15,8 +15,8 @@ _HALF = re.compile(rb"\\ud[89a-f]", re.IGNORECASE)
 _INT64 = range(-(1 << 63), 1 << 63)
 
 
-def load(text: bytes) -> Any:
-    """The value of a line, or a text that says why it has none (a mere string has none either)."""
+def load(text: bytes) -> dict[str, Any] | str:
+    """The object of a line, or what is wrong with the line."""
     try:
         value = json.loads(text)
     except UnicodeDecodeError:
@@ -27,7 +27,7 @@ def load(text: bytes) -> Any:
         return "not JSON: nested too deeply"
     if _HALF.search(text) and not _is_text(value):
         return "not Unicode text: half of a surrogate pair"
-    return f"{show(value)} is not an object" if isinstance(value, str) else value
+    return value if isinstance(value, dict) else f"{show(value)} is not an object"
 
 
 def _is_text(value: Any) -> bool:

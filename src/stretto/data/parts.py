@@ -22,7 +22,7 @@ class ReadChunk(NamedTuple):
     rows: Numbers
 
     def without(self, bad: npt.NDArray[np.bool_]) -> "ReadChunk":
-        """The same events but for the bad ones."""
+        """The same events without the bad ones."""
         return ReadChunk(self.batch.filter(pa.array(~bad)), self.rows[~bad]) if bad.any() else self
 
 
@@ -96,7 +96,7 @@ def need_time(file: str, special: Special, kind: Kind | str, example: str | None
 
 
 def need_content(path: Path) -> None:
-    """Refuse what is no file, cannot be read, or has no bytes."""
+    """Refuse a path that is not a file, cannot be read, or has no bytes."""
     try:
         size = path.stat().st_size if path.is_file() else None
         with path.open("rb"):

@@ -1,4 +1,4 @@
-"""Bytes that claim to be UTF-8: what is not is marked, so that readers need not stumble over it."""
+"""Bytes that claim to be UTF-8: what is not UTF-8 is marked, so that readers do not fail on it."""
 
 import codecs
 import io

@@ -19,9 +19,9 @@ LONGEST: Final = 160
 def to_mermaid(found: Explanation, *, edges: int = MOST_EDGES, text: int = MOST_TEXT) -> str:
     """A node per row with what it computes, an edge per input; data flows downwards.
 
-    What is shared is highlighted. With an estimate, nodes show rows and cost, edges rows. Of a plan that Mermaid would
-    refuse, the first queries are drawn whole and the number of the others is told. Edges between the events of trends
-    say which may follow which, and which queries share that.
+    What is shared is highlighted. With an estimate, nodes show rows and cost, edges rows. Of a plan that is too large
+    for Mermaid, the first queries are drawn whole, and a note says how many are left out. Edges between the
+    events of trends say which may follow which, and which queries share that.
     """
     blocks = [_lines(found, row) for row in found.rows]
     for edge in found.edges:

@@ -15,7 +15,7 @@ def explanation_text(found: Explanation, *, limit: int | None = None) -> str:
     """One numbered line per row: what it does, what it reads, which queries it serves, by which rule.
 
     With an estimate also its rows and cost, and above the lines what the whole costs and what sharing saves. Below
-    them are the edges of trends. `limit` cuts the text after so many rows.
+    them are the edges of trends. `limit` is the most rows that are written.
     """
     shown = found.rows if limit is None else found.rows[:limit]
     sizes = f"{counted(len(found.rows), 'operator')}, {counted(len(found.queries), 'query')}"

@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from stretto.data.casts import TIME
+from stretto.errors import EventsError, instead_of
 
 START_US = 1_577_836_800_000_000  # 2020-01-01, UTC
 BLOCK = 1 << 16
@@ -45,13 +46,41 @@ class Sources:
 
 
 def sources(letter: str, count: int) -> Sources:
-    """So many types, named by a letter and a number, whose rates are evenly spread on a logarithmic scale."""
+    """`count` types, named by a letter and a number, whose rates are evenly spread on a logarithmic scale."""
     random = np.random.default_rng([ord(letter), count])
     steps = random.permutation((np.arange(count) + 0.5) / count)
     rates = LOWEST * (HIGHEST / LOWEST) ** steps
     digits = len(str(count))
     names = tuple(f"{letter}{number:0{digits}d}" for number in range(1, count + 1))
     return Sources(names, tuple(map(float, rates)))
+
+
+def settle_rates(
+    usual: Mapping[str, float], given: Mapping[str, float] | None, total: float | None, otherwise: float
+) -> F64:
+    """Events per second of every type, in the order of `usual`, which holds their usual shares.
+
+    Types with a given rate have it; the others share the rest of `total` as usual. Without a total there is no rest:
+    only the given types occur. With neither, all types share `otherwise`.
+    """
+    given = given or {}
+    for name, rate in given.items():
+        if name not in usual:
+            raise EventsError(f"the stream has no type `{name}`{instead_of(name, usual)}")
+        if not 0.0 <= rate < float("inf"):
+            raise EventsError(f"the rate of {name} must not be negative: {rate}")
+    named = sum(given.values())
+    whole = total if total is not None else named if given else otherwise
+    if named > whole * (1.0 + 1e-9):
+        raise EventsError(
+            f"the rates of single types come to {named:g} per second, more than {whole:g} in all"
+        )
+    rest = {name: share for name, share in usual.items() if name not in given}
+    left, shares = max(whole - named, 0.0), sum(rest.values())
+    rates = np.array([given[name] if name in given else left * usual[name] / shares for name in usual])
+    if not rates.sum() > 0.0:
+        raise EventsError("at least one type must have a rate above 0")
+    return rates
 
 
 def shares_of(weights: F64) -> F64:
@@ -71,7 +100,7 @@ def blocks(
     columns: Callable[[np.random.Generator, I64], Mapping[str, Any]],
     paced: Callable[[np.random.Generator, I64], I64] = lambda _, ts: ts,
 ) -> Iterator[pa.RecordBatch]:
-    """A stream without end, BLOCK events at a time, each block with random numbers of its own.
+    """A stream without end, BLOCK events at a time, each block with its own random numbers.
 
     Events arrive with a rate, at times that `paced` may change; `columns` gives the other columns of a block.
     """

@@ -25,7 +25,7 @@ SELDOM: Final = 0.02
 RARER: Final = 0.75
 """How often a further comparison is written in the direction that holds more seldom."""
 RARE: Final = 2.5
-"""A Kleene is on a type with at most so many events per second: n events have 2**n subsets."""
+"""The most events per second of a type with a Kleene: n events have 2**n subsets."""
 
 Comparison = tuple[int, int]
 """Two types; the first one's change is less than the second one's."""
@@ -80,8 +80,8 @@ class PatternFrame:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What patterns should keep to: rates that differ by at most `apart`, and per second at most so many matches and
-    about so many partial matches within a window of so many seconds.
+    """What patterns should keep to: rates that differ by at most `apart`, and within a window of `seconds` at most
+    `matches` matches and about `partial` partial matches per second.
     """
 
     apart: float
@@ -126,7 +126,7 @@ class Maker:
         """As many different patterns as frames; TooFewError where they are not found.
 
         The n-th motif is used in proportion to (1 - 1 / spread) ** n: about `spread` of them are in use. Each pattern
-        is the best of so many draws.
+        is the best of `draws` draws.
         """
         random = _random(self.seed, "patterns")
         seen: set[object] = set()
@@ -147,9 +147,9 @@ class Maker:
     def _new(
         self, random: Random, frame: PatternFrame, spread: float, seen: set[object], draws: int
     ) -> McepPattern | None:
-        """A pattern that is not there yet: the nearest to what is wished, of so many draws for each of some motifs.
+        """A new pattern: the one nearest to the limits, of `draws` draws for each of some motifs.
 
-        Where all of the popular motifs' patterns are there, as may be with two types, it has a motif of its own.
+        Where all patterns of the popular motifs exist already, as can happen with two types, it gets its own motif.
         """
         best, least = None, float("inf")
         for tried in range(TRIES):

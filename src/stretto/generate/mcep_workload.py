@@ -52,8 +52,9 @@ class McepOptions:
     `types`: how many the stream has; None as in the stream. `density`: the mean share of the other patterns with which
     a pattern has two or more types in common, in the same order and with the same comparisons (a single common type is
     not counted: every plan shares its scan). `rate_difference`: the most by which rates of a pattern's types may
-    differ, 1 being the most there is. Of several draws the one is taken that comes nearest to at most so many `matches`
-    and about so many `partial` matches per second, in the order of its text. `unusual`: the share of patterns with a
+    differ, 1 being the most there is. Of several draws, the
+    one is taken that comes nearest to at most `matches` matches and about `partial` partial matches per second, in the
+    order of its text. `unusual`: the share of patterns with a
     NOT or a Kleene.
     """
 
@@ -84,7 +85,7 @@ class McepOptions:
         self.seconds(1.0)
 
     def seconds(self, rate: float) -> float:
-        """The length of the window where so many events come per second."""
+        """The length of the window in seconds, for a stream with this rate."""
         try:
             (query,) = parse(f"QUERY q PATTERN A a WITHIN {self.window};")
         except StrettoError:

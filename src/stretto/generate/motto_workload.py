@@ -152,7 +152,10 @@ def motto_workload(scenario: Scenario, queries: int, seed: int, options: MottoOp
 
 
 def pairs(scenario: Scenario, queries: int, seed: int, options: MottoOptions) -> list[Pair]:
-    """Pairs for so many queries (of the last one only the source, if the number is odd); all types equally often."""
+    """The pairs for `queries` queries, all types equally often.
+
+    If the number is odd, only the source of the last pair counts.
+    """
     random = np.random.default_rng([seed, 4])
     count = (queries + 1) // 2
     basic = round(options.ratio * count)

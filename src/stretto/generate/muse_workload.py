@@ -91,7 +91,7 @@ class MuseOptions:
 def stream_rates(
     subject: MuseSubject, options: MuseOptions
 ) -> tuple[float | None, Mapping[str, float] | None]:
-    """The rate of a stream with so many events in a window, and that of the repeated type, for so many MatStates."""
+    """The rate that gives a window its number of events, and the rate of the repeated type that gives the MatStates."""
     rate = None
     if options.events_per_window is not None:
         rate = options.events_per_window * 1e6 / option_us(options.window, "window", positive=True)

@@ -14,8 +14,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from stretto.generate.arrivals import BLOCK, F64, I64, Grouped, blocks, coded
-from stretto.generate.rates import settle_rates
+from stretto.generate.arrivals import BLOCK, F64, I64, Grouped, blocks, coded, settle_rates
 from stretto.values.hashing import GOLDEN, LANES
 
 SHARES: Final[Mapping[str, float]] = MappingProxyType(

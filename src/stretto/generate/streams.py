@@ -32,7 +32,7 @@ class StreamOptions:
     `types`: how many event types (uniform, zipf: 10), symbols (stocks: 13 and no more; mcep-stocks: 300) or points
     (traffic: 449; ticks: 300 symbols). `keys`: `k` stays below it (uniform, zipf). `exponent`: of Zipf's law.
     `machines`: in the data centre. `reshuffle`: how types change places as the stream goes on. `rates`: events per
-    second of single types (rides, ticks); the others share the rest of `rate`, without which there is none. `drivers`:
+    second of single types (rides, ticks); the others share the rest of `rate`, if that is given. `drivers`:
     of rides (1000).
     """
 
@@ -136,7 +136,7 @@ def _plain_blocks(options: StreamOptions, exponent: float) -> Iterator[pa.Record
 
 
 def _zipf(count: int, exponent: float) -> F64:
-    """The shares of so many types by Zipf's law."""
+    """The shares of `count` types by Zipf's law."""
     return shares_of(np.arange(1, count + 1, dtype=np.float64) ** -exponent)
 
 

@@ -11,9 +11,8 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from stretto.generate.arrivals import coded, shares_of
+from stretto.generate.arrivals import coded, settle_rates, shares_of
 from stretto.generate.market import market_blocks
-from stretto.generate.rates import settle_rates
 
 SHARES: Final[Mapping[str, float]] = MappingProxyType(
     {

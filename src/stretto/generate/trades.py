@@ -32,7 +32,7 @@ FLURRY_S: Final = 8.0
 
 
 def day_of_trades(trades: int, seed: int = 0) -> pa.Table:
-    """So many trades of one day, in order of time, a symbol as type.
+    """The trades of one day, in order of time, with the symbol as type.
 
     Attributes: `price`, `change` (to the symbol's trade before, in hundredths of a percent), `volume` and `side`.
     """

@@ -1,6 +1,6 @@
-"""A text taken apart into statements, and these into clauses, before any of them is parsed.
+"""Splits a text into statements, and these into clauses, before any of them is parsed.
 
-A broken clause then spoils no other, and every clause can report its own mistake.
+So a broken clause does not spoil others, and every clause can report its own mistake.
 """
 
 from collections.abc import Iterator

@@ -1,11 +1,11 @@
-"""What the grammar expected, in the words of a person."""
+"""What the grammar expected, in plain words."""
 
 from collections.abc import Set as AbstractSet
 
 from stretto.errors import Mistake, near
 from stretto.text.tokens import KEYWORDS, RESERVED, SIGNS, Token
 
-# A whole group of terminals goes by one phrase; the larger groups come first.
+# One phrase stands for a whole group of terminals; larger groups come first.
 _GROUPS: tuple[tuple[AbstractSet[str], str], ...] = (
     (
         frozenset({"NAME", "LITERAL", "NULL", "DURATION", "TIMESTAMP", "LPAR", "LSQB", "MINUS", "NOT"}),

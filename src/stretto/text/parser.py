@@ -25,7 +25,7 @@ def parse_partial(text: str) -> tuple[tuple[syntax.Statement, ...], tuple[Mistak
     """The statements that can be judged further, and all mistakes.
 
     A statement with mistakes in WHERE alone comes without its terms. One with other mistakes is left out, and so is
-    every statement that reads from it, so that nothing false is said about names that were meant to exist.
+    every statement that reads from it, so that no message is wrong about names that were meant to exist.
     """
     try:
         parsed, mistakes = _parse_chunks(tokenize(text), text)

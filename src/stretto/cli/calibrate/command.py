@@ -21,15 +21,15 @@ def calibrate(
         Path | None,
         typer.Option(
             metavar="PATH",
-            help="Where the prices go; else STRETTO_PRICES or ~/.config/stretto/prices.json, where plans find them.",
+            help="Where the prices go; by default, where plans look: STRETTO_PRICES or ~/.config/stretto/prices.json.",
             show_default=False,
         ),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Fewer events and runs: rougher, in seconds.")
+        bool, typer.Option("--quick", help="Use fewer events and runs: rougher, but done in seconds.")
     ] = False,
 ) -> None:
-    """Measure the costs that optimizers go by: small workloads are run and prices fitted to their times.
+    """Measure the costs that optimizers use: run small workloads and fit prices to their times.
 
     Example: stretto calibrate --quick --out prices.json
     """
@@ -70,7 +70,7 @@ def _calibrate(place: Path, events: int, runs: int) -> None:
 
 
 def _before(place: Path) -> "Prices":
-    """The prices that are replaced; the defaults, if there are none or they cannot be read."""
+    """The prices that are replaced: the defaults if there are none, or none that can be read."""
     from stretto.memo.prices import Prices, load
 
     try:

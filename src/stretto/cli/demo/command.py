@@ -32,7 +32,7 @@ class DemoOptions:
 
 @takes(DemoOptions)
 def demo(options: DemoOptions) -> None:
-    """Find a hundred patterns in a day of trades, on Spark: shared, explained, and compared with one by one.
+    """Find a hundred patterns in a day of trades, on Spark, and compare that with running them one by one.
 
     Example: stretto demo --events 200000
     """

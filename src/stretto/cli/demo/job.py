@@ -1,4 +1,4 @@
-"""What `stretto demo` does, step by step, and what came of every step."""
+"""What `stretto demo` does, step by step, and the result of every step."""
 
 import shutil
 from collections.abc import Iterator
@@ -38,7 +38,7 @@ SAMPLE: Final = 0.05
 
 
 class Job:
-    """One run of the demonstration, in a folder of its own."""
+    """One run of the demo, in its own folder."""
 
     def __init__(self, folder: Path, master: str | None, *, quiet: bool) -> None:
         self._folder = folder
@@ -164,7 +164,7 @@ class Job:
         limit: float,
         seed: int,
     ) -> Alone:
-        """Queries in a random order, each as a job of its own, until the time is over; their answers are compared."""
+        """Run queries in random order, each as its own job, until the time is over; compare their answers."""
         queries = sorted(query.name for query in workload.queries)
         names = np.random.default_rng(seed).permutation(queries).tolist()
         took: dict[str, float] = {}

@@ -15,7 +15,7 @@ MOST_SHARED: Final = 15
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step of the run: its name, what came of it, and how long it took."""
+    """One step of the run: its name, its result, and how long it took."""
 
     name: str
     result: str

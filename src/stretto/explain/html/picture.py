@@ -11,7 +11,7 @@ from stretto.explain.text import label
 from stretto.screen import counted
 
 APART: Final = 1.7
-"""Rows from one box to the next where there is to be room for loops and their labels."""
+"""Rows from one box to the next where loops and their labels need room."""
 
 Point = tuple[float, float]
 
@@ -38,7 +38,7 @@ def picture(found: Explanation, queries: Collection[str]) -> Drawing:
 
 
 def fitting(found: Explanation, queries: Iterable[str], most: int) -> list[str]:
-    """As many of some queries, in order, as need no more than so many rows together; the first at least."""
+    """As many queries, in order, as need at most `most` rows together; at least the first."""
     drawn: set[int] = set()
     fit: list[str] = []
     for query in queries:

@@ -26,7 +26,7 @@ def _environment(package: str) -> Environment:
 
 
 def rendered(template: str, package: str = HERE, **values: Any) -> str:
-    """The page of a template of a package. Browsers are told to run the one script of ours, and to load nothing."""
+    """The page of a template of a package. Browsers may run our one script, and load nothing."""
     script = files(HERE).joinpath("templates/explain.js").read_text(encoding="utf-8")
     digest = b64encode(sha256(script.encode()).digest()).decode()
     return (
