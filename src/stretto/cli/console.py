@@ -84,8 +84,8 @@ def told(out: str, number: int, word: str) -> None:
 
 
 def repeated_ids(number: int) -> str:
-    """A warning that ids are not of one event each."""
+    """A warning that several events have the same id."""
     have = "has" if number == 1 else "have"
     return (
-        f"warning: {counted(number, 'event')} {have} the id of an event before: matches may share a match_id"
+        f"warning: {counted(number, 'event')} {have} the id of an earlier event: matches may share a match_id"
     )

@@ -94,7 +94,7 @@ def _as_read(options: ExplainOptions) -> str:
 
 
 def _understood(options: ExplainOptions) -> str:
-    """The stage that was asked for, of the workload bound to what is known of the events."""
+    """The requested stage of the workload, bound to what is known of the events."""
     from stretto.cli.inputs import plan_for, read_workload
     from stretto.plan.explanation import explanation
     from stretto.plan.optimize import recipe_of
@@ -213,7 +213,7 @@ def _memo(options: ExplainOptions, workload: "Workload", known: "Schema | Stats"
 
 
 def _analysis(options: ExplainOptions, plan: "Plan", source: "EventFile") -> str:
-    """The plan, run."""
+    """What a run of the plan measures."""
     from stretto.explain.measured import measured_json, measured_text
     from stretto.explain.numbers import in_format
     from stretto.plan.explanation import explanation

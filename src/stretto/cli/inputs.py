@@ -1,4 +1,4 @@
-"""What commands read: the workload, and the plan that it becomes over some events."""
+"""What commands read: a workload, its plan for some events, and statistics."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -48,7 +48,7 @@ def plan_for(workload: Workload, known: "Schema | Stats", planning: PlanningOpti
 
 @contextmanager
 def mistakes_of(workload: Workload) -> Iterator[None]:
-    """Mistakes that come out of here are shown with the workload's lines."""
+    """Mistakes that are raised inside are shown with the lines of the workload."""
     try:
         yield
     except QueryError as error:

@@ -69,7 +69,7 @@ def _read_for(workload: str, files: EventFiles) -> Workload:
 
 
 def started(master: str | None, *, quiet: bool) -> SparkSession:
-    """The session of a command; Spark shows how far it is if standard error is a terminal."""
+    """The session of a command; Spark shows its progress if standard error is a terminal."""
     progress = {"spark.ui.showConsoleProgress": sys.stderr.isatty() and not quiet}
     try:
         return session(master, "stretto", **progress)
@@ -82,7 +82,7 @@ def started(master: str | None, *, quiet: bool) -> SparkSession:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A plan, the files with all that a survey tells, and how the work is spread."""
+    """A plan, the surveyed files, and how the work is spread."""
 
     plan: Plan
     files: EventFiles
@@ -105,7 +105,7 @@ def prepare(
 
 
 def find_on_spark(spark: SparkSession, prepared: Prepared, outputs: Outputs, limits: RunLimits) -> None:
-    """Run a plan over files, and hand what comes out to where it goes."""
+    """Run a plan over files, and hand the results to the outputs."""
     plan, files = prepared.plan, prepared.files
     events = files.event_file.select(attributes_of(plan))
     outputs.begin(plan, events)
@@ -192,7 +192,7 @@ def _show_totals(batches: list[pa.RecordBatch], plan: Plan, outputs: Outputs) ->
 def measured(
     workload: Workload, spark: SparkSession, files: EventFiles, sample: float | None, seed: int
 ) -> Stats:
-    """The statistics of surveyed files; without a share as many events are sampled as in process."""
+    """The statistics of surveyed files; without a share, as many events are sampled as in process."""
     assert files.summary is not None
     share = min(1.0, SIZE / max(files.summary.rows, 1)) if sample is None else sample
     stats = profile_files(spark, None, files, share, seed=seed)

@@ -53,7 +53,7 @@ class Board:
         self.last = metrics
 
     def summary(self) -> str:
-        """One line on all of it."""
+        """One line that sums up the stream."""
         return (
             f"{counted(self.events, 'event')}, {results(self.matches, self.totals)}, {self.late:,} late,"
             f" {self.rejected:,} rejected{_replaced(self.replaced)} in {counted(self.batches, 'batch')}"
@@ -196,7 +196,7 @@ class LiveTable:
 
 @contextmanager
 def display(board: Board, *, quiet: bool) -> Iterator[Show]:
-    """What shows a stream: a live table where standard error is a terminal."""
+    """Shows a stream: as a live table if standard error is a terminal, else as lines."""
     console = Console(stderr=True)
     if quiet or not console.is_terminal:
         yield Lines(quiet)
@@ -240,4 +240,6 @@ def _news(stream: RunningStream, board: Board, show: Show) -> None:
         show.batch(metrics)
         if metrics.refused and metrics.refused != board.refused:
             board.refused = metrics.refused
-            show.tell(f"the workload does not fit the stream: {metrics.refused}; it keeps the version before")
+            show.tell(
+                f"the workload does not fit the stream: {metrics.refused}; the stream keeps the version before"
+            )

@@ -65,7 +65,7 @@ def _match_row(row: Mapping[str, Any]) -> list[str]:
 
 
 def _rows(batch: pa.RecordBatch) -> list[dict[str, Any]]:
-    """The rows with their times as texts, which Python has no times for beyond the years 1 to 9999."""
+    """The rows with their times as texts: Python has no times outside the years 1 to 9999."""
     columns = [_times(c) if pa.types.is_timestamp(c.type) else c.to_pylist() for c in batch.columns]
     return [dict(zip(batch.schema.names, row, strict=True)) for row in zip(*columns, strict=True)]
 

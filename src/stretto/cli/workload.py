@@ -121,7 +121,7 @@ class MuseChoices:
 class WorkloadOptions:
     """The options of `stretto workload`; those of another kind than the one asked for are refused.
 
-    The help of an option names its default in parentheses: the generator knows it.
+    The generator knows the defaults; the help of an option names its default in parentheses.
     """
 
     kind: Annotated[

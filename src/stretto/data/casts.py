@@ -1,4 +1,4 @@
-"""Values to the kinds of the language, a whole array at a time, with a mask of the values that do not fit."""
+"""Casts values to the kinds of the language, a whole array at a time, with a mask of the values that do not fit."""
 
 from collections.abc import Callable
 from typing import Any

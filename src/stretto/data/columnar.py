@@ -21,7 +21,7 @@ STEP = 1 << 16
 
 @contextmanager
 def blamed(name: str, what: str) -> Iterator[None]:
-    """Arrow's own errors as ours, with the file's name."""
+    """Turn Arrow's errors into ours, with the name of the file."""
     try:
         yield
     except EventsError:
@@ -119,7 +119,7 @@ def open_arrow(path: Path, special: Special) -> ColumnarPart:
 
 
 def _sound(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The batches, each checked: Arrow itself trusts a file's offsets and codes, and damaged ones end the process."""
+    """The batches, each checked: Arrow trusts a file's offsets and codes, and damaged ones would crash the process."""
     for batch in batches:
         batch.validate(full=True)
         yield batch

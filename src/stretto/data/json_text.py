@@ -86,7 +86,7 @@ class JsonPart:
             yield from self._chunks(block, wanted, rejected)
 
     def sample(self) -> None:
-        """Learn from the first lines, and refuse what has no times and types."""
+        """Learn the kinds from the first lines, and refuse events without times and types."""
         for block in self._blocks():
             first = block.part(0, SAMPLE_ROWS)
             objects = first.objects()
@@ -139,7 +139,7 @@ class JsonPart:
                 (self.nested if values else self.empty).add(name)
 
     def _shape(self, names: Collection[str]) -> pa.Schema:
-        """How the columns stand in the text: a time is a text there."""
+        """The columns as JSON has them: a time is a text there."""
         kinds = {name: self.kinds[name] for name in names}
         return pa.schema([(n, pa.string() if kind is Kind.TIME else kind.arrow) for n, kind in kinds.items()])
 

@@ -31,7 +31,7 @@ def load(text: bytes) -> dict[str, Any] | str:
 
 
 def _is_text(value: Any) -> bool:
-    """Whether all names and texts of a value are Unicode: JSON can spell what is not."""
+    """Whether all names and texts of a value are Unicode: JSON can write what is not."""
     try:
         json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError:
@@ -40,7 +40,7 @@ def _is_text(value: Any) -> bool:
 
 
 def show(value: Any) -> str:
-    """A value as it would stand in JSON, cut where it is long."""
+    """A value as JSON writes it, cut if it is long."""
     text = repr(value) if isinstance(value, str) else json.dumps(value)
     return text if len(text) <= SHOWN else text[: SHOWN - 3] + "..."
 

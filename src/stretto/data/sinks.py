@@ -1,4 +1,4 @@
-"""Rows to files by their ending; a file appears under its name only when it is complete."""
+"""Writes rows to files, in the format of their ending; a file gets its name only when it is complete."""
 
 import sys
 from collections.abc import Callable, Mapping
@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from stretto.atomic import PartialFile
 from stretto.data.json_write import double_texts, json_lines, json_texts
+from stretto.data.parts import unknown_ending
 from stretto.errors import EventsError
 from stretto.values.texts import time_texts
 
@@ -30,7 +31,7 @@ class _Writer(Protocol):
 class Sink:
     """A file of rows with one schema, that of `open_sink` or of the first batch.
 
-    `close` puts it in its place, `abort` leaves nothing behind; as a context it does the one or the other.
+    `close` puts it in its place, `abort` leaves nothing behind; as a context manager it does one of the two.
     """
 
     def __init__(self, path: str, ending: str, schema: pa.Schema | None) -> None:
@@ -191,12 +192,10 @@ _WRITERS: Mapping[str, Callable[[Any, pa.Schema], _Writer]] = {
 def open_sink(path: str | Path, schema: pa.Schema | None = None) -> Sink:
     """A file to write rows to: Parquet, CSV, JSON lines or Arrow by its ending.
 
-    `-` is JSON lines on standard output. Without a schema that of the first batch is taken.
+    `-` is JSON lines on standard output. Without a schema, it takes that of the first batch.
     """
     name = str(path)
     ending = ".jsonl" if name in (STDOUT, "/dev/stdout", "/dev/null") else Path(name).suffix.lower()
     if ending not in _WRITERS:
-        raise EventsError(
-            f"{name}: unknown ending {ending or 'of the name'!r} (known: {', '.join(_WRITERS)})"
-        )
+        raise unknown_ending(name, ending, _WRITERS)
     return Sink(name, ending, schema)

@@ -1,5 +1,6 @@
 """An explanation as an object for other programs. Figures are null where no statistics gave them."""
 
+from dataclasses import asdict
 from typing import Any
 
 from stretto.explain.model import Explanation, Row, TrendEdge
@@ -46,13 +47,5 @@ def _edge(edge: TrendEdge) -> dict[str, Any]:
         "condition": edge.condition or None,
         "loop": edge.loop,
         "queries": [list(queries) for queries in edge.parted],
-        "shared": [
-            {
-                "queries": list(one.queries),
-                "matpoint": one.matpoint,
-                "matstates": one.matstates,
-                "benefit": one.benefit,
-            }
-            for one in edge.shared
-        ],
+        "shared": [asdict(one) for one in edge.shared],
     }

@@ -31,7 +31,7 @@ def expected_seconds(cost: float | None, run: Run) -> float | None:
 
 
 def q_error(estimated: float, measured: float) -> float:
-    """max(e/m, m/e): by which factor an estimate is off, 1 where it is right.
+    """max(e/m, m/e): the factor by which an estimate is off; 1 if it is right.
 
     Less than one row counts as one row on both sides: an estimate of 0.01 rows where none came is right, and one of 50
     where none came is off by 50.
@@ -88,7 +88,7 @@ def measured_json(found: Explanation) -> dict[str, Any]:
 
 
 def errors_json(errors: Sequence[tuple[float, int]], what: str) -> dict[str, Any] | None:
-    """Mean, median and worst of q-errors with the numbers of what they belong to, the worst last; None of none."""
+    """Mean, median and worst of some q-errors, each with the number of its row, the worst last; None if there are none."""
     if not errors:
         return None
     values = [error for error, _ in errors]
@@ -162,7 +162,7 @@ def _table(found: Explanation, run: Run) -> Iterator[str]:
 
 
 def cells_of(row: Row, run: Run, at_work: float) -> list[str]:
-    """Rows as estimated and as measured, the q-error, time as estimated and as measured, its share of all of it."""
+    """Rows as estimated and as measured, the q-error, time as estimated and as measured, and its share."""
     expected, error, cost = expected_rows(row, run), error_of(row, run), expected_seconds(row.cost, run)
     return [
         "" if expected is None else number_text(expected),

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from stretto.explain.numbers import columns, in_format, rate_text, some, time_text
@@ -24,8 +24,8 @@ class Described:
     `rows` per second and the cost of its cheapest way per second, its inputs given; None without a pricing.
     """
 
-    number: int
-    text: str
+    id: int
+    piece: str
     slots: int
     queries: tuple[str, ...]
     ways: int
@@ -144,18 +144,7 @@ def memo_json(memo: Memo, pricing: Pricing | None = None) -> dict[str, Any]:
             ],
         },
         "ways": {"all": sum(found.ways.values()), "inputs": found.inputs, "by_rule": found.ways},
-        "most_shared": [
-            {
-                "id": one.number,
-                "piece": one.text,
-                "slots": one.slots,
-                "queries": list(one.queries),
-                "ways": one.ways,
-                "rows": one.rows,
-                "cost": one.cost,
-            }
-            for one in found.most_shared
-        ],
+        "most_shared": [asdict(one) for one in found.most_shared],
     }
 
 
@@ -190,4 +179,4 @@ def _most_shared(found: Description, shared: int) -> Iterator[str]:
             figures.append(rate_text(one.rows))
         if one.cost is not None:
             figures.append(f"{time_text(one.cost)} at least")
-        yield f"  {one.text}  {', '.join(figures)}  for {len(one.queries):,}: {some(one.queries, NAMED)}"
+        yield f"  {one.piece}  {', '.join(figures)}  for {len(one.queries):,}: {some(one.queries, NAMED)}"

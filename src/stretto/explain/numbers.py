@@ -77,7 +77,7 @@ def some(names: Sequence[str], most: int = 4) -> str:
 
 
 def cut(text: str, longest: int) -> str:
-    """The beginning of a text that is longer than it may be."""
+    """The text, or its beginning if it is too long."""
     return text if len(text) <= longest else f"{text[: longest - 3]}..."
 
 

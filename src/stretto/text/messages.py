@@ -47,7 +47,7 @@ _FOREIGN = {
 
 
 def expectation(accepted: AbstractSet[str]) -> str:
-    """The terminals that could have come next, as "expected ...": few words, the telling ones."""
+    """The terminals that could have come next, as "expected ...": in few words."""
     left = set(accepted) - {"$END"}
     found: list[str] = []
     for group, phrase in _GROUPS:
@@ -73,7 +73,7 @@ def unexpected(token: Token, shown: str, accepted: AbstractSet[str], rule: str) 
 
 
 def _hint(token: Token, accepted: AbstractSet[str], rule: str) -> str:
-    """What to write instead, for the slips that people bring from other languages."""
+    """What to write instead, for habits from other languages."""
     if rule == "pattern":
         word = str(token.value).upper() if token.type == "NAME" else ""
         if word in ("AND", "OR"):

@@ -1,4 +1,4 @@
-"""Query text to syntax. Every mistake of a text is found and listed, not only the first."""
+"""Reads query text to syntax. It finds and lists every mistake of a text, not only the first."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -58,7 +58,7 @@ def parse_duration(text: str) -> int:
 
 
 def option_us(text: str, name: str, *, positive: bool = False) -> int:
-    """The microseconds of a duration that an option gives, where `0` is one too; StrettoError names the option."""
+    """The microseconds of an option that takes a duration or `0`; StrettoError names the option."""
     try:
         us = 0 if text.strip() == "0" else parse_duration(text)
     except QueryError:

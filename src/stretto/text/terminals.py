@@ -1,7 +1,7 @@
 """Tokens as the terminals of the grammar: what a word means is decided by its neighbours, so few words are reserved.
 
-Numbers, durations, times, `[i]` and `{m,n}` become one terminal each, with their value; a value that cannot be is a
-mistake, and parsing goes on with another in its place. Functions here are pure: tokens in, terminals and mistakes out.
+Numbers, durations, times, `[i]` and `{m,n}` become one terminal each, with their value. An impossible value is a
+mistake, and parsing continues with another value in its place. Functions here are pure.
 """
 
 from collections.abc import Callable
@@ -148,7 +148,7 @@ def _quantity(
 
 
 def _checked(mistakes: list[Mistake], at: Token, read: Callable[..., Any], *text: str) -> Any:
-    """What `read` makes of the text; 1 and a mistake where it makes nothing."""
+    """What `read` makes of the text; 1 and a mistake if it raises ValueError."""
     try:
         return read(*text)
     except ValueError as error:

@@ -94,7 +94,5 @@ def plain(column: pa.Array) -> Vector:
     if not column.null_count:
         return Vector(column.to_numpy(zero_copy_only=False), None)
     valid = column.is_valid().to_numpy(zero_copy_only=False)
-    zero = (
-        pa.scalar(0, pa.int64()).cast(column.type) if not types.is_boolean(column.type) else pa.scalar(False)
-    )
+    zero = pa.scalar(0, pa.int64()).cast(column.type)
     return Vector(pc.fill_null(column, zero).to_numpy(zero_copy_only=False), valid)

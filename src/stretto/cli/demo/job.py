@@ -83,7 +83,7 @@ class Job:
 
     @contextmanager
     def _step(self, name: str) -> Iterator[None]:
-        """Time a step; `_result` is what it says of itself."""
+        """Time a step; it leaves its result in words in `_result`."""
         start = perf_counter()
         with self._console.status(f"{name} ..") if self._console.is_terminal else nullcontext():
             yield
@@ -140,7 +140,7 @@ class Job:
             self._result = "workers started, loops compiled"
 
     def _find(self, spark: SparkSession, plan: Plan, trades: EventFiles) -> float:
-        """All matches of the plan as files; the seconds that took."""
+        """Write all matches of the plan to files; returns the seconds it took."""
         with self._step("find"), clear_failures():
             start = perf_counter()
             self._write(detect_files(plan, trades, spark=spark), "matches")

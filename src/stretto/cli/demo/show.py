@@ -1,4 +1,4 @@
-"""What `stretto demo` prints: what was shared and saved, the top matches, and the speed against one by one."""
+"""What `stretto demo` prints: what was shared and saved, the top matches, and the speed compared with one by one."""
 
 from stretto.cli.console import tell
 from stretto.cli.demo.page import Demo
@@ -11,7 +11,7 @@ SHOWN_QUERIES = 5
 
 
 def show(told: Demo) -> None:
-    """All of it, on standard output."""
+    """Print all of it on standard output."""
     plan = told.plan
     tell(
         f"\n{counted(told.events, 'trade')}, {counted(len(told.found), 'pattern')},"

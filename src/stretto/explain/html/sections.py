@@ -22,8 +22,8 @@ MOST_DRAWN: Final = 2000
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
-    """Cells, and what they have to do with a figure: `name` is that of the box they tell of, `queries` are those it
-    serves, `chooses` the query that the first cell chooses there. `about`: more about the cell with number `about_at`.
+    """Cells, and what they have to do with a figure: `name` is the box they describe, `queries` are those it
+    serves, `chooses` is the query that the first cell chooses. `about` says more of the cell with number `about_at`.
     """
 
     cells: Sequence[str]
@@ -181,6 +181,6 @@ def _queries(found: Explanation, drawn: int) -> Table:
 
 
 def named(queries: Sequence[str], *, always: bool = False) -> str:
-    """`2: q1, q2`; the number of a single one only if it `always` stands."""
+    """`2: q1, q2`; a single query has its number only with `always`."""
     counts = len(queries) > 1 or (always and queries)
     return f"{len(queries):,}: {some(queries)}" if counts else some(queries)
