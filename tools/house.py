@@ -250,7 +250,7 @@ def dev_words(house: House) -> frozenset[str]:
 def known_options(house: House) -> frozenset[str]:
     """Every text `--option` in the code of the commands, the benchmarks, the fuzzer and the tests' settings.
 
-    Typer calls the option of a parameter or a field by its name where none is written, and a truth value has its `--no-`.
+    Typer names an option after its parameter or field where no name is written, and a truth value has its `--no-`.
     """
     found = {"--help"}
     for module in house.modules:

@@ -88,7 +88,7 @@ def measured_json(found: Explanation) -> dict[str, Any]:
 
 
 def errors_json(errors: Sequence[tuple[float, int]], what: str) -> dict[str, Any] | None:
-    """Mean, median and worst of some q-errors, each with the number of its row, the worst last; None if there are none."""
+    """Mean, median and worst of q-errors, each with the number of its row, the worst last; None if there are none."""
     if not errors:
         return None
     values = [error for error, _ in errors]

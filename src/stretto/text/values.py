@@ -49,7 +49,7 @@ def duration_us(text: str, unit: str) -> int:
 
 
 def size_problem(size: int, what: str) -> tuple[str, str] | None:
-    """What is wrong with the size of a window, a SLIDE or an option, and a hint; None if nothing is. All share one limit."""
+    """What is wrong with the size of a window, a SLIDE or an option, and a hint; None if nothing is."""
     if size <= 0:
         return f"the {what} must be longer than zero", ""
     return (f"the {what} is too long", LIMIT) if size > MAX_WINDOW else None
