@@ -1,7 +1,7 @@
 """Tables on standard output: framed and coloured in a terminal, plain columns elsewhere."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -32,28 +32,22 @@ def show_table(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]], 
     console.print(table)
 
 
-def show_matches(batches: Sequence[pa.RecordBatch], total: int) -> None:
+def show_matches(batches: Iterable[pa.RecordBatch], total: int) -> None:
     """The first matches; nothing if there are none."""
     heads = ["query", "start", "end", "detected", "events", "returned"]
-    _show_first("matches", heads, _match_row, batches, total)
+    _show_first("matches", heads, list(map(_match_row, _rows(batches))), total, words=len(heads))
 
 
-def show_totals(batches: Sequence[pa.RecordBatch], total: int) -> None:
+def show_totals(batches: Iterable[pa.RecordBatch], total: int) -> None:
     """The first totals of trends; nothing if there are none."""
-    _show_first("totals", ["query", "window", "group", "total", "value"], _total_row, batches, total)
+    heads = ["query", "window", "group", "total", "value"]
+    _show_first("totals", heads, list(map(_total_row, _rows(batches))), total, words=4)
 
 
-def _show_first(
-    what: str,
-    heads: Sequence[str],
-    row_of: Callable[[Mapping[str, Any]], list[str]],
-    batches: Sequence[pa.RecordBatch],
-    total: int,
-) -> None:
-    rows = [row_of(row) for batch in batches for row in _rows(batch)]
+def _show_first(what: str, heads: list[str], rows: list[list[str]], total: int, words: int) -> None:
     if rows:
         title = f"first {len(rows)} of {total:,} {what}" if total > len(rows) else ""
-        show_table(title, heads, rows, words=heads.index("value") if "value" in heads else len(heads))
+        show_table(title, heads, rows, words)
 
 
 def _match_row(row: Mapping[str, Any]) -> list[str]:
@@ -64,10 +58,11 @@ def _match_row(row: Mapping[str, Any]) -> list[str]:
     return [row["query"], row["start"], row["end"], row["detected"], events, values]
 
 
-def _rows(batch: pa.RecordBatch) -> list[dict[str, Any]]:
+def _rows(batches: Iterable[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
     """The rows with their times as texts: Python has no times outside the years 1 to 9999."""
-    columns = [_times(c) if pa.types.is_timestamp(c.type) else c.to_pylist() for c in batch.columns]
-    return [dict(zip(batch.schema.names, row, strict=True)) for row in zip(*columns, strict=True)]
+    for batch in batches:
+        columns = [_times(c) if pa.types.is_timestamp(c.type) else c.to_pylist() for c in batch.columns]
+        yield from (dict(zip(batch.schema.names, row, strict=True)) for row in zip(*columns, strict=True))
 
 
 def _times(column: Any) -> list[str]:

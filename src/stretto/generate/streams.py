@@ -95,14 +95,14 @@ def _blocks(kind: str, options: StreamOptions) -> Iterator[pa.RecordBatch]:
         raise EventsError(f"unknown stream `{kind}`{instead_of(kind, STREAMS)}")
     if options.rates is not None and kind not in RATED:
         raise EventsError(f"{kind} has no rates of single types; {' and '.join(RATED)} have")
-    blocks = STREAMS[kind](options)
-    return blocks if options.reshuffle is None else reshuffled(blocks, options.reshuffle, options.seed)
+    made = STREAMS[kind](options)
+    return made if options.reshuffle is None else reshuffled(made, options.reshuffle, options.seed)
 
 
-def _cut(blocks: Iterator[pa.RecordBatch], events: int, size: int) -> Iterator[pa.RecordBatch]:
+def _cut(whole: Iterator[pa.RecordBatch], events: int, size: int) -> Iterator[pa.RecordBatch]:
     left = events
     while left > 0:
-        block = next(blocks)
+        block = next(whole)
         for start in range(0, min(left, block.num_rows), size):
             yield block.slice(start, min(size, left - start))
         left -= block.num_rows
