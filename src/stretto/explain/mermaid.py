@@ -16,7 +16,7 @@ LONGEST: Final = 160
 """Characters of a node's piece; EXPLAIN has the whole."""
 
 
-def to_mermaid(found: Explanation, *, edges: int = MOST_EDGES, text: int = MOST_TEXT) -> str:
+def to_mermaid(found: Explanation) -> str:
     """A node per row with what it computes, an edge per input; data flows downwards.
 
     What is shared is highlighted. With an estimate, nodes show rows and cost, edges rows. Of a plan that is too large
@@ -26,7 +26,7 @@ def to_mermaid(found: Explanation, *, edges: int = MOST_EDGES, text: int = MOST_
     blocks = [_lines(found, row) for row in found.rows]
     for edge in found.edges:
         blocks[edge.target].append(_edge(found, edge))
-    drawn, queries = _within(found, blocks, edges, text - 400)
+    drawn, queries = _within(found, blocks, MOST_EDGES, MOST_TEXT - 400)
     lines = ["flowchart TD", f"    classDef shared {STYLE}"]
     for number in drawn:
         lines.extend(blocks[number])

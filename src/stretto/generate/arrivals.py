@@ -1,4 +1,4 @@
-"""Types of events with rates of their own, and what the generators of streams have in common.
+"""What the generators of streams have in common: types with rates, arrivals, and blocks of events.
 
 The rates of MCEP's data (sec. 6.1) lie between 2 and 47 events per second. Here they are spread evenly over the
 logarithms of that range and belong to the types, not to the seed of a stream: a workload that picks its types by their
@@ -134,7 +134,7 @@ class Grouped:
         return cls(in_order, order, first)
 
     def walk(self, steps: I64, at: I64) -> I64:
-        """Where each type's walk is after each of its steps; `at` holds where the walks are, and is moved on."""
+        """Where each type's walk is after each of its steps; `at` holds where the walks are, and is updated."""
         ordered = steps[self.order]
         run = np.cumsum(ordered)
         before = (run - ordered)[self.first]
@@ -144,7 +144,7 @@ class Grouped:
         return self._back(walked)
 
     def previous(self, values: F64, last: F64) -> F64:
-        """The value before each one of the same type; `last` holds those before the block, and is moved on."""
+        """The value before each one of the same type; `last` holds those before the block, and is updated."""
         ordered = values[self.order]
         before = np.empty_like(ordered)
         before[1:] = ordered[:-1]

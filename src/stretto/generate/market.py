@@ -30,7 +30,7 @@ def symbols(count: int | None = None) -> Sources:
 
 
 def chances(count: int | None = None) -> F64:
-    """How probable it is that the difference of one symbol (row) is less than that of another (column), about."""
+    """About how probable it is that the difference of one symbol (row) is less than that of another (column)."""
     moves = _Moves.of(SYMBOLS if count is None else count)
     falls, rises = moves.falls, moves.rises
     still = 1.0 - falls - rises

@@ -1,4 +1,4 @@
-"""Drawing the patterns of MCEP's workloads: motifs, what is put around them, and what is too much."""
+"""Draws the patterns of MCEP's workloads: motifs, what is put around them, and the limits they keep to."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
@@ -39,7 +39,7 @@ class Motif:
     comparison: Comparison
 
     def within(self, size: int) -> "Motif":
-        """The motif, or where it is too large its two types that are compared."""
+        """The motif; if it is too large, only its two types that are compared."""
         if len(self.types) <= size:
             return self
         return Motif(tuple(t for t in self.types if t in self.comparison), self.comparison)
@@ -70,7 +70,7 @@ class McepPattern:
 
 @dataclass(frozen=True, slots=True)
 class PatternFrame:
-    """What is settled about a pattern before its types are: how many of what."""
+    """What is known of a pattern before its types are drawn: how many of what."""
 
     operator: str
     size: int
@@ -91,7 +91,7 @@ class Limits:
 
 
 class TooFewError(StrettoError):
-    """There are not as many different patterns."""
+    """There are fewer different patterns than were asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +253,7 @@ class Maker:
         return self._marked(random, McepPattern(frame.operator, types, comparisons), frame.mark, fillers)
 
     def _distance(self, pattern: McepPattern) -> float:
-        """How many times too many matches it may find, by how many times too many or too few partial matches it makes.
+        """The factor of too many matches, times the factor of too many or too few partial matches.
 
         Comparisons with a type in common are taken to hold together, others independently.
         """
@@ -281,7 +281,7 @@ class Maker:
     def _comparisons(
         self, random: Random, types: Sequence[int], motifs: Sequence[Motif], count: int
     ) -> tuple[Comparison, ...] | None:
-        """The motifs' comparisons and more, none of them inside a motif; no circle, which nothing could satisfy."""
+        """The motifs' comparisons and more, none of them inside a motif, and no circle: nothing could satisfy one."""
         found = [motif.comparison for motif in motifs][:count]
         pairs = list(combinations(types, 2))
         random.shuffle(pairs)

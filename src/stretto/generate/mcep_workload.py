@@ -2,7 +2,7 @@
 
 A pattern is a SEQ or an AND of several types; half as many comparisons as it has types relate two of them each; one
 pattern in five has a NOT or a Kleene on one type. Patterns share **motifs**, two or three types with their order and
-a comparison between two of them that seldom holds, as people who watch one market share notions of what is unusual.
+a comparison between two of them that seldom holds, as people who watch one market agree on what is unusual.
 Some are more popular than others; the more so, the denser the multi-pattern graph.
 """
 
@@ -52,9 +52,8 @@ class McepOptions:
     `types`: how many the stream has; None as in the stream. `density`: the mean share of the other patterns with which
     a pattern has two or more types in common, in the same order and with the same comparisons (a single common type is
     not counted: every plan shares its scan). `rate_difference`: the most by which rates of a pattern's types may
-    differ, 1 being the most there is. Of several draws, the
-    one is taken that comes nearest to at most `matches` matches and about `partial` partial matches per second, in the
-    order of its text. `unusual`: the share of patterns with a
+    differ; 1 is the most there is. Of several draws, the one is taken that comes nearest to at most `matches` matches
+    and about `partial` partial matches per second, in the order of its text. `unusual`: the share of patterns with a
     NOT or a Kleene.
     """
 
@@ -107,7 +106,7 @@ def mcep_workload(
 
 
 def patterns(subject: McepSubject, queries: int, seed: int, options: McepOptions) -> list[McepPattern]:
-    """Patterns of which no two are equal, with motifs so spread that they have the density that is asked for."""
+    """Patterns of which no two are equal, with motifs spread so that the density is the one that is asked for."""
     frames = _frames(subject, queries, np.random.default_rng([seed, 1]), options)
     sources = subject.sources(options.types)
     apart = options.rate_difference * (HIGHEST - LOWEST)

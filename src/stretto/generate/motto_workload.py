@@ -233,7 +233,7 @@ class _Maker:
         return self._around(inmost, types[2:]), self._around(inmost, others[:level])
 
     def _around(self, inmost: OperatorTree, others: Sequence[str]) -> OperatorTree:
-        """Each level a new operator and a type more; the second level has one on both sides."""
+        """Each level has a new operator and one more type; the second level has a type on both sides."""
         operator = self._operator()
         node = OperatorTree(operator, (others[0], inmost, others[1]))
         for other in others[2:]:
@@ -263,7 +263,7 @@ def _suffix(types: Sequence[str], length: int) -> tuple[Sequence[str], Sequence[
 
 
 def _subsequence(types: Sequence[str], length: int) -> tuple[Sequence[str], Sequence[str]]:
-    """The list with one type more somewhere between its first and its last."""
+    """The list with one more type somewhere between its first and its last."""
     at = length // 2
     return [*types[:at], *types[at + 1 : length]], types[:length]
 

@@ -1,4 +1,4 @@
-"""A stock market whose trades and signals have rates of their own, for trends within a symbol or a sector.
+"""A stock market whose trades and signals have their own rates, for trends within a symbol or a sector.
 
 Prices are those of MCEP's market (`market`), but what an event is (a Trade most of the time, else a signal such as Halt
 or Upgrade) is its type, and the symbol an attribute: trends run over the events of a symbol or of a sector.

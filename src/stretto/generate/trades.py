@@ -67,7 +67,7 @@ def _moments(random: np.random.Generator, count: int) -> I64:
 
 
 def _flurries(ts: I64, symbols: I64, seed: int) -> I64:
-    """The same symbols, but at any time all in the sector whose turn it is, for some seconds."""
+    """The same symbols, moved to the one sector whose turn it is; turns last some seconds."""
     turns = (ts - OPENS_US) // int(FLURRY_S * 1e6)
     sectors = np.random.default_rng([seed, 1]).integers(0, len(SECTORS), int(OPEN_S / FLURRY_S) + 1)[turns]
     moved: I64 = 4 * sectors + symbols % 4

@@ -28,7 +28,7 @@ def points(count: int | None = None) -> Sources:
 
 
 def chances(count: int | None = None) -> F64:
-    """How probable it is that both differences of one point (row) are less than those of another (column), about."""
+    """About how probable it is that both differences of one point (row) are less than those of another (column)."""
     roads = _Roads.of(POINTS if count is None else count)
     vehicles, speed = roads.full, roads.free
     both = roads.strict * vehicles * speed

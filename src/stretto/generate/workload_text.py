@@ -1,4 +1,4 @@
-"""What the generators of workloads share: queries as the text of a file that a person can read, and checked options."""
+"""What the generators of workloads have in common: readable files of queries, and checks of options."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -49,7 +49,7 @@ def _wrapped(terms: Sequence[str]) -> str:
 
 
 def need_shares(most: float = 1.0, **shares: float | None) -> None:
-    """Refuse options that are no shares from 0 to `most`; None is one that was not given."""
+    """Refuse options that are not between 0 and `most`; None was not given."""
     for name, share in shares.items():
         if share is not None and not 0.0 <= share <= most:
             raise StrettoError(f"{name} must be between 0 and {most:g}, not {share}")

@@ -79,10 +79,10 @@ def stretches(texts: Sequence[Vector], strings: "Strings", n: int, most: int) ->
 
 
 class Strings:
-    """Texts and their codes 0, 1, .. in the order of first sight; a text keeps its code for good.
+    """Texts and their codes 0, 1, .. in the order in which they were first seen; a text keeps its code for good.
 
-    Equal codes mean equal texts, so `=` never looks at text. Order goes by ranks, computed when asked for
-    after new texts came in: only `<`-like terms and MIN/MAX over strings pay for them.
+    Equal codes mean equal texts, so `=` never looks at text. Order uses ranks, which are computed
+    when they are needed after new texts: only terms like `<` and MIN/MAX over strings pay for them.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Times as texts and back, also those that four digits of a year do not reach."""
+"""Times as texts and back, also those whose years need more than four digits."""
 
 import re
 from typing import Any, Final
@@ -51,7 +51,7 @@ def far_texts(us: I64) -> list[str]:
 
 
 def brought_near(texts: pa.Array) -> tuple[pa.Array, pa.Array]:
-    """Texts of far times as those of times between 1970 and 2369, and the microseconds that these are away.
+    """Texts of far times, moved to the years 1970 to 2369, and by how many microseconds they were moved.
 
     ArrowInvalid where 64 bits do not hold one.
     """
