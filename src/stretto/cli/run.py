@@ -1,5 +1,6 @@
 """`stretto run`: find the matches of a workload in some events."""
 
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -134,12 +135,12 @@ def _run_in_process(options: RunOptions) -> None:
     from stretto.engine.adapt import AdaptOptions
 
     outputs = Outputs(options.out, options.late, options.rejected, trends_of(plan))
-    with outputs, reported(FAILED):
+    with closing(outputs), reported(FAILED):
         limits = RunLimits(memory, source.disorder_us() if allowed is None else allowed, latest)
         follow = AdaptOptions() if budget is None else AdaptOptions(budget=budget)
         adapt = follow if options.adapt else False
         find(plan, source, outputs, limits, batch=options.batch, quiet=options.quiet, adapt=adapt)
-        outputs.close()
+        outputs.finish()
         outputs.show()
 
 
@@ -158,7 +159,7 @@ def _run_on_spark(options: RunOptions) -> None:
         spark = started(options.master, quiet=options.quiet)
         prepared = prepare(read, files, spark, options.planning, (options.spread or default).value)
         outputs = Outputs(options.out, options.late, options.rejected, trends_of(prepared.plan))
-        with outputs, reported(FAILED):
+        with closing(outputs), reported(FAILED):
             find_on_spark(spark, prepared, outputs, RunLimits(memory, allowed, latest))
-            outputs.close()
+            outputs.finish()
             outputs.show()

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
-from typing import Literal, Self
+from typing import Literal
 
 import pyarrow as pa
 from rich.console import Console
@@ -82,7 +81,7 @@ class Outputs:
             self.late = self._open(late)
             self.rejected = self._open(rejected)
         except BaseException:
-            self.abort()
+            self.close()
             raise
         self.first = FirstRows(SHOWN_MATCHES, SHOWN_PER_QUERY)
         self.first_totals = FirstRows(SHOWN_TOTALS, SHOWN_PER_TOTAL)
@@ -203,24 +202,17 @@ class Outputs:
         )
         print(line, file=sys.stdout if on_stdout else sys.stderr)
 
-    def close(self) -> None:
+    def finish(self) -> None:
         """Finish all files and give them their names."""
         for sink in self._opened:
             sink.close()
         self._opened = []
 
-    def abort(self) -> None:
+    def close(self) -> None:
+        """Drop the files that are not finished."""
         for sink in self._opened:
             sink.abort()
         self._opened = []
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.abort()
 
 
 def trends_of(plan: Plan) -> Trends:

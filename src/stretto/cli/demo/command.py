@@ -42,8 +42,8 @@ def demo(options: DemoOptions) -> None:
         from stretto.cli.demo.show import show
 
         out = options.out
-        with Job(Path(out), options.master, quiet=options.quiet) as job:
-            told = job.run(options.events, options.seed, options.budget, options.alone)
+        job = Job(Path(out), options.master, quiet=options.quiet)
+        told = job.run(options.events, options.seed, options.budget, options.alone)
         page = Path(out) / "report.html"
         write_text(page, demo_page(told))
         show(told)

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from time import perf_counter
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -47,17 +46,15 @@ class Job:
         self._steps: list[Step] = []
         self._result = ""
 
-    def __enter__(self) -> Self:
-        self._folder.mkdir(parents=True, exist_ok=True)
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        shutil.rmtree(self._folder / "alone", ignore_errors=True)
-
     def run(self, events: int, seed: int, budget: float | None, alone: float) -> Demo:
-        """All steps in their order."""
+        """All steps in their order. Matches of single queries are removed at the end."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        try:
+            return self._run(events, seed, budget, alone)
+        finally:
+            shutil.rmtree(self._folder / "alone", ignore_errors=True)
+
+    def _run(self, events: int, seed: int, budget: float | None, alone: float) -> Demo:
         workload = self._generate(events, seed)
         spark = self._start()
         trades, stats = self._profile(spark, workload)
