@@ -10,12 +10,11 @@ from functools import lru_cache
 from itertools import islice
 from typing import Final
 
-from stretto.pattern.canonical import closed_terms, piece_key
+from stretto.pattern.canonical import closed_terms, slot_key
 from stretto.pattern.canonical_terms import canonical_negation, canonical_term, key
 from stretto.pattern.comparisons import COMPARISONS
 from stretto.pattern.linear_extensions import linear_extensions
-from stretto.pattern.nodes import Stream, Window
-from stretto.pattern.order import NO_ORDER
+from stretto.pattern.nodes import Stream
 from stretto.pattern.piece import FORBIDDEN, Negation, Piece, Slot
 from stretto.pattern.predicates import Apply, Const, Expr, columns_of, numbered
 from stretto.schema import Kind
@@ -95,11 +94,6 @@ def slot_type(slot: Slot) -> str:
     if isinstance(slot.source, Stream):
         return slot.source.type
     return slot_key(slot)
-
-
-def slot_key(slot: Slot) -> str:
-    """A text that equal slots share, and only those; texts give slots an order."""
-    return piece_key(Piece((slot,), NO_ORDER, (), (), (), Window(0)))
 
 
 def arrangements(piece: Piece) -> list[tuple[int, ...]]:
