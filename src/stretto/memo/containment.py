@@ -6,7 +6,6 @@ comparing sets. Windows, `same` and the types of the slots are compared apart.
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import islice
 from typing import Final
 
@@ -68,7 +67,9 @@ def claims(piece: Piece, slots: Sequence[int]) -> frozenset[Fact]:
     found: set[Fact] = {Before(i, j) for i, j in piece.order.part(slots)}
     if piece.terms:
         whole = len(slots) == len(piece.slots)
-        terms = closed_terms(piece) if whole else (t for t, read in _terms(piece) if read <= to.keys())
+        terms = (
+            closed_terms(piece) if whole else (t for t in closed_terms(piece) if columns_of(t) <= to.keys())
+        )
         found |= {Holds(canonical_term(term.moved(to))) for term in terms}
     for i, slot in enumerate(slots):
         source = piece.slots[slot].source
@@ -78,12 +79,6 @@ def claims(piece: Piece, slots: Sequence[int]) -> frozenset[Fact]:
         place = numbered(slots)
         found |= {Lacks(canonical_negation(negation.moved(place, to))) for negation in piece.negations}
     return frozenset(found)
-
-
-@lru_cache(maxsize=1 << 14)
-def _terms(piece: Piece) -> tuple[tuple[Expr, frozenset[int]], ...]:
-    """The terms of a piece, with those that follow from equalities, and the columns they read."""
-    return tuple((term, columns_of(term)) for term in closed_terms(piece))
 
 
 # ---- slots that can stand for each other -------------------------------------------------------------------

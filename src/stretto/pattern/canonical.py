@@ -74,6 +74,7 @@ def parted_terms(piece: Piece) -> tuple[tuple[Expr, ...], tuple[tuple[Ref, ...],
     return tuple(kept), equality_classes(pairs)
 
 
+@lru_cache(maxsize=1 << 14)
 def closed_terms(piece: Piece) -> frozenset[Expr]:
     """The terms of a piece in one form, with every equality that follows from them."""
     kept, classes = parted_terms(piece)

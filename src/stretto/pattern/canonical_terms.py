@@ -14,7 +14,7 @@ from stretto.pattern.comparisons import FLIPPED, OPPOSITE, equal
 from stretto.pattern.disjoint_sets import DisjointSets
 from stretto.pattern.nodes import Stream
 from stretto.pattern.piece import Negation
-from stretto.pattern.predicates import Apply, Const, Expr, Reduce, Ref, Which, rewrite, walk
+from stretto.pattern.predicates import NEIGHBOURS, Apply, Const, Expr, Reduce, Ref, rewrite, walk
 from stretto.schema import Kind
 
 _COMMUTES: Final = frozenset({"+", "*", "least", "greatest"})
@@ -85,7 +85,7 @@ def _conjuncts(term: Expr) -> Iterable[Expr]:
 def _named(term: Expr) -> frozenset[tuple[int, bool]]:
     """The columns that a term reads, and whether as neighbours, of which there may be none."""
     return frozenset(
-        (node.column, isinstance(node, Ref) and node.which in (Which.CURRENT, Which.PREVIOUS))
+        (node.column, isinstance(node, Ref) and node.which in NEIGHBOURS)
         for node in walk(term)
         if isinstance(node, Ref | Reduce)
     )

@@ -42,6 +42,10 @@ class Which(StrEnum):
     LAST = "last"
 
 
+NEIGHBOURS: Final = (Which.CURRENT, Which.PREVIOUS)
+"""What a term over neighbours reads; where a column has none it says nothing."""
+
+
 class Renumbering(Protocol):
     """New numbers by old ones: a mapping, a sequence, or a range, which adds its start to numbers from 0 on."""
 

@@ -5,13 +5,12 @@ from typing import TypeVar
 
 from stretto.pattern.canonical import parted_terms
 from stretto.pattern.canonical_terms import key
-from stretto.pattern.comparisons import equal
 from stretto.pattern.order import members
 from stretto.pattern.piece import Negation, Piece
-from stretto.pattern.predicates import Expr, Ref, Which, columns_of
+from stretto.pattern.predicates import Expr, Ref, columns_of
 from stretto.pattern.project import Projector, slots_inside
 from stretto.pattern.repetition_terms import fit, joinable
-from stretto.plan.build import Builder, Part
+from stretto.plan.build import Builder
 from stretto.plan.forbid import forbid
 from stretto.plan.made import Made, draft_of
 from stretto.plan.ops import Filter, Join
@@ -63,7 +62,7 @@ class Chain:
             window=self.piece.window,
             order="before" if before else "any",
             terms=(
-                *self._same_terms(left, new),
+                *draft.agreeing(draft.anchors(left), draft.anchors(new), draft.sets),
                 *(term for term in cross if joinable(term) and term not in ordered),
             ),
             distinct=tuple(self._clashes(whole_left, new, width)),
@@ -77,10 +76,6 @@ class Chain:
         for negation in draft.pending:
             alike = members(self._of_type.get(negation.stream.type, 0))
             forbid(draft, negation, slots_inside(negation, draft.piece, alike))
-
-    def part(self) -> Part:
-        """The finished rows."""
-        return self.draft.part()
 
     def _where(self, provided: Provided) -> Iterator[Expr]:
         new = range(provided.slots, self.draft.joined)
@@ -99,17 +94,6 @@ class Chain:
         start = self.piece.starts[slots.start]
         own = tuple(term.moved(range(-start, self.piece.width)) for term in terms)
         return self.builder.add(Filter(op, own), "filter_terms", self.draft.computed(slots))
-
-    def _same_terms(self, left: range, right: range) -> list[Expr]:
-        draft = self.draft
-        return [
-            equal(
-                draft.edge(one, Which.LAST, draft.sets, name), draft.edge(other, Which.LAST, draft.sets, name)
-            )
-            for name in self.piece.same
-            for one in draft.anchors(left)
-            for other in draft.anchors(right)
-        ]
 
     def _clashes(self, left: int, right: range, width: int) -> list[tuple[int, int]]:
         """Pairs (left column, right column by its own number) that could be one event, but must not."""

@@ -48,7 +48,7 @@ def join_all(piece: Piece, sources: Sequence[Source], builder: Builder, because:
         chain.join(source.made, provided, because)
         joined = chain.draft.joined
         provided = Provided(joined, here.starts[joined])
-    return Made(row, chain.draft.parts, chain.part())
+    return Made(row, chain.draft.parts, chain.draft.part())
 
 
 def narrow(piece: Piece, source: Source, builder: Builder, because: str) -> Made:
