@@ -57,6 +57,8 @@ def parted_terms(piece: Piece) -> tuple[tuple[Expr, ...], tuple[tuple[Ref, ...],
     if not piece.terms:
         return (), ()
     repeated = {column for i, slot in enumerate(piece.slots) if slot.repeats for column in piece.columns(i)}
+    # `a = b AND b = c` and `a = b AND a = c` say the same: as a class of equals they are one. An equality with a
+    # repeated slot is said of each of its events and stays the term that it is.
     kept: list[Expr] = []
     pairs: list[tuple[Ref, Ref]] = []
     for term in canonical_terms(piece.terms):
@@ -101,6 +103,9 @@ def _slot_form(slot: Slot) -> tuple[Slot, tuple[Columns, ...]]:
 
 def _group_form(group: Group) -> tuple[Group, list[Columns]]:
     """The one form of a group, and the ways to number its columns that give it."""
+    # Columns are numbered as the sorted branches first use them. Branches that are equal can change places, and one may
+    # have several numberings that write it the same: of all results the least is the form. Every numbering that gives
+    # it is kept, because the piece around the group may tell them apart.
     branches = [(*_forms(branch.piece, every=True), branch.columns) for branch in group.branches]
     branches.sort(key=lambda branch: piece_key(branch[0]))
     pieces = [piece for piece, _, _ in branches]
@@ -166,6 +171,9 @@ def _forms(piece: Piece, *, every: bool) -> tuple[Piece, list[Columns]]:
         negations,
         tuple([place for slot, way in enumerate(ways) for place in _parts(slot, way)]),
     )
+    # The form is the least of those that some orders of the slots give. Isomorphic pieces are given corresponding
+    # orders, and a written form knows nothing of the old numbers, so they have the same least form. Which orders are
+    # tried never touches the meaning: where they are cut short, equal pieces may keep two forms and share less.
     forms = (
         _written(seen, order, columns)
         for order in orders(seen, every=every)
@@ -218,6 +226,7 @@ def _written(seen: LabelledPiece, slots: tuple[int, ...], columns: Columns) -> _
     """The piece that is seen with its slots and columns in this order."""
     to_slot, to_column = numbered(slots), numbered(columns)
     to_column[len(columns)] = len(columns)  # the forbidden event of a negation
+    # Renumbering can turn the sides of a comparison around, and the first member of a class: both are settled again.
     terms = {canonical_term(term.moved(to_column)) for term in seen.terms}
     for refs in seen.equal:
         terms.update(equality_terms(sorted([ref.moved(to_column) for ref in refs], key=key)))

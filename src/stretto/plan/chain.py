@@ -50,6 +50,8 @@ class Chain:
         order = missing_order(self.piece.order, self._before, range(new.stop), provided)
         due = self._due.terms(provided.slots, new.stop, provided)
         terms = fit([*self._where(provided), *self._after(order), *due], draft.sets)
+        # A term over one side alone is checked on the rows of that side, of which there are fewer than pairs. Where the
+        # whole left is before the whole right the join itself keeps that order, so the terms that say it are left out.
         sides = [_side(term, width) for term in terms]
         cross = [term for term, side in zip(terms, sides, strict=True) if side is None]
         implied = [*self._after((i, j) for i, j in order if i < start <= j)] if before else []
@@ -67,6 +69,7 @@ class Chain:
             ),
             distinct=tuple(self._clashes(whole_left, new, width)),
         )
+        # Terms over neighbours and sums need whole sets: a filter follows, and until then rows count as not checked.
         late = tuple(term for term in cross if not joinable(term))
         unchecked = (
             (t for t in self.piece.terms if not joinable(t) and _side(t, width) is None) if late else ()
@@ -96,7 +99,10 @@ class Chain:
         return self.builder.add(Filter(op, own), "filter_terms", self.draft.computed(slots))
 
     def _clashes(self, left: int, right: range, width: int) -> list[tuple[int, int]]:
-        """Pairs (left column, right column by its own number) that could be one event, but must not."""
+        """Pairs (left column, right column by its own number) that could be one event, but must not.
+
+        Slots in order bind different events anyway, as order is strict: only those without are compared.
+        """
         types, piece = self.draft.types, self.piece
         found: list[tuple[int, int, int, int]] = []
         for j in right:
