@@ -6,10 +6,9 @@ from enum import StrEnum
 from itertools import accumulate
 from typing import Final
 
-from stretto.pattern.hashed_once import HashedOnce, hashed_once
 from stretto.pattern.nodes import Policy, Return, Stream, Window
 from stretto.pattern.order import Order
-from stretto.pattern.predicates import Expr, Renumbering
+from stretto.pattern.predicates import Expr, HashedOnce, Renumbering, hashed_once
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,9 +22,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
 from operator import is_
-from typing import Final, Protocol, Self
+from typing import Final, Protocol, Self, TypeVar
 
-from stretto.pattern.hashed_once import HashedOnce, hashed_once
 from stretto.schema import Kind
 
 Value = int | float | str | bool | None
@@ -57,6 +56,34 @@ class Changed(dict[int, int]):
 
     def __missing__(self, number: int) -> int:
         return number
+
+
+class HashedOnce:
+    """A frozen value that keeps its hash, as that takes a walk over all it holds and is asked for again and again.
+
+    The hash is no field, so it is not pickled: texts hash otherwise in another process.
+    """
+
+    __slots__ = ("_hash",)
+    _hash: int
+
+
+Hashed = TypeVar("Hashed", bound=HashedOnce)
+
+
+def hashed_once(cls: type[Hashed]) -> type[Hashed]:
+    """Let the objects of a frozen dataclass keep the hash that it defines."""
+    compute = cls.__hash__
+
+    def kept(self: Hashed) -> int:
+        try:
+            return self._hash
+        except AttributeError:
+            object.__setattr__(self, "_hash", compute(self))
+            return self._hash
+
+    cls.__hash__ = kept  # type: ignore[method-assign,assignment]  # what dataclass made, asked once
+    return cls
 
 
 @dataclass(frozen=True, slots=True)
