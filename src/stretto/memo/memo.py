@@ -154,6 +154,11 @@ class Memo:
         """The slots of a core as its first query wrote them; of a part as they are numbered."""
         return self.own_order.get(number) or range(len(self.pieces[number].slots))
 
+    def forget_text(self) -> None:
+        """Let cores begin with their slots as they are numbered: AND has no order, and one meaning has one plan."""
+        for number, order in self.own_order.items():
+            self.own_order[number] = tuple(range(len(order)))
+
     def is_core(self, number: int) -> bool:
         """Whether a piece has several slots and is computed by joins: the ways to do so are the rules' to find."""
         known = self._cores.get(number)

@@ -59,7 +59,23 @@ def canonical_terms(terms: Iterable[Expr]) -> tuple[Expr, ...]:
     """Terms in one form: true ones and duplicates dropped, sorted. None is taken apart: see `separate`."""
     found = {canonical_term(term) for term in terms}
     found.discard(TRUE)
-    return tuple(sorted(found, key=key))
+    return tuple(sorted(found - _implied(found), key=key))
+
+
+def _implied(terms: Iterable[Expr]) -> set[Expr]:
+    """Bounds by a constant beside which another one on the same side of the same value leaves less."""
+    bounds: dict[tuple[Expr, Kind, bool], list[tuple[Any, bool, Expr]]] = {}
+    for term in terms:
+        match term:
+            case Apply("<" | "<=" | ">" | ">=" as op, (value, Const(limit, kind))) if limit is not None:
+                upper = op in ("<", "<=")
+                bounds.setdefault((value, kind, upper), []).append((limit, (op in ("<", ">")) != upper, term))
+    found: set[Expr] = set()
+    for (_, _, upper), several in bounds.items():
+        if len(several) > 1 and all(limit == limit for limit, _, _ in several):  # noqa: PLR0124 - NaN
+            limits = sorted(several, key=lambda one: one[:2], reverse=not upper)
+            found.update(term for _, _, term in limits[1:])
+    return found
 
 
 def canonical_conditions(terms: Iterable[Expr]) -> tuple[Expr, ...]:
@@ -129,6 +145,9 @@ def _negated(value: Expr) -> Expr | None:
         return None
     if value.op == "not":
         return value.arguments[0]
+    if value.op in ("and", "or"):  # De Morgan's laws hold for three values too
+        parts = (_negated(part) or Apply("not", (part,), Kind.BOOL) for part in value.arguments)
+        return _logic("or" if value.op == "and" else "and", parts)
     if value.op in ("=", "!="):
         return _compared(OPPOSITE[value.op], *value.arguments)
     if value.op in OPPOSITE and all(_has_order(argument) for argument in value.arguments):

@@ -16,8 +16,10 @@ from stretto.pattern.branches import (
     repeated_variables,
     variables_of,
 )
+from stretto.pattern.canonical import canonical, piece_key
 from stretto.pattern.canonical_terms import TRUE, canonical_term
 from stretto.pattern.nodes import Atom, Combine, Not, Pattern, Policy, Query, Repeat, Return, Stream
+from stretto.pattern.order import Order
 from stretto.pattern.piece import Branch, Detection, Group, Negation, Piece, Slot
 from stretto.pattern.predicates import (
     NEIGHBOURS,
@@ -81,9 +83,14 @@ class _Normalizer:
 
     def detection(self) -> Detection:
         query = self.query
-        parts = [part for part in alternatives(query.pattern, split=not self.next) if part.slots]
+        sets = frozenset[int]().union(*(term.sets for term in (*self.terms, *self.on_forbidden)))
+        pattern = query.pattern if self.next else _unbracketed(query.pattern, sets)
+        parts = [part for part in alternatives(pattern, split=not self.next) if part.slots]
         column = {variable: i for i, variable in enumerate(self.positive)}
         branches = [self.branch(part, column) for part in parts]
+        # Alternatives have no order: the text's would tell OR(A, B) from OR(B, A), and ANY from the OR of its parts.
+        if len(branches) > 1:
+            branches.sort(key=lambda branch: (piece_key(canonical(branch.piece)[0]), branch.columns))
         lists = frozenset(_listed(query.pattern, inside=False))
         always = frozenset.intersection(*(always_bound(part) for part in parts)) if parts else frozenset()
         return Detection(
@@ -132,11 +139,14 @@ class _Normalizer:
                 kept.append(term.expr)
         column = {variable: i for i, variable in enumerate(variables)}
         terms_here = [term.moved(column) for term in kept]
+        order = part.order
+        if policy is Policy.ANY and all(isinstance(slot, Leaf) and not slot.repeats for slot in part.slots):
+            order, terms_here = _ordered_by_terms(order, terms_here)
         if policy is Policy.STRICT:
             terms_here += _consecutive(part, self.same)
         piece = Piece(
             tuple(self.slot(slot, own) for slot, own in zip(part.slots, inner, strict=True)),
-            part.order,
+            order,
             tuple(dict.fromkeys(terms_here)),
             self.same,
             tuple(self.negation(forbidden, part, scope, column) for forbidden in part.forbidden),
@@ -244,6 +254,25 @@ def _as_single(expr: Expr, is_single: Callable[[int], bool], always: frozenset[i
     return rewrite(expr, rule)
 
 
+def _ordered_by_terms(order: Order, terms: Sequence[Expr]) -> tuple[Order, list[Expr]]:
+    """The order with what terms such as `a.ts < b.ts` say of single events, and the terms that say something else.
+
+    Terms that contradict the order, or each other, stay: there is no order that says so.
+    """
+    kept: list[Expr] = []
+    for term in terms:
+        match canonical_term(term):
+            case Apply(
+                "<" | ">" as op, (Ref(one, "ts", which=Which.EACH), Ref(other, "ts", which=Which.EACH))
+            ):
+                early, late = (one, other) if op == "<" else (other, one)
+                if early != late and (late, early) not in order:
+                    order = Order.closing([*order, (early, late)])
+                    continue
+        kept.append(term)
+    return order, kept
+
+
 def _narrowed(stream: Stream, terms: Sequence[_Term]) -> Stream:
     if not terms:
         return stream
@@ -300,6 +329,18 @@ def _nested(group: RepeatedGroup) -> Iterator[RepeatedGroup]:
             if isinstance(slot, RepeatedGroup):
                 yield slot
                 yield from _nested(slot)
+
+
+def _unbracketed(node: Pattern, sets: frozenset[int]) -> Pattern:
+    """(B b+)+ is B b+: any number of events can be bracketed so. Not where a term looks at the set in each bracket."""
+    match node:
+        case Repeat(Repeat(Atom(variable, _) as atom, 1, None), low, _) if variable not in sets:
+            return Repeat(atom, low, None)
+        case Repeat(part, low, high):
+            return Repeat(_unbracketed(part, sets), low, high)
+        case Combine(word, parts):
+            return Combine(word, tuple(_unbracketed(part, sets) for part in parts))
+    return node
 
 
 def _listed(node: Pattern, *, inside: bool) -> Iterator[int]:

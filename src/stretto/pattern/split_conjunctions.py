@@ -37,6 +37,9 @@ def _conjuncts(term: Expr) -> Iterator[Expr]:
                 yield from _conjuncts(part)
         case Apply("not", (Apply("not", (inner,)),)):
             yield from _conjuncts(inner)
+        case Apply("not", (Apply("or", parts),), kind):
+            for part in parts:
+                yield from _conjuncts(Apply("not", (part,), kind))
         case _:
             yield term
 

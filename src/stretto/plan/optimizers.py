@@ -71,6 +71,7 @@ MANY_PARTS: Final = 60_000
 
 def all_that_fit(memo: Memo, pricing: Pricing) -> Rules:
     """Every rule, or for very large workloads those whose number of pieces grows with the queries' length alone."""
+    memo.forget_text()
     parts = sum(2.0 ** min(len(memo.pieces[core].slots), 12) for core in memo.cores())
     by_rate = (join_left_to_right, split_off_commonest(pricing))
     return replace(AUTO, hurried=by_rate) if parts <= MANY_PARTS else Rules(by_rate, few=True)
