@@ -17,7 +17,7 @@ from stretto.engine.trends.kept_events import KeptEvents
 from stretto.engine.trends.lanes import columns_of as weight_columns
 from stretto.engine.trends.lanes import split
 from stretto.engine.trends.matstates import MatStates, matstates_of, worth_sharing
-from stretto.engine.trends.numbers import Values
+from stretto.engine.trends.numbers import Values, take_values
 from stretto.engine.trends.program import UnitProgram, program_of, shared_measures
 from stretto.pattern.nodes import TrendQuery
 from stretto.pattern.predicates import Ref, walk
@@ -182,8 +182,7 @@ class Windowed:
         rows = np.flatnonzero(found.f[:, 0])
         cell, place = np.divmod(rows, len(program.chosen))
         member = np.array(program.chosen, np.int32)[place]
-        values = Values(found.u[rows], found.f[rows], found.e[rows], found.x[rows])
-        return Results(member, cells.start[cell], cells.key[cell], values)
+        return Results(member, cells.start[cell], cells.key[cell], take_values(found, rows))
 
 
 def _bounded(ts: int) -> int:
