@@ -6,7 +6,7 @@ import numpy as np
 
 from stretto.engine.memory import reuse
 from stretto.engine.memory.limits import Meter, Undo, column_size, size_of, vector_size
-from stretto.engine.operators.protocol import Clock, RowShape
+from stretto.engine.operators.protocol import Bookkeeping, Clock, RowShape
 from stretto.engine.results.identity import FINDING, duplicates
 from stretto.engine.results.matches import NO_ID, MatchChunk
 from stretto.engine.rows.coordinates import coordinates
@@ -22,11 +22,8 @@ RETURNING = 32
 """Bytes that it takes to work out a value, per row and per event of a set."""
 
 
-class EmitOperator:
+class EmitOperator(Bookkeeping):
     """Part k's column i is variable `columns[k][i]`; a variable that is a list somewhere is one everywhere."""
-
-    waiting = False
-    looked = 0
 
     def __init__(self, op: Emit, inputs: Sequence[RowShape]) -> None:
         self._op = op

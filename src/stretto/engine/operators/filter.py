@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from stretto.engine.memory.limits import Undo, nothing_to_undo, size_of
-from stretto.engine.operators.protocol import Clock, RowShape
+from stretto.engine.memory.limits import size_of
+from stretto.engine.operators.protocol import Bookkeeping, Clock, RowShape
 from stretto.engine.rows.coordinates import coordinates, reach
 from stretto.engine.rows.known_order import ordered
 from stretto.plan.ops import Filter
@@ -13,12 +13,8 @@ from stretto.values.evaluate import holds
 from stretto.values.rows import Bool, Rows
 
 
-class FilterOperator:
+class FilterOperator(Bookkeeping):
     """Keeps nothing from one step to the next."""
-
-    held = 0
-    waiting = False
-    looked = 0
 
     def __init__(self, op: Filter, inputs: Sequence[RowShape]) -> None:
         self._terms, self._window = op.terms, op.window
@@ -35,9 +31,6 @@ class FilterOperator:
                 clock.meter.charge(size_of(kept), len(kept))
                 out.append(kept)
         return out
-
-    def mark(self) -> Undo:
-        return nothing_to_undo
 
     def _passed(self, rows: Rows, clock: Clock) -> Bool:
         if self._window is None:

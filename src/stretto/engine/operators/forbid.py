@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from stretto.engine.kernels.sorted_search import look_up
 from stretto.engine.memory.limits import Meter, Undo, size_of
-from stretto.engine.operators.protocol import Clock, RowShape
+from stretto.engine.operators.protocol import Bookkeeping, Clock, RowShape
 from stretto.engine.rows.band import Band
 from stretto.engine.rows.coordinates import coordinates, reach, times
 from stretto.engine.rows.join_keys import LEAST, MOST, split_terms
@@ -23,7 +24,7 @@ JUDGING = 2048
 """Bytes of memory that is left for each row that is judged together with others: about ten times what it takes."""
 
 
-class ForbidOperator:
+class ForbidOperator(Bookkeeping):
     """Rows are judged once all events of their interval are known; those of a waiting place wait for that.
 
     A row that leaves one side of a BETWEEN unbound has its negation first or last; one that leaves both so has none.
@@ -41,11 +42,8 @@ class ForbidOperator:
         self._band = Band(events, rows, op.window, op.terms, distinct, stored_at=rows.width, probing_at=0)
         self._by_key = bool(split_terms(op.terms, events, rows, rows.width, 0).equal)
         self._pending = Pending()
+        self._kept = (self._band, self._pending)
         self._reached = LEAST  # no row that comes now looks at an event before this
-
-    @property
-    def held(self) -> int:
-        return self._band.held + self._pending.held
 
     @property
     def waiting(self) -> bool:
@@ -55,10 +53,6 @@ class ForbidOperator:
     def due_us(self) -> int | None:
         """The earliest time that a row waits for; rows that wait for events to come wait for no time."""
         return self._pending.earliest if self._op.window.unit == "us" else None
-
-    @property
-    def looked(self) -> int:
-        return self._band.looked
 
     def step(self, inputs: Sequence[list[Rows]], clock: Clock) -> list[Rows]:
         rows, events = inputs
@@ -82,11 +76,10 @@ class ForbidOperator:
         return [part for part in out if len(part)]
 
     def mark(self) -> Undo:
-        band, pending, reached = self._band.mark(), self._pending.mark(), self._reached
+        rows, reached = super().mark(), self._reached
 
         def undo() -> None:
-            band()
-            pending()
+            rows()
             self._reached = reached
 
         return undo
@@ -166,11 +159,8 @@ class ForbidOperator:
             if isinstance(column, Sets):
                 index, bound = np.repeat(index, column.lengths), column.values
             assert not isinstance(bound, Sets)
-            at = np.searchsorted(stored, bound)
-            found = np.zeros(len(bound), np.bool_)
-            inside = at < len(stored)
-            found[inside] = stored[at[inside]] == bound[inside]
-            at += end - len(self._band)
+            at, found = look_up(stored, bound)
+            at = at + end - len(self._band)
             own += np.bincount(index[found & (lo[index] <= at) & (at < hi[index])], minlength=len(rows))
         return own
 

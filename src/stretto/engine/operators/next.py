@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from stretto.engine.memory.limits import Meter, Undo, size_of
-from stretto.engine.operators.protocol import Clock, RowShape
+from stretto.engine.operators.protocol import Bookkeeping, Clock, RowShape
 from stretto.engine.rows.coordinates import coordinates
 from stretto.engine.rows.join_keys import MOST
 from stretto.engine.rows.next_moves import BEGIN, Candidates, Move, moves_from, pending_terms
@@ -53,14 +53,11 @@ class _Stream:
         return self._looked_up[move]
 
 
-class NextOperator:
+class NextOperator(Bookkeeping):
     """All runs advance in rounds: each finds its earliest event among the step's new ones, takes it, and looks on.
 
     A run that finds none waits for the next step's events. What a run has passed over it never looks at again.
     """
-
-    waiting = False  # time alone completes no run
-    looked = 0
 
     def __init__(self, op: Next, inputs: Sequence[RowShape]) -> None:
         assert all(shape.single for shape in inputs)

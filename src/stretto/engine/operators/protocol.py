@@ -70,3 +70,42 @@ class Operator(Protocol):
     def waiting(self) -> bool:
         """Whether time alone may let rows out; if not, a step in which no input has rows can be left out."""
         ...
+
+
+class Keeper(Protocol):
+    """Rows that are kept for later steps, and that know how to go back to what they were."""
+
+    @property
+    def held(self) -> int: ...
+
+    @property
+    def looked(self) -> int: ...
+
+    def mark(self) -> Undo: ...
+
+
+class Bookkeeping:
+    """What an operator says of itself, by what it keeps; time alone lets nothing out."""
+
+    _kept: Sequence[Keeper] = ()
+
+    @property
+    def held(self) -> int:
+        return sum(keeper.held for keeper in self._kept)
+
+    @property
+    def looked(self) -> int:
+        return sum(keeper.looked for keeper in self._kept)
+
+    @property
+    def waiting(self) -> bool:
+        return False
+
+    def mark(self) -> Undo:
+        undone = [keeper.mark() for keeper in self._kept]
+
+        def undo() -> None:
+            for one in undone:
+                one()
+
+        return undo

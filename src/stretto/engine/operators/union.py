@@ -4,20 +4,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from stretto.engine.memory.limits import Undo, nothing_to_undo, size_of
-from stretto.engine.operators.protocol import Clock, RowShape
+from stretto.engine.memory.limits import size_of
+from stretto.engine.operators.protocol import Bookkeeping, Clock, RowShape
 from stretto.engine.results.identity import FINDING, duplicates
 from stretto.engine.rows.sets import as_sets
 from stretto.plan.ops import Union
 from stretto.values.rows import UNBOUND, Column, Rows, Sets, concat_rows
 
 
-class UnionOperator:
+class UnionOperator(Bookkeeping):
     """Equal rows bind the same events, so they come in the same step; nothing is kept for later ones."""
-
-    held = 0
-    waiting = False
-    looked = 0
 
     def __init__(self, op: Union, inputs: Sequence[RowShape]) -> None:
         self._op = op
@@ -49,9 +45,6 @@ class UnionOperator:
             rows = rows.take(kept)
         meter.charge(size_of(rows), len(rows))
         return [rows]
-
-    def mark(self) -> Undo:
-        return nothing_to_undo
 
     def _moved(self, rows: Rows, source: dict[int, int]) -> Rows:
         """A part's rows over the columns of the result."""

@@ -81,6 +81,12 @@ class MatchChunk:
         for vector in self.returned:
             yield from (vector.data,) if vector.valid is None else (vector.data, vector.valid)
 
+    def take(self, at: I64 | slice) -> "MatchChunk":
+        """Some of the matches."""
+        ids = tuple(_sliced(c, at) if isinstance(at, slice) else take_column(c, at) for c in self.ids)
+        returned = tuple(vector.take(at) for vector in self.returned)
+        return MatchChunk(ids, self.start[at], self.end[at], self.detected[at], returned, self.strings)
+
     def wide(self) -> "MatchChunk":
         """The same with all ids in 64 bits."""
         return replace(self, ids=tuple(_wide(column) for column in self.ids))
@@ -222,17 +228,7 @@ class Matches:
 
 def _beginning(chunk: MatchChunk, kept: Callable[[I64], Bool]) -> MatchChunk:
     begins = kept(chunk.start)
-    if begins.all():
-        return chunk
-    rows = np.flatnonzero(begins)
-    return MatchChunk(
-        tuple(take_column(column, rows) for column in chunk.ids),
-        chunk.start[rows],
-        chunk.end[rows],
-        chunk.detected[rows],
-        tuple(vector.take(rows) for vector in chunk.returned),
-        chunk.strings,
-    )
+    return chunk if begins.all() else chunk.take(np.flatnonzero(begins))
 
 
 def _joined(chunks: Sequence[MatchChunk]) -> MatchChunk:
@@ -252,14 +248,7 @@ def _cut(output: Output, chunk: MatchChunk, rows: int) -> Iterator[MatchChunk]:
     returned = zip(output.returns, chunk.returned, strict=True)
     texts = [vector for item, vector in returned if item.kind is Kind.STRING]
     for at in stretches(texts, chunk.strings, len(chunk), rows):
-        yield MatchChunk(
-            tuple(_sliced(column, at) for column in chunk.ids),
-            chunk.start[at],
-            chunk.end[at],
-            chunk.detected[at],
-            tuple(vector.take(at) for vector in chunk.returned),
-            chunk.strings,
-        )
+        yield chunk.take(at)
 
 
 def _sliced(column: Column, at: slice) -> Column:

@@ -1,5 +1,8 @@
 """Blocks of totals, one per partition value that has an open window."""
 
+from collections.abc import Iterable
+from typing import Any
+
 import numpy as np
 
 from stretto.engine.memory import reuse
@@ -91,7 +94,7 @@ class Blocks:
     def _grow(self, more: int) -> None:
         old, new = self.state, self._new_state(more)
         self._free += range(len(self) + more - 1, len(self) - 1, -1)
-        both = zip(old, new, strict=True)
+        both: Iterable[tuple[Any, Any]] = zip(old, new, strict=True)
         grown = (concat_values(two) if isinstance(two[0], Values) else np.concatenate(two) for two in both)
         self.state = State._make(grown)._replace(made=old.made)
         for values in (old.totals, old.coefficients, old.ladder):

@@ -15,10 +15,10 @@ from stretto.engine.trends.conditions import looks_of
 from stretto.engine.trends.executor import FREE, TOTAL_BYTES, Results, TakenEvents, concat_results, no_results
 from stretto.engine.trends.kept_events import KeptEvents
 from stretto.engine.trends.lanes import columns_of as weight_columns
-from stretto.engine.trends.lanes import split
+from stretto.engine.trends.lanes import shared_measures, split
 from stretto.engine.trends.matstates import MatStates, matstates_of, worth_sharing
 from stretto.engine.trends.numbers import Values, take_values
-from stretto.engine.trends.program import UnitProgram, program_of, shared_measures
+from stretto.engine.trends.program import UnitProgram, program_of
 from stretto.pattern.nodes import TrendQuery
 from stretto.pattern.predicates import Ref, walk
 from stretto.trends.plan import TrendUnit
