@@ -1,6 +1,6 @@
 """Results of a whole DataFrame: events are packed per target, moved, and run through the plan, target by target."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from typing import Any, Final
 
@@ -69,9 +69,15 @@ def detect(
         names = [*wanted, *sorted(read_attributes(plan, chosen) - set(wanted))]
         if asked == "all":  # rejected events are given as they came
             names = df.columns
-        chunks = df.select([F.col(f"`{name}`") for name in names]).mapInArrow(
-            _packing(plan, chosen, special), PACKED
-        )
+        queries = query_names(plan)
+
+        def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            context = TaskContext.get()
+            arrived = (context.partitionId() if context is not None else 0) << PARTITION
+            with at_work("packing events", queries):
+                yield from pack_arriving(batches, chosen, special, arrived)
+
+        chunks = df.select([F.col(f"`{name}`") for name in names]).mapInArrow(pack, PACKED)
         return run_targets(chunks, Work(plan, special), chosen, form)
 
 
@@ -81,15 +87,3 @@ def ts_type(df: DataFrame, special: Special) -> Any:
     if isinstance(found, TimestampType):
         return pa.timestamp("us", "UTC")
     return pa.timestamp("us") if isinstance(found, TimestampNTZType | DateType) else pa.int64()
-
-
-def _packing(plan: Plan, spread: Spread, special: Special) -> Callable[..., Iterator[pa.RecordBatch]]:
-    queries = query_names(plan)
-
-    def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        context = TaskContext.get()
-        arrived = (context.partitionId() if context is not None else 0) << PARTITION
-        with at_work("packing events", queries):
-            yield from pack_arriving(batches, spread, special, arrived)
-
-    return pack

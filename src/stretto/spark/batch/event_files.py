@@ -28,12 +28,11 @@ from stretto.schema import Schema, Special
 from stretto.spark.batch.profile import (
     Range,
     heaviest_of,
-    payload_batches,
     sample_rows,
     stats_of,
     wanted_sample,
 )
-from stretto.spark.batch.row_groups import TimeRange, read_group, row_groups, with_ids
+from stretto.spark.batch.row_groups import TimeRange, read_group, row_groups
 from stretto.spark.batch.summary import Summary, total
 from stretto.spark.errors import at_work, clear_failures
 from stretto.spark.packed import PACKED, as_schema
@@ -101,8 +100,8 @@ class EventFiles:
         assert times is not None, "a survey knows the times"
         held = None
         if self.in_place:
-            pieces = [_Piece(unit, 0, None) for unit in self.units]
-            held = max((sum(p.unit.rows or 0 for p in run) for run in _runs(pieces)), default=0)
+            pieces = [Piece(unit, 0, None) for unit in self.units]
+            held = max((sum(p.unit.rows or 0 for p in run) for run in runs_of(pieces)), default=0)
         return EventLoad(times, heaviest_of(stats), self.in_place, self.in_place, held)
 
     @property
@@ -234,8 +233,7 @@ def profile_files(
 
     with clear_failures():
         found = over_units(spark, files, sampled, PACKED, "sampling {}").toArrow()
-    stats = stats_of(known, payload_batches(found), files.schema, ranges, seed)
-    return stats if workload is None else stats.measured(workload)
+    return stats_of(known, found, files.schema, ranges, seed, workload)
 
 
 def _meets(unit: ReadUnit, ranges: Sequence[Range]) -> bool:
@@ -274,12 +272,22 @@ def opened(unit: ReadUnit, special: Special, columns: Collection[str] | None = N
 
 
 def unit_batches(
-    unit: ReadUnit, before: int, wanted: pa.Schema, special: Special, rejected: list[pa.Table] | None = None
+    unit: ReadUnit,
+    before: int,
+    wanted: pa.Schema,
+    special: Special,
+    rejected: list[pa.Table] | None = None,
+    window: TimeRange | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """The events of a unit, with the columns wanted; rows that cannot be read are added to `rejected`."""
+    """The events of a unit, with the columns wanted; rows that cannot be read are added to `rejected`.
+
+    `window`: those of a row group that lie in it; None: all. An event without an id has its row, counted from `before`.
+    """
     if unit.group is not None:
-        for batch in with_ids(read_group(unit.path, unit.group, wanted, special), before, special):
-            yield batch.select(wanted.names)
+        for batch, rows in read_group(unit.path, unit.group, wanted, special, window):
+            has_ids = special.id in batch.schema.names
+            numbered = batch if has_ids else batch.append_column(special.id, pa.array(rows + before))
+            yield numbered.select(wanted.names)
         return
     source = opened(unit, special, wanted.names)
     has_ids = special.id in source.parts[0].columns()
@@ -298,7 +306,7 @@ def unit_batches(
 
 
 @dataclass(frozen=True, slots=True)
-class _Piece:
+class Piece:
     """What a slice reads of a row group: the events in the window; None: all."""
 
     unit: ReadUnit
@@ -306,7 +314,7 @@ class _Piece:
     window: TimeRange | None
 
 
-def _runs(pieces: Sequence[_Piece], *, arriving: bool = False) -> list[list[_Piece]]:
+def runs_of(pieces: Sequence[Piece], *, arriving: bool = False) -> list[list[Piece]]:
     """The pieces in order of time as runs, each of which ends before the next one begins; or as they arrive.
 
     Inside of a run they stay in order of arrival.
@@ -318,7 +326,7 @@ def _runs(pieces: Sequence[_Piece], *, arriving: bool = False) -> list[list[_Pie
     ]
     if len(known) < len(pieces):
         return [list(pieces)] if pieces else []
-    runs: list[list[_Piece]] = []
+    runs: list[list[Piece]] = []
     ends = START_OF_TIME
     for first, last, piece in sorted(known, key=lambda one: one[0]):
         if first > ends or not runs:

@@ -1,7 +1,7 @@
 """Row groups of Parquet files: where they lie in time, and just those rows and columns that a slice of time needs."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -142,14 +142,3 @@ def _as_type(array: Any, arrow: pa.DataType, length: int) -> Any:
     if array is None:
         return pa.nulls(length, arrow)
     return array if array.type == arrow else array.cast(arrow, safe=False)
-
-
-def with_ids(
-    batches: Iterable[tuple[pa.RecordBatch, I64]], before: int, special: Special
-) -> Iterator[pa.RecordBatch]:
-    """The events, each with its id: that of the data, or its row, counted from `before` on."""
-    for batch, rows in batches:
-        if special.id in batch.schema.names:
-            yield batch
-        else:
-            yield batch.append_column(special.id, pa.array(rows + before))

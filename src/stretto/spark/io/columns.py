@@ -18,7 +18,7 @@ from stretto.data.files import EventFile, ending, open_events
 from stretto.data.parts import FilePart, need_special
 from stretto.errors import EventsError
 from stretto.schema import Kind, Schema, Special, need_once
-from stretto.spark.checkpoint_notes import read_note, write_note
+from stretto.spark.checkpoint_notes import read_note
 from stretto.spark.errors import StrettoSparkError
 from stretto.spark.io.passwords import redacted
 from stretto.spark.io.specs import FORMATS, Spec
@@ -197,8 +197,3 @@ def guessed(guess: Callable[[], Schema] | None, special: Special, what: str) -> 
 def recall(memory: Path) -> T.StructType | None:
     """The columns of the last start, if there was one."""
     return read_note(memory, T.StructType.fromJson, "name the columns with --schema")
-
-
-def remember(memory: Path, columns: T.StructType) -> None:
-    """Keep the columns for the next start."""
-    write_note(memory, columns.jsonValue())

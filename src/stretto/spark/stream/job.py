@@ -24,8 +24,8 @@ from stretto.plan.spread.spreads import Whole
 from stretto.schema import Schema, Special
 from stretto.spark.checkpoint_notes import read_note, write_note
 from stretto.spark.errors import StrettoSparkError, failure_in, plain_failures, said_by_spark
-from stretto.spark.io.columns import first_file, recall, remember
-from stretto.spark.io.sinks import replaced_in, start
+from stretto.spark.io.columns import first_file, recall
+from stretto.spark.io.sinks import observed_rows, start
 from stretto.spark.io.sources import TEXT, EventSource, open_source
 from stretto.spark.io.specs import SETTING, Spec, connector_settings, kafka_place
 from stretto.spark.outputs import KIND, REASON
@@ -128,12 +128,12 @@ class RunningStream:
         for progress in self.query.recentProgress:
             metrics = read_metrics(progress) if progress.batchId > after else None
             if metrics is not None:
-                unreadable = _unreadable(progress)
+                unreadable = observed_rows(progress, UNREADABLE)
                 found[metrics.batch] = replace(
                     metrics,
                     events=metrics.events + unreadable,
                     rejected=metrics.rejected + unreadable,
-                    replaced=self.replaced.get(metrics.batch, 0) + replaced_in(progress),
+                    replaced=self.replaced.get(metrics.batch, 0) + observed_rows(progress),
                 )
         return [found[batch] for batch in sorted(found)]
 
@@ -171,7 +171,7 @@ def _prepared(
     publisher = Publisher(job.versions, known, job.optimizer, job.budget, fits)
     begin(publisher, job.workload, tell)
     if source.columns is not None:
-        remember(job.columns, source.columns)
+        write_note(job.columns, source.columns.jsonValue())
     write_note(job.note, job.lasting)
     return _outputs(job, source, publisher), publisher
 
@@ -294,8 +294,3 @@ def _outputs(job: StreamJob, source: EventSource, publisher: Publisher) -> DataF
     unreadable = source.unreadable.observe(UNREADABLE, F.count(F.lit(1)).alias("rows"))
     rows = unreadable.select(F.lit(REJECTED).alias(KIND), TEXT, REASON)
     return found.unionByName(rows, allowMissingColumns=True)
-
-
-def _unreadable(progress: Any) -> int:
-    row = (progress.observedMetrics or {}).get(UNREADABLE)
-    return 0 if row is None else int(row["rows"])

@@ -4,12 +4,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from time import perf_counter
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import Row
-from pyspark.sql.streaming.stateful_processor import StatefulProcessor
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor, TimerValues
 
 from stretto.engine.results.matches import Matches
 from stretto.engine.run import MEMORY_BYTES, Engine
@@ -49,12 +49,6 @@ WORTH_S: Final = 0.01
 """An engine whose window is run again in less is not kept: writing it and reading it back takes longer."""
 
 
-class Timers(Protocol):
-    """What is used of Spark's times of a batch."""
-
-    def getCurrentWatermarkInMs(self) -> int: ...  # noqa: N802 - Spark's name
-
-
 @dataclass(frozen=True, slots=True)
 class Settings:
     """What the operator is to do. `version`: the workload it begins with; `follows`: others come with the stream.
@@ -85,15 +79,15 @@ class MatchProcessor(StatefulProcessor):
     def close(self) -> None:
         """Nothing is open between two batches."""
 
-    def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Timers) -> Iterator[Row]:  # noqa: N802, N803 - Spark's names
+    def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: TimerValues) -> Iterator[Row]:  # noqa: N802, N803 - Spark's names
         with self._at_work(key):
             return iter(self._turn(key, timerValues).take(list(rows)))
 
-    def handleExpiredTimer(self, key: Any, timerValues: Timers, expiredTimerInfo: Any) -> Iterator[Row]:  # noqa: N802, N803, ARG002 - Spark's names
+    def handleExpiredTimer(self, key: Any, timerValues: TimerValues, expiredTimerInfo: Any) -> Iterator[Row]:  # noqa: N802, N803, ARG002 - Spark's names
         with self._at_work(key):
             return iter(self._turn(key, timerValues).wake())
 
-    def _turn(self, key: Any, times: Timers) -> "Turn":
+    def _turn(self, key: Any, times: TimerValues) -> "Turn":
         cache = EngineCache.of_task(self._settings.stream)
         return Turn(int(key[0]), self._settings, self._window, cache, times.getCurrentWatermarkInMs())
 
