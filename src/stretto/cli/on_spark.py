@@ -15,7 +15,7 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 
 from stretto.cli.console import say
-from stretto.cli.inputs import plan_for, read_workload
+from stretto.cli.inputs import parse_workload, plan_for, read_workload
 from stretto.cli.options import PlanningOptions
 from stretto.cli.running import SHOWN_MATCHES, SHOWN_PER_QUERY, Outputs, RunLimits, as_texts
 from stretto.data.files import STDIN, EventFile
@@ -32,6 +32,7 @@ from stretto.spark.batch.summary import Summary
 from stretto.spark.batch.targets import ResultForm
 from stretto.spark.errors import clear_failures
 from stretto.spark.packed import LATE, MATCHES, METRICS, TRENDS, from_payload
+from stretto.spark.plans import bound_early
 from stretto.spark.setup.session import available_cores, cores_of, session
 from stretto.stats.profile import Stats
 from stretto.stats.sampling import SIZE
@@ -42,11 +43,14 @@ def opened(workload: str, events: str, special: Special) -> Iterator[tuple[Workl
     """A workload and the event files of a path; standard input becomes a file for as long as it is read.
 
     What is wrong with the workload is said now, before Spark starts. The columns of Parquet files are known for sure,
-    so that it is bound to them. Those of other files may turn out otherwise, so that it is checked without them.
+    so that it is bound to them. Those of other files may turn out otherwise: then it is bound again.
     """
     if events != STDIN:
         files = open_files(events, special)
-        yield read_workload(workload, files.schema if files.in_place else None), files
+        if files.in_place:
+            yield read_workload(workload, files.schema), files
+        else:
+            yield bound_early(parse_workload(workload), lambda: files.schema), files
         return
     read = read_workload(workload)
     with tempfile.TemporaryDirectory(prefix="stretto-") as folder:

@@ -133,11 +133,11 @@ def stream(options: StreamCall) -> None:
 
 
 def _job(options: StreamCall) -> "StreamJob":
-    """What the stream is to do; what is wrong without a schema is said before Spark starts."""
-    from stretto.cli.inputs import read_stats, read_workload
+    """What the stream is to do; its workload is bound once its columns are known, or expected."""
+    from stretto.cli.inputs import parse_workload, read_stats
     from stretto.cli.stream_options import folder_of, options_of, slice_us, trigger_of
 
-    read = read_workload(options.workload)
+    read = parse_workload(options.workload)
     allowed, trigger = lateness_us(options.lateness) or 0, trigger_of(options.trigger)
     place, far, width = folder_of(options.checkpoint), ahead_us(options.ahead), slice_us(options.width)
     of_source = options_of(options.source_option, "--source-option")

@@ -62,6 +62,13 @@ def arrow_columns(df: DataFrame) -> pa.Schema:
     return to_arrow_schema(df.schema, timezone="UTC")
 
 
+def expected_schema(columns: T.StructType, special: Special) -> Schema:
+    """The schema of events that are read with these columns: whatever times and types are read as, they become that."""
+    own = {special.ts: T.TimestampType(), special.type: T.StringType()}
+    fields = [T.StructField(f.name, own.get(f.name, f.dataType)) for f in columns.fields]
+    return Schema.of(to_arrow_schema(T.StructType(fields), timezone="UTC"), None, special)
+
+
 def refuse_twins(what: str, names: Collection[str], spark: SparkSession) -> None:
     """EventsError for columns of one name, which capitals do not make another one unless Spark is told so."""
     need_once(names, what)

@@ -188,15 +188,8 @@ def _columns_of_topic(
     hosts, topic = kafka_place(spec.place, "--source")
     own = {name: value for name, value in options.items() if name.startswith("kafka.")}
     chosen = {"kafka.bootstrap.servers": hosts, "subscribe": topic, **own}
-    rows = (
-        spark.read.format("kafka")
-        .options(**chosen)
-        .load()
-        .select("value")
-        .where("value is not null")
-        .limit(SAMPLED_LINES)
-        .toArrow()
-    )
+    records = spark.read.format("kafka").options(**chosen).load().select("value")
+    rows = records.where("value is not null").limit(SAMPLED_LINES).toArrow()
     lines = [bytes(value) for value in rows.column("value").to_pylist()]
     if not lines:
         return guessed(guess, special, f"the topic {topic}, which is empty,")

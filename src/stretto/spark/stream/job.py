@@ -24,13 +24,13 @@ from stretto.plan.spread.spreads import Whole
 from stretto.schema import Schema, Special
 from stretto.spark.checkpoint_notes import read_note, write_note
 from stretto.spark.errors import StrettoSparkError, failure_in, plain_failures, said_by_spark
-from stretto.spark.io.columns import first_file, recall
+from stretto.spark.io.columns import expected_schema, first_file, recall
 from stretto.spark.io.sinks import observed_rows, start
 from stretto.spark.io.sources import TEXT, EventSource, open_source
 from stretto.spark.io.specs import SETTING, Spec, connector_settings, kafka_place
 from stretto.spark.outputs import KIND, REASON
 from stretto.spark.packed import REJECTED
-from stretto.spark.plans import schema_of
+from stretto.spark.plans import bound_early, schema_of
 from stretto.spark.setup.quiet_stderr import hush, without_noise
 from stretto.spark.setup.session import local_cores, session
 from stretto.spark.stream.detect_stream import detect_stream
@@ -147,9 +147,19 @@ class RunningStream:
 
 def prepare(job: StreamJob, tell: Callable[[str], None]) -> tuple[DataFrame, Publisher]:
     """All outputs of a stream, and what publishes the versions of its workload."""
+    bound_early(job.workload, lambda: _expected(job))
     _refuse_another(job)
     with plain_failures():
         return _prepared(job, _spark(job), tell)
+
+
+def _expected(job: StreamJob) -> Schema | None:
+    """What the events will have, as far as that is known before Spark starts: columns given, noted, or of a file."""
+    columns = job.schema or recall(job.columns)
+    if columns is not None:
+        return expected_schema(columns, job.special)
+    first = first_file(job.source, job.source_format) if job.source.kind == "files" else None
+    return None if first is None else open_events(first, job.special).schema
 
 
 def _prepared(
