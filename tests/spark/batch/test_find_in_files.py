@@ -21,9 +21,9 @@ from stretto.plan.dag import Plan, attributes_of
 from stretto.plan.optimize import optimize
 from stretto.plan.spread.spreads import ByKey, ByTime, Whole
 from stretto.schema import Special
-from stretto.spark.batch.event_files import Piece, ReadUnit, open_files, runs_of, survey, unit_batches
+from stretto.spark.batch.event_files import Piece, open_files, runs_of, survey, unit_batches
 from stretto.spark.batch.find_in_files import detect_files, find
-from stretto.spark.batch.row_groups import TimeRange, read_group, row_groups
+from stretto.spark.batch.row_groups import ReadUnit, TimeRange, read_group, row_groups
 from stretto.spark.batch.targets import ResultForm
 from stretto.spark.packed import METRICS, REJECTED, from_payload
 

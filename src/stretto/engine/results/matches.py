@@ -274,9 +274,17 @@ def _file_rows(output: Output, chunk: MatchChunk) -> pa.RecordBatch:
         match_ids(chunk.ids, n, output.query, output.variables),
         *_times(chunk),
         _events(output.variables, chunk),
-        json_objects(output.returns, chunk.returned, n, chunk.strings),
+        _returned(output, chunk),
     ]
     return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
+
+
+def _returned(output: Output, chunk: MatchChunk) -> pa.Array:
+    """A JSON object per match; null where nothing is returned."""
+    names, kinds = [item.name for item in output.returns], [item.kind for item in output.returns]
+    if not names:
+        return pa.nulls(len(chunk), pa.string())
+    return json_objects(names, kinds, chunk.returned, chunk.strings)
 
 
 def _times(chunk: MatchChunk) -> list[pa.Array]:

@@ -1,15 +1,13 @@
 """What trend queries found, as rows: one per query, window, group and aggregate."""
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from stretto.engine.results.returned_values import json_values
+from stretto.engine.results.returned_values import json_objects
 from stretto.engine.trends.executor import Results
 from stretto.engine.trends.numbers import Values, doubles, extreme_doubles, extreme_integers, integers, log2
 from stretto.engine.trends.partition import Partitions
@@ -110,12 +108,8 @@ def _objects(query: TrendQuery, keys: I64, partitions: Partitions, strings: Stri
     """The GROUP BY values as JSON objects."""
     if not query.groups:
         return _repeated("{}", len(keys))
-    pieces: list[pa.Array | pa.Scalar] = []
-    for name in query.groups:
-        opening = ", " if pieces else "{"
-        pieces.append(pa.scalar(f"{opening}{json.dumps(name, ensure_ascii=False)}: "))
-        pieces.append(json_values(partitions.values(name, keys), partitions.kind(name), strings))
-    return pc.binary_join_element_wise(*pieces, pa.scalar("}"), pa.scalar(""))
+    values = (partitions.values(name, keys) for name in query.groups)
+    return json_objects(query.groups, map(partitions.kind, query.groups), values, strings)
 
 
 # ---- values ----------------------------------------------------------------------------------------------------

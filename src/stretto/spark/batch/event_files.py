@@ -23,7 +23,7 @@ from stretto.data.files import EventFile, Survey, open_events
 from stretto.data.parts import FilePart, ReadChunk, Rejected
 from stretto.pattern.workload import Workload
 from stretto.plan.spread.spreads import EventLoad
-from stretto.plan.spread.time_slices import Stretch, Times
+from stretto.plan.spread.time_slices import Times
 from stretto.schema import Schema, Special
 from stretto.spark.batch.profile import (
     Range,
@@ -32,7 +32,7 @@ from stretto.spark.batch.profile import (
     stats_of,
     wanted_sample,
 )
-from stretto.spark.batch.row_groups import TimeRange, read_group, row_groups
+from stretto.spark.batch.row_groups import ReadUnit, TimeRange, read_group, row_groups
 from stretto.spark.batch.summary import Summary, total
 from stretto.spark.errors import at_work, clear_failures
 from stretto.spark.packed import PACKED, as_schema
@@ -42,28 +42,6 @@ from stretto.values.times import START_OF_TIME
 
 TASKS: Final = 4
 """Tasks per core of a job over all files, so that a large file does not keep the others waiting."""
-
-
-@dataclass(frozen=True, slots=True)
-class ReadUnit:
-    """What one task reads at a time: a row group of a Parquet file, or a whole file of another kind.
-
-    `name` is that of the file as it was given, `path` where workers find it. `rows` counts rejected ones too. `first`
-    and `last` are the earliest and the latest time, if they are known.
-    """
-
-    name: str
-    path: str
-    group: int | None = None
-    rows: int | None = None
-    first: int | None = None
-    last: int | None = None
-
-    @property
-    def stretch(self) -> Stretch | None:
-        if self.rows is None or self.first is None or self.last is None:
-            return None
-        return self.first, self.last, self.rows
 
 
 @dataclass(frozen=True)
@@ -168,8 +146,7 @@ def _units(part: FilePart, special: Special) -> list[ReadUnit]:
     in_groups = isinstance(part, ColumnarPart) and part.what == "Parquet"
     if not in_groups or is_text(part.columns()[special.ts]):
         return [ReadUnit(part.name, path)]
-    groups = [group for group in row_groups(path, special) if group.rows]
-    return [ReadUnit(part.name, path, g.number, g.rows, g.first, g.last) for g in groups]
+    return [unit for unit in row_groups(path, special, part.name) if unit.rows]
 
 
 # ---- surveys and samples ---------------------------------------------------------------------------------------

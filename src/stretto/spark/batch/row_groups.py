@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from stretto.data.casts import to_time, to_types
+from stretto.plan.spread.time_slices import Stretch
 from stretto.schema import Special
 from stretto.values.convert import plain
 from stretto.values.rows import I64, Bool
@@ -23,17 +24,29 @@ DAY_US: Final = 86_400_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class RowGroup:
-    """A row group: the number of its rows, and the first and last time, if the file says it and all are in range."""
+class ReadUnit:
+    """What one task reads at a time: a row group of a Parquet file, or a whole file of another kind.
 
-    number: int
-    rows: int
-    first: int | None
-    last: int | None
+    `name` is that of the file as it was given, `path` where workers find it. `rows` counts rejected ones too. `first`
+    and `last` are the earliest and the latest time, if they are known, and all are in range.
+    """
+
+    name: str
+    path: str
+    group: int | None = None
+    rows: int | None = None
+    first: int | None = None
+    last: int | None = None
+
+    @property
+    def stretch(self) -> Stretch | None:
+        if self.rows is None or self.first is None or self.last is None:
+            return None
+        return self.first, self.last, self.rows
 
 
-def row_groups(path: str, special: Special) -> list[RowGroup]:
-    """The row groups of a file, by its footer alone."""
+def row_groups(path: str, special: Special, name: str = "") -> list[ReadUnit]:
+    """The row groups of a file, by its footer alone; `name` is the one that was given, if that is another one."""
     with pq.ParquetFile(path) as file:
         found = file.metadata
         paths = [found.schema.column(i).path for i in range(found.num_columns)]
@@ -41,7 +54,8 @@ def row_groups(path: str, special: Special) -> list[RowGroup]:
         scale = _scale(found.schema.column(column))
         groups = [found.row_group(i) for i in range(found.num_row_groups)]
         return [
-            RowGroup(i, group.num_rows, *_span(group.column(column), scale)) for i, group in enumerate(groups)
+            ReadUnit(name or path, path, i, group.num_rows, *_span(group.column(column), scale))
+            for i, group in enumerate(groups)
         ]
 
 

@@ -112,7 +112,7 @@ class Turn:
         self._refused = ""
 
     def _known_head(self) -> Head:
-        spread = spread_text(self._settings.spread)
+        spread = repr(self._settings.spread)  # equal for those that send every event to the same target
         head = self._window.head()
         if head is None:
             return Head(spread=spread)
@@ -359,8 +359,3 @@ def why_far(special: Special, ahead_us: int | None) -> str:
 def delay_ms(lateness_us: int) -> int:
     """Spark counts in milliseconds, so a lateness is rounded up: its watermark is never ahead of the true one."""
     return -(-lateness_us // 1000)
-
-
-def spread_text(spread: StreamSpread) -> str:
-    """A spread in words, equal for those that send every event to the same target."""
-    return repr(spread)
