@@ -11,7 +11,8 @@ from stretto.errors import EventsError, StrettoError, near
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan
 from stretto.plan.optimize import optimize
-from stretto.plan.spread.spreads import Spread
+from stretto.plan.spread.choice import choose
+from stretto.plan.spread.spreads import EventLoad, Spread
 from stretto.schema import Schema, Special
 from stretto.spark.errors import StrettoSparkError
 from stretto.spark.io.columns import arrow_columns, refuse_ids
@@ -137,8 +138,10 @@ def planned(
     return optimize(read, known, planning.optimizer, planning.budget)
 
 
-def checked(spread: Spread, plan: Plan) -> Spread:
-    """A spread that was given, if it gives the right results."""
+def chosen_spread(spread: str | Spread, plan: Plan, load: Callable[[], EventLoad], cores: int) -> Spread:
+    """The best spread of a name for what is to be spread; one that was given, if it gives the right results."""
+    if isinstance(spread, str):
+        return choose(plan, load(), cores, spread)
     reason = spread.check(plan)
     if reason is not None:
         raise StrettoSparkError(f"this spread would give wrong results: {reason}")

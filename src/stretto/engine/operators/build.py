@@ -4,13 +4,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from stretto.engine.operators.emit import EmitOperator
-from stretto.engine.operators.filter import FilterOperator
 from stretto.engine.operators.forbid import ForbidOperator
 from stretto.engine.operators.join import JoinOperator
 from stretto.engine.operators.next import NextOperator
 from stretto.engine.operators.protocol import Operator, RowShape
 from stretto.engine.operators.repeat import RepeatOperator
-from stretto.engine.operators.union import UnionOperator
+from stretto.engine.operators.stateless import FilterOperator, UnionOperator
 from stretto.engine.rows.next_moves import EVENT
 from stretto.plan.ops import Emit, Filter, Forbid, Join, Next, Op, Repeat, Scan, Union
 

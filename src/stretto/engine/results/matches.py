@@ -160,7 +160,10 @@ class Matches:
         """The matches whose first event, and the totals whose window, begins at a time that is `kept`."""
         found = Matches(self._outputs.values())
         for query, chunks in self._chunks.items():
-            found.add(query, [_beginning(chunk, kept) for chunk in chunks])
+            begins = ((chunk, kept(chunk.start)) for chunk in chunks)
+            found.add(
+                query, (one if which.all() else one.take(np.flatnonzero(which)) for one, which in begins)
+            )
         found.add_totals(totals_beginning(self._totals, kept))
         return found
 
@@ -224,11 +227,6 @@ class Matches:
             count += len(chunk)
         if pending:
             yield from _cut(self._outputs[query], _joined(pending), rows)
-
-
-def _beginning(chunk: MatchChunk, kept: Callable[[I64], Bool]) -> MatchChunk:
-    begins = kept(chunk.start)
-    return chunk if begins.all() else chunk.take(np.flatnonzero(begins))
 
 
 def _joined(chunks: Sequence[MatchChunk]) -> MatchChunk:

@@ -108,7 +108,7 @@ def _disjoint(alternatives: Condition) -> list[tuple[Expr, ...]] | None:
 
     Alternatives that ask something of each event alone can be excluded from the others, one event at a time.
     """
-    single = [terms for terms in alternatives if all(_reads_one(term) for term in terms)]
+    single = [terms for terms in alternatives if all(len(columns_of(term)) < 2 for term in terms)]
     related = [terms for terms in alternatives if terms not in single]
     if len(related) > 1:
         return None
@@ -132,10 +132,6 @@ def _without(terms: tuple[Expr, ...], others: list[tuple[Expr, ...]]) -> list[tu
     if early:
         found += _without((*terms, *late, _untrue(early)), others[1:])
     return found
-
-
-def _reads_one(term: Expr) -> bool:
-    return len(columns_of(term)) < 2
 
 
 def _untrue(terms: tuple[Expr, ...]) -> Expr:

@@ -1,6 +1,7 @@
 """Results of event files: tasks read the files themselves, each its own slice of time where the files allow it."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import chain
 from typing import Final
 
@@ -11,7 +12,6 @@ from pyspark.sql.types import StringType, StructField, StructType
 from stretto.engine.run import MEMORY_BYTES
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan, attributes_of
-from stretto.plan.spread.choice import choose
 from stretto.plan.spread.reach import MatchReach
 from stretto.plan.spread.spreads import ByTime, Spread, Whole, read_attributes
 from stretto.schema import Special
@@ -31,7 +31,7 @@ from stretto.spark.batch.worker import Work
 from stretto.spark.errors import StrettoSparkError, at_work, clear_failures
 from stretto.spark.outputs import everything
 from stretto.spark.packed import PACKED, REJECTED, Packed, packed_rows, to_payload
-from stretto.spark.plans import Asked, Planning, checked, planned, query_names, special_of
+from stretto.spark.plans import Asked, Planning, chosen_spread, planned, query_names, special_of
 from stretto.spark.setup.session import cores_of, session
 from stretto.stats.profile import Stats
 from stretto.values.times import END_OF_TIME
@@ -73,10 +73,7 @@ def detect_files(
         plan = planned(workload, files.schema, how, lambda read: profile_files(spark, read, files), outputs)
         if files.summary is None and MatchReach.of(plan).after_events:
             files = survey(spark, files)  # how many events there are is needed exactly
-        if isinstance(spread, str):
-            chosen = choose(plan, files.load(stats), cores, spread)
-        else:
-            chosen = checked(spread, plan)
+        chosen = chosen_spread(spread, plan, partial(files.load, stats), cores)
         found = find(spark, plan, files, chosen, form)
         if outputs != "all":
             return found

@@ -95,7 +95,9 @@ def read_group(
         have = set(file.schema_arrow.names)
         names = [name for name in schema.names if name in have]
         wanted = None if window is None else _wanted(file, group, special, window)
-        end = file.metadata.row_group(group).num_rows if wanted is None else _end(wanted)
+        # Behind the last row that is wanted nothing is decoded.
+        count = file.metadata.row_group(group).num_rows
+        end = count if wanted is None else int(np.flatnonzero(wanted).max(initial=-1)) + 1
         start = 0
         for batch in file.iter_batches(
             min(STEP, max(end, 1)), row_groups=[group], columns=names, use_threads=False
@@ -134,11 +136,6 @@ def _wanted(file: Any, group: int, special: Special, window: TimeRange) -> Bool 
     known = in_time(vector.data) if vector.valid is None else in_time(vector.data) & vector.valid
     wanted = wanted | ~known if window.timeless else wanted & known
     return None if wanted.all() else wanted
-
-
-def _end(wanted: Bool) -> int:
-    found = np.flatnonzero(wanted)
-    return int(found[-1]) + 1 if len(found) else 0
 
 
 def _conformed(batch: pa.RecordBatch, schema: pa.Schema, special: Special) -> pa.RecordBatch:

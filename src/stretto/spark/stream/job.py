@@ -1,7 +1,7 @@
 """A stream as a job: from its source to a started query that a command can follow and stop."""
 
 import atexit
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -9,7 +9,6 @@ from pathlib import Path
 from threading import Thread
 from typing import Any, Final
 
-import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
@@ -245,11 +244,7 @@ def _spark(job: StreamJob) -> SparkSession:
 def _warm(spark: SparkSession, cores: int) -> None:
     """Have Python workers start and import what they need while the stream is still being prepared."""
     with suppress(Exception):  # the stream starts them itself then, or the session has ended
-        spark.range(0, cores, 1, cores).mapInArrow(_untouched, "id bigint").count()
-
-
-def _untouched(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    return batches
+        spark.range(0, cores, 1, cores).mapInArrow(lambda batches: batches, "id bigint").count()
 
 
 def _knowledge(job: StreamJob, schema: Schema) -> Stats | Schema:

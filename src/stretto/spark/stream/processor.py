@@ -273,8 +273,17 @@ class Turn:
         return engine
 
     def _rebuilt(self, plan: Plan) -> Engine:
-        self._source = "rebuilt" if self._head.next else "new"
-        return rebuilt(plan, self._window, self._head, self._settings)
+        """An engine that has seen the window's events. What those before `until_us` complete was reported before."""
+        head, settings = self._head, self._settings
+        self._source = "rebuilt" if head.next else "new"
+        engine = Engine(plan, watermark="given", memory_bytes=settings.memory_bytes, special=settings.special)
+        for batch in self._window.batches(head):
+            ts, _ = times_of(batch, settings.special)
+            seen = batch.slice(from_floor(ts, head.floor_us))
+            if seen.num_rows:
+                engine.push(as_read(seen, plan))
+        engine.advance(head.until_us)
+        return engine
 
     def _running_plan(self) -> Plan:
         if not self._settings.follows:
@@ -323,18 +332,6 @@ class Turn:
     def _row(self, kind: str, payload: bytes, rows: int) -> Row:
         packed = Packed(self._target, kind, payload, rows, self._head.version or 0)
         return PACKED_ROW(*(getattr(packed, name) for name in ARROW.names))
-
-
-def rebuilt(plan: Plan, window: TargetState, head: Head, settings: Settings) -> Engine:
-    """An engine that has seen the window's events. What those before `until_us` complete was reported before."""
-    engine = Engine(plan, watermark="given", memory_bytes=settings.memory_bytes, special=settings.special)
-    for batch in window.batches(head):
-        ts, _ = times_of(batch, settings.special)
-        seen = batch.slice(from_floor(ts, head.floor_us))
-        if seen.num_rows:
-            engine.push(as_read(seen, plan))
-    engine.advance(head.until_us)
-    return engine
 
 
 def as_read(events: pa.RecordBatch, plan: Plan) -> pa.RecordBatch:
