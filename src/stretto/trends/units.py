@@ -40,6 +40,8 @@ class Sharing:
 
 def shared_parts(judge: Judge, sharing: Sharing) -> list[SharedPart]:
     """Parts of disjoint sets of at least two queries, the most beneficial first."""
+    # Each round takes the best part of those queries that are left, so that no query is in two; it ends, as every part
+    # takes at least two of them.
     left = frozenset(range(len(judge.queries)))
     found: list[SharedPart] = []
     while True:

@@ -9,7 +9,7 @@ from stretto.engine.memory.limits import Meter, Undo, column_size, size_of, vect
 from stretto.engine.operators.protocol import Bookkeeping, Clock, RowShape
 from stretto.engine.results.identity import once
 from stretto.engine.results.matches import NO_ID, MatchChunk
-from stretto.engine.rows.coordinates import coordinates
+from stretto.engine.rows.coordinates import coordinates, last_inside
 from stretto.engine.rows.sets import PartColumns
 from stretto.engine.stream.arena import Arena
 from stretto.pattern.predicates import Expr
@@ -84,10 +84,9 @@ class EmitOperator(Bookkeeping):
     def _detected(self, rows: Rows, part: int, clock: Clock, arena: Arena) -> I64:
         if not self._op.waits[part]:
             return rows.last
-        window = self._op.window
-        if window.unit == "us":
-            return rows.first + window.size
-        certain = coordinates(rows, window)[0] + (window.size - 1)
+        certain = last_inside(rows, self._op.window)
+        if self._op.window.unit == "us":
+            return certain
         times: I64 = arena.values("ts", np.minimum(certain, clock.end - 1)).data
         return times
 

@@ -8,7 +8,7 @@ from stretto.engine.kernels.sorted_search import look_up
 from stretto.engine.memory.limits import Meter, Undo, size_of
 from stretto.engine.operators.protocol import Bookkeeping, Clock, RowShape
 from stretto.engine.rows.band import Band
-from stretto.engine.rows.coordinates import coordinates, reach, times
+from stretto.engine.rows.coordinates import coordinates, last_inside, reach, times
 from stretto.engine.rows.join_keys import LEAST, MOST, split_terms
 from stretto.engine.rows.pending import Pending
 from stretto.engine.rows.sets import sliced
@@ -90,7 +90,7 @@ class ForbidOperator(Bookkeeping):
         """The rows that can be judged now; the others are put aside until the end of their interval has passed."""
         waits = self._open_end(rows, clock.events)
         late = rows if waits.all() else rows.take(waits)
-        self._pending.add(late, self._end(late), clock.meter)
+        self._pending.add(late, last_inside(late, self._op.window), clock.meter)
         if late is rows:
             return empty_rows(self.shape.sets)
         ready = rows.take(~waits)
@@ -103,11 +103,6 @@ class ForbidOperator(Bookkeeping):
             closed, opened = times(rows, self._before, events)[2], times(rows, self._after, events)[2]
             return opened & ~closed
         return np.full(len(rows), self._op.place.waits)
-
-    def _end(self, rows: Rows) -> I64:
-        """The last coordinate that the window of each row reaches."""
-        window = self._op.window
-        return coordinates(rows, window)[0] + (window.size if window.unit == "us" else window.size - 1)
 
     def _passed(self, clock: Clock) -> int:
         """Every event with a coordinate below this is known."""
@@ -136,7 +131,7 @@ class ForbidOperator(Bookkeeping):
     def _interval(self, rows: Rows, events: Events) -> tuple[I64, I64]:
         """Per row, the forbidden events of its interval, as a range of the band's rows."""
         band, window = self._band, self._op.window
-        last = band.search(self._end(rows), "right")
+        last = band.search(last_inside(rows, window), "right")
         if self._op.place is Place.ANYWHERE:
             return band.search_time(rows.first, "left"), last
         _, after, opened = times(rows, self._after, events)

@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from stretto.engine.memory.limits import Meter
+from stretto.engine.rows.partitions import OUTSIDE, Partitions
 from stretto.engine.trends.executor import Executor, TakenEvents
-from stretto.engine.trends.partition import OUTSIDE, Partitions
 from stretto.engine.trends.running import RunningTotals
 from stretto.engine.trends.totals import total_rows
 from stretto.engine.trends.windowed import Windowed

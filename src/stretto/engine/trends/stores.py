@@ -56,6 +56,7 @@ class Ranked:
             self._ranked, self._begin = np.arange(len(self._keys)), np.zeros(1, np.int64)
             self.size = np.array([len(self._keys)])
             return rank
+        # A group and a rank in it make one integer, so that one sorted array holds the ranks of all groups.
         many = len(self._keys) + 1
         self._ranked, place = np.unique(code * many + rank, return_inverse=True)
         bounds = np.searchsorted(self._ranked, np.arange(groups + 1) * many)

@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 
 from stretto.engine.results.returned_values import json_objects
+from stretto.engine.rows.partitions import Partitions
 from stretto.engine.trends.executor import Results
 from stretto.engine.trends.numbers import Values, doubles, extreme_doubles, extreme_integers, integers, log2
-from stretto.engine.trends.partition import Partitions
 from stretto.pattern.nodes import Aggregate, TrendQuery
 from stretto.schema import Kind
 from stretto.trends.measures import places_in

@@ -93,6 +93,7 @@ class Windowed:
             numbers = windows_between(ts, self._window, self._slide, self._next, latest)
             batches = self._batches(numbers, room)
             results += [found for starts in batches for found in self._windows(starts, room)]
+        # Windows before `_next` are closed for good; an event is kept for as long as one from there on holds it.
         self._next = last + 1
         self._kept.forget(int(np.searchsorted(self._kept.borrowed_ts, _bounded(self._next * self._slide))))
         return concat_results(results)

@@ -25,13 +25,7 @@ from stretto.pattern.workload import Workload
 from stretto.plan.spread.spreads import EventLoad
 from stretto.plan.spread.time_slices import Times
 from stretto.schema import Schema, Special
-from stretto.spark.batch.profile import (
-    Range,
-    heaviest_of,
-    sample_rows,
-    stats_of,
-    wanted_sample,
-)
+from stretto.spark.batch.profile import Range, heaviest_of, sample_rows, stats_of, wanted_sample
 from stretto.spark.batch.row_groups import ReadUnit, TimeRange, read_group, row_groups
 from stretto.spark.batch.summary import Summary, total
 from stretto.spark.errors import at_work, clear_failures

@@ -151,6 +151,8 @@ def _pieces(files: EventFiles, spread: ByTime | Whole, target: int) -> list[Piec
         if isinstance(spread, Whole):
             found.append(Piece(unit, before, None))
             continue
+        # A slice reads [start, stop), which is more than [low, high), what it owns: it reports what begins in its own
+        # part, and sees all that this may bind or that may forbid it. So every match is reported by one slice.
         part = spread.slices[target]
         # Events without a time are left to one slice, which rejects them.
         if unit.first is None or unit.last is None:

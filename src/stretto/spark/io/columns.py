@@ -177,28 +177,22 @@ def columns_of_parts(name: str, parts: Iterable[FilePart], special: Special) -> 
     found = EventFile(name, tuple(parts), special, None)
     kinds = found.schema.attributes
     order = dict.fromkeys(column for part in found.parts for column in part.columns())
-    fields = [
-        T.StructField(
-            column, T.StringType() if column in (special.ts, special.type) else SPARK_TYPES[kinds[column]]
-        )
-        for column in order
-        if column in (special.ts, special.type) or column in kinds
-    ]
-    return T.StructType(fields)
+    return _text_columns(order, kinds, special)
 
 
 def guessed(guess: Callable[[], Schema] | None, special: Special, what: str) -> T.StructType:
     """The columns that a workload names, with the kinds that its terms suggest."""
     if guess is None:
         raise StrettoSparkError(f"--source: {what} does not tell its columns; name them with --schema")
-    attributes = guess().attributes
-    fields = [T.StructField(special.ts, T.StringType()), T.StructField(special.type, T.StringType())]
-    fields += [
-        T.StructField(name, SPARK_TYPES[kind])
-        for name, kind in attributes.items()
-        if name not in (special.ts, special.type)
-    ]
-    return T.StructType(fields)
+    kinds = guess().attributes
+    return _text_columns(dict.fromkeys((special.ts, special.type, *kinds)), kinds, special)
+
+
+def _text_columns(names: Iterable[str], kinds: Mapping[str, Kind], special: Special) -> T.StructType:
+    """Those of some columns that have a kind, and the times and types, which are read as texts first."""
+    known = {name: SPARK_TYPES[kind] for name, kind in kinds.items()}
+    known |= {special.ts: T.StringType(), special.type: T.StringType()}
+    return T.StructType([T.StructField(name, known[name]) for name in names if name in known])
 
 
 def recall(memory: Path) -> T.StructType | None:

@@ -16,12 +16,7 @@ from uuid import uuid4
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
-from pyspark.sql.types import (
-    DateType,
-    IntegralType,
-    TimestampNTZType,
-    TimestampType,
-)
+from pyspark.sql.types import DateType, IntegralType, TimestampNTZType, TimestampType
 
 from stretto.engine.run import MEMORY_BYTES
 from stretto.plan.dag import Plan
@@ -30,17 +25,7 @@ from stretto.plan.spread.stream_slices import StreamSpread
 from stretto.schema import Special
 from stretto.spark.errors import StrettoSparkError, at_work
 from stretto.spark.outputs import arrow_time, everything, results_of
-from stretto.spark.packed import (
-    FAR,
-    LATE,
-    MARK,
-    MATCHES,
-    PACKED,
-    REJECTED,
-    TRENDS,
-    Batches,
-    pack,
-)
+from stretto.spark.packed import FAR, LATE, MARK, MATCHES, PACKED, REJECTED, TRENDS, Batches, pack
 from stretto.spark.plans import Asked
 from stretto.spark.setup.session import STATE_STORE
 from stretto.spark.stream.metrics import observed

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from stretto.spark.packed import LATE, MATCHES, METRICS, REJECTED, TRENDS
@@ -101,10 +101,6 @@ class StreamMetrics:
 
 def observed(packed: DataFrame, targets: int) -> DataFrame:
     """The same rows; Spark adds up what they say while they pass."""
-    return packed.observe(NAME, *_columns(targets))
-
-
-def _columns(targets: int) -> list[Column]:
     kind, rows = F.col("kind"), F.col("rows")
     kinds = (MATCHES, TRENDS, LATE, REJECTED)
     sums = [F.sum(F.when(kind == name, rows).otherwise(0)).alias(name) for name in kinds]
@@ -113,7 +109,7 @@ def _columns(targets: int) -> list[Column]:
         F.max(F.when((kind == METRICS) & (F.col("target") == number), report)).alias(f"target_{number}")
         for number in range(min(targets, MOST_TARGETS))
     ]
-    return [*sums, *each]
+    return packed.observe(NAME, *sums, *each)
 
 
 def read_metrics(progress: Any) -> StreamMetrics | None:
@@ -166,7 +162,4 @@ def merged(reports: Iterable[TargetMetrics], batch: int = 0, seconds: float = 0.
 
 
 def _added(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
-    total: Counter[str] = Counter()
-    for each in counts:
-        total.update(each)
-    return dict(total)
+    return dict(sum(map(Counter, counts), Counter[str]()))
