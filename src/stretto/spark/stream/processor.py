@@ -194,8 +194,8 @@ class Turn:
             counts=counts,
         )
         head = self._window.drop(self._kept(head, came))
-        # The file of an engine is named by the counter that the head is written with. So a micro-batch that is run again
-        # begins with the head before it, and never finds an engine that has seen its events already.
+        # The file of an engine is named by the counter that the head is written with. A micro-batch that is run again
+        # begins with the head before it, so it never finds an engine that has seen its events already.
         if head.rows * event_s >= WORTH_S:
             self._cache.store(self._target, head.counter, engine)
         self._head = self._window.set_timer(head, self._watermark_ms)
