@@ -33,11 +33,11 @@ def json_objects(
     for name, kind, vector in zip(names, kinds, values, strict=True):
         opening = ", " if pieces else "{"
         pieces.append(pa.scalar(f"{opening}{json.dumps(name, ensure_ascii=False)}: "))
-        pieces.append(_json_values(vector, kind, strings))
+        pieces.append(json_values(vector, kind, strings))
     return pc.binary_join_element_wise(*pieces, pa.scalar("}"), pa.scalar(""))
 
 
-def _json_values(vector: Vector, kind: Kind, strings: Strings) -> pa.Array:
+def json_values(vector: Vector, kind: Kind, strings: Strings) -> pa.Array:
     """A JSON value per row."""
     if kind is Kind.STRING:
         texts = _json_strings(vector, strings)
