@@ -22,7 +22,14 @@ if TYPE_CHECKING:
 
 def read_workload(path: str, schema: Schema | None = None) -> Workload:
     """The workload of a file; QueryError with every mistake that can be known, of syntax and of meaning."""
-    workload = Workload.read(path, schema)
+    workload = parse_workload(path, schema)
+    workload.bind(schema)
+    return workload
+
+
+def parse_workload(path: str, schema: Schema | None = None) -> Workload:
+    """The workload of a file, which is still to be bound; QueryError with every mistake, if one is of syntax."""
+    workload = Workload.parse(read_text(path, "workload"), path, schema)
     if not workload.statements:
         raise StrettoError(f"{path}: the workload holds no statement")
     return workload

@@ -15,11 +15,11 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 
 from stretto.cli.console import say
-from stretto.cli.inputs import plan_for, read_workload
+from stretto.cli.inputs import parse_workload, plan_for, read_workload
 from stretto.cli.options import PlanningOptions
 from stretto.cli.running import SHOWN_PER_QUERY, Outputs, RunLimits, as_texts
 from stretto.data.files import STDIN, EventFile
-from stretto.errors import EventsError, QueryError, StrettoError
+from stretto.errors import StrettoError
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan, attributes_of
 from stretto.plan.spread.choice import choose, describe
@@ -32,6 +32,7 @@ from stretto.spark.batch.summary import Summary
 from stretto.spark.batch.targets import ResultForm
 from stretto.spark.errors import clear_failures
 from stretto.spark.packed import LATE, MATCHES, METRICS, TRENDS, from_payload
+from stretto.spark.plans import bound_early
 from stretto.spark.setup.session import available_cores, cores_of, session
 from stretto.stats.profile import Stats
 from stretto.stats.sampling import SIZE
@@ -41,31 +42,21 @@ from stretto.stats.sampling import SIZE
 def opened(workload: str, events: str, special: Special) -> Iterator[tuple[Workload, EventFiles]]:
     """A workload and the event files of a path; standard input becomes a file for as long as it is read.
 
-    Mistakes in the workload are reported now, before Spark starts.
+    Mistakes in the workload are reported now, before Spark starts. The columns of Parquet files are known for sure,
+    so that it is bound to them. Those of other files may turn out otherwise: then it is bound again.
     """
     if events != STDIN:
         files = open_files(events, special)
-        yield _read_for(workload, files), files
+        if files.in_place:
+            yield read_workload(workload, files.schema), files
+        else:
+            yield bound_early(parse_workload(workload), lambda: files.schema), files
         return
     read = read_workload(workload)
     with tempfile.TemporaryDirectory(prefix="stretto-") as folder:
         path = Path(folder, "stdin.jsonl")
         path.write_bytes(sys.stdin.buffer.read())
         yield read, open_files(str(path), special)
-
-
-def _read_for(workload: str, files: EventFiles) -> Workload:
-    """A workload, bound to the columns of files.
-
-    Those of Parquet files are known for sure. Those of other files are what a sample shows: a workload that does not
-    fit them is only wrong if it is wrong without any.
-    """
-    if files.in_place:
-        return read_workload(workload, files.schema)
-    try:
-        return read_workload(workload, files.schema)
-    except (QueryError, EventsError):
-        return read_workload(workload)
 
 
 def started(master: str | None, *, quiet: bool) -> SparkSession:

@@ -117,10 +117,10 @@ def stream(options: StreamCall) -> None:
 
 
 def _job(options: StreamCall) -> "StreamJob":
-    """What the stream shall do. Mistakes that show without a schema are reported before Spark starts."""
-    from stretto.cli.inputs import read_stats, read_workload
+    """What the stream shall do. Its workload is bound once its columns are known, or expected."""
+    from stretto.cli.inputs import parse_workload, read_stats
 
-    read = read_workload(options.workload)
+    read = parse_workload(options.workload)
     allowed, trigger = duration_of(options.lateness, "--lateness") or 0, _trigger(options.trigger)
     place, far = _folder(options.checkpoint), ahead_us(options.ahead)
     width = duration_of(options.width, "--slice", positive=True)

@@ -121,10 +121,9 @@ class Judge:
         window, partition, entries = self.window(part.queries), self._partition(part), self.entries(part)
         return {nodes: self.rates.alternations(nodes, entries, window, partition) for nodes in entering}
 
-    def benefit(self, part: SharedPart, matstates: float | None = None) -> float:
+    def benefit(self, part: SharedPart) -> float:
         """What sharing all edges of the part saves in a window."""
-        if matstates is None:
-            matstates = self.matstates(part)
+        matstates = self.matstates(part)
         return sum(self.edge_benefit(number, part, matstates) for number in sorted(part.edges))
 
     def edge_benefit(self, number: int, part: SharedPart, matstates: float) -> float:
