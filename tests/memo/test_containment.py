@@ -82,8 +82,8 @@ def test_claims_do_not_depend_on_the_window() -> None:
 
 def test_of_two_that_say_the_same_only_one_serves_the_other() -> None:
     memo = memo_of(
-        "QUERY q PATTERN SEQ(A a, B b) WHERE a.x > 5 AND a.x > 3 WITHIN 9 s;"
-        "QUERY r PATTERN SEQ(A a, B b) WHERE a.x > 5 WITHIN 9 s;"
+        "QUERY q PATTERN SEQ(A a, B b) WHERE a.x = 5 AND a.x > 3 WITHIN 9 s;"
+        "QUERY r PATTERN SEQ(A a, B b) WHERE a.x = 5 WITHIN 9 s;"
     )
     (shelf,) = alike(memo)
     served = [bool(list(shelf.weaker_than(place))) for place in range(2)]
