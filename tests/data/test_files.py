@@ -455,7 +455,7 @@ def text_ids(tmp_path: Path) -> Path:
     [
         (lambda d: d / "none.parquet", "none.parquet: no such file or folder"),
         (lambda d: text(d, "e.xlsx", "x"), "unknown ending '.xlsx' (known: .parquet, "),
-        (lambda d: text(d, "events", "x"), "unknown ending"),
+        (lambda d: text(d, "events", "x"), "the name has no ending (known: .parquet, "),
         (lambda d: text(d, "e.parquet", ""), "the file is empty (0 bytes)"),
         (lambda d: text(d, "e.csv", ""), "the file is empty (0 bytes)"),
         (lambda d: text(d, "e.jsonl", ""), "the file is empty (0 bytes)"),

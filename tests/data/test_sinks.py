@@ -160,7 +160,7 @@ def test_devices_are_written_to_directly() -> None:
     ("path", "message"),
     [
         ("m.xlsx", "unknown ending '.xlsx' (known: .parquet"),
-        ("m", "unknown ending"),
+        ("m", "the name has no ending (known: .parquet"),
         ("no/m.csv", "cannot be written: No such file or directory (there is no folder"),
         ("folder.csv", "cannot be written: it is a folder"),
     ],

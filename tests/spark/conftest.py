@@ -25,6 +25,14 @@ def spark() -> Iterator[SparkSession]:
     started.stop()
 
 
+@pytest.fixture(autouse=True)
+def own_settings() -> Iterator[None]:
+    """What a stream sets in the session that all tests share does not outlast the test."""
+    yield
+    if (running := SparkSession.getActiveSession()) is not None:
+        running.conf.set("spark.sql.shuffle.partitions", "2")
+
+
 @pytest.fixture(scope="session")
 def postgres_place() -> Iterator[Path]:
     """A PostgreSQL server for all tests; skips those that need it where it is not installed."""

@@ -46,29 +46,39 @@ def in_json(match: Match) -> Match:
     return replace(match, returned=values)
 
 
-@pytest.fixture(scope="module")
-def batch(spark: SparkSession) -> Found:
+def assert_all(found: Found) -> None:
+    """Every case finds what it names; the first that does not is shown, and all of them are named."""
+    wrong: dict[str, AssertionError] = {}
+    for case in load_cases():
+        try:
+            for name, expected in case.matches.items():
+                assert_same_matches(found[case.title][name], map(in_json, expected), about=case.text)
+        except AssertionError as error:
+            wrong[case.title] = error
+    assert not wrong, f"{len(wrong)} cases: {', '.join(wrong)}\n{next(iter(wrong.values()))}"
+
+
+# One test each, not one for each case: the processes that share the tests among them would run the job once each.
+
+
+def test_cases_as_a_batch(spark: SparkSession) -> None:
     df = spark.createDataFrame(to_table(in_time(CASES)))
     stats = Stats.assumed(SCHEMA)  # a profile of the events would miss types of which a case has none
-    return by_case(CASES, matches_in(detect(workload_text(CASES), df, stats=stats)))
+    assert_all(by_case(CASES, matches_in(detect(workload_text(CASES), df, stats=stats))))
 
 
-@pytest.fixture(scope="module")
-def stream(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Found:
-    folder: Path = tmp_path_factory.mktemp("cases")
-    files = Files(folder / "events")
+def test_cases_as_a_stream(spark: SparkSession, tmp_path: Path) -> None:
+    files = Files(tmp_path / "events")
     for events in in_arrivals(CASES):
         files.write(to_table(events))
     found = detect(
         workload_text(CASES), files.stream(spark), lateness=f"{LATENESS_US} microseconds", ahead=None
     )
-    rows, _ = run_to_end(found, folder / "checkpoint", folder / "found")
-    return by_case(CASES, matches_in(rows))
+    rows, _ = run_to_end(found, tmp_path / "checkpoint", tmp_path / "found")
+    assert_all(by_case(CASES, matches_in(rows)))
 
 
-@pytest.mark.parametrize("runner", ["batch", "stream"])
-@pytest.mark.parametrize("case", load_cases(), ids=lambda case: case.title)
-def test_case(case, runner: str, request: pytest.FixtureRequest) -> None:
-    found = request.getfixturevalue(runner)[case.title]
-    for name, expected in case.matches.items():
-        assert_same_matches(found[name], map(in_json, expected), about=case.text)
+def test_a_wrong_match_is_noticed() -> None:
+    found = {case.title: {name: [] for name in case.matches} for case in load_cases()}
+    with pytest.raises(AssertionError, match=r"\d+ cases: "):
+        assert_all(found)

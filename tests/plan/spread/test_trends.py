@@ -27,7 +27,7 @@ from stretto.schema import Special
 from stretto.spark.batch.worker import Work, chunks_of
 from stretto.spark.packed import METRICS, TRENDS, from_payload
 
-WORKLOADS = int(os.environ.get("STRETTO_TRENDS", "60"))
+WORKLOADS = int(os.environ.get("STRETTO_TRENDS", "40"))
 CHUNK = 20
 SEED = 20261201
 SPECIAL = Special()

@@ -21,7 +21,7 @@ from stretto.oracle.detections import Event
 from stretto.pattern.workload import Workload
 from stretto.schema import Kind, Schema
 
-KILLS = int(os.environ.get("STRETTO_KILLS", "3"))
+KILLS = int(os.environ.get("STRETTO_KILLS", "2"))
 SEED = int(os.environ.get("STRETTO_SEED", "20261104"))
 FILES_PER_KILL = 4
 SECOND = 10**6
