@@ -250,7 +250,7 @@ def dev_words(house: House) -> frozenset[str]:
 def known_options(house: House) -> frozenset[str]:
     """Every text `--option` in the code of the commands, the benchmarks, the fuzzer and the tests' settings.
 
-    Typer calls a parameter's option by its name where none is written, and a truth value has its `--no-`.
+    Typer names an option after its parameter or field where no name is written, and a truth value has its `--no-`.
     """
     found = {"--help"}
     for module in house.modules:
@@ -263,9 +263,16 @@ def known_options(house: House) -> frozenset[str]:
                     if _is_option(node.value)
                     else set()
                 )
-            elif isinstance(node, ast.arg) and module.path.startswith("src/stretto/cli/"):
-                found.add(f"--{node.arg.replace('_', '-')}")
+            elif module.path.startswith("src/stretto/cli/") and (name := _named(node)):
+                found.add(f"--{name.replace('_', '-')}")
     return frozenset(found)
+
+
+def _named(node: ast.AST) -> str:
+    """The name of a parameter, or of a field of a record of options; else nothing."""
+    if isinstance(node, ast.arg):
+        return node.arg
+    return node.target.id if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) else ""
 
 
 def _is_option(text: str) -> bool:

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from stretto.plan.optimize import optimize
     from stretto.schema import Kind, Schema, Special
     from stretto.stats.profile import Stats
-    from stretto.text.build import AND, ANY, NOT, OR, SEQ, E, call, query
+    from stretto.text.build import AND, ANY, NOT, OR, SEQ, E, query
+    from stretto.text.terms import call
 
 __version__ = version("stretto")
 
@@ -36,7 +37,8 @@ _HOMES = {
     "stretto.plan.optimize": ("optimize",),
     "stretto.schema": ("Kind", "Schema", "Special"),
     "stretto.stats.profile": ("Stats",),
-    "stretto.text.build": ("AND", "ANY", "NOT", "OR", "SEQ", "E", "call", "query"),
+    "stretto.text.build": ("AND", "ANY", "NOT", "OR", "SEQ", "E", "query"),
+    "stretto.text.terms": ("call",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -1,4 +1,4 @@
-"""Files that appear under their names when they are complete; until then they stand beside, under a hidden name."""
+"""Files that get their names when they are complete; until then they have a hidden name in the same folder."""
 
 import secrets
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from typing import BinaryIO
 
 
 class PartialFile:
-    """A file to be written: `finish` gives it its name, `drop` leaves nothing behind.
+    """A file that is being written: `finish` gives it its name, `drop` leaves nothing behind.
 
     Pipes and devices are written at once. Every OSError names the file, and not the hidden one.
     """

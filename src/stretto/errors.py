@@ -1,7 +1,7 @@
 """Positions in query text, the error types, and how a mistake is shown with a caret."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Final
@@ -9,11 +9,11 @@ from typing import Final
 from stretto.screen import shortened, visible
 
 WIDEST: Final = 160
-"""So much of a line is shown with a mistake in it, ..."""
+"""The most characters of a line that are shown with a mistake, ..."""
 LONGEST: Final = 400
-"""... so much of a message, ..."""
+"""... the most characters of a message, ..."""
 MOST: Final = 50
-"""... and so many mistakes of one workload."""
+"""... and the most mistakes of one workload."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -108,7 +108,7 @@ class EngineError(StrettoError):
     """The engine had to stop while running; the text names the operator and its queries."""
 
 
-def near(name: str, known: Sequence[str] | Iterable[str]) -> str:
+def near(name: str, known: Iterable[str]) -> str:
     """A hint ", did you mean ...?" when some known name is close to `name`, else an empty text."""
     if len(name) > LONGEST:
         return ""  # comparing takes the product of the lengths
@@ -118,3 +118,10 @@ def near(name: str, known: Sequence[str] | Iterable[str]) -> str:
         return f"did you mean `{folded[name.casefold()]}`?"
     close = get_close_matches(name, names, n=1, cutoff=0.6)
     return f"did you mean `{close[0]}`?" if close else ""
+
+
+def instead_of(name: str, known: Iterable[str]) -> str:
+    """What the message about an unknown name adds: the known one that is near, else all of them."""
+    names = list(known)
+    hint = near(name, names)
+    return f", {hint}" if hint else f" (known: {', '.join(names) or 'none'})"

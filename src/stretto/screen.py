@@ -1,4 +1,4 @@
-"""Texts of data and names as they may be shown: nothing that a terminal obeys, nothing longer than is read."""
+"""Texts of data and names as they are shown: nothing that a terminal obeys, and not too long."""
 
 import re
 from collections.abc import Iterable
@@ -8,20 +8,19 @@ from typing import Final
 # which no encoding can write.
 _OBEYED: Final = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 LINES: Final = "\n\t"
-"""What a text of several lines keeps."""
+"""The characters that a text of several lines keeps."""
 
 
 def visible(text: str, keep: str = "") -> str:
-    r"""The text with escapes such as `\n` and `\x1b` for characters that are not to be seen, but for those to keep.
+    r"""The text with escapes such as `\n` and `\x1b` for characters that a terminal obeys; those in `keep` stay.
 
-    Everything of data, of names and of a workload's text that goes to a terminal goes through here. What is written
-    to files does not.
+    All data, names and texts of a workload that go to a terminal go through here. What is written to files does not.
     """
     return _OBEYED.sub(lambda found: found[0] if found[0] in keep else _escape(found[0]), text)
 
 
 def as_lines(lines: Iterable[str]) -> str:
-    """Lines of a text to be shown: each stays one line, whatever names and constants stand in it."""
+    """The lines of a text: each stays one line, whatever names and constants it holds."""
     return "\n".join(map(visible, lines))
 
 
@@ -35,3 +34,9 @@ def shortened(text: str, most: int) -> str:
         return text
     tail = most // 4
     return f"{text[: most - tail - 4]} .. {text[-tail:]}"
+
+
+def counted(number: int, word: str) -> str:
+    """`1 query`, `2 queries`, `3 matches`, `1,000 events`."""
+    plural = f"{word[:-1]}ies" if word.endswith("y") else f"{word}es" if word.endswith("ch") else f"{word}s"
+    return f"{number:,} {word if number == 1 else plural}"

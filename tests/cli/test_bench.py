@@ -40,7 +40,7 @@ def test_its_exit_code_is_ours(experiment) -> None:
 def test_unknown_experiment(experiment) -> None:
     result = experiment("bench", "trail")
     assert result.code == 2
-    assert "no experiment `trail`, did you mean `trial`?" in result.err
+    assert "unknown experiment `trail`, did you mean `trial`?" in result.err
     assert "shared" not in result.err
     assert experiment("bench", "../benchmarks/trial").code == 2
     assert "is not a folder" in experiment("bench", "trial", "--data", "nowhere").err

@@ -10,7 +10,7 @@ import pytest
 
 import stretto
 from stretto.cli.main import app, main
-from stretto.cli.options import bytes_of, lateness_us
+from stretto.cli.options import bytes_of, duration_of
 from stretto.errors import PlanError, StrettoError
 
 COMMANDS = (
@@ -137,9 +137,9 @@ def test_wrong_sizes(text: str) -> None:
 
 
 def test_lateness() -> None:
-    assert lateness_us(None) is None
-    assert lateness_us("0") == 0
-    assert lateness_us("1.5 seconds") == 1_500_000
+    assert duration_of(None, "--lateness") is None
+    assert duration_of("0", "--lateness") == 0
+    assert duration_of("1.5 seconds", "--lateness") == 1_500_000
     for wrong in ("soon", "5", "-1 second", ""):
         with pytest.raises(StrettoError, match="--lateness"):
-            lateness_us(wrong)
+            duration_of(wrong, "--lateness")

@@ -324,7 +324,7 @@ def test_adapting_says_how_often_it_planned_anew(call) -> None:
     plain = call(*options)
     result = call(*options, "--optimizer", "reorder", "--adapt")
     assert result.code == 0, result
-    assert "planned anew 0 times, 0 times to another plan" in result.err
+    assert "planned again 0 times, 0 times to another plan" in result.err
     assert result.out.splitlines()[-1] == plain.out.splitlines()[-1]
 
 
@@ -336,7 +336,7 @@ def test_ids_that_come_again_are_a_warning(call) -> None:
     Path("events.csv").write_text("\n".join(["ts,type,x,id", *rows]))
     result = call("run", "rules.cep", "--events", "events.csv", "--out", "m.jsonl")
     assert result.code == 0, result
-    assert "warning: 2 events have the id of an event before: matches may share a match_id\n" in result.err
+    assert "warning: 2 events have the id of an earlier event: matches may share a match_id\n" in result.err
     rises = [row["match_id"] for row in read("m.jsonl") if row["query"] == "rise"]
     assert (len(rises), len(set(rises))) == (3, 1)
     Path("events.csv").write_text("\n".join(["ts,type,x,id", *rows[:2], rows[-1]]))

@@ -114,7 +114,7 @@ def test_too_little_memory_is_said_in_one_message(call) -> None:
         (["--spread", "units"], "--spread units is not supported yet"),
         (["--spread", "key"], "cannot spread by key: query `rise`"),
         (["--adapt"], "--adapt is for runs with --on local"),
-        (["--lateness", "1 s", "--spread", "time"], "--lateness goes by the order of arrival"),
+        (["--lateness", "1 s", "--spread", "time"], "--lateness depends on the order of arrival"),
         (["--lateness", "soon"], "--lateness: `soon` is not a duration"),
         (["--optimizer", "magic"], "unknown optimizer `magic`"),
         (["--events", "none.csv"], "none.csv: no such file or folder"),

@@ -33,7 +33,7 @@ def stream(call, workload: str = "rules.cep", **changed: str):
             {"checkpoint": "s3a://key:geheim@bucket/state"},
             "--checkpoint: s3a://key:***@bucket/state is an address",
         ),
-        ({"checkpoint": "rules.cep"}, "--checkpoint: rules.cep is no folder"),
+        ({"checkpoint": "rules.cep"}, "--checkpoint: rules.cep is not a folder"),
         ({"checkpoint": "s3://bucket/state"}, "--checkpoint: s3://bucket/state is an address"),
         ({"lateness": "soon"}, "--lateness: `soon` is not a duration"),
         (

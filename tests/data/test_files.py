@@ -473,14 +473,14 @@ def text_ids(tmp_path: Path) -> Path:
         ),
         (lambda d: text(d, "e.jsonl", '{"a": 1}'), "no column `ts` for the times of the events (columns: a;"),
         (lambda d: text(d, "e.csv", "ts,type,x,x\n1,A,2,3\n"), "column `x` occurs twice"),
-        (double_times, "column `ts` holds no times but double"),
+        (double_times, "column `ts` holds double, not times"),
         (
             lambda d: text(d, "e.csv", "ts,type\nsoon,A\n"),
-            "column `ts` holds no times but strings, such as 'soon'",
+            "column `ts` holds strings, such as 'soon', not times",
         ),
         (
             lambda d: text(d, "e.jsonl", '{"ts": true, "type": "A"}'),
-            "holds no times but booleans, such as 'True'",
+            "holds booleans, such as 'True', not times",
         ),
         (boolean_types, "column `type` holds bool, not the names of event types"),
         (text_ids, "column `id` holds strings, not integers (name another column with --id"),

@@ -8,8 +8,7 @@ import pytest
 from tests.plan.estimated import SHARED, emit, plan, without_figures
 
 from stretto.errors import StrettoError
-from stretto.explain.measured import expected_rows, measured_json, measured_text
-from stretto.explain.q_error import q_error
+from stretto.explain.measured import expected_rows, measured_json, measured_text, q_error
 from stretto.pattern.nodes import Stream
 from stretto.plan.explanation import Measured, explanation
 from stretto.plan.ops import Scan

@@ -98,5 +98,5 @@ def test_the_ways_of_repetitions_count_too() -> None:
 
 
 def test_formats() -> None:
-    with pytest.raises(StrettoError, match="unknown format `mermaid` of a memo"):
+    with pytest.raises(StrettoError, match="unknown format `mermaid` of EXPLAIN"):
         memo_as(memo_of(WORKLOAD), None, "mermaid")

@@ -16,9 +16,9 @@ def test_rates_fill_the_range_evenly_on_a_logarithmic_scale() -> None:
     assert sources("S", 300) == found
 
 
-def test_bounds_cut_by_rate() -> None:
+def test_shares_go_by_rate() -> None:
     found = sources("P", 4)
-    codes = np.searchsorted(found.bounds(), np.random.default_rng(0).random(100_000), side="right")
+    codes = np.random.default_rng(0).choice(4, 100_000, p=found.shares)
     shares = np.bincount(codes) / 100_000
     assert shares == pytest.approx(np.array(found.rates) / found.total, abs=0.01)
 

@@ -6,8 +6,9 @@ import pytest
 
 from stretto.errors import QueryError
 from stretto.text import syntax
-from stretto.text.build import AND, ANY, EVERYTHING, NOT, OR, SEQ, E, call, query
+from stretto.text.build import AND, ANY, EVERYTHING, NOT, OR, SEQ, E, query
 from stretto.text.parser import parse, parse_expression, parse_pattern
+from stretto.text.terms import call
 
 a, b, d = E("BigBuy", "a"), E("Sell", "b"), E("Buy", "d")
 

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from stretto.cli.console import FAILED, reported
-from stretto.errors import StrettoError, near
+from stretto.errors import StrettoError, instead_of
 
 FOLDER = "benchmarks"
 
@@ -20,12 +20,12 @@ def bench(
         str,
         typer.Argument(metavar="NAME", help="An experiment: benchmarks/NAME.py.", show_default=False),
     ],
-    data: Annotated[
-        Path | None, typer.Option("--data", metavar="DIR", help="The folder of real event data.")
-    ] = None,
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where results go.")] = Path("out"),
+    data: Annotated[Path | None, typer.Option(metavar="DIR", help="The folder of real event data.")] = None,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where results go.")] = Path("out"),
 ) -> None:
-    """Run an experiment: compare answers, then write ratios as a table, JSON and a plot. Further options go to it.
+    """Run an experiment: compare answers, then write ratios as a table, JSON and a plot.
+
+    Further options are passed on to the experiment.
 
     Example: stretto bench detect --data ~/events --out out
     """
@@ -56,12 +56,7 @@ def _find(name: str) -> Path:
         if path.parent == folder and path.is_file() and _is_experiment(path):
             return path
     known = sorted({path.stem for folder in folders for path in folder.glob("*.py") if _is_experiment(path)})
-    hint = near(name, known)
-    raise StrettoError(
-        f"no experiment `{name}`"
-        + (f", {hint}" if hint else "")
-        + f" (there are: {', '.join(known) or 'none'})"
-    )
+    raise StrettoError(f"unknown experiment `{name}`{instead_of(name, known)}")
 
 
 def _is_experiment(path: Path) -> bool:

@@ -1,42 +1,40 @@
 """`stretto check`: is a workload right, by itself or for some events?"""
 
-from typing import Annotated
+from dataclasses import dataclass
 
-import typer
+from stretto.cli.console import reported, tell
+from stretto.cli.options import ColumnNames, SomeEventsPath, WorkloadPath
+from stretto.cli.records import takes
+from stretto.screen import counted, visible
 
-from stretto.cli.console import counted, reported, say, tell
-from stretto.cli.options import EVENTS_HELP, IdName, TsName, TypeName, WorkloadPath
-from stretto.screen import visible
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckOptions:
+    """The options of `stretto check`."""
+
+    workload: WorkloadPath
+    events: SomeEventsPath = None
+    columns: ColumnNames
 
 
-def check(
-    workload: WorkloadPath,
-    events: Annotated[str | None, typer.Option("--events", metavar="PATH", help=EVENTS_HELP)] = None,
-    ts: TsName = "ts",
-    type_name: TypeName = "type",
-    id_name: IdName = "id",
-) -> None:
-    """Read a workload and list every mistake; with events, against their types and columns too.
+@takes(CheckOptions)
+def check(options: CheckOptions) -> None:
+    """Read a workload and list every mistake; with events, check it against their types and columns too.
 
     Example: stretto check rules.cep --events trades.parquet
     """
     with reported():
-        from stretto.cli.inputs import read_workload
+        from stretto.cli.inputs import name_unsupported, read_workload
 
         schema = None
-        if events is not None:
+        if options.events is not None:
             from stretto.data.files import open_events
-            from stretto.schema import Special
 
-            schema = open_events(events, Special(ts, type_name, id_name)).schema
-        read = read_workload(workload, schema)
+            schema = open_events(options.events, options.columns.special).schema
+        read = read_workload(options.workload, schema)
         if schema is not None:
-            bound = read.bind(schema)
-            if bound.unsupported:
-                say("right, but cannot be run yet:")
-                for mistake in bound.unsupported:
-                    say(mistake.show(read.text, read.file))
+            name_unsupported(read, schema, "right, but cannot be run yet")
         others = len(read.statements) - len(read.queries)
         more = f", {counted(others, 'definition')}" if others else ""
-        against = f" for {visible(events)}" if events else ""
-        tell(f"{visible(workload)}: {counted(len(read.queries), 'query')}{more}, no mistake{against}")
+        against = f" for {visible(options.events)}" if options.events else ""
+        tell(f"{visible(options.workload)}: {counted(len(read), 'query')}{more}, no mistake{against}")

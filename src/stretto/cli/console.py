@@ -11,7 +11,7 @@ from typing import NoReturn
 import typer
 
 from stretto.errors import PlanError, QueryError, StrettoError
-from stretto.screen import LINES, visible
+from stretto.screen import LINES, counted, visible
 
 FAILED = 1
 WRONG = 2
@@ -27,7 +27,7 @@ LONGEST = 500
 
 @contextmanager
 def reported(code: int = WRONG) -> Iterator[None]:
-    """Turn an error on purpose, or one of the system, into its text on standard error and this exit code."""
+    """Turn our own errors and those of the system into their text on standard error and this exit code."""
     try:
         yield
     except PlanError:
@@ -48,7 +48,7 @@ def reported(code: int = WRONG) -> Iterator[None]:
 
 
 def admit(error: Exception) -> None:
-    """Say in one line that something went wrong which nobody foresaw; with STRETTO_TRACEBACK=1 also where."""
+    """Report an unforeseen error in one line; with STRETTO_TRACEBACK=1, also where it was."""
     if os.environ.get(TRACEBACK, "0") not in ("", "0"):
         traceback.print_exception(error)
     text = " ".join(str(error).split())
@@ -73,20 +73,19 @@ def tell(message: str) -> None:
 
 
 def show(document: str) -> None:
-    """A text on standard output that others may read: as it is, unless a person reads it in a terminal."""
+    """A text on standard output, as it is; in a terminal, with control characters made visible."""
     sys.stdout.write(visible(document, LINES) if sys.stdout.isatty() else document)
     sys.stdout.flush()
 
 
-def counted(number: int, word: str) -> str:
-    """`1 query`, `2 queries`, `1,000 events`."""
-    plural = f"{word[:-1]}ies" if word.endswith("y") else f"{word}es" if word.endswith("ch") else f"{word}s"
-    return f"{number:,} {word if number == 1 else plural}"
+def told(out: str, number: int, word: str) -> None:
+    """Say how much a command wrote; on standard error where the output is standard output itself."""
+    (say if out == "-" else tell)(f"{visible(out)}: {counted(number, word)}")
 
 
 def repeated_ids(number: int) -> str:
-    """A warning that ids are not of one event each."""
+    """A warning that several events have the same id."""
     have = "has" if number == 1 else "have"
     return (
-        f"warning: {counted(number, 'event')} {have} the id of an event before: matches may share a match_id"
+        f"warning: {counted(number, 'event')} {have} the id of an earlier event: matches may share a match_id"
     )

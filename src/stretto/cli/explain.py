@@ -1,21 +1,20 @@
 """`stretto explain`: how a workload is understood and planned."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Option
 
 from stretto.atomic import write_text
 from stretto.cli.console import FAILED, fail, reported, say, show
 from stretto.cli.options import (
-    EVENTS_HELP,
-    Budget,
     ColumnNames,
-    OptimizerName,
+    PlanningOptions,
     Quiet,
+    SomeEventsPath,
     SpreadName,
     WorkloadPath,
 )
@@ -49,43 +48,28 @@ class ExplainOptions:
     """The options of `stretto explain`."""
 
     workload: WorkloadPath
-    events: Annotated[str | None, typer.Option("--events", metavar="PATH", help=EVENTS_HELP)] = None
+    events: SomeEventsPath = None
     stats: Annotated[
-        str | None,
-        typer.Option(
-            "--stats",
-            metavar="PATH",
-            help="A file of statistics; with --analyze they may come besides events.",
-        ),
+        str | None, Option(metavar="PATH", help="A file of statistics; with --analyze, besides the events.")
     ] = None
-    optimizer: OptimizerName = "auto"
-    budget: Budget = None
+    planning: PlanningOptions
     diff: Annotated[
-        str | None,
-        typer.Option("--diff", metavar="OPTIMIZER", help="Compare with the plan of another optimizer."),
+        str | None, Option(metavar="OPTIMIZER", help="Compare with the plan of another optimizer.")
     ] = None
     analyze: Annotated[
-        bool,
-        typer.Option(
-            "--analyze", help="Run the plan on the events: rows and times as estimated and measured."
-        ),
+        bool, Option("--analyze", help="Run the plan on the events: rows and times, estimated and measured.")
     ] = False
     spread: Annotated[
         SpreadName | None,
-        typer.Option("--spread", help="Show too how a run on Spark would spread the work over these events."),
+        Option(help="Show, too, how a run on Spark would spread the work over these events."),
     ] = None
     form: Annotated[
-        Format, typer.Option("--format", help="How it is written; html is one page with a drawing.")
+        Format, Option("--format", help="The form of the output; html is one page with a drawing.")
     ] = Format.TEXT
     stage: Annotated[
-        Stage,
-        typer.Option(
-            "--stage", help="The queries as read, their patterns, what could be shared, or the plan."
-        ),
+        Stage, Option(help="The queries as read, their patterns, what could be shared, or the plan.")
     ] = Stage.PLAN
-    out: Annotated[
-        str | None, typer.Option("--out", metavar="PATH", help="A file, instead of the screen.")
-    ] = None
+    out: Annotated[str | None, Option(metavar="PATH", help="A file, instead of the screen.")] = None
     columns: ColumnNames
     quiet: Quiet = False
 
@@ -110,10 +94,11 @@ def _as_read(options: ExplainOptions) -> str:
 
 
 def _understood(options: ExplainOptions) -> str:
-    """The stage that was asked for, of the workload bound to what is known of the events."""
-    from stretto.cli.inputs import read_workload
+    """The requested stage of the workload, bound to what is known of the events."""
+    from stretto.cli.inputs import plan_for, read_workload
+    from stretto.plan.explanation import explanation
+    from stretto.plan.optimize import recipe_of
 
-    form, optimizer, budget = options.form, options.optimizer, options.budget
     source, known = _known(options)
     read = read_workload(options.workload, None if known is None else _schema(known))
     if source is not None:
@@ -121,17 +106,27 @@ def _understood(options: ExplainOptions) -> str:
     if known is None:
         from stretto.pattern.guessed_schema import guess_schema
 
-        say("neither --events nor --stats: kinds of attributes are guessed from the terms")
+        say("without --events and --stats, the kinds of attributes are guessed from the terms")
         known = guess_schema(read)
     if options.stage is Stage.PATTERN:
-        return _patterns(read, known, form)
+        return _patterns(read, known, options.form)
     if options.stage is Stage.MEMO:
-        return _memo(read, known, optimizer, form)
+        return _memo(options, read, known)
+    if options.diff is not None:
+        recipe_of(options.diff)  # an unknown name is known before the first plan is made
+    plan = plan_for(read, known, options.planning)
+    if options.diff is not None:
+        other = plan_for(read, known, replace(options.planning, optimizer=options.diff))
+        return _comparison(explanation(plan), explanation(other), options.form)
     if source is not None and options.analyze:
-        return _analysis(read, known, source, optimizer, budget, form, quiet=options.quiet)
+        return _analysis(options, plan, source)
     if source is not None and options.spread is not None:
-        return _spread_plan(read, known, source, optimizer, budget, options.spread)
-    return _plan(read, known, optimizer, budget, form, options.diff)
+        from stretto.cli.on_spark import spread_text
+        from stretto.schema import Schema
+
+        stats = None if isinstance(known, Schema) else known
+        return f"{plan.explain()}\n\n{spread_text(plan, source, stats, options.spread.value)}"
+    return _plan(plan, options.form)
 
 
 def _refuse(options: ExplainOptions) -> None:
@@ -158,7 +153,7 @@ def _refuse(options: ExplainOptions) -> None:
 
 
 def _known(options: ExplainOptions) -> "tuple[EventFile | None, Schema | Stats | None]":
-    """The events, if any, and what is known of them: a file's statistics, or their own unless --stage is pattern."""
+    """The events, if any, and what is known of them: a file of statistics, or their own unless --stage is pattern."""
     from stretto.cli.inputs import measure, read_stats
     from stretto.data.files import open_events
 
@@ -176,14 +171,8 @@ def _schema(known: "Schema | Stats") -> "Schema":
     return known if isinstance(known, Schema) else known.schema
 
 
-def _stats(known: "Schema | Stats") -> "Stats | None":
-    from stretto.schema import Schema
-
-    return None if isinstance(known, Schema) else known
-
-
 def _patterns(workload: "Workload", known: "Schema | Stats", form: Format) -> str:
-    """Every query's pieces: what is left when OR and ANY are split off and the nesting is flattened."""
+    """The pieces of every query: OR and ANY are split off, and the nesting is flattened."""
     from stretto.pattern.describe import piece_text
     from stretto.screen import as_lines
     from stretto.text.printer import pattern_text
@@ -208,8 +197,8 @@ def _patterns(workload: "Workload", known: "Schema | Stats", form: Format) -> st
     return "\n\n".join(map(as_lines, blocks)) + "\n"
 
 
-def _memo(workload: "Workload", known: "Schema | Stats", optimizer: str, form: Format) -> str:
-    """What an optimizer could choose from."""
+def _memo(options: ExplainOptions, workload: "Workload", known: "Schema | Stats") -> str:
+    """What the optimizer could choose from."""
     from stretto.cli.inputs import mistakes_of
     from stretto.explain.memo_stage import memo_as
     from stretto.plan.optimize import explored, plannable, recipe_of
@@ -217,58 +206,32 @@ def _memo(workload: "Workload", known: "Schema | Stats", optimizer: str, form: F
     from stretto.stats.profile import Stats
 
     stats = Stats.assumed(known) if isinstance(known, Schema) else known
-    recipe = recipe_of(optimizer)
+    recipe = recipe_of(options.planning.optimizer)
     with mistakes_of(workload):
         memo, pricing = explored(plannable(workload.bind(stats.schema)), stats, recipe)
-    return memo_as(memo, None if isinstance(known, Schema) else pricing, form.value)
+    return memo_as(memo, None if isinstance(known, Schema) else pricing, options.form.value)
 
 
-def _analysis(
-    workload: "Workload",
-    known: "Schema | Stats",
-    source: "EventFile",
-    optimizer: str,
-    budget: float | None,
-    form: Format,
-    *,
-    quiet: bool,
-) -> str:
-    """The plan, run."""
-    from stretto.cli.inputs import plan_for
+def _analysis(options: ExplainOptions, plan: "Plan", source: "EventFile") -> str:
+    """What a run of the plan measures."""
     from stretto.explain.measured import measured_json, measured_text
     from stretto.explain.numbers import in_format
     from stretto.plan.explanation import explanation
 
-    plan = plan_for(workload, known, optimizer, budget)
     with reported(FAILED):
         from stretto.cli.measuring import measured  # loads the kernels, so after what may be wrong
 
-        found = explanation(plan, measured(plan, source, quiet=quiet))
-    if form is Format.HTML:
+        found = explanation(plan, measured(plan, source, quiet=options.quiet))
+    if options.form is Format.HTML:
         return _page(plan, found)
-    return in_format(form.value, lambda: measured_text(found), lambda: measured_json(found))
+    return in_format(options.form.value, lambda: measured_text(found), lambda: measured_json(found))
 
 
-def _plan(
-    workload: "Workload",
-    known: "Schema | Stats",
-    optimizer: str,
-    budget: float | None,
-    form: Format,
-    other: str | None,
-) -> str:
-    from stretto.cli.inputs import plan_for
+def _plan(plan: "Plan", form: Format) -> str:
+    from stretto.explain.mermaid import to_mermaid
     from stretto.plan.explanation import explanation
-    from stretto.plan.optimize import recipe_of
 
-    if other is not None:
-        recipe_of(other)  # an unknown name is known before the first plan is made
-    plan = plan_for(workload, known, optimizer, budget)
-    if other is not None:
-        return _comparison(explanation(plan), explanation(plan_for(workload, known, other, budget)), form)
     if form is Format.MERMAID:
-        from stretto.explain.mermaid import to_mermaid
-
         return to_mermaid(explanation(plan))
     return _page(plan, explanation(plan)) if form is Format.HTML else plan.explain(form.value)
 
@@ -287,22 +250,6 @@ def _page(plan: "Plan", found: "Explanation") -> str:
 
     file = "" if plan.workload is None else Path(plan.workload.file).name
     return explain_page(found, title=f"Plan of {file}" if file else "Plan")
-
-
-def _spread_plan(
-    workload: "Workload",
-    known: "Schema | Stats",
-    source: "EventFile",
-    optimizer: str,
-    budget: float | None,
-    spread: SpreadName,
-) -> str:
-    """The plan, and how a run on Spark would spread it over the cores of this machine."""
-    from stretto.cli.inputs import plan_for
-    from stretto.cli.on_spark import spread_text
-
-    plan = plan_for(workload, known, optimizer, budget)
-    return f"{plan.explain()}\n\n{spread_text(plan, source, _stats(known), spread.value)}"
 
 
 def _write(text: str, out: str | None) -> None:

@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option
 
-from stretto.cli.console import FAILED, counted, reported, say, tell
+from stretto.cli.console import FAILED, reported, told
+from stretto.cli.options import OutPath, Seed
 from stretto.cli.records import takes
 from stretto.errors import StrettoError
-from stretto.screen import visible
 
 if TYPE_CHECKING:
     from stretto.generate.streams import StreamOptions
@@ -20,77 +20,57 @@ class GenerateOptions:
 
     stream: Annotated[
         str,
-        typer.Argument(
+        Argument(
             metavar="STREAM",
             help="uniform, zipf, stocks, datacenter, mcep-stocks, traffic, rides or ticks.",
             show_default=False,
         ),
     ]
-    events: Annotated[int, typer.Option("--events", metavar="N", min=0, help="How many.", show_default=False)]
-    out: Annotated[
-        str,
-        typer.Option(
-            "--out",
-            metavar="PATH",
-            help="A Parquet, CSV, JSON lines or Arrow file, by its ending; `-` is JSON lines on standard output.",
-            show_default=False,
-        ),
-    ]
-    seed: Annotated[
-        int, typer.Option("--seed", metavar="N", min=0, help="The same seed, the same events.")
-    ] = 0
+    events: Annotated[int, Option(metavar="N", min=0, help="How many events.", show_default=False)]
+    out: OutPath
+    seed: Seed = 0
     rate: Annotated[
         float | None,
-        typer.Option(
-            "--rate",
+        Option(
             metavar="EVENTS_PER_SECOND",
-            help="Over all types; 10, or in mcep-stocks and traffic what types of 2 to 47 make together.",
+            help="Over all types: 10, or in mcep-stocks and traffic the sum of the types' rates of 2 to 47.",
         ),
     ] = None
     types: Annotated[
         int | None,
-        typer.Option(
-            "--types",
+        Option(
             metavar="N",
             min=1,
-            help="Of uniform and zipf (10); symbols of stocks (13), mcep-stocks, ticks (300); points of traffic (449).",
+            help="Types of uniform and zipf (10); symbols of stocks (13), mcep-stocks and ticks (300); points of"
+            " traffic (449).",
         ),
     ] = None
-    keys: Annotated[
-        int, typer.Option("--keys", metavar="N", min=1, help="Values of k, in uniform and zipf.")
-    ] = 1000
+    keys: Annotated[int, Option(metavar="N", min=1, help="How many values k has, in uniform and zipf.")] = (
+        1000
+    )
     exponent: Annotated[
-        float,
-        typer.Option("--exponent", metavar="S", min=0, help="Of Zipf's law: the i-th type has weight i^-S."),
+        float, Option(metavar="S", min=0, help="Of Zipf's law: the i-th type has weight i^-S.")
     ] = 1.0
-    machines: Annotated[
-        int, typer.Option("--machines", metavar="N", min=1, help="Machines of the datacenter.")
-    ] = 20
-    drivers: Annotated[
-        int | None, typer.Option("--drivers", metavar="N", min=1, help="Drivers of rides (1000).")
-    ] = None
+    machines: Annotated[int, Option(metavar="N", min=1, help="Machines of datacenter.")] = 20
+    drivers: Annotated[int | None, Option(metavar="N", min=1, help="Drivers of rides (1000).")] = None
     rates: Annotated[
         str | None,
-        typer.Option(
-            "--rates",
+        Option(
             metavar="TYPE=RATE,..",
             help="Events per second of single types of rides and ticks; the others share the rest of --rate.",
         ),
     ] = None
     reshuffle: Annotated[
-        int | None,
-        typer.Option("--reshuffle", metavar="N", min=1, help="Every N events, some types change places."),
+        int | None, Option(metavar="N", min=1, help="Every N events, some types change places.")
     ] = None
-    reshuffle_types: Annotated[
-        int, typer.Option("--reshuffle-types", metavar="N", min=2, help="How many change places.")
-    ] = 5
+    reshuffle_types: Annotated[int, Option(metavar="N", min=2, help="How many types change places.")] = 5
     lasting: Annotated[
-        bool, typer.Option("--lasting", help="Types that changed places stay there until they change again.")
+        bool, Option("--lasting", help="Types that changed places stay there until they change again.")
     ] = False
 
     @property
     def of_stream(self) -> "StreamOptions":
-        """What the stream is to be like."""
+        """What the stream shall be like."""
         from stretto.generate.reshuffle import Reshuffle
         from stretto.generate.streams import StreamOptions
 
@@ -117,7 +97,7 @@ def generate(options: GenerateOptions) -> None:
     Example: stretto generate uniform --events 1000000 --out events.parquet --seed 1 --rate 100
     """
     with reported():
-        from stretto.data.sinks import STDOUT, open_sink
+        from stretto.data.sinks import open_sink
         from stretto.generate.streams import generate_batches, schema_of
 
         wanted, out = options.of_stream, options.out
@@ -125,7 +105,7 @@ def generate(options: GenerateOptions) -> None:
         with open_sink(out, schema_of(options.stream, wanted)) as sink, reported(FAILED):
             for batch in batches:
                 sink.write(batch)
-        (say if out == STDOUT else tell)(f"{visible(out)}: {counted(sink.rows, 'event')}")
+        told(out, sink.rows, "event")
 
 
 def _rates(text: str) -> dict[str, float]:

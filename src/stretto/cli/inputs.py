@@ -1,10 +1,12 @@
-"""What commands read: the workload, and the plan that it becomes over some events."""
+"""What commands read: a workload, its plan for some events, and statistics."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from stretto.cli.console import say
+from stretto.cli.options import PlanningOptions
 from stretto.errors import QueryError, StrettoError
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan
@@ -20,20 +22,32 @@ if TYPE_CHECKING:
 
 def read_workload(path: str, schema: Schema | None = None) -> Workload:
     """The workload of a file; QueryError with every mistake that can be known, of syntax and of meaning."""
-    workload = Workload.read(path, schema)
+    workload = parse_workload(path, schema)
+    workload.bind(schema)
+    return workload
+
+
+def parse_workload(path: str, schema: Schema | None = None) -> Workload:
+    """The workload of a file, which is still to be bound; QueryError with every mistake, if one is of syntax."""
+    workload = Workload.parse(read_text(path, "workload"), path, schema)
     if not workload.statements:
         raise StrettoError(f"{path}: the workload holds no statement")
     return workload
 
 
-def plan_for(
-    workload: Workload, known: "Schema | Stats", optimizer: str, budget: float | None = None
-) -> Plan:
+def name_unsupported(workload: Workload, schema: Schema, said: str) -> None:
+    """Name the queries that are right but cannot be run yet, if there are any."""
+    bound = workload.bind(schema)
+    if bound.unsupported:
+        say("\n".join([f"{said}:", *(one.show(bound.text, bound.file) for one in bound.unsupported)]))
+
+
+def plan_for(workload: Workload, known: "Schema | Stats", planning: PlanningOptions) -> Plan:
     """The plan of a workload; mistakes are shown with their lines."""
     from stretto.plan.optimize import optimize
 
     with mistakes_of(workload):
-        plan = optimize(workload, known, optimizer, budget)
+        plan = optimize(workload, known, planning.optimizer, planning.budget)
     if not plan.queries and plan.trends is None:
         raise StrettoError(f"{workload.file}: the workload holds no query to run")
     return plan
@@ -41,7 +55,7 @@ def plan_for(
 
 @contextmanager
 def mistakes_of(workload: Workload) -> Iterator[None]:
-    """Mistakes that come out of here are shown with the workload's lines."""
+    """Mistakes that are raised inside are shown with the lines of the workload."""
     try:
         yield
     except QueryError as error:

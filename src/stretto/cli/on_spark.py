@@ -15,9 +15,9 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 
 from stretto.cli.console import say
-from stretto.cli.inputs import plan_for, read_workload
+from stretto.cli.inputs import parse_workload, plan_for, read_workload
 from stretto.cli.options import PlanningOptions
-from stretto.cli.running import SHOWN_MATCHES, SHOWN_PER_QUERY, Outputs, RunLimits, as_texts
+from stretto.cli.running import SHOWN_PER_QUERY, Outputs, RunLimits, as_texts
 from stretto.data.files import STDIN, EventFile
 from stretto.errors import StrettoError
 from stretto.pattern.workload import Workload
@@ -32,6 +32,7 @@ from stretto.spark.batch.summary import Summary
 from stretto.spark.batch.targets import ResultForm
 from stretto.spark.errors import clear_failures
 from stretto.spark.packed import LATE, MATCHES, METRICS, TRENDS, from_payload
+from stretto.spark.plans import bound_early
 from stretto.spark.setup.session import available_cores, cores_of, session
 from stretto.stats.profile import Stats
 from stretto.stats.sampling import SIZE
@@ -41,12 +42,15 @@ from stretto.stats.sampling import SIZE
 def opened(workload: str, events: str, special: Special) -> Iterator[tuple[Workload, EventFiles]]:
     """A workload and the event files of a path; standard input becomes a file for as long as it is read.
 
-    What is wrong with the workload is said now, before Spark starts. The columns of Parquet files are known for sure,
-    so that it is bound to them. Those of other files may turn out otherwise, so that it is checked without them.
+    Mistakes in the workload are reported now, before Spark starts. The columns of Parquet files are known for sure,
+    so that it is bound to them. Those of other files may turn out otherwise: then it is bound again.
     """
     if events != STDIN:
         files = open_files(events, special)
-        yield read_workload(workload, files.schema if files.in_place else None), files
+        if files.in_place:
+            yield read_workload(workload, files.schema), files
+        else:
+            yield bound_early(parse_workload(workload), lambda: files.schema), files
         return
     read = read_workload(workload)
     with tempfile.TemporaryDirectory(prefix="stretto-") as folder:
@@ -56,7 +60,7 @@ def opened(workload: str, events: str, special: Special) -> Iterator[tuple[Workl
 
 
 def started(master: str | None, *, quiet: bool) -> SparkSession:
-    """The session of a command; Spark shows how far it is if standard error is a terminal."""
+    """The session of a command; Spark shows its progress if standard error is a terminal."""
     progress = {"spark.ui.showConsoleProgress": sys.stderr.isatty() and not quiet}
     try:
         return session(master, "stretto", **progress)
@@ -69,7 +73,7 @@ def started(master: str | None, *, quiet: bool) -> SparkSession:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A plan, the files with all that a survey tells, and how the work is spread."""
+    """A plan, the surveyed files, and how the work is spread."""
 
     plan: Plan
     files: EventFiles
@@ -82,11 +86,9 @@ def prepare(
     """The plan of a workload over files, and how the work is spread."""
     with clear_failures():
         known = survey(spark, files)
-        workload.bind(known.schema)  # what is wrong is said before a sample is measured
+        workload.bind(known.schema)  # mistakes are reported before a sample is measured
         stats = None if planning.optimizer == "none" else profile_files(spark, None, known)
-        plan = plan_for(
-            workload, known.schema if stats is None else stats, planning.optimizer, planning.budget
-        )
+        plan = plan_for(workload, known.schema if stats is None else stats, planning)
         load = known.load(stats)
         chosen = choose(plan, load, cores_of(spark), spread)
     say(describe(chosen, load))
@@ -94,11 +96,10 @@ def prepare(
 
 
 def find_on_spark(spark: SparkSession, prepared: Prepared, outputs: Outputs, limits: RunLimits) -> None:
-    """Run a plan over files, and hand what comes out to where it goes."""
+    """Run a plan over files, and hand the results to the outputs."""
     plan, files = prepared.plan, prepared.files
     events = files.event_file.select(attributes_of(plan))
-    outputs.begin(events)
-    outputs.found.update(dict.fromkeys(plan.queries, 0))
+    outputs.begin(plan, events)
     keep = SHOWN_PER_QUERY if outputs.matches is None and outputs.totals is None else None
     form = ResultForm(packed=True, keep=keep)
     bounds = (limits.memory_bytes, limits.lateness_us, limits.latest_us)
@@ -159,7 +160,7 @@ def _show(batches: list[pa.RecordBatch], plan: Plan, outputs: Outputs) -> None:
         return
     table = pa.Table.from_batches(batches)
     for query in plan.queries:
-        if sum(part.num_rows for part in outputs.first) >= SHOWN_MATCHES:
+        if outputs.first.is_full:
             return
         mine = table.filter(pc.equal(table.column("query"), query)).sort_by("start")
         for batch in mine.slice(0, SHOWN_PER_QUERY).combine_chunks().to_batches():
@@ -182,7 +183,7 @@ def _show_totals(batches: list[pa.RecordBatch], plan: Plan, outputs: Outputs) ->
 def measured(
     workload: Workload, spark: SparkSession, files: EventFiles, sample: float | None, seed: int
 ) -> Stats:
-    """The statistics of surveyed files; without a share as many events are sampled as in process."""
+    """The statistics of surveyed files; without a share, as many events are sampled as in process."""
     assert files.summary is not None
     share = min(1.0, SIZE / max(files.summary.rows, 1)) if sample is None else sample
     stats = profile_files(spark, None, files, share, seed=seed)

@@ -5,47 +5,33 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option
 
 from stretto.errors import StrettoError
 
 if TYPE_CHECKING:
     from stretto.schema import Special
 
-WorkloadPath = Annotated[
-    str, typer.Argument(metavar="WORKLOAD", help="A file of queries.", show_default=False)
-]
-TsName = Annotated[str, typer.Option("--ts", metavar="NAME", help="The column of the events' times.")]
-TypeName = Annotated[str, typer.Option("--type", metavar="NAME", help="The column of the events' types.")]
-IdName = Annotated[
-    str,
-    typer.Option(
-        "--id", metavar="NAME", help="The column of the events' ids; where it is not there, the row."
-    ),
-]
-OptimizerName = Annotated[
-    str,
-    typer.Option("--optimizer", metavar="NAME", help="Who plans; `none` shares and reorders nothing."),
-]
-Budget = Annotated[
-    float | None,
-    typer.Option(
-        "--budget", metavar="SECONDS", min=0, help="The time an optimizer may take; `none` needs none."
-    ),
-]
-Out = Annotated[
-    str | None,
-    typer.Option(
-        "--out",
-        metavar="PATH",
-        help="A Parquet, CSV, JSON lines or Arrow file, by its ending; `-` is JSON lines on standard output.",
-    ),
-]
-Quiet = Annotated[bool, typer.Option("--quiet", help="No progress bar.")]
-
-EVENTS_HELP = (
-    "Parquet, CSV, JSON lines or Arrow: a file, or a folder of them; `-` is JSON lines on standard input."
+WorkloadPath = Annotated[str, Argument(metavar="WORKLOAD", help="A file of queries.", show_default=False)]
+_EVENTS = Option(
+    metavar="PATH",
+    help="Parquet, CSV, JSON lines or Arrow: a file or a folder of files; `-` is JSON lines on standard input.",
+    show_default=False,
 )
+EventsPath = Annotated[str, _EVENTS]
+SomeEventsPath = Annotated[str | None, _EVENTS]
+_OUT = Option(
+    metavar="PATH",
+    help="A Parquet, CSV, JSON lines or Arrow file, by its ending; `-` is JSON lines on standard output.",
+    show_default=False,
+)
+OutPath = Annotated[str, _OUT]
+SomeOutPath = Annotated[str | None, _OUT]
+Seed = Annotated[int, Option(metavar="N", min=0, help="The same seed gives the same result.")]
+Budget = Annotated[
+    float | None, Option(metavar="SECONDS", min=0, help="The most time that the optimizer may take.")
+]
+Quiet = Annotated[bool, Option("--quiet", help="Show no progress.")]
 
 
 class On(StrEnum):
@@ -65,10 +51,9 @@ class SpreadName(StrEnum):
     UNITS = "units"
 
 
-RunOn = Annotated[On, typer.Option("--on", help="On Spark, or in this process, without a JVM.")]
+RunOn = Annotated[On, Option(help="On Spark, or in this process, without a JVM.")]
 Master = Annotated[
-    str | None,
-    typer.Option("--master", metavar="URL", help="Spark's master; if not given, all cores of this machine."),
+    str | None, Option(metavar="URL", help="Spark's master. The default is all cores of this machine.")
 ]
 
 
@@ -76,9 +61,11 @@ Master = Annotated[
 class ColumnNames:
     """The names of the special columns of the events."""
 
-    ts: TsName = "ts"
-    type_name: TypeName = "type"
-    id_name: IdName = "id"
+    ts: Annotated[str, Option(metavar="NAME", help="The column of event times.")] = "ts"
+    type_name: Annotated[str, Option("--type", metavar="NAME", help="The column of event types.")] = "type"
+    id_name: Annotated[
+        str, Option("--id", metavar="NAME", help="The column of event ids; without one, the row is the id.")
+    ] = "id"
 
     @property
     def special(self) -> "Special":
@@ -89,9 +76,11 @@ class ColumnNames:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanningOptions:
-    """Who plans, and for how long."""
+    """Which optimizer plans, and for how long."""
 
-    optimizer: OptimizerName = "auto"
+    optimizer: Annotated[
+        str, Option(metavar="NAME", help="Which optimizer plans; `none` shares and reorders nothing.")
+    ] = "auto"
     budget: Budget = None
 
 
@@ -118,7 +107,16 @@ def bytes_of(size: str) -> int:
     return int(value)
 
 
-ANY = "any"
+def duration_of(text: str | None, option: str, *, positive: bool = False) -> int | None:
+    """The microseconds of an option that takes a duration; None if it was not given."""
+    from stretto.text.parser import option_us
+
+    return None if text is None else option_us(text, option, positive=positive)
+
+
+def ahead_us(text: str | None) -> int | None:
+    """The microseconds of `--ahead`; None if it was not given, or is `any`."""
+    return None if text is not None and text.strip().lower() == "any" else duration_of(text, "--ahead")
 
 
 def latest_us(ahead: str | None) -> int:
@@ -128,15 +126,3 @@ def latest_us(ahead: str | None) -> int:
     allowed = ahead_us(ahead)
     last = END_OF_TIME - 1
     return last if allowed is None else min(time.time_ns() // 1000 + allowed, last)
-
-
-def ahead_us(text: str | None) -> int | None:
-    """The microseconds of `--ahead`; None if it was not given, or is `any`."""
-    return None if text is None or text.strip().lower() == ANY else lateness_us(text, "--ahead")
-
-
-def lateness_us(text: str | None, option: str = "--lateness") -> int | None:
-    """The microseconds of `--lateness`, if it was given."""
-    from stretto.text.parser import option_us
-
-    return None if text is None else option_us(text, option)

@@ -1,30 +1,31 @@
 """`stretto run`: find the matches of a workload in some events."""
 
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from stretto.cli.console import FAILED, fail, reported
 from stretto.cli.options import (
-    EVENTS_HELP,
     ColumnNames,
+    EventsPath,
     Master,
     On,
-    Out,
     PlanningOptions,
     Quiet,
     RunOn,
+    SomeOutPath,
     SpreadName,
     WorkloadPath,
     bytes_of,
-    lateness_us,
+    duration_of,
     latest_us,
 )
 from stretto.cli.records import takes
 
 PROFILED = 1 << 20
-"""So many events tell what to plan for."""
+"""How many events are measured to plan for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,51 +33,45 @@ class RunOptions:
     """The options of `stretto run`."""
 
     workload: WorkloadPath
-    events: Annotated[str, typer.Option("--events", metavar="PATH", help=EVENTS_HELP, show_default=False)]
-    out: Out = None
+    events: EventsPath
+    out: SomeOutPath = None
     on: RunOn = On.SPARK
     planning: PlanningOptions
     adapt: Annotated[
-        bool, typer.Option("--adapt", help="Plan anew, within the budget, when the events change.")
+        bool, Option("--adapt", help="Plan again, within the budget, when the events change.")
     ] = False
-    batch: Annotated[int, typer.Option("--batch", metavar="N", min=1, help="Events per batch.")] = 1 << 17
+    batch: Annotated[int, Option(metavar="N", min=1, help="Events per batch.")] = 1 << 17
     lateness: Annotated[
         str | None,
-        typer.Option(
-            "--lateness",
+        Option(
             metavar="DURATION",
-            help="How far behind the greatest time an event may come; if not given, as far as the file needs.",
+            help="How far an event may be behind the latest time so far. The default is what the file needs.",
         ),
     ] = None
     ahead: Annotated[
         str | None,
-        typer.Option(
-            "--ahead",
+        Option(
             metavar="DURATION",
-            help="How far ahead of the clock a time may be, past which the event is rejected; if not given, any.",
+            help="How far ahead of the clock an event's time may be; past that it is rejected. The default is any.",
         ),
     ] = None
-    late: Annotated[
-        str | None, typer.Option("--late", metavar="PATH", help="Where events that come too late go.")
-    ] = None
-    rejected: Annotated[
-        str | None, typer.Option("--rejected", metavar="PATH", help="Where bad events go, with the reason.")
-    ] = None
+    late: Annotated[str | None, Option(metavar="PATH", help="Where events go that come too late.")] = None
+    rejected: Annotated[str | None, Option(metavar="PATH", help="Where bad events go, with the reason.")] = (
+        None
+    )
     columns: ColumnNames
     memory: Annotated[
         str | None,
-        typer.Option(
-            "--memory",
+        Option(
             metavar="SIZE",
-            help="The most memory that events and matches may take, such as 4GiB: with less, steps are smaller.",
+            help="The most memory for events and matches, such as 4GiB. With less memory, steps are smaller.",
         ),
     ] = None
     spread: Annotated[
         SpreadName | None,
-        typer.Option(
-            "--spread",
-            help="How Spark spreads the work: as it costs least, by key, by slices of time, or not at all;"
-            " units are not there yet.",
+        Option(
+            help="How Spark spreads the work: as it costs least, by key, by slices of time, or not at all."
+            " Units are not supported yet."
         ),
     ] = None
     master: Master = None
@@ -89,14 +84,14 @@ class RunOptions:
     @property
     def limits(self) -> tuple[int | None, int]:
         """How late an event may come, and the latest time it may have, in microseconds."""
-        return lateness_us(self.lateness), latest_us(self.ahead)
+        return duration_of(self.lateness, "--lateness"), latest_us(self.ahead)
 
 
 @takes(RunOptions)
 def run(options: RunOptions) -> None:
     """Find every match of a workload's queries in events.
 
-    Without --out the first matches and the counts per query are shown.
+    Without --out, the first matches and the counts per query are shown.
 
     Example: stretto run rules.cep --events trades.parquet --out matches.parquet
     """
@@ -110,7 +105,7 @@ def _refuse(options: RunOptions) -> None:
     is_late, spread = options.lateness is not None, options.spread
     if options.ahead is not None and not is_late:
         fail(
-            "--ahead is for runs with --lateness: without it no event is late, however far another one is ahead"
+            "--ahead is for runs with --lateness: without it no event is late, however far ahead another one is"
         )
     if options.on is On.LOCAL:
         if spread is not None or options.master is not None:
@@ -119,13 +114,9 @@ def _refuse(options: RunOptions) -> None:
     if spread is SpreadName.UNITS:
         fail("--spread units is not supported yet; there are: auto, key, time, whole")
     if options.adapt:
-        fail(
-            "--adapt is for runs with --on local: on Spark every slice of the events is run by the same plan"
-        )
+        fail("--adapt is for runs with --on local: on Spark, the same plan runs every slice of the events")
     if is_late and spread not in (None, SpreadName.WHOLE):
-        fail(
-            "--lateness goes by the order of arrival, so that the events cannot be spread; leave --spread out"
-        )
+        fail("--lateness depends on the order of arrival, so the events cannot be spread; leave --spread out")
 
 
 def _run_in_process(options: RunOptions) -> None:
@@ -135,30 +126,26 @@ def _run_in_process(options: RunOptions) -> None:
     (allowed, latest), memory = options.limits, options.memory_bytes
     source = open_events(options.events, options.columns.special)
     read = read_workload(options.workload, source.schema)
-    optimizer, budget = options.planning.optimizer, options.planning.budget
-    known = source.schema if optimizer == "none" else measure(source, PROFILED)
-    plan = plan_for(read, known, optimizer, budget)
+    budget = options.planning.budget
+    known = source.schema if options.planning.optimizer == "none" else measure(source, PROFILED)
+    plan = plan_for(read, known, options.planning)
 
-    from stretto.cli.running import (  # loads the kernels: after what may be wrong
-        Outputs,
-        RunLimits,
-        find,
-        trends_of,
-    )
+    # These load the kernels: after what may be wrong.
+    from stretto.cli.running import Outputs, RunLimits, find, trends_of
     from stretto.engine.adapt import AdaptOptions
 
     outputs = Outputs(options.out, options.late, options.rejected, trends_of(plan))
-    with outputs, reported(FAILED):
+    with closing(outputs), reported(FAILED):
         limits = RunLimits(memory, source.disorder_us() if allowed is None else allowed, latest)
         follow = AdaptOptions() if budget is None else AdaptOptions(budget=budget)
         adapt = follow if options.adapt else False
         find(plan, source, outputs, limits, batch=options.batch, quiet=options.quiet, adapt=adapt)
-        outputs.close()
+        outputs.finish()
         outputs.show()
 
 
 def _run_on_spark(options: RunOptions) -> None:
-    """Find every match on Spark; what can be wrong with the call is found out before Spark starts."""
+    """Find every match on Spark. Mistakes in the call are reported before Spark starts."""
     from stretto.plan.optimize import recipe_of
 
     memory, (allowed, latest) = options.memory_bytes, options.limits
@@ -172,7 +159,7 @@ def _run_on_spark(options: RunOptions) -> None:
         spark = started(options.master, quiet=options.quiet)
         prepared = prepare(read, files, spark, options.planning, (options.spread or default).value)
         outputs = Outputs(options.out, options.late, options.rejected, trends_of(prepared.plan))
-        with outputs, reported(FAILED):
+        with closing(outputs), reported(FAILED):
             find_on_spark(spark, prepared, outputs, RunLimits(memory, allowed, latest))
-            outputs.close()
+            outputs.finish()
             outputs.show()

@@ -1,19 +1,19 @@
 """A run from the events of a file to the files and tables of what was found."""
 
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Literal
 
 import pyarrow as pa
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn
 from rich.text import Text
 
-from stretto.cli.console import counted, repeated_ids, say
+from stretto.cli.console import repeated_ids, say
 from stretto.cli.tables import show_counts, show_matches, show_totals
 from stretto.data.files import EventFile
 from stretto.data.sinks import STDOUT, Sink, open_sink
@@ -24,7 +24,7 @@ from stretto.engine.snapshot import Counts
 from stretto.engine.trends.totals import TOTALS
 from stretto.errors import StrettoError
 from stretto.plan.dag import Plan, attributes_of
-from stretto.screen import visible
+from stretto.screen import counted, visible
 from stretto.values.texts import value_texts
 from stretto.values.times import END_OF_TIME
 
@@ -36,6 +36,30 @@ SHOWN_PER_TOTAL = 2
 
 Trends = Literal["none", "only", "beside"]
 """Whether a workload has trend queries: none, nothing else, or beside queries that detect."""
+
+
+@dataclass(slots=True)
+class FirstRows:
+    """The first rows of a result, to be shown: `most` in all, and `each` of a kind."""
+
+    most: int
+    each: int
+    parts: list[pa.RecordBatch] = field(default_factory=list)
+    shown: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def is_full(self) -> bool:
+        return self.shown.total() >= self.most
+
+    def wants(self, kind: str) -> bool:
+        return not self.is_full and self.shown[kind] < self.each
+
+    def offer(self, kind: str, batch: pa.RecordBatch) -> None:
+        """Keep what is wanted of a batch whose rows are all of one kind."""
+        if self.wants(kind) and batch.num_rows:
+            part = batch.slice(0, min(self.most - self.shown.total(), self.each - self.shown[kind]))
+            self.shown[kind] += part.num_rows
+            self.parts.append(part)
 
 
 class Outputs:
@@ -57,14 +81,12 @@ class Outputs:
             self.late = self._open(late)
             self.rejected = self._open(rejected)
         except BaseException:
-            self.abort()
+            self.close()
             raise
-        self.first: list[pa.RecordBatch] = []
-        self.first_totals: list[pa.RecordBatch] = []
+        self.first = FirstRows(SHOWN_MATCHES, SHOWN_PER_QUERY)
+        self.first_totals = FirstRows(SHOWN_TOTALS, SHOWN_PER_TOTAL)
         self.total_rows = 0
-        self.found: dict[str, int] = {}
-        self._shown: dict[str, int] = {}
-        self._shown_totals: dict[str, int] = {}
+        self.found: Counter[str] = Counter()
         self.counts = Counts()
         self.repeated = 0
         self.reasons: list[str] = []
@@ -77,8 +99,12 @@ class Outputs:
         self._opened.append(sink)
         return sink
 
-    def begin(self, events: EventFile) -> None:
-        """Tell the files of late and rejected events their columns, so that they have them without rows too."""
+    def begin(self, plan: Plan, events: EventFile) -> None:
+        """Take note of the queries, and tell the files of late and rejected events their columns.
+
+        So all are there where nothing is found.
+        """
+        self.found.update(dict.fromkeys(plan.queries, 0))
         if self.late is not None:
             self.late.expect(events.batch_schema)
         if self.rejected is not None:
@@ -86,8 +112,7 @@ class Outputs:
 
     def add(self, matches: Matches) -> None:
         """Write matches, or keep the first of them."""
-        for query, count in matches.counts().items():
-            self.found[query] = self.found.get(query, 0) + count
+        self.found.update(matches.counts())
         self.add_totals(matches.total_batches())
         if self.matches is not None:
             for batch in matches.batches():
@@ -101,41 +126,21 @@ class Outputs:
             self.total_rows += batch.num_rows
             if self.totals is not None:
                 self.totals.write(batch)
-            else:
-                self._keep_totals(batch)
-
-    def _keep_totals(self, batch: pa.RecordBatch) -> None:
-        """The first totals, a few of every aggregate; a batch holds those of one."""
-        if not batch.num_rows:
-            return
-        which = f"{batch.column('query')[0]} {batch.column('name')[0]}"
-        wanted = min(
-            SHOWN_TOTALS - sum(map(len, self.first_totals)),
-            SHOWN_PER_TOTAL - self._shown_totals.get(which, 0),
-        )
-        part = batch.slice(0, max(wanted, 0))
-        self._shown_totals[which] = self._shown_totals.get(which, 0) + part.num_rows
-        self.first_totals.append(part)
+            elif batch.num_rows:  # of one aggregate
+                self.first_totals.offer(f"{batch.column('query')[0]} {batch.column('name')[0]}", batch)
 
     def _keep(self, matches: Matches) -> None:
-        """The first matches, a few of every query."""
-        wanted = {
-            query: SHOWN_PER_QUERY - self._shown.get(query, 0) for query, n in matches.counts().items() if n
-        }
-        if sum(self._shown.values()) >= SHOWN_MATCHES or not any(left > 0 for left in wanted.values()):
+        """Keep the first matches, a few of every query."""
+        if not any(self.first.wants(query) for query, count in matches.counts().items() if count):
             return
         for batch in matches.batches():
-            if self.keep(batch):
+            self.keep(batch)
+            if self.first.is_full:
                 return
 
-    def keep(self, batch: pa.RecordBatch) -> bool:
-        """Keep the first of some matches of one query to be shown; whether no more are wanted."""
-        query = batch.column("query")[0].as_py()
-        missing = SHOWN_MATCHES - sum(self._shown.values())
-        part = batch.slice(0, min(missing, SHOWN_PER_QUERY - self._shown.get(query, 0)))
-        self._shown[query] = self._shown.get(query, 0) + part.num_rows
-        self.first.append(part)
-        return bool(part.num_rows == missing)
+    def keep(self, batch: pa.RecordBatch) -> None:
+        """Keep the first of some matches of one query."""
+        self.first.offer(batch.column("query")[0].as_py(), batch)
 
     def add_counts(
         self,
@@ -147,8 +152,7 @@ class Outputs:
     ) -> None:
         """Take numbers of what was found elsewhere."""
         found = matches or {}
-        for query, count in found.items():
-            self.found[query] = self.found.get(query, 0) + count
+        self.found.update(found)
         self.counts = self.counts.plus(
             events=events, late=late, rejected=rejected, matches=sum(found.values())
         )
@@ -172,10 +176,10 @@ class Outputs:
         on_stdout = self._out != STDOUT
         if self._out is None:
             if self.trends != "only":
-                show_matches(self.first, sum(self.found.values()))
+                show_matches(self.first.parts, self.found.total())
                 show_counts(self.found)
             if self.trends != "none":
-                show_totals([part for part in self.first_totals if len(part)], self.total_rows)
+                show_totals(self.first_totals.parts, self.total_rows)
         if self.reasons and self.rejected is None:
             more = self.counts.rejected - len(self.reasons)
             for reason in self.reasons:
@@ -187,7 +191,7 @@ class Outputs:
         if self.adaptations is not None:
             others = sum(adaptation.switched for adaptation in self.adaptations)
             say(
-                f"planned anew {counted(len(self.adaptations), 'time')}, {counted(others, 'time')} to another plan"
+                f"planned again {counted(len(self.adaptations), 'time')}, {counted(others, 'time')} to another plan"
             )
         counts = self.counts
         found = [] if self.trends == "only" else [counted(counts.matches, "match")]
@@ -198,24 +202,17 @@ class Outputs:
         )
         print(line, file=sys.stdout if on_stdout else sys.stderr)
 
-    def close(self) -> None:
+    def finish(self) -> None:
         """Finish all files and give them their names."""
         for sink in self._opened:
             sink.close()
         self._opened = []
 
-    def abort(self) -> None:
+    def close(self) -> None:
+        """Drop the files that are not finished."""
         for sink in self._opened:
             sink.abort()
         self._opened = []
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.abort()
 
 
 def trends_of(plan: Plan) -> Trends:
@@ -230,7 +227,7 @@ def _named(out: str | None, kind: str, trends: Trends) -> str | None:
         return out
     if out == STDOUT:
         raise StrettoError(
-            "the workload has matches and totals of trends: write them to files, standard output takes one kind"
+            "the workload has matches and totals of trends: write them to files; standard output takes only one kind"
         )
     path = Path(out)
     return str(path.with_name(f"{path.stem}.{kind}{path.suffix}"))
@@ -264,8 +261,7 @@ def find(
         special=source.special,
         adapt=adapt,
     )
-    outputs.found.update(dict.fromkeys(plan.queries, 0))
-    outputs.begin(events)
+    outputs.begin(plan, events)
 
     def finish(found: Iterable[Matches]) -> None:
         for matches in found:
@@ -291,12 +287,9 @@ def as_texts(batch: pa.RecordBatch, events: EventFile) -> pa.Table:
     """Bad events of the engine in the shape of those that could not be read."""
     shape = events.rejected_schema
     have = dict(zip(batch.schema.names, batch.columns, strict=True))
-    columns = [_text(have.get(name), batch.num_rows) for name in shape.names]
+    none = pa.nulls(batch.num_rows, pa.string())
+    columns = [value_texts(have[name]) if name in have else none for name in shape.names]
     return pa.Table.from_arrays(columns, schema=shape)
-
-
-def _text(column: Any, length: int) -> Any:
-    return pa.nulls(length, pa.string()) if column is None else value_texts(column)
 
 
 class _Numbers(ProgressColumn):

@@ -3,17 +3,18 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Option
 
 from stretto.atomic import write_text
-from stretto.cli.console import FAILED, counted, fail, reported, say
-from stretto.cli.options import EVENTS_HELP, ColumnNames, Master, On, RunOn, WorkloadPath
+from stretto.cli.console import FAILED, fail, reported, say
+from stretto.cli.options import ColumnNames, EventsPath, Master, On, RunOn, Seed, WorkloadPath
 from stretto.cli.records import takes
+from stretto.screen import counted
 
 if TYPE_CHECKING:
-    from stretto.pattern.workload import Workload
-    from stretto.schema import Schema
     from stretto.stats.profile import Stats
+
+LEFT_OUT = "left out, because it cannot be run yet"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,30 +22,28 @@ class StatsOptions:
     """The options of `stretto stats`."""
 
     workload: WorkloadPath
-    events: Annotated[str, typer.Option("--events", metavar="PATH", help=EVENTS_HELP, show_default=False)]
+    events: EventsPath
     out: Annotated[
-        str | None,
-        typer.Option("--out", metavar="PATH", help="A JSON file, which `stretto explain --stats` reads."),
+        str | None, Option(metavar="PATH", help="A JSON file, which `stretto explain --stats` reads.")
     ] = None
     on: RunOn = On.SPARK
     sample: Annotated[
         float | None,
-        typer.Option(
-            "--sample",
+        Option(
             metavar="FRACTION",
-            help="The share of events that terms are measured on; if not given, at most 200,000 of them.",
+            help="The share of events on which terms are measured. The default is at most 200,000 events.",
         ),
     ] = None
-    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="For the choice of events.")] = 0
+    seed: Seed = 0
     columns: ColumnNames
     master: Master = None
 
 
 @takes(StatsOptions)
 def stats(options: StatsOptions) -> None:
-    """Measure how often events come and which share of them satisfies the terms of a workload.
+    """Measure how often events come, and what share of them satisfies the terms of a workload.
 
-    Without --out the rates and selectivities are shown.
+    Without --out, the rates and selectivities are shown.
 
     Example: stretto stats rules.cep --events trades.parquet --out stats.json
     """
@@ -63,12 +62,12 @@ def stats(options: StatsOptions) -> None:
 
 
 def _in_process(options: StatsOptions) -> "Stats":
-    from stretto.cli.inputs import read_workload
+    from stretto.cli.inputs import name_unsupported, read_workload
     from stretto.data.files import open_events
 
     source = open_events(options.events, options.columns.special)
     read = read_workload(options.workload, source.schema)
-    _name_unsupported(read, source.schema)
+    name_unsupported(read, source.schema, LEFT_OUT)
     pieces = read.bind(source.schema).normal_forms()
 
     from stretto.stats.profile import Stats  # loads what evaluates terms, so after what may be wrong
@@ -83,6 +82,7 @@ def _in_process(options: StatsOptions) -> "Stats":
 
 
 def _on_spark(options: StatsOptions) -> "Stats":
+    from stretto.cli.inputs import name_unsupported
     from stretto.cli.on_spark import measured, opened, started
     from stretto.spark.batch.event_files import survey
     from stretto.spark.errors import clear_failures
@@ -90,39 +90,28 @@ def _on_spark(options: StatsOptions) -> "Stats":
     with opened(options.workload, options.events, options.columns.special) as (read, files), clear_failures():
         spark = started(options.master, quiet=False)
         known = survey(spark, files)
-        _name_unsupported(read, known.schema)
+        name_unsupported(read, known.schema, LEFT_OUT)
         with reported(FAILED):
             return measured(read, spark, known, options.sample, options.seed)
-
-
-def _name_unsupported(read: "Workload", schema: "Schema") -> None:
-    """Name the queries that cannot be run yet."""
-    bound = read.bind(schema)
-    if bound.unsupported:
-        say("left out, as it cannot be run yet:")
-        for mistake in bound.unsupported:
-            say(mistake.show(read.text, read.file))
 
 
 def _show(found: "Stats") -> None:
     from stretto.cli.tables import show_table
 
     rates = [[name, f"{rate:.4g}"] for name, rate in found.rates.items()]
-    show_table("", [("type", False), ("events per second", True)], rates)
+    show_table("", ["type", "events per second"], rates)
     terms = [
         [term, frame, f"{known.value:.4g}", f"{known.error:.1g}"]
         for (term, frame), known in sorted(found.selectivities.known.items())
     ]
     if terms:
-        columns = [("term", False), ("of", False), ("selectivity", True), ("error", True)]
-        show_table("", columns, terms)
+        show_table("", ["term", "of", "selectivity", "error"], terms, words=2)
     skews = [
         [f"{stream}.{attribute}", f"{skew.distinct:,}", f"{skew.sum_of_squares:.2g}", f"{skew.heaviest:.2g}"]
         for (stream, attribute), skew in sorted(found.selectivities.skews.items())
     ]
     if skews:
-        columns = [("values", False), ("distinct", True), ("two agree", True), ("heaviest", True)]
-        show_table("", columns, skews)
+        show_table("", ["values", "distinct", "two agree", "heaviest"], skews)
 
 
 def _summary(found: "Stats") -> str:

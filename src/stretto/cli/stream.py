@@ -1,16 +1,30 @@
 """`stretto stream`: find the matches of a workload in events as they come, on Spark."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Option
 
 from stretto.cli.console import FAILED, fail, reported, say
-from stretto.cli.options import ColumnNames, PlanningOptions, WorkloadPath, ahead_us, lateness_us
+from stretto.cli.options import (
+    ColumnNames,
+    Master,
+    PlanningOptions,
+    Quiet,
+    WorkloadPath,
+    ahead_us,
+    duration_of,
+)
 from stretto.cli.records import takes
+from stretto.errors import QueryError, StrettoError
 
 if TYPE_CHECKING:
     from stretto.spark.stream.job import StreamJob
+
+AVAILABLE_NOW = "available-now"
+_needed = partial(Option, show_default=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,103 +33,73 @@ class StreamCall:
 
     workload: WorkloadPath
     source: Annotated[
-        str,
-        typer.Option(
-            "--source",
-            metavar="SPEC",
-            help="files:DIR, kafka:HOST/TOPIC, rate:N or socket:HOST:PORT.",
-            show_default=False,
-        ),
+        str, _needed(metavar="SPEC", help="files:DIR, kafka:HOST/TOPIC, rate:N or socket:HOST:PORT.")
     ]
     sink: Annotated[
         str,
-        typer.Option(
-            "--sink",
-            metavar="SPEC",
-            help="files:DIR, kafka:HOST/TOPIC, console, sqlite:PATH or postgres:URL.",
-            show_default=False,
-        ),
+        _needed(metavar="SPEC", help="files:DIR, kafka:HOST/TOPIC, console, sqlite:PATH or postgres:URL."),
     ]
     checkpoint: Annotated[
-        str,
-        typer.Option(
-            "--checkpoint",
-            metavar="DIR",
-            help="Where the state of the stream is kept; the same folder goes on with it.",
-            show_default=False,
-        ),
+        str, _needed(metavar="DIR", help="Where the stream keeps its state; the same folder continues it.")
     ]
     lateness: Annotated[
-        str | None,
-        typer.Option(
-            "--lateness", metavar="DURATION", help="How far behind the greatest time an event may come."
-        ),
+        str | None, Option(metavar="DURATION", help="How far an event may be behind the latest time so far.")
     ] = None
     ahead: Annotated[
         str,
-        typer.Option(
-            "--ahead",
+        Option(
             metavar="DURATION|any",
             help="How far ahead of the clock an event's time may be; past that it is rejected.",
         ),
     ] = "1 day"
     trigger: Annotated[
         str | None,
-        typer.Option(
-            "--trigger",
+        Option(
             metavar="DURATION|available-now",
-            help="How often a micro-batch starts (if not given: one after the other), or all there is and no more.",
+            help="How often a micro-batch starts, or available-now: read what there is and stop."
+            " By default, one follows the other.",
         ),
     ] = None
     planning: PlanningOptions
     stats: Annotated[
-        str | None,
-        typer.Option("--stats", metavar="PATH", help="What to plan for; `stretto stats` writes it."),
+        str | None, Option(metavar="PATH", help="What to plan for; `stretto stats` writes it.")
     ] = None
-    spread: Annotated[
-        str, typer.Option("--spread", metavar="auto|key|time|whole", help="How the work is spread.")
-    ] = "auto"
+    spread: Annotated[str, Option(metavar="auto|key|time|whole", help="How Spark spreads the work.")] = "auto"
     width: Annotated[
-        str | None,
-        typer.Option("--slice", metavar="DURATION", help="How wide the slices of `--spread time` are."),
+        str | None, Option("--slice", metavar="DURATION", help="How wide the slices of `--spread time` are.")
     ] = None
-    master: Annotated[str | None, typer.Option("--master", metavar="URL", help="Spark's master.")] = None
+    master: Master = None
     schema: Annotated[
         str | None,
-        typer.Option(
-            "--schema",
+        Option(
             metavar="COLUMNS",
-            help="`ts TIMESTAMP, type STRING, ..` or a file of that; if not given, by the first events.",
+            help="`ts TIMESTAMP, type STRING, ..` or a file of that. By default, the first events tell.",
         ),
     ] = None
     source_format: Annotated[
         str | None,
-        typer.Option(
-            "--source-format", metavar="parquet|csv|tsv|json", help="Of files; else by their endings."
-        ),
+        Option(metavar="parquet|csv|tsv|json", help="The format of source files; by default, their ending."),
     ] = None
     sink_format: Annotated[
-        str, typer.Option("--sink-format", metavar="parquet|json|csv", help="Of the files that are written.")
+        str, Option(metavar="parquet|json|csv", help="The format of the files that are written.")
     ] = "parquet"
     source_option: Annotated[
-        list[str] | None,
-        typer.Option("--source-option", metavar="NAME=VALUE", help="Spark's own options of the source."),
+        list[str] | None, Option(metavar="NAME=VALUE", help="Spark's own options of the source.")
     ] = None
     sink_option: Annotated[
-        list[str] | None,
-        typer.Option("--sink-option", metavar="NAME=VALUE", help="Spark's own options of the sink."),
+        list[str] | None, Option(metavar="NAME=VALUE", help="Spark's own options of the sink.")
     ] = None
     columns: ColumnNames
-    quiet: Annotated[bool, typer.Option("--quiet", help="No live table and no lines about batches.")] = False
+    quiet: Quiet = False
 
 
 @takes(StreamCall)
 def stream(options: StreamCall) -> None:
     """Find every match of a workload's queries in a stream of events, each exactly once.
 
-    The workload file may change while the stream runs: its next version is picked up by the next micro-batch. A version
-    that is wrong is refused with a message, and the stream goes on with the one before. An interrupt stops the stream;
-    the same call goes on where it was.
+    The workload file may change while the stream runs: the next micro-batch uses the new version. A wrong version is
+    refused with a message, and the stream keeps the version before. An interrupt stops the stream; the same call
+    continues where it stopped.
 
     Example: stretto stream rules.cep --source files:incoming --sink files:matches --checkpoint state
     """
@@ -129,19 +113,19 @@ def stream(options: StreamCall) -> None:
         with reported(FAILED):
             is_current = follow(launch(job, found, publisher), options.workload, quiet=options.quiet)
         if not is_current and "availableNow" in job.trigger:
-            fail(f"{options.workload} was refused: what there was has been read with the version before")
+            fail(f"{options.workload} was refused: the events were read with the version before")
 
 
 def _job(options: StreamCall) -> "StreamJob":
-    """What the stream is to do; what is wrong without a schema is said before Spark starts."""
-    from stretto.cli.inputs import read_stats, read_workload
-    from stretto.cli.stream_options import folder_of, options_of, slice_us, trigger_of
+    """What the stream shall do. Its workload is bound once its columns are known, or expected."""
+    from stretto.cli.inputs import parse_workload, read_stats
 
-    read = read_workload(options.workload)
-    allowed, trigger = lateness_us(options.lateness) or 0, trigger_of(options.trigger)
-    place, far, width = folder_of(options.checkpoint), ahead_us(options.ahead), slice_us(options.width)
-    of_source = options_of(options.source_option, "--source-option")
-    of_sink = options_of(options.sink_option, "--sink-option")
+    read = parse_workload(options.workload)
+    allowed, trigger = duration_of(options.lateness, "--lateness") or 0, _trigger(options.trigger)
+    place, far = _folder(options.checkpoint), ahead_us(options.ahead)
+    width = duration_of(options.width, "--slice", positive=True)
+    of_source = _settings(options.source_option, "--source-option")
+    of_sink = _settings(options.sink_option, "--sink-option")
     stats = None if options.stats is None else read_stats(options.stats)
 
     from stretto.spark.io.columns import parse_schema
@@ -170,3 +154,47 @@ def _job(options: StreamCall) -> "StreamJob":
         slice_us=width,
         master=options.master,
     )
+
+
+def _trigger(text: str | None) -> dict[str, Any]:
+    """Spark's words for `--trigger`."""
+    from stretto.text.parser import parse_duration
+
+    if text is None:
+        return {}
+    if text.strip().lower() == AVAILABLE_NOW:
+        return {"availableNow": True}
+    try:
+        us = 0 if text.strip() == "0" else parse_duration(text)
+    except QueryError:
+        us = -1
+    if us < 0:
+        raise StrettoError(
+            f"--trigger: `{text}` is neither a duration (such as `10 seconds`) nor {AVAILABLE_NOW}"
+        )
+    return {"processingTime": f"{us // 1000} milliseconds"}
+
+
+def _settings(given: list[str] | None, option: str) -> dict[str, str]:
+    """The options of `NAME=VALUE` texts."""
+    found: dict[str, str] = {}
+    for text in given or []:
+        name, equals, value = text.partition("=")
+        if not name or not equals:
+            raise StrettoError(f"{option}: `{text}` should be NAME=VALUE")
+        found[name] = value
+    return found
+
+
+def _folder(checkpoint: str) -> Path:
+    """The folder of a checkpoint."""
+    if "://" in checkpoint:
+        from stretto.spark.io.passwords import redacted
+
+        raise StrettoError(
+            f"--checkpoint: {redacted(checkpoint)} is an address; name a folder that this machine and all workers see"
+        )
+    place = Path(checkpoint)
+    if place.exists() and not place.is_dir():
+        raise StrettoError(f"--checkpoint: {checkpoint} is not a folder")
+    return place.absolute()

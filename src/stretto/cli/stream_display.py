@@ -1,4 +1,4 @@
-"""What is shown of a running stream: a live table in a terminal, a line for each busy micro-batch elsewhere."""
+"""How a running stream is shown: a live table in a terminal, elsewhere a line for each busy micro-batch."""
 
 import time
 from collections.abc import Iterator
@@ -12,18 +12,19 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from stretto.cli.console import counted, repeated_ids, say
-from stretto.screen import LINES, shortened, visible
+from stretto.cli.console import repeated_ids, say
+from stretto.screen import LINES, counted, shortened, visible
 from stretto.spark.stream.job import RunningStream
 from stretto.spark.stream.metrics import StreamMetrics
 from stretto.spark.stream.versions import WorkloadWatch
 from stretto.values.times import time_text
 
 LOOK_EVERY_S = 0.5
+SUMMED = ("events", "matches", "totals", "late", "rejected", "repeated", "replaced")
 SHOWN_QUERIES = 20
 SHOWN_MESSAGES = 3
 LONGEST = 80
-"""So much is shown of a query's name."""
+"""The most characters of a query's name that are shown."""
 
 
 @dataclass(slots=True)
@@ -44,20 +45,15 @@ class Board:
 
     def take(self, metrics: StreamMetrics) -> None:
         """Add a micro-batch."""
-        self.events += metrics.events
-        self.matches += metrics.matches
-        self.totals += metrics.totals
-        self.late += metrics.late
-        self.rejected += metrics.rejected
-        self.repeated += metrics.repeated
-        self.replaced += metrics.replaced
+        for name in SUMMED:
+            setattr(self, name, getattr(self, name) + getattr(metrics, name))
         self.batches += 1
         for query, count in metrics.per_query.items():
             self.found[query] = self.found.get(query, 0) + count
         self.last = metrics
 
     def summary(self) -> str:
-        """One line on all of it."""
+        """One line that sums up the stream."""
         return (
             f"{counted(self.events, 'event')}, {results(self.matches, self.totals)}, {self.late:,} late,"
             f" {self.rejected:,} rejected{_replaced(self.replaced)} in {counted(self.batches, 'batch')}"
@@ -114,7 +110,7 @@ def line(metrics: StreamMetrics) -> str:
 
 
 def _replaced(rows: int) -> str:
-    """Rows in which there was something that the sink cannot hold, if there are any."""
+    """The number of rows with something that the sink cannot hold, if there are any."""
     return f", {rows:,} replaced" if rows else ""
 
 
@@ -149,7 +145,7 @@ def _versions(metrics: StreamMetrics) -> str:
 
 
 class Show(Protocol):
-    """Where news of a stream go."""
+    """Where news of a stream goes."""
 
     def tell(self, message: str) -> None:
         """A message about the workload."""
@@ -174,7 +170,7 @@ class Lines:
 
 @dataclass(slots=True)
 class LiveTable:
-    """A table that is drawn anew after each micro-batch, with the last messages under it."""
+    """A table that is redrawn after each micro-batch, with the last messages under it."""
 
     board: Board
     live: Live
@@ -200,21 +196,21 @@ class LiveTable:
 
 @contextmanager
 def display(board: Board, *, quiet: bool) -> Iterator[Show]:
-    """What shows a stream: a live table where standard error is a terminal."""
+    """Shows a stream: as a live table if standard error is a terminal, else as lines."""
     console = Console(stderr=True)
     if quiet or not console.is_terminal:
         yield Lines(quiet)
         return
     with Live(console=console, auto_refresh=False) as live:
         table = LiveTable(board, live)
-        table.tell("waiting for events; Ctrl-C stops the stream, the same call goes on with it")
+        table.tell("waiting for events; Ctrl-C stops the stream, the same call continues it")
         yield table
 
 
 def follow(stream: RunningStream, workload: str, *, quiet: bool) -> bool:
     """Show how a stream goes until it ends, and watch its workload file. An interrupt stops the stream.
 
-    Whether the stream ended with the workload of the file, and not with a version before it.
+    Returns whether the stream ended with the workload of the file, and not with a version before it.
     """
     board = Board()
     with display(board, quiet=quiet) as show:
@@ -244,4 +240,6 @@ def _news(stream: RunningStream, board: Board, show: Show) -> None:
         show.batch(metrics)
         if metrics.refused and metrics.refused != board.refused:
             board.refused = metrics.refused
-            show.tell(f"the workload does not fit the stream: {metrics.refused}; it keeps the version before")
+            show.tell(
+                f"the workload does not fit the stream: {metrics.refused}; the stream keeps the version before"
+            )

@@ -1,7 +1,7 @@
 """Tables on standard output: framed and coloured in a terminal, plain columns elsewhere."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -9,60 +9,45 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from stretto.explain.numbers import columns
 from stretto.screen import shortened, visible
 from stretto.values.texts import time_texts
 
 LONGEST = 300
-"""So much is shown of a value; files have all of it."""
-
-Columns = Sequence[tuple[str, bool]]
-TableRows = Sequence[Sequence[str]]
+"""The most characters of a value that are shown; files have all of it."""
 
 
-def show_table(title: str, columns: Columns, rows: TableRows) -> None:
-    """Print a table; the flag of a column says that it holds numbers."""
-    columns = [(_cell(name), is_number) for name, is_number in columns]
-    rows = [list(map(_cell, row)) for row in rows]
+def show_table(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]], words: int = 1) -> None:
+    """Print a table; the first `words` columns hold texts, the others numbers."""
+    heads, *cells = [[shortened(visible(text), LONGEST) for text in row] for row in (heads, *rows)]
     console = Console(highlight=False, markup=False)
-    if console.is_terminal:
-        console.print(_framed(title, columns, rows))
-    else:
-        print("\n".join([*([title] if title else []), *_plain(columns, rows)]), end="\n\n")
-
-
-def _cell(text: str) -> str:
-    """A value of data in one line, or its beginning and end."""
-    return shortened(visible(text), LONGEST)
-
-
-def _framed(title: str, columns: Columns, rows: TableRows) -> Table:
-    table = Table(title=title or None, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
-    for name, is_number in columns:
-        table.add_column(name, justify="right" if is_number else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*row)
-    return table
-
-
-def _plain(columns: Columns, rows: TableRows) -> Iterator[str]:
-    lines = [[name for name, _ in columns], *rows]
-    widths = [max(len(line[i]) for line in lines) for i in range(len(columns))]
-    for line in lines:
-        cells = (
-            text.rjust(width) if is_number else text.ljust(width)
-            for text, width, (_, is_number) in zip(line, widths, columns, strict=True)
-        )
-        yield "  ".join(cells).rstrip()
-
-
-def show_matches(batches: Sequence[pa.RecordBatch], total: int) -> None:
-    """The first matches; nothing if there are none."""
-    rows = [_match_row(row) for batch in batches for row in _rows(batch)]
-    if not rows:
+    if not console.is_terminal:
+        print("\n".join([*([title] if title else []), *columns([heads, *cells], words)]), end="\n\n")
         return
-    title = f"first {len(rows)} of {total:,} matches" if total > len(rows) else ""
-    columns = ("query", "start", "end", "detected", "events", "returned")
-    show_table(title, [(name, False) for name in columns], rows)
+    table = Table(title=title or None, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
+    for number, head in enumerate(heads):
+        table.add_column(head, justify="left" if number < words else "right", overflow="fold")
+    for row in cells:
+        table.add_row(*row)
+    console.print(table)
+
+
+def show_matches(batches: Iterable[pa.RecordBatch], total: int) -> None:
+    """The first matches; nothing if there are none."""
+    heads = ["query", "start", "end", "detected", "events", "returned"]
+    _show_first("matches", heads, list(map(_match_row, _rows(batches))), total, words=len(heads))
+
+
+def show_totals(batches: Iterable[pa.RecordBatch], total: int) -> None:
+    """The first totals of trends; nothing if there are none."""
+    heads = ["query", "window", "group", "total", "value"]
+    _show_first("totals", heads, list(map(_total_row, _rows(batches))), total, words=4)
+
+
+def _show_first(what: str, heads: list[str], rows: list[list[str]], total: int, words: int) -> None:
+    if rows:
+        title = f"first {len(rows)} of {total:,} {what}" if total > len(rows) else ""
+        show_table(title, heads, rows, words)
 
 
 def _match_row(row: Mapping[str, Any]) -> list[str]:
@@ -73,10 +58,11 @@ def _match_row(row: Mapping[str, Any]) -> list[str]:
     return [row["query"], row["start"], row["end"], row["detected"], events, values]
 
 
-def _rows(batch: pa.RecordBatch) -> list[dict[str, Any]]:
-    """The rows with their times as texts, which Python has no times for beyond the years 1 to 9999."""
-    columns = [_times(c) if pa.types.is_timestamp(c.type) else c.to_pylist() for c in batch.columns]
-    return [dict(zip(batch.schema.names, row, strict=True)) for row in zip(*columns, strict=True)]
+def _rows(batches: Iterable[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
+    """The rows with their times as texts: Python has no times outside the years 1 to 9999."""
+    for batch in batches:
+        columns = [_times(c) if pa.types.is_timestamp(c.type) else c.to_pylist() for c in batch.columns]
+        yield from (dict(zip(batch.schema.names, row, strict=True)) for row in zip(*columns, strict=True))
 
 
 def _times(column: Any) -> list[str]:
@@ -89,17 +75,7 @@ def _value(value: Any) -> str:
 
 def show_counts(found: Mapping[str, int]) -> None:
     """Matches per query, in the order of the workload."""
-    show_table("", [("query", False), ("matches", True)], [[name, f"{n:,}"] for name, n in found.items()])
-
-
-def show_totals(batches: Sequence[pa.RecordBatch], total: int) -> None:
-    """The first totals of trends; nothing if there are none."""
-    rows = [_total_row(row) for batch in batches for row in _rows(batch)]
-    if not rows:
-        return
-    title = f"first {len(rows)} of {total:,} totals" if total > len(rows) else ""
-    columns = [("query", False), ("window", False), ("group", False), ("total", False), ("value", True)]
-    show_table(title, columns, rows)
+    show_table("", ["query", "matches"], [[name, f"{n:,}"] for name, n in found.items()])
 
 
 def _total_row(row: Mapping[str, Any]) -> list[str]:

@@ -1,82 +1,55 @@
 """`stretto workload`: the papers' query workloads as files."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from stretto.atomic import write_text
-from stretto.cli.console import counted, reported, say, show, tell
+from stretto.cli.console import reported, show, told
+from stretto.cli.options import Seed
 from stretto.cli.records import given, takes
-from stretto.screen import visible
 
-STDOUT = "-"
-MCEP = "mcep"
-MOTTO = "motto"
-MUSE = "muse"
+_mcep = partial(Option, rich_help_panel="mcep")
+_motto = partial(Option, rich_help_panel="motto")
+_muse = partial(Option, rich_help_panel="muse")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class McepChoices:
     """The options of `mcep-stocks` and `mcep-traffic`; None: as the generator has it."""
 
-    length: Annotated[
-        int | None,
-        typer.Option("--length", metavar="N", help="Types per pattern on average: 5.", rich_help_panel=MCEP),
-    ] = None
+    length: Annotated[int | None, _mcep(metavar="N", help="Types per pattern on average (5).")] = None
     types: Annotated[
-        int | None,
-        typer.Option(
-            "--types", metavar="N", help="Types of the stream: 300 symbols, 449 points.", rich_help_panel=MCEP
-        ),
+        int | None, _mcep(metavar="N", help="Types of the stream (300 symbols or 449 points).")
     ] = None
     density: Annotated[
         float | None,
-        typer.Option(
-            "--density",
+        _mcep(
             metavar="SHARE",
-            help="The share of the others with which a pattern has two or more types in common: 0.1.",
-            rich_help_panel=MCEP,
+            help="The share of the others with which a pattern has two or more types in common (0.1).",
         ),
     ] = None
     rate_difference: Annotated[
         float | None,
-        typer.Option(
-            "--rate-difference",
+        _mcep(
             metavar="SHARE",
-            help="The most by which rates in a pattern may differ, of the most there is: 1.",
-            rich_help_panel=MCEP,
+            help="How much rates in a pattern may differ, as a share of the most there is (1).",
         ),
     ] = None
-    operator: Annotated[
-        str | None,
-        typer.Option("--operator", metavar="NAME", help="seq, and, or mixed.", rich_help_panel=MCEP),
-    ] = None
+    operator: Annotated[str | None, _mcep(metavar="NAME", help="seq, and, or mixed (mixed).")] = None
     unusual: Annotated[
-        float | None,
-        typer.Option(
-            "--unusual",
-            metavar="SHARE",
-            help="Of patterns with a NOT or a Kleene: 0.2.",
-            rich_help_panel=MCEP,
-        ),
+        float | None, _mcep(metavar="SHARE", help="The share of patterns with a NOT or a Kleene (0.2).")
     ] = None
     matches: Annotated[
-        float | None,
-        typer.Option(
-            "--matches",
-            metavar="N",
-            help="The most that a pattern should find per second: 30.",
-            rich_help_panel=MCEP,
-        ),
+        float | None, _mcep(metavar="N", help="The most matches that a pattern should find per second (30).")
     ] = None
     partial: Annotated[
         float | None,
-        typer.Option(
-            "--partial",
+        _mcep(
             metavar="N",
-            help="Partial matches of a pattern per second, in the order of its text, about: 100000.",
-            rich_help_panel=MCEP,
+            help="About how many partial matches a pattern has per second, in the order of its text (100000).",
         ),
     ] = None
 
@@ -87,33 +60,22 @@ class MottoChoices:
 
     ratio: Annotated[
         float | None,
-        typer.Option(
-            "--ratio",
-            metavar="SHARE",
-            help="Of queries in the basic group, types of sharing 1 to 4: 0.5.",
-            rich_help_panel=MOTTO,
+        _motto(
+            metavar="SHARE", help="The share of queries in the basic group, types of sharing 1 to 4 (0.5)."
         ),
     ] = None
-    level: Annotated[
-        int | None,
-        typer.Option(
-            "--level", metavar="N", help="How deep queries of type 7 are nested: 2.", rich_help_panel=MOTTO
-        ),
-    ] = None
+    level: Annotated[int | None, _motto(metavar="N", help="How deep queries of type 7 are nested (2).")] = (
+        None
+    )
     window_ratio: Annotated[
         str | None,
-        typer.Option(
-            "--window-ratio",
+        _motto(
             metavar="N:M",
-            help="Windows of the source and the beneficiary of all pairs; else those of type 5 differ.",
-            rich_help_panel=MOTTO,
+            help="The windows of source and beneficiary in all pairs; else only those of type 5 differ.",
         ),
     ] = None
     disjunctions: Annotated[
-        float | None,
-        typer.Option(
-            "--disjunctions", metavar="SHARE", help="Of ANY in queries of type 6: 0.1.", rich_help_panel=MOTTO
-        ),
+        float | None, _motto(metavar="SHARE", help="The share of ANY in queries of type 6 (0.1).")
     ] = None
 
 
@@ -123,94 +85,61 @@ class MuseChoices:
 
     nested: Annotated[
         float | None,
-        typer.Option(
-            "--nested",
-            metavar="SHARE",
-            help="Of patterns that repeat a part around the repeated type: 0.5.",
-            rich_help_panel=MUSE,
+        _muse(
+            metavar="SHARE", help="The share of patterns that repeat a part around the repeated type (0.5)."
         ),
     ] = None
     slide: Annotated[
-        str | None,
-        typer.Option(
-            "--slide", metavar="DURATION", help="Of all windows; as long as they are.", rich_help_panel=MUSE
-        ),
+        str | None, _muse(metavar="DURATION", help="The slide of all windows (the window itself).")
     ] = None
     group: Annotated[
-        str | None,
-        typer.Option(
-            "--group",
-            metavar="NAME",
-            help="district or driver, sector or symbol; the first one.",
-            rich_help_panel=MUSE,
-        ),
+        str | None, _muse(metavar="NAME", help="district or driver, sector or symbol (the first).")
     ] = None
     adjacent: Annotated[
         float | None,
-        typer.Option(
-            "--adjacent",
+        _muse(
             metavar="SHARE",
-            help="Of queries whose repeated events fall in speed, or rise in price: 0.",
-            rich_help_panel=MUSE,
+            help="The share of queries whose repeated events fall in speed, or rise in price (0).",
         ),
     ] = None
     measures: Annotated[
-        float | None,
-        typer.Option(
-            "--measures",
-            metavar="SHARE",
-            help="Of queries that return more than COUNT(*): 0.",
-            rich_help_panel=MUSE,
-        ),
+        float | None, _muse(metavar="SHARE", help="The share of queries that return more than COUNT(*) (0).")
     ] = None
     events_per_window: Annotated[
-        int | None,
-        typer.Option(
-            "--events-per-window",
-            metavar="N",
-            help="Sets the rate of the stream that the file names.",
-            rich_help_panel=MUSE,
-        ),
+        int | None, _muse(metavar="N", help="Sets the rate of the stream that the file names.")
     ] = None
     matstates: Annotated[
         float | None,
-        typer.Option(
-            "--matstates",
+        _muse(
             metavar="SHARE",
-            help="Of events at which a MatState is made; sets the rates of types of that stream.",
-            rich_help_panel=MUSE,
+            help="The share of events that make a MatState; sets the rates of types of that stream.",
         ),
     ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkloadOptions:
-    """The options of `stretto workload`; those of another kind than the one asked for are refused."""
+    """The options of `stretto workload`; those of another kind than the one asked for are refused.
+
+    The generator knows the defaults; the help of an option names its default in parentheses.
+    """
 
     kind: Annotated[
         str,
-        typer.Argument(
+        Argument(
             metavar="KIND",
             help="motto-stocks, motto-datacenter, mcep-stocks, mcep-traffic, muse-rides or muse-stocks.",
             show_default=False,
         ),
     ]
-    queries: Annotated[
-        int, typer.Option("--queries", metavar="N", min=1, help="How many.", show_default=False)
-    ]
-    out: Annotated[
-        str,
-        typer.Option("--out", metavar="FILE.cep", help="`-` is standard output.", show_default=False),
-    ]
-    seed: Annotated[
-        int, typer.Option("--seed", metavar="N", min=0, help="The same seed, the same queries.")
-    ] = 0
+    queries: Annotated[int, Option(metavar="N", min=1, help="How many queries.", show_default=False)]
+    out: Annotated[str, Option(metavar="FILE.cep", help="`-` is standard output.", show_default=False)]
+    seed: Seed = 0
     window: Annotated[
         str | None,
-        typer.Option(
-            "--window",
+        Option(
             metavar="WINDOW",
-            help="A duration, in mcep also `1000 EVENTS`; 10 SECONDS in motto, 2 SECONDS in mcep, 1 MINUTE in muse.",
+            help="A duration, in mcep also `1000 EVENTS` (10 SECONDS in motto, 2 SECONDS in mcep, 1 MINUTE in muse).",
         ),
     ] = None
     mcep: McepChoices
@@ -220,7 +149,7 @@ class WorkloadOptions:
 
 @takes(WorkloadOptions)
 def workload(options: WorkloadOptions) -> None:
-    """Write one of the papers' query workloads.
+    """Write one of the papers' query workloads. Defaults stand in parentheses.
 
     Example: stretto workload mcep-stocks --queries 100 --out stocks.cep --seed 1
     """
@@ -230,10 +159,8 @@ def workload(options: WorkloadOptions) -> None:
         window = {} if options.window is None else {"window": options.window}
         chosen = window | given(options.mcep) | given(options.motto) | given(options.muse)
         text = generated(options.kind, options.queries, options.seed, **chosen)
-        if options.out == STDOUT:
+        if options.out == "-":
             show(text)
         else:
             write_text(options.out, text)
-        (say if options.out == STDOUT else tell)(
-            f"{visible(options.out)}: {counted(options.queries, 'query')}"
-        )
+        told(options.out, options.queries, "query")

@@ -1,1 +1,1 @@
-"""Events from and to files, and generators of the papers' event streams."""
+"""Events from files, and results to files."""

@@ -1,4 +1,4 @@
-"""Values to the kinds of the language, a whole array at a time, with a mask of the values that do not fit."""
+"""Casts values to the kinds of the language, a whole array at a time, with a mask of the values that do not fit."""
 
 from collections.abc import Callable
 from typing import Any
@@ -97,9 +97,9 @@ def kind_of_texts(strings: Any) -> Kind | None:
 
 
 def to_time(values: Any) -> tuple[Any, Mask | None]:
-    """Times, dates, texts or integers (microseconds since 1970) as timestamp[us], UTC, and which are none, if any.
+    """Times, dates, texts or integers (microseconds since 1970) as timestamp[us], UTC, and which are no times.
 
-    A text that is none becomes null, a time beyond 64 bits the last or the first one that they hold.
+    A text that is no time becomes null; a time beyond 64 bits becomes the last or the first one that fits.
     """
     if is_text(values.type):
         times, bad = fit(values.cast(pa.string()), Kind.TIME)

@@ -4,7 +4,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +21,7 @@ STEP = 1 << 16
 
 @contextmanager
 def blamed(name: str, what: str) -> Iterator[None]:
-    """Arrow's own errors as ours, with the file's name."""
+    """Turn Arrow's errors into ours, with the name of the file."""
     try:
         yield
     except EventsError:
@@ -63,15 +62,16 @@ class ColumnarPart:
                     before += piece.num_rows
 
     def _good(self, batch: pa.RecordBatch, before: int, rejected: Rejected) -> ReadChunk:
-        """The batch with plain times and types, without the rows whose time is none."""
+        """The batch with plain times and types, without the rows whose time cannot be read."""
         rows = np.arange(before, before + batch.num_rows, dtype=np.int64)
         names = batch.schema.names
-        where = names.index(self.special.ts)
+        where, at_type = names.index(self.special.ts), names.index(self.special.type)
         ts, bad = to_time(batch.column(where))
-        type_column = to_types(batch.column(names.index(self.special.type)))
-        changed = _replaced(batch, {self.special.ts: ts, self.special.type: type_column})
+        timed = batch.set_column(where, self.special.ts, ts)
+        types = to_types(batch.column(at_type))
+        chunk = ReadChunk(timed.set_column(at_type, self.special.type, types), rows)
         if bad is None:
-            return ReadChunk(changed, rows)
+            return chunk
         is_written = is_text(batch.column(where).type)
         index = np.flatnonzero(bad)
         columns = [value_texts(column.take(pa.array(index))).to_pylist() for column in batch.columns]
@@ -79,12 +79,7 @@ class ColumnarPart:
             shown = f"{values[where]!r} is not a time" if is_written else f"{values[where]} is out of range"
             reason = f"row {before + i + 1}: {self.special.ts}: {shown}"
             rejected.add(f"{self.name}: {reason}", dict(zip(names, values, strict=True)))
-        return ReadChunk(changed.filter(pa.array(~bad)), rows[~bad])
-
-
-def _replaced(batch: pa.RecordBatch, columns: Mapping[str, Any]) -> pa.RecordBatch:
-    arrays = [columns.get(n, c) for n, c in zip(batch.schema.names, batch.columns, strict=True)]
-    return pa.RecordBatch.from_arrays(arrays, names=batch.schema.names)
+        return chunk.without(bad)
 
 
 def open_parquet(path: Path, special: Special) -> ColumnarPart:
@@ -124,7 +119,7 @@ def open_arrow(path: Path, special: Special) -> ColumnarPart:
 
 
 def _sound(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The batches, each checked: Arrow itself trusts a file's offsets and codes, and damaged ones end the process."""
+    """The batches, each checked: Arrow trusts a file's offsets and codes, and damaged ones would crash the process."""
     for batch in batches:
         batch.validate(full=True)
         yield batch

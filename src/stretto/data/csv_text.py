@@ -90,10 +90,7 @@ class CsvPart:
             bad |= broken | misfit
             arrays.append(values.dictionary_encode() if name == self.special.type else values)
         batch = pa.RecordBatch.from_arrays(arrays, names=names)
-        keep = ~(bad | raw.blank)
-        if keep.all():
-            return ReadChunk(batch, raw.rows)
-        return ReadChunk(batch.filter(pa.array(keep)), raw.rows[keep])
+        return ReadChunk(batch, raw.rows).without(bad | raw.blank)
 
 
 @dataclass(slots=True)

@@ -3,7 +3,6 @@
 import io
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -16,7 +15,7 @@ from stretto.data.casts import TIME, TYPES
 from stretto.data.columnar import open_arrow, open_parquet
 from stretto.data.csv_text import open_csv
 from stretto.data.json_text import open_json
-from stretto.data.parts import FilePart, ReadChunk, Rejected, need_content
+from stretto.data.parts import FilePart, ReadChunk, Rejected, need_content, unknown_ending
 from stretto.errors import EventsError
 from stretto.schema import Kind, Schema, Special, kind_of
 from stretto.values.strings import decoded
@@ -28,11 +27,7 @@ BATCH = 1 << 16
 
 def _open_json_file(path: Path, special: Special) -> FilePart:
     need_content(path)
-
-    def opener() -> AbstractContextManager[Any]:
-        return pa.input_stream(str(path))  # type: ignore[no-any-return] # unpacks .gz, .bz2 and .zst by the name
-
-    return open_json(str(path), opener, special)
+    return open_json(str(path), partial(pa.input_stream, str(path)), special)  # unpacks .gz, .bz2 and .zst
 
 
 ENDINGS: Mapping[str, Callable[[Path, Special], FilePart]] = {
@@ -108,14 +103,14 @@ class EventFile:
         return replace(self, wanted=frozenset(columns), _rejected=Rejected())
 
     def disorder_us(self) -> int:
-        """How far an event is at most behind the greatest time before it; 0 where the events are in order.
+        """How far an event is at most behind the latest time before it; 0 if the events are in order.
 
         With this lateness every event of the file is in time.
         """
         return self.survey().disorder_us
 
     def survey(self) -> Survey:
-        """Types, number and disorder of the events, from one pass that is made once."""
+        """Types, number and disorder of the events; they are read once for it."""
         if self._surveyed is None:
             types: set[str] = set()
             rows, top, disorder = 0, START_OF_TIME, 0
@@ -218,7 +213,7 @@ def _types_in(column: Any) -> list[str]:
 
 
 def _disorder(ts: Any, top: int, disorder: int) -> tuple[int, int]:
-    """The greatest time so far and the greatest way back so far, after these times."""
+    """The latest time so far, and how far a time was at most behind the latest before it."""
     us = ts.drop_null().cast(pa.int64()).to_numpy()
     us = us[in_time(us)]  # the engine rejects the others
     if not len(us):
@@ -284,13 +279,12 @@ def _open_parts(path: str, special: Special) -> Iterator[FilePart]:
 
 def _opener(place: Path, path: str) -> Callable[[Path, Special], FilePart]:
     if ending(place) not in ENDINGS:
-        known = ", ".join(ENDINGS)
-        raise EventsError(f"{path}: unknown ending {ending(place) or 'of the name'!r} (known: {known})")
+        raise unknown_ending(path, ending(place), ENDINGS)
     return ENDINGS[ending(place)]
 
 
 def ending(path: Path) -> str:
-    """The ending that tells the format, in lower case, without that of a compression."""
+    """The ending that tells the format, in lower case; an ending of a compression is left out."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
     if suffixes and suffixes[-1] in PACKED:
         suffixes.pop()

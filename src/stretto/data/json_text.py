@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.json as pa_json
 
 from stretto.data.casts import TYPES, fit, to_time, to_types
-from stretto.data.json_values import convert, kind_of_values, load, show
+from stretto.data.json_values import convert, kind_of_values, load
 from stretto.data.parts import Numbers, ReadChunk, Rejected, need_special, need_time
 from stretto.errors import EventsError
 from stretto.schema import Kind, Special, kind_of
@@ -86,7 +86,7 @@ class JsonPart:
             yield from self._chunks(block, wanted, rejected)
 
     def sample(self) -> None:
-        """Learn from the first lines, and refuse what has no times and types."""
+        """Learn the kinds from the first lines, and refuse events without times and types."""
         for block in self._blocks():
             first = block.part(0, SAMPLE_ROWS)
             objects = first.objects()
@@ -106,9 +106,7 @@ class JsonPart:
             return EventsError(
                 f"{self.name}: a JSON array; events are read as JSON lines, one object per line"
             )
-        found = load(block.texts[0])
-        problem = found if isinstance(found, str) else f"{show(found)} is not an object"
-        return EventsError(f"{self.name}: not JSON lines: line {block.lines[0]}: {problem}")
+        return EventsError(f"{self.name}: not JSON lines: line {block.lines[0]}: {load(block.texts[0])}")
 
     def _learn(self, block: _JsonBlock, table: pa.Table | None) -> None:
         """Kinds of the columns that this block is the first to have."""
@@ -141,7 +139,7 @@ class JsonPart:
                 (self.nested if values else self.empty).add(name)
 
     def _shape(self, names: Collection[str]) -> pa.Schema:
-        """How the columns stand in the text: a time is a text there."""
+        """The columns as JSON has them: a time is a text there."""
         kinds = {name: self.kinds[name] for name in names}
         return pa.schema([(n, pa.string() if kind is Kind.TIME else kind.arrow) for n, kind in kinds.items()])
 
@@ -170,9 +168,8 @@ class JsonPart:
         for i, text in enumerate(block.texts):
             found = load(text)
             shown = text.decode(errors="replace").rstrip("\r")
-            if not isinstance(found, dict):
-                problem = found if isinstance(found, str) else f"{show(found)} is not an object"
-                rejected.add(f"{self.name}: line {block.lines[i]}: {problem}", {}, shown)
+            if isinstance(found, str):
+                rejected.add(f"{self.name}: line {block.lines[i]}: {found}", {}, shown)
                 continue
             row, problem = convert(found, {name: self.kinds[name] for name in shape.names})
             if problem:
@@ -184,7 +181,7 @@ class JsonPart:
         return pa.Table.from_pylist(rows, schema=shape), block.take(kept)
 
     def _typed(self, table: pa.Table, block: _JsonBlock, rejected: Rejected) -> ReadChunk:
-        """The table with times and types as such, without the rows whose times are none."""
+        """The table with its times and types converted, without the rows whose time cannot be read."""
         arrays: list[Any] = []
         bad = np.zeros(table.num_rows, np.bool_)
         for name in table.schema.names:
@@ -202,11 +199,7 @@ class JsonPart:
                 values, _ = to_time(values)
             arrays.append(to_types(values) if name == self.special.type else values)
         batch = pa.RecordBatch.from_arrays(arrays, names=table.schema.names)
-        return (
-            ReadChunk(batch.filter(pa.array(~bad)), block.rows[~bad])
-            if bad.any()
-            else ReadChunk(batch, block.rows)
-        )
+        return ReadChunk(batch, block.rows).without(bad)
 
     def _blocks(self) -> Iterator[_JsonBlock]:
         """The lines, about a megabyte at a time."""

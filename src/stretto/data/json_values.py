@@ -15,8 +15,8 @@ _HALF = re.compile(rb"\\ud[89a-f]", re.IGNORECASE)
 _INT64 = range(-(1 << 63), 1 << 63)
 
 
-def load(text: bytes) -> Any:
-    """The value of a line, or a text that says why it has none (a mere string has none either)."""
+def load(text: bytes) -> dict[str, Any] | str:
+    """The object of a line, or what is wrong with the line."""
     try:
         value = json.loads(text)
     except UnicodeDecodeError:
@@ -27,11 +27,11 @@ def load(text: bytes) -> Any:
         return "not JSON: nested too deeply"
     if _HALF.search(text) and not _is_text(value):
         return "not Unicode text: half of a surrogate pair"
-    return f"{show(value)} is not an object" if isinstance(value, str) else value
+    return value if isinstance(value, dict) else f"{show(value)} is not an object"
 
 
 def _is_text(value: Any) -> bool:
-    """Whether all names and texts of a value are Unicode: JSON can spell what is not."""
+    """Whether all names and texts of a value are Unicode: JSON can write what is not."""
     try:
         json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError:
@@ -40,7 +40,7 @@ def _is_text(value: Any) -> bool:
 
 
 def show(value: Any) -> str:
-    """A value as it would stand in JSON, cut where it is long."""
+    """A value as JSON writes it, cut if it is long."""
     text = repr(value) if isinstance(value, str) else json.dumps(value)
     return text if len(text) <= SHOWN else text[: SHOWN - 3] + "..."
 

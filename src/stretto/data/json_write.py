@@ -24,7 +24,7 @@ def json_lines(batch: pa.RecordBatch) -> Any:
 
 
 def json_texts(values: Any) -> Any:
-    """Every value as JSON: times as ISO texts, a map as an object; null where a double is no number."""
+    """Every value as JSON: times as ISO texts, a map as an object; null where a double is not a number."""
     return pc.fill_null(_texts(values), "null")
 
 

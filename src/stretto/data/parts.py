@@ -1,6 +1,6 @@
 """What every kind of event file offers to the reader, and how rows that cannot be read are set apart."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -20,6 +20,10 @@ class ReadChunk(NamedTuple):
 
     batch: pa.RecordBatch
     rows: Numbers
+
+    def without(self, bad: npt.NDArray[np.bool_]) -> "ReadChunk":
+        """The same events without the bad ones."""
+        return ReadChunk(self.batch.filter(pa.array(~bad)), self.rows[~bad]) if bad.any() else self
 
 
 @dataclass(slots=True)
@@ -55,10 +59,10 @@ class FilePart(Protocol):
         """All columns with the Arrow types that `batches` gives them; complete after a whole `survey`."""
 
     def known_rows(self) -> int | None:
-        """The number of rows, where the file says it."""
+        """The number of rows, if the file tells it."""
 
     def survey(self, special: Special, rejected: Rejected) -> Iterator[ReadChunk]:
-        """Only the time and the type of every event; finds out on the way what a sample left open."""
+        """Only the time and the type of every event; on the way it decides what a sample left open."""
 
     def batches(self, names: Collection[str], rejected: Rejected, *, threads: bool) -> Iterator[ReadChunk]:
         """The events, only these columns (those that exist), in the order of the file."""
@@ -69,11 +73,10 @@ def need_special(file: str, columns: Collection[str], special: Special) -> None:
     need_once(columns, file)
     for name, meaning, option in ((special.ts, "times", "--ts"), (special.type, "types", "--type")):
         if name not in columns:
-            hint = near(name, columns)
+            hint = f", {found}" if (found := near(name, columns)) else ""
             raise EventsError(
-                f"{file}: no column `{name}` for the {meaning} of the events"
-                + (f", {hint}" if hint else "")
-                + f" (columns: {_listed(columns)}; name the right one with {option})"
+                f"{file}: no column `{name}` for the {meaning} of the events{hint}"
+                f" (columns: {_listed(columns)}; name the right one with {option})"
             )
 
 
@@ -87,13 +90,19 @@ def need_time(file: str, special: Special, kind: Kind | str, example: str | None
     """The error for a column of times that holds something else."""
     seen = f", such as {example!r}" if example is not None else ""
     return EventsError(
-        f"{file}: column `{special.ts}` holds no times but {kind}{seen} (expected: timestamps, dates, ISO"
+        f"{file}: column `{special.ts}` holds {kind}{seen}, not times (expected: timestamps, dates, ISO"
         " texts, or integers in microseconds since 1970; name another column with --ts)"
     )
 
 
+def unknown_ending(path: str, ending: str, known: Iterable[str]) -> EventsError:
+    """The error for a file whose name does not tell its format."""
+    what = f"unknown ending {ending!r}" if ending else "the name has no ending"
+    return EventsError(f"{path}: {what} (known: {', '.join(known)})")
+
+
 def need_content(path: Path) -> None:
-    """Refuse what is no file, cannot be read, or has no bytes."""
+    """Refuse a path that is not a file, cannot be read, or has no bytes."""
     try:
         size = path.stat().st_size if path.is_file() else None
         with path.open("rb"):

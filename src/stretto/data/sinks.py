@@ -1,4 +1,4 @@
-"""Rows to files by their ending; a file appears under its name only when it is complete."""
+"""Writes rows to files, in the format of their ending; a file gets its name only when it is complete."""
 
 import sys
 from collections.abc import Callable, Mapping
@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from stretto.atomic import PartialFile
 from stretto.data.json_write import double_texts, json_lines, json_texts
+from stretto.data.parts import unknown_ending
 from stretto.errors import EventsError
 from stretto.values.texts import time_texts
 
@@ -30,7 +31,7 @@ class _Writer(Protocol):
 class Sink:
     """A file of rows with one schema, that of `open_sink` or of the first batch.
 
-    `close` puts it in its place, `abort` leaves nothing behind; as a context it does the one or the other.
+    `close` puts it in its place, `abort` leaves nothing behind; as a context manager it does one of the two.
     """
 
     def __init__(self, path: str, ending: str, schema: pa.Schema | None) -> None:
@@ -102,44 +103,42 @@ def _opened(path: str) -> PartialFile:
         raise EventsError(f"{path}: cannot be written: {error.strerror}{missing}") from error
 
 
-class _ParquetWriter:
-    def __init__(self, stream: Any, schema: pa.Schema) -> None:
-        self._schema = schema
-        self._writer = pq.ParquetWriter(stream, schema, compression="zstd")
-
-    def write(self, batch: pa.RecordBatch) -> None:
-        self._writer.write_batch(_cast(batch, self._schema))
-
-    def close(self) -> None:
-        self._writer.close()
-
-
 class _ArrowWriter:
-    def __init__(self, stream: Any, schema: pa.Schema) -> None:
-        # A file holds one dictionary per column, but batches may come with their own: so none are kept.
-        self._schema = pa.schema([pa.field(f.name, _decoded(f.type), f.nullable) for f in schema])
-        self._writer = pa.ipc.new_file(stream, self._schema)
+    """One of Arrow's own writers, for batches of one schema."""
+
+    def __init__(self, writer: Any, schema: pa.Schema) -> None:
+        self._writer = writer
+        self._schema = schema
 
     def write(self, batch: pa.RecordBatch) -> None:
-        self._writer.write_batch(_cast(batch, self._schema))
+        self._writer.write_batch(batch if batch.schema.equals(self._schema) else batch.cast(self._schema))
 
     def close(self) -> None:
         self._writer.close()
 
 
-class _CsvWriter:
+def _to_parquet(stream: Any, schema: pa.Schema) -> _ArrowWriter:
+    return _ArrowWriter(pq.ParquetWriter(stream, schema, compression="zstd"), schema)
+
+
+def _to_arrow(stream: Any, schema: pa.Schema) -> _ArrowWriter:
+    # A file holds one dictionary per column, but batches may come with their own: so none are kept.
+    plain = pa.schema([pa.field(f.name, _decoded(f.type), f.nullable) for f in schema])
+    return _ArrowWriter(pa.ipc.new_file(stream, plain), plain)
+
+
+class _CsvWriter(_ArrowWriter):
     def __init__(self, stream: Any, schema: pa.Schema) -> None:
-        self._schema = pa.schema([(f.name, _csv_type(f.type)) for f in schema])
-        self._writer = pa_csv.CSVWriter(stream, self._schema) if len(schema) else None
+        texts = pa.schema([(f.name, _csv_type(f.type)) for f in schema])
+        super().__init__(pa_csv.CSVWriter(stream, texts) if len(schema) else None, texts)
 
     def write(self, batch: pa.RecordBatch) -> None:
-        assert self._writer is not None
         arrays = [_csv_column(column) for column in batch.columns]
-        self._writer.write_batch(_cast(pa.RecordBatch.from_arrays(arrays, batch.schema.names), self._schema))
+        super().write(pa.RecordBatch.from_arrays(arrays, batch.schema.names))
 
     def close(self) -> None:
         if self._writer is not None:
-            self._writer.close()
+            super().close()
 
 
 class _JsonWriter:
@@ -156,26 +155,18 @@ class _JsonWriter:
         """Nothing is held back."""
 
 
-def _cast(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    return batch if batch.schema.equals(schema) else batch.cast(schema)
-
-
 def _decoded(arrow: pa.DataType) -> pa.DataType:
     return arrow.value_type if pa.types.is_dictionary(arrow) else arrow
 
 
-def _is_nested(arrow: pa.DataType) -> bool:
-    return bool(pa.types.is_nested(arrow))
-
-
 def _csv_type(arrow: pa.DataType) -> pa.DataType:
     types = pa.types
-    is_written_as_text = _is_nested(arrow) or types.is_floating(arrow) or types.is_timestamp(arrow)
+    is_written_as_text = types.is_nested(arrow) or types.is_floating(arrow) or types.is_timestamp(arrow)
     return pa.string() if is_written_as_text else _decoded(arrow)
 
 
 def _csv_column(column: Any) -> Any:
-    if _is_nested(column.type):
+    if pa.types.is_nested(column.type):
         texts = json_texts(column)
         return pa.compute.if_else(column.is_null(), None, texts) if column.null_count else texts
     if pa.types.is_dictionary(column.type):
@@ -186,29 +177,25 @@ def _csv_column(column: Any) -> Any:
 
 
 _WRITERS: Mapping[str, Callable[[Any, pa.Schema], _Writer]] = {
-    ".parquet": _ParquetWriter,
-    ".pq": _ParquetWriter,
+    ".parquet": _to_parquet,
+    ".pq": _to_parquet,
     ".csv": _CsvWriter,
     ".jsonl": _JsonWriter,
     ".ndjson": _JsonWriter,
     ".json": _JsonWriter,
-    ".arrow": _ArrowWriter,
-    ".ipc": _ArrowWriter,
-    ".feather": _ArrowWriter,
+    ".arrow": _to_arrow,
+    ".ipc": _to_arrow,
+    ".feather": _to_arrow,
 }
 
 
 def open_sink(path: str | Path, schema: pa.Schema | None = None) -> Sink:
     """A file to write rows to: Parquet, CSV, JSON lines or Arrow by its ending.
 
-    `-` is JSON lines on standard output. Without a schema that of the first batch is taken.
+    `-` is JSON lines on standard output. Without a schema, it takes that of the first batch.
     """
     name = str(path)
-    ending = ".jsonl" if name == STDOUT else Path(name).suffix.lower()
-    if name in ("/dev/stdout", "/dev/null"):
-        ending = ".jsonl"
+    ending = ".jsonl" if name in (STDOUT, "/dev/stdout", "/dev/null") else Path(name).suffix.lower()
     if ending not in _WRITERS:
-        raise EventsError(
-            f"{name}: unknown ending {ending or 'of the name'!r} (known: {', '.join(_WRITERS)})"
-        )
+        raise unknown_ending(name, ending, _WRITERS)
     return Sink(name, ending, schema)

@@ -1,4 +1,4 @@
-"""Bytes that claim to be UTF-8: what is not is marked, so that readers need not stumble over it."""
+"""Bytes that claim to be UTF-8: what is not UTF-8 is marked, so that readers do not fail on it."""
 
 import codecs
 import io
@@ -23,7 +23,7 @@ class MarkedUtf8(io.RawIOBase):
         return True
 
     def read(self, size: int = -1) -> bytes:
-        """About `size` bytes; none at the end only."""
+        """About `size` bytes; none only at the end."""
         while True:
             fresh = self._raw.read(size)
             data = self._held + fresh
@@ -42,7 +42,7 @@ class MarkedUtf8(io.RawIOBase):
 
 
 def whole_characters(data: bytes) -> int:
-    """How many bytes are left when a character that is cut off at the end is taken away."""
+    """How many bytes are left without a character that is cut off at the end."""
     for back in range(1, min(3, len(data)) + 1):
         byte = data[-back]
         if byte < 0x80:

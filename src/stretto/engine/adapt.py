@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from math import sqrt
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from stretto.engine.counters import Counters
 from stretto.pattern.nodes import Stream
@@ -18,6 +17,7 @@ from stretto.plan.dag import Plan
 from stretto.plan.ops import Filter, Join, Scan
 from stretto.schema import Schema, Special
 from stretto.stats.profile import Stats
+from stretto.stats.sampling import good
 from stretto.values.times import END_OF_TIME, START_OF_TIME
 
 SECOND = 1_000_000
@@ -138,8 +138,10 @@ class DriftWatch:
     def stats(self, schema: Schema) -> Stats | None:
         """The statistics of the last events; None if there are none to speak of."""
         table = pa.Table.from_batches(list(self._recent)) if self._recent else None
-        table = None if table is None else _sound(table, self.special)
-        if table is None or not table.num_rows:
+        if table is None or not {self.special.ts, self.special.type} <= set(table.column_names):
+            return None
+        table = good(table, self.special)
+        if not table.num_rows:
             return None
         found = Stats.of(table, self.special)
         # Types that have not been seen lately are rare, but may come again.
@@ -190,10 +192,3 @@ def _shares_differ(one: _Share, other: _Share, threshold: float) -> bool:
     both = (shares[0] * trials[0] + shares[1] * trials[1] + 1) / (sum(trials) + 2)
     chance = sqrt(both * (1 - both) * (1 / trials[0] + 1 / trials[1]))
     return max(shares) - min(shares) > threshold * min(shares) + NOISE * chance
-
-
-def _sound(table: pa.Table, special: Special) -> pa.Table | None:
-    """The events with a time and a type; None if the columns are not there."""
-    if special.ts not in table.column_names or special.type not in table.column_names:
-        return None
-    return table.filter(pc.and_(pc.is_valid(table[special.ts]), pc.is_valid(table[special.type])))

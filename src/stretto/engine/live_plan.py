@@ -10,11 +10,11 @@ from stretto.engine.counters import Counters
 from stretto.engine.memory.limits import Meter, TextBytes
 from stretto.engine.operators.build import build
 from stretto.engine.results.matches import Matches
+from stretto.engine.rows.partitions import Ranks
 from stretto.engine.snapshot import StepRange, to_arrow
 from stretto.engine.step_runner import StepRunner
 from stretto.engine.stream.arena import Arena, Block
 from stretto.engine.stream.intake import Intake
-from stretto.engine.stream.partition_ranks import Ranks
 from stretto.engine.stream.scan_index import ScanIndex
 from stretto.engine.trends.run import Trends
 from stretto.pattern.nodes import Stream

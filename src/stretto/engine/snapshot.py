@@ -73,8 +73,8 @@ class Snapshot:
             "counts": asdict(self.counts),
         }
         files = {"header": json.dumps(header).encode()}
-        files |= {name: _to_ipc(batch) for name, batch in self.chunks.items()}
-        files |= {f"pending-{i}": _to_ipc(batch) for i, batch in enumerate(self.pending)}
+        files |= {name: to_ipc(batch) for name, batch in self.chunks.items()}
+        files |= {f"pending-{i}": to_ipc(batch) for i, batch in enumerate(self.pending)}
         return files
 
     @classmethod
@@ -87,8 +87,8 @@ class Snapshot:
                     f"a snapshot of version {header['version']}; this engine reads version {VERSION}"
                 )
             steps = tuple(StepRange(**step) for step in header["steps"])
-            chunks = {step.name: _from_ipc(files[step.name]) for step in steps}
-            pending = tuple(_from_ipc(files[f"pending-{i}"]) for i in range(header["pending"]))
+            chunks = {step.name: from_ipc(files[step.name]) for step in steps}
+            pending = tuple(from_ipc(files[f"pending-{i}"]) for i in range(header["pending"]))
             times = (header["greatest"], header["until"], header["lateness_us"])
             return cls(steps, chunks, pending, *times, Counts(**header["counts"]))
         except (KeyError, TypeError, ValueError, pa.ArrowInvalid) as error:
@@ -115,13 +115,15 @@ def to_arrow(
     return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
 
 
-def _to_ipc(batch: pa.RecordBatch) -> bytes:
+def to_ipc(batch: pa.RecordBatch, options: pa.ipc.IpcWriteOptions | None = None) -> bytes:
+    """A batch as an Arrow stream."""
     sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, batch.schema) as writer:
+    with pa.ipc.new_stream(sink, batch.schema, options=options) as writer:
         writer.write_batch(batch)
     return bytes(sink.getvalue())
 
 
-def _from_ipc(data: bytes) -> pa.RecordBatch:
+def from_ipc(data: bytes) -> pa.RecordBatch:
+    """The batch that `to_ipc` wrote."""
     with pa.ipc.open_stream(data) as reader:
         return reader.read_next_batch()

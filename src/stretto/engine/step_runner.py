@@ -109,6 +109,7 @@ class StepRunner:
 
     def _cut(self, step: StepRange, position: int) -> tuple[StepRange, StepRange] | None:
         """A step in two, at this position or near it, where the times on both sides differ; None: they are all one."""
+        # Events of one time stay together: operators take what comes in a later step as strictly later.
         ts = self._arena.borrowed_ts[step.start - self._arena.base : step.end - self._arena.base]
         then = ts[position - step.start]
         at = int(np.searchsorted(ts, then, side="left")) or int(np.searchsorted(ts, then, side="right"))
@@ -125,6 +126,7 @@ class StepRunner:
                 return halves
             time = int(self._arena.borrowed_ts[step.end - 1 - self._arena.base]) + 1
         else:
+            # Only time passes here, and lets out what waited for it: before the first due time there is nothing to cut.
             due = self.due_us
             begin = max(step.since, step.until if due is None else due)
             time = begin + (step.until - begin) // 2

@@ -12,9 +12,9 @@ from stretto.explain.compare import (
     kinds,
     matpoint_names,
 )
-from stretto.explain.numbers import columns, counted, factor_text, rate_text, share_text, some, time_text
+from stretto.explain.numbers import columns, factor_text, rate_text, share_text, some, time_text
 from stretto.explain.text import label
-from stretto.screen import as_lines
+from stretto.screen import as_lines, counted
 
 SHOWN: Final = 20
 """Lines of one list; the JSON has all."""
@@ -87,7 +87,7 @@ def _computation_text(one: ComputedBy) -> str:
 
 
 def _in_both(found: PlanComparison) -> Iterator[str]:
-    """How many pieces both compute, and those that one of them shares further."""
+    """How many pieces both compute, and those that one of them shares among more queries."""
     both = found.both()
     yield f"both compute {counted(len(both), 'piece')}"
     for number, name in enumerate(titles(found)):
@@ -130,7 +130,7 @@ def _edges(found: PlanComparison) -> Iterator[str]:
 
 
 def _by_query(found: PlanComparison) -> Iterator[str]:
-    """Per query what its operators cost; without estimates how many they are."""
+    """What the operators of each query cost; without estimates, how many there are."""
     left, right = titles(found)
     known = all(plan.estimate is not None for plan in found.sides)
     what = (

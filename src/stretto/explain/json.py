@@ -1,5 +1,6 @@
 """An explanation as an object for other programs. Figures are null where no statistics gave them."""
 
+from dataclasses import asdict
 from typing import Any
 
 from stretto.explain.model import Explanation, Row, TrendEdge
@@ -20,14 +21,8 @@ def explanation_json(found: Explanation) -> dict[str, Any]:
 
 def figures_json(found: Explanation) -> dict[str, Any]:
     """What is known of the whole plan."""
-    known = found.estimate
-    return {
-        "optimizer": found.optimizer,
-        "cost": None if known is None else known.cost,
-        "lower_bound": None if known is None else known.lower_bound,
-        "gap": None if known is None else known.gap,
-        "seconds": None if known is None else known.seconds,
-    }
+    figures = ("cost", "lower_bound", "gap", "seconds")
+    return {"optimizer": found.optimizer, **{name: getattr(found.estimate, name, None) for name in figures}}
 
 
 def row_json(row: Row) -> dict[str, Any]:
@@ -52,13 +47,5 @@ def _edge(edge: TrendEdge) -> dict[str, Any]:
         "condition": edge.condition or None,
         "loop": edge.loop,
         "queries": [list(queries) for queries in edge.parted],
-        "shared": [
-            {
-                "queries": list(one.queries),
-                "matpoint": one.matpoint,
-                "matstates": one.matstates,
-                "benefit": one.benefit,
-            }
-            for one in edge.shared
-        ],
+        "shared": [asdict(one) for one in edge.shared],
     }

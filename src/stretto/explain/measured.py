@@ -1,13 +1,14 @@
 """A plan's estimates beside what a run of it measured: rows, times, and how far the estimates are off."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from math import exp, log
+from statistics import median
 from typing import Any, Final
 
 from stretto.explain.json import row_json
 from stretto.explain.model import NANOSECONDS, Explanation, Row, Run
-from stretto.explain.numbers import columns, counted, cut, number_text, share_text, time_text
-from stretto.explain.q_error import errors_json, errors_text, q_error, q_error_text
-from stretto.screen import as_lines
+from stretto.explain.numbers import columns, cut, number_text, share_text, time_text
+from stretto.screen import as_lines, counted
 
 LONGEST: Final = 60
 """Characters of a piece in the text; the JSON has the whole."""
@@ -29,6 +30,16 @@ def expected_seconds(cost: float | None, run: Run) -> float | None:
     return None if cost is None else cost * run.seconds / NANOSECONDS
 
 
+def q_error(estimated: float, measured: float) -> float:
+    """max(e/m, m/e): the factor by which an estimate is off; 1 if it is right.
+
+    Less than one row counts as one row on both sides: an estimate of 0.01 rows where none came is right, and one of 50
+    where none came is off by 50.
+    """
+    one, other = max(estimated, 1.0), max(measured, 1.0)
+    return max(one / other, other / one)
+
+
 def error_of(row: Row, run: Run) -> float | None:
     """The q-error of a row's estimate."""
     expected = expected_rows(row, run)
@@ -40,6 +51,10 @@ def q_errors(found: Explanation) -> list[tuple[float, int]]:
     run = measured_run(found)
     errors = [(error_of(row, run), row.id) for row in found.rows]
     return sorted((error, number) for error, number in errors if error is not None)
+
+
+def geometric_mean(values: Sequence[float]) -> float:
+    return exp(sum(map(log, values)) / len(values))
 
 
 # ---- JSON --------------------------------------------------------------------------------------------------
@@ -70,6 +85,15 @@ def measured_json(found: Explanation) -> dict[str, Any]:
         "queries": dict(found.queries),
         **({"totals": dict(run.totals)} if run.totals else {}),
     }
+
+
+def errors_json(errors: Sequence[tuple[float, int]], what: str) -> dict[str, Any] | None:
+    """Mean, median and worst of q-errors, each with the number of its row, the worst last; None if there are none."""
+    if not errors:
+        return None
+    values = [error for error, _ in errors]
+    worst, number = errors[-1]
+    return {"mean": geometric_mean(values), "median": median(values), "worst": worst, what: number}
 
 
 def _matstates_json(row: Row, run: Run) -> dict[str, Any]:
@@ -106,6 +130,20 @@ def _errors(found: Explanation) -> Iterator[str]:
         yield f"q-error of the rows of {counted(len(errors), 'operator')}: {errors_text(errors, 'n')}"
 
 
+def errors_text(errors: Sequence[tuple[float, int]], letter: str) -> str:
+    """The same in words; there is at least one."""
+    values = [error for error, _ in errors]
+    worst, number = errors[-1]
+    return (
+        f"mean {q_error_text(geometric_mean(values))} (geometric), median {q_error_text(median(values))},"
+        f" worst {q_error_text(worst)} at {letter}{number}"
+    )
+
+
+def q_error_text(error: float) -> str:
+    return f"{error:.2f}" if error < 10 else number_text(error)
+
+
 def _times(found: Explanation, run: Run) -> str:
     expected = None if found.estimate is None else expected_seconds(found.estimate.cost, run)
     estimate = "" if expected is None else f", estimated {_seconds(expected)}"
@@ -124,7 +162,7 @@ def _table(found: Explanation, run: Run) -> Iterator[str]:
 
 
 def cells_of(row: Row, run: Run, at_work: float) -> list[str]:
-    """Rows as estimated and as measured, the q-error, time as estimated and as measured, its share of all of it."""
+    """Rows as estimated and as measured, the q-error, time as estimated and as measured, and its share."""
     expected, error, cost = expected_rows(row, run), error_of(row, run), expected_seconds(row.cost, run)
     return [
         "" if expected is None else number_text(expected),

@@ -1,21 +1,19 @@
 """A memo in figures: its pieces and ways, and the pieces that most queries could share."""
 
-import json
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Final
 
-from stretto.errors import StrettoError
-from stretto.explain.numbers import columns, rate_text, time_text
+from stretto.explain.numbers import columns, in_format, rate_text, some, time_text
 from stretto.memo.memo import Memo
 from stretto.memo.pricing import Pricing
 from stretto.pattern.describe import piece_text
-from stretto.screen import as_lines
+from stretto.screen import as_lines, counted
 
 SHOWN: Final = 20
 """Pieces that are described one by one."""
-NAMED: Final = 4
+NAMED: Final = 5
 """Queries that are named on one line of text."""
 
 
@@ -26,8 +24,8 @@ class Described:
     `rows` per second and the cost of its cheapest way per second, its inputs given; None without a pricing.
     """
 
-    number: int
-    text: str
+    id: int
+    piece: str
     slots: int
     queries: tuple[str, ...]
     ways: int
@@ -128,11 +126,7 @@ def _sorted(counts: Counter[Any]) -> dict[Any, int]:
 
 def memo_as(memo: Memo, pricing: Pricing | None, format: str) -> str:  # noqa: A002 - as in `explain`
     """A memo's description as `text` or `json`."""
-    if format == "text":
-        return memo_text(memo, pricing)
-    if format == "json":
-        return json.dumps(memo_json(memo, pricing), indent=2)
-    raise StrettoError(f"unknown format `{format}` of a memo; there are: text, json")
+    return in_format(format, lambda: memo_text(memo, pricing), lambda: memo_json(memo, pricing))
 
 
 def memo_json(memo: Memo, pricing: Pricing | None = None) -> dict[str, Any]:
@@ -150,18 +144,7 @@ def memo_json(memo: Memo, pricing: Pricing | None = None) -> dict[str, Any]:
             ],
         },
         "ways": {"all": sum(found.ways.values()), "inputs": found.inputs, "by_rule": found.ways},
-        "most_shared": [
-            {
-                "id": one.number,
-                "piece": one.text,
-                "slots": one.slots,
-                "queries": list(one.queries),
-                "ways": one.ways,
-                "rows": one.rows,
-                "cost": one.cost,
-            }
-            for one in found.most_shared
-        ],
+        "most_shared": [asdict(one) for one in found.most_shared],
     }
 
 
@@ -171,7 +154,7 @@ def memo_text(memo: Memo, pricing: Pricing | None = None) -> str:
     pieces, ways, shared = (sum(counts.values()) for counts in (found.pieces, found.ways, found.shared))
     sizes = f"{pieces:,} pieces, {ways:,} ways to compute them, {found.inputs:,} inputs of ways"
     blocks = [
-        [f"memo of {found.queries:,} {'query' if found.queries == 1 else 'queries'}: {sizes}"],
+        [f"memo of {counted(found.queries, 'query')}: {sizes}"],
         list(_by_slots(found)),
         list(columns([["rule", "ways"], *([rule, f"{count:,}"] for rule, count in found.ways.items())])),
         list(_most_shared(found, shared)),
@@ -191,14 +174,9 @@ def _most_shared(found: Description, shared: int) -> Iterator[str]:
         return
     yield f"most shared of {shared:,} pieces that could serve several queries, single events apart:"
     for one in found.most_shared:
-        figures = [f"{one.ways:,} {'way' if one.ways == 1 else 'ways'}"]
+        figures = [counted(one.ways, "way")]
         if one.rows is not None:
             figures.append(rate_text(one.rows))
         if one.cost is not None:
             figures.append(f"{time_text(one.cost)} at least")
-        yield f"  {one.text}  {', '.join(figures)}  for {len(one.queries):,}: {_some(one.queries)}"
-
-
-def _some(names: tuple[str, ...]) -> str:
-    more = len(names) - NAMED
-    return ", ".join(names[:NAMED]) + (f" and {more:,} more" if more > 0 else "")
+        yield f"  {one.piece}  {', '.join(figures)}  for {len(one.queries):,}: {some(one.queries, NAMED)}"

@@ -3,9 +3,9 @@
 from typing import Final
 
 from stretto.explain.model import EVENTS, UNIT, Explanation, Row, TrendEdge
-from stretto.explain.numbers import counted, cut, rate_text
+from stretto.explain.numbers import cut, rate_text
 from stretto.explain.text import figures_text, label
-from stretto.screen import visible
+from stretto.screen import counted, visible
 
 FRAMES: Final = {"scan": ("([", "])"), EVENTS: ("([", "])"), "emit": ("[[", "]]"), UNIT: ("[[", "]]")}
 STYLE: Final = "fill:#fff3c4,stroke:#b7791f,stroke-width:2px,color:#1a202c"
@@ -16,17 +16,17 @@ LONGEST: Final = 160
 """Characters of a node's piece; EXPLAIN has the whole."""
 
 
-def to_mermaid(found: Explanation, *, edges: int = MOST_EDGES, text: int = MOST_TEXT) -> str:
+def to_mermaid(found: Explanation) -> str:
     """A node per row with what it computes, an edge per input; data flows downwards.
 
-    What is shared is highlighted. With an estimate, nodes show rows and cost, edges rows. Of a plan that Mermaid would
-    refuse, the first queries are drawn whole and the number of the others is told. Edges between the events of trends
-    say which may follow which, and which queries share that.
+    What is shared is highlighted. With an estimate, nodes show rows and cost, edges rows. Of a plan that is too large
+    for Mermaid, the first queries are drawn whole, and a note says how many are left out. Edges between the
+    events of trends say which may follow which, and which queries share that.
     """
     blocks = [_lines(found, row) for row in found.rows]
     for edge in found.edges:
         blocks[edge.target].append(_edge(found, edge))
-    drawn, queries = _within(found, blocks, edges, text - 400)
+    drawn, queries = _within(found, blocks, MOST_EDGES, MOST_TEXT - 400)
     lines = ["flowchart TD", f"    classDef shared {STYLE}"]
     for number in drawn:
         lines.extend(blocks[number])

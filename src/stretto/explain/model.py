@@ -58,7 +58,7 @@ class MatStateFigures:
 
 @dataclass(frozen=True)
 class Meaning:
-    """What a row computes. Neither function is called before it is asked for: of a wide plan both take long."""
+    """What a row computes. Each function is called when it is first needed: for a wide plan both take long."""
 
     find_form: Callable[[], Piece | Hashable]
     write_text: Callable[[], str]
@@ -155,7 +155,7 @@ class Run:
 
     @property
     def seconds(self) -> float:
-        """By how much figures per second are multiplied; a span of zero counts as one second."""
+        """The factor for figures per second; a span of zero counts as one second."""
         return self.span or 1.0
 
 
@@ -191,6 +191,6 @@ class Explanation:
         return sum(row.worked or 0.0 for row in self.rows)
 
     def needed_cost(self, query: str) -> tuple[float, float]:
-        """The cost of all rows that a query needs, and its share if that of each is divided among those it serves."""
+        """The cost of all rows that a query needs, and its share if each is divided among the queries it serves."""
         rows = self.needs[query]
         return sum(row.cost or 0.0 for row in rows), sum((row.cost or 0.0) / len(row.serves) for row in rows)

@@ -69,12 +69,6 @@ def columns(rows: Sequence[Sequence[str]], left: int = 1) -> Iterator[str]:
         yield "  ".join(cells).rstrip()
 
 
-def counted(number: int, word: str) -> str:
-    """`1 query`, `2 queries`, `1,000 operators`."""
-    plural = f"{word[:-1]}ies" if word.endswith("y") else f"{word}s"
-    return f"{number:,} {word if number == 1 else plural}"
-
-
 def some(names: Sequence[str], most: int = 4) -> str:
     """The first few of some names, and how many more there are: a scan can serve thousands of queries."""
     if len(names) <= most:
@@ -83,7 +77,7 @@ def some(names: Sequence[str], most: int = 4) -> str:
 
 
 def cut(text: str, longest: int) -> str:
-    """The beginning of a text that is longer than it may be."""
+    """The text, or its beginning if it is too long."""
     return text if len(text) <= longest else f"{text[: longest - 3]}..."
 
 

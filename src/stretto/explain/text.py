@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from stretto.explain.model import Estimate, Explanation, Row, SharedEdge, TrendEdge
-from stretto.explain.numbers import counted, factor_text, number_text, rate_text, share_text, some, time_text
-from stretto.screen import as_lines
+from stretto.explain.numbers import factor_text, number_text, rate_text, share_text, some, time_text
+from stretto.screen import as_lines, counted
 
 SHOWN: Final = 4
 """Sets of queries of one edge that are named; the JSON has all."""
@@ -15,7 +15,7 @@ def explanation_text(found: Explanation, *, limit: int | None = None) -> str:
     """One numbered line per row: what it does, what it reads, which queries it serves, by which rule.
 
     With an estimate also its rows and cost, and above the lines what the whole costs and what sharing saves. Below
-    them are the edges of trends. `limit` cuts the text after so many rows.
+    them are the edges of trends. `limit` is the most rows that are written.
     """
     shown = found.rows if limit is None else found.rows[:limit]
     sizes = f"{counted(len(found.rows), 'operator')}, {counted(len(found.queries), 'query')}"

@@ -7,14 +7,13 @@ are small where they are frequent, so that no price runs away. Trading comes in 
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from stretto.data.casts import TIME
-from stretto.generate.arrivals import F64, I64, START_US, Grouped, Sources, arrivals, coded, sources
+from stretto.generate.arrivals import BLOCK, F64, I64, Grouped, Sources, blocks, coded, sources
 
-BLOCK = 1 << 16
 SYMBOLS = 300
 RUN = 1 << 10
 """Events between two changes of the market's pace."""
@@ -31,7 +30,7 @@ def symbols(count: int | None = None) -> Sources:
 
 
 def chances(count: int | None = None) -> F64:
-    """How probable it is that the difference of one symbol (row) is less than that of another (column), about."""
+    """About how probable it is that the difference of one symbol (row) is less than that of another (column)."""
     moves = _Moves.of(SYMBOLS if count is None else count)
     falls, rises = moves.falls, moves.rises
     still = 1.0 - falls - rises
@@ -43,27 +42,24 @@ def chances(count: int | None = None) -> F64:
 def market_blocks(seed: int, rate: float | None, count: int | None) -> Iterator[pa.RecordBatch]:
     """Trades in order of time, without end: `price` and `diff` in a currency, exact to the cent."""
     listed = symbols(count)
-    names, bounds = list(listed.names), listed.bounds()
+    names = list(listed.names)
     moves = _Moves.of(len(names))
     start = np.random.default_rng([seed, 1 << 32])
     at = start.integers(2_000, 50_000, len(names))
     last = at / 100.0
-    clock, block = START_US, 0
-    while True:
-        random = np.random.default_rng([seed, block])
-        ts = clock + _bursts(random, arrivals(random, BLOCK, rate or listed.total, 0))
-        codes = np.searchsorted(bounds, random.random(BLOCK), side="right")
+
+    def columns(random: np.random.Generator, _: I64) -> dict[str, Any]:
+        codes = random.choice(len(names), BLOCK, p=listed.shares)
         grouped = Grouped.by(codes)
         walked = grouped.walk(moves.steps(random, codes), at)
         price = (FLOOR + np.abs(walked - FLOOR)) / 100.0
-        columns = {
-            "ts": pa.array(ts).cast(TIME),
+        return {
             "type": coded(codes, names),
             "price": pa.array(price),
             "diff": pa.array(np.round(price - grouped.previous(price, last), 2) + 0.0),
         }
-        yield pa.RecordBatch.from_pydict(columns)
-        clock, block = int(ts[-1]), block + 1
+
+    return blocks(seed, rate or listed.total, columns, _bursts)
 
 
 def _bursts(random: np.random.Generator, ts: I64) -> I64:

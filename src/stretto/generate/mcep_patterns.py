@@ -1,4 +1,4 @@
-"""Drawing the patterns of MCEP's workloads: motifs, what is put around them, and what is too much."""
+"""Draws the patterns of MCEP's workloads: motifs, what is put around them, and the limits they keep to."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
@@ -25,7 +25,7 @@ SELDOM: Final = 0.02
 RARER: Final = 0.75
 """How often a further comparison is written in the direction that holds more seldom."""
 RARE: Final = 2.5
-"""A Kleene is on a type with at most so many events per second: n events have 2**n subsets."""
+"""The most events per second of a type with a Kleene: n events have 2**n subsets."""
 
 Comparison = tuple[int, int]
 """Two types; the first one's change is less than the second one's."""
@@ -39,7 +39,7 @@ class Motif:
     comparison: Comparison
 
     def within(self, size: int) -> "Motif":
-        """The motif, or where it is too large its two types that are compared."""
+        """The motif; if it is too large, only its two types that are compared."""
         if len(self.types) <= size:
             return self
         return Motif(tuple(t for t in self.types if t in self.comparison), self.comparison)
@@ -70,7 +70,7 @@ class McepPattern:
 
 @dataclass(frozen=True, slots=True)
 class PatternFrame:
-    """What is settled about a pattern before its types are: how many of what."""
+    """What is known of a pattern before its types are drawn: how many of what."""
 
     operator: str
     size: int
@@ -80,8 +80,8 @@ class PatternFrame:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What patterns should keep to: rates that differ by at most `apart`, and per second at most so many matches and
-    about so many partial matches within a window of so many seconds.
+    """What patterns should keep to: rates that differ by at most `apart`, and within a window of `seconds` at most
+    `matches` matches and about `partial` partial matches per second.
     """
 
     apart: float
@@ -91,7 +91,7 @@ class Limits:
 
 
 class TooFewError(StrettoError):
-    """There are not as many different patterns."""
+    """There are fewer different patterns than were asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ class Maker:
         """As many different patterns as frames; TooFewError where they are not found.
 
         The n-th motif is used in proportion to (1 - 1 / spread) ** n: about `spread` of them are in use. Each pattern
-        is the best of so many draws.
+        is the best of `draws` draws.
         """
         random = _random(self.seed, "patterns")
         seen: set[object] = set()
@@ -147,9 +147,9 @@ class Maker:
     def _new(
         self, random: Random, frame: PatternFrame, spread: float, seen: set[object], draws: int
     ) -> McepPattern | None:
-        """A pattern that is not there yet: the nearest to what is wished, of so many draws for each of some motifs.
+        """A new pattern: the one nearest to the limits, of `draws` draws for each of some motifs.
 
-        Where all of the popular motifs' patterns are there, as may be with two types, it has a motif of its own.
+        Where all patterns of the popular motifs exist already, as can happen with two types, it gets its own motif.
         """
         best, least = None, float("inf")
         for tried in range(TRIES):
@@ -253,7 +253,7 @@ class Maker:
         return self._marked(random, McepPattern(frame.operator, types, comparisons), frame.mark, fillers)
 
     def _distance(self, pattern: McepPattern) -> float:
-        """How many times too many matches it may find, by how many times too many or too few partial matches it makes.
+        """The factor of too many matches, times the factor of too many or too few partial matches.
 
         Comparisons with a type in common are taken to hold together, others independently.
         """
@@ -281,7 +281,7 @@ class Maker:
     def _comparisons(
         self, random: Random, types: Sequence[int], motifs: Sequence[Motif], count: int
     ) -> tuple[Comparison, ...] | None:
-        """The motifs' comparisons and more, none of them inside a motif; no circle, which nothing could satisfy."""
+        """The motifs' comparisons and more, none of them inside a motif, and no circle: nothing could satisfy one."""
         found = [motif.comparison for motif in motifs][:count]
         pairs = list(combinations(types, 2))
         random.shuffle(pairs)

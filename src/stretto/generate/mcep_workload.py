@@ -2,7 +2,7 @@
 
 A pattern is a SEQ or an AND of several types; half as many comparisons as it has types relate two of them each; one
 pattern in five has a NOT or a Kleene on one type. Patterns share **motifs**, two or three types with their order and
-a comparison between two of them that seldom holds, as people who watch one market share notions of what is unusual.
+a comparison between two of them that seldom holds, as people who watch one market agree on what is unusual.
 Some are more popular than others; the more so, the denser the multi-pattern graph.
 """
 
@@ -13,11 +13,11 @@ from typing import Final
 
 import numpy as np
 
-from stretto.errors import StrettoError, near
+from stretto.errors import StrettoError, instead_of
 from stretto.generate import market, traffic
 from stretto.generate.arrivals import F64, HIGHEST, LOWEST, Sources
 from stretto.generate.mcep_patterns import DRAWS, Limits, Maker, McepPattern, PatternFrame, TooFewError
-from stretto.generate.workload_text import LETTERS, Written
+from stretto.generate.workload_text import LETTERS, Written, need_shares
 from stretto.text.parser import parse
 from stretto.text.syntax import Query
 
@@ -52,8 +52,8 @@ class McepOptions:
     `types`: how many the stream has; None as in the stream. `density`: the mean share of the other patterns with which
     a pattern has two or more types in common, in the same order and with the same comparisons (a single common type is
     not counted: every plan shares its scan). `rate_difference`: the most by which rates of a pattern's types may
-    differ, 1 being the most there is. Of several draws the one is taken that comes nearest to at most so many `matches`
-    and about so many `partial` matches per second, in the order of its text. `unusual`: the share of patterns with a
+    differ; 1 is the most there is. Of several draws, the one is taken that comes nearest to at most `matches` matches
+    and about `partial` partial matches per second, in the order of its text. `unusual`: the share of patterns with a
     NOT or a Kleene.
     """
 
@@ -76,21 +76,15 @@ class McepOptions:
         for name in ("matches", "partial"):
             if not getattr(self, name) > 0.0:
                 raise StrettoError(f"{name} must be above 0, not {getattr(self, name)}")
-        if not 0.0 <= self.unusual <= 1.0:
-            raise StrettoError(f"unusual must be between 0 and 1, not {self.unusual}")
+        need_shares(unusual=self.unusual)
         if self.types is not None and self.types < 1:
             raise StrettoError(f"types must be at least 1, not {self.types}")
         if self.operator not in OPERATORS:
-            hint = near(self.operator, OPERATORS)
-            raise StrettoError(
-                f"unknown operator `{self.operator}`"
-                + (f", {hint}" if hint else "")
-                + f" (there are: {', '.join(OPERATORS)})"
-            )
+            raise StrettoError(f"unknown operator `{self.operator}`{instead_of(self.operator, OPERATORS)}")
         self.seconds(1.0)
 
     def seconds(self, rate: float) -> float:
-        """The length of the window where so many events come per second."""
+        """The length of the window in seconds, for a stream with this rate."""
         try:
             (query,) = parse(f"QUERY q PATTERN A a WITHIN {self.window};")
         except StrettoError:
@@ -112,7 +106,7 @@ def mcep_workload(
 
 
 def patterns(subject: McepSubject, queries: int, seed: int, options: McepOptions) -> list[McepPattern]:
-    """Patterns of which no two are equal, with motifs so spread that they have the density that is asked for."""
+    """Patterns of which no two are equal, with motifs spread so that the density is the one that is asked for."""
     frames = _frames(subject, queries, np.random.default_rng([seed, 1]), options)
     sources = subject.sources(options.types)
     apart = options.rate_difference * (HIGHEST - LOWEST)

@@ -16,8 +16,9 @@ import numpy as np
 
 from stretto.errors import StrettoError
 from stretto.generate.streams import SYMBOLS
-from stretto.generate.workload_text import LETTERS, Written
+from stretto.generate.workload_text import LETTERS, Written, need_shares
 from stretto.text.parser import option_us
+from stretto.text.values import duration_text
 
 TRIES: Final = 2_000
 RATIOS: Final = ("4:1", "2:1", "1:2", "1:4")
@@ -79,9 +80,7 @@ class MottoOptions:
     disjunctions: float = 0.1
 
     def __post_init__(self) -> None:
-        for name in ("ratio", "disjunctions"):
-            if not 0.0 <= getattr(self, name) <= 1.0:
-                raise StrettoError(f"{name} must be between 0 and 1, not {getattr(self, name)}")
+        need_shares(ratio=self.ratio, disjunctions=self.disjunctions)
         if not LEVELS[0] <= self.level <= LEVELS[1]:
             raise StrettoError(f"queries are nested {LEVELS[0]} to {LEVELS[1]} levels deep, not {self.level}")
         windows(self.window, self.window_ratio or "1:1")
@@ -94,14 +93,7 @@ def windows(longer: str, ratio: str) -> tuple[str, str]:
         raise StrettoError(f"the ratio of two windows is written like 4:1 or 1:2, not `{ratio}`")
     source, beneficiary = int(left), int(right)
     longest_us, most = option_us(longer, "window", positive=True), max(source, beneficiary)
-    return _duration(longest_us * source // most), _duration(longest_us * beneficiary // most)
-
-
-def _duration(microseconds: int) -> str:
-    for unit, size in (("SECONDS", 1_000_000), ("MILLISECONDS", 1_000)):
-        if microseconds % size == 0:
-            return f"{microseconds // size} {unit}"
-    return f"{microseconds} MICROSECONDS"
+    return duration_text(longest_us * source // most), duration_text(longest_us * beneficiary // most)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +152,10 @@ def motto_workload(scenario: Scenario, queries: int, seed: int, options: MottoOp
 
 
 def pairs(scenario: Scenario, queries: int, seed: int, options: MottoOptions) -> list[Pair]:
-    """Pairs for so many queries (of the last one only the source, if the number is odd); all types equally often."""
+    """The pairs for `queries` queries, all types equally often.
+
+    If the number is odd, only the source of the last pair counts.
+    """
     random = np.random.default_rng([seed, 4])
     count = (queries + 1) // 2
     basic = round(options.ratio * count)
@@ -238,7 +233,7 @@ class _Maker:
         return self._around(inmost, types[2:]), self._around(inmost, others[:level])
 
     def _around(self, inmost: OperatorTree, others: Sequence[str]) -> OperatorTree:
-        """Each level a new operator and a type more; the second level has one on both sides."""
+        """Each level has a new operator and one more type; the second level has a type on both sides."""
         operator = self._operator()
         node = OperatorTree(operator, (others[0], inmost, others[1]))
         for other in others[2:]:
@@ -268,7 +263,7 @@ def _suffix(types: Sequence[str], length: int) -> tuple[Sequence[str], Sequence[
 
 
 def _subsequence(types: Sequence[str], length: int) -> tuple[Sequence[str], Sequence[str]]:
-    """The list with one type more somewhere between its first and its last."""
+    """The list with one more type somewhere between its first and its last."""
     at = length // 2
     return [*types[:at], *types[at + 1 : length]], types[:length]
 

@@ -14,9 +14,9 @@ from typing import Final
 
 import numpy as np
 
-from stretto.errors import StrettoError, near
+from stretto.errors import StrettoError, instead_of
 from stretto.generate import rides, ticks
-from stretto.generate.workload_text import LETTERS, Written
+from stretto.generate.workload_text import LETTERS, Written, need_shares
 from stretto.text.parser import option_us
 
 TRIES: Final = 1_000
@@ -79,11 +79,8 @@ class MuseOptions:
     matstates: float | None = None
 
     def __post_init__(self) -> None:
-        for name in ("nested", "adjacent", "measures"):
-            if not 0.0 <= getattr(self, name) <= 1.0:
-                raise StrettoError(f"{name} must be between 0 and 1, not {getattr(self, name)}")
-        if self.matstates is not None and not 0.0 <= self.matstates <= MOST_MATSTATES:
-            raise StrettoError(f"matstates must be between 0 and {MOST_MATSTATES}, not {self.matstates}")
+        need_shares(nested=self.nested, adjacent=self.adjacent, measures=self.measures)
+        need_shares(MOST_MATSTATES, matstates=self.matstates)
         if self.events_per_window is not None and self.events_per_window < 1:
             raise StrettoError(f"events_per_window must be at least 1, not {self.events_per_window}")
         option_us(self.window, "window", positive=True)
@@ -94,7 +91,7 @@ class MuseOptions:
 def stream_rates(
     subject: MuseSubject, options: MuseOptions
 ) -> tuple[float | None, Mapping[str, float] | None]:
-    """The rate of a stream with so many events in a window, and that of the repeated type, for so many MatStates."""
+    """The rate that gives a window its number of events, and the rate of the repeated type that gives the MatStates."""
     rate = None
     if options.events_per_window is not None:
         rate = options.events_per_window * 1e6 / option_us(options.window, "window", positive=True)
@@ -109,9 +106,7 @@ def stream_rates(
 def muse_workload(subject: MuseSubject, queries: int, seed: int, options: MuseOptions) -> list[Written]:
     """The queries; the same seed gives the same ones, and a longer workload begins with a shorter one."""
     if options.group is not None and options.group not in subject.groups:
-        hint = near(options.group, subject.groups)
-        known = f", {hint}" if hint else f" (there are: {', '.join(subject.groups)})"
-        raise StrettoError(f"unknown group `{options.group}`{known}")
+        raise StrettoError(f"unknown group `{options.group}`{instead_of(options.group, subject.groups)}")
     seen: dict[str, Written] = {}
     for number in range(queries):
         random = np.random.default_rng([seed, number])

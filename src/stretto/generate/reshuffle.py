@@ -1,8 +1,8 @@
-"""Streams whose rates change as they go (MCEP sec. 6.2.3): every so many events some types change places.
+"""Streams whose rates change as they go (MCEP sec. 6.2.3): at regular intervals, some types change places.
 
 For each stretch of events some types are picked in a random order, and each of them takes the name of the one after it.
 The paper's transformations are independent of each other; with `lasting` each one starts from the names that the one
-before it left, so that rates wander for good.
+before it left, so that rates drift for good.
 """
 
 from collections.abc import Iterator

@@ -9,14 +9,13 @@ Travel there is for every other event, the longer are the runs of Travel between
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 
-from stretto.data.casts import TIME
-from stretto.generate.arrivals import F64, I64, START_US, Grouped, arrivals, coded
-from stretto.generate.rates import settle_rates
+from stretto.generate.arrivals import BLOCK, F64, I64, Grouped, blocks, coded, settle_rates
+from stretto.values.hashing import GOLDEN, LANES
 
 SHARES: Final[Mapping[str, float]] = MappingProxyType(
     {
@@ -40,7 +39,6 @@ REQUEST, ACCEPT, CANCEL, TRAVEL, PAY = (
 DISTRICTS: Final = 20
 DRIVERS: Final = 1_000
 RIDERS: Final = 10_000
-BLOCK: Final = 1 << 16
 AT_HOME: Final = 0.8
 """The share of rides in the driver's own district."""
 LONGEST: Final = 1_000.0
@@ -57,10 +55,8 @@ def ride_blocks(
     settled = settle_rates(SHARES, rates, rate, otherwise)
     scripts = _Scripts(_Rides.of(settled), DRIVERS if drivers is None else drivers)
     speeds = np.random.default_rng([seed, 1 << 32]).integers(0, FASTEST, scripts.drivers)
-    clock, block = START_US, 0
-    while True:
-        random = np.random.default_rng([seed, block])
-        ts = arrivals(random, BLOCK, float(settled.sum()), clock)
+
+    def columns(random: np.random.Generator, _: I64) -> dict[str, Any]:
         driver = random.integers(0, scripts.drivers, BLOCK)
         grouped = Grouped.by(driver)
         runs = scripts.take(random, np.bincount(driver, minlength=scripts.drivers))
@@ -69,8 +65,7 @@ def ride_blocks(
         walked = grouped.walk(np.round(random.normal(0.0, 30.0, BLOCK)).astype(np.int64), speeds)
         speed = (FASTEST - np.abs(FASTEST - walked % (2 * FASTEST))) / 10.0
         price = np.round(random.gamma(4.0, 4.0, BLOCK), 2)
-        columns = {
-            "ts": pa.array(ts).cast(TIME),
+        return {
             "type": coded(types, list(TYPES)),
             "driver": pa.array(driver),
             "rider": pa.array(_drawn(seed, 1, rides, RIDERS)),
@@ -78,8 +73,8 @@ def ride_blocks(
             "speed": pa.array(speed, mask=types != TRAVEL),
             "price": pa.array(price, mask=(types != REQUEST) & (types != PAY)),
         }
-        yield pa.RecordBatch.from_pydict(columns)
-        clock, block = int(ts[-1]), block + 1
+
+    return blocks(seed, float(settled.sum()), columns)
 
 
 def _districts(seed: int, driver: I64, rides: I64) -> I64:
@@ -92,11 +87,8 @@ def _districts(seed: int, driver: I64, rides: I64) -> I64:
 def _drawn(seed: int, what: int, numbers: I64, below: int) -> I64:
     """A number in [0, below) that belongs to each of the numbers, whenever it is asked for (splitmix64)."""
     salt = np.random.default_rng([seed, what, 1 << 33]).integers(0, 1 << 63, dtype=np.uint64)
-    z = numbers.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) + salt
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    drawn: I64 = ((z ^ (z >> np.uint64(31))) % np.uint64(below)).astype(np.int64)
-    return drawn
+    mixed = LANES[0].mix(numbers.astype(np.uint64) * GOLDEN + salt)
+    return (mixed % np.uint64(below)).astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True)

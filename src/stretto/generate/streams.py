@@ -6,13 +6,13 @@ and a longer stream starts with the shorter one.
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from stretto.data.casts import TIME
-from stretto.errors import EventsError, near
-from stretto.generate.arrivals import F64, START_US, arrivals, coded
+from stretto.errors import EventsError, instead_of
+from stretto.generate.arrivals import BLOCK, F64, I64, START_US, blocks, coded, shares_of
 from stretto.generate.datacenter import datacenter_blocks
 from stretto.generate.market import market_blocks
 from stretto.generate.reshuffle import Reshuffle, reshuffled
@@ -20,7 +20,6 @@ from stretto.generate.rides import ride_blocks
 from stretto.generate.ticks import tick_blocks
 from stretto.generate.traffic import traffic_blocks
 
-BLOCK = 1 << 16
 RATE = 10.0
 SYMBOLS = ("AAPL", "MSFT", "INTC", "FB", "IBM", "GOOG", "AMZN", "CSCO", "ORCL", "SAP", "HPQ", "DELL", "QCOM")
 
@@ -33,7 +32,7 @@ class StreamOptions:
     `types`: how many event types (uniform, zipf: 10), symbols (stocks: 13 and no more; mcep-stocks: 300) or points
     (traffic: 449; ticks: 300 symbols). `keys`: `k` stays below it (uniform, zipf). `exponent`: of Zipf's law.
     `machines`: in the data centre. `reshuffle`: how types change places as the stream goes on. `rates`: events per
-    second of single types (rides, ticks); the others share the rest of `rate`, without which there is none. `drivers`:
+    second of single types (rides, ticks); the others share the rest of `rate`, if that is given. `drivers`:
     of rides (1000).
     """
 
@@ -63,28 +62,15 @@ class StreamOptions:
 Blocks = Callable[[StreamOptions], Iterator[pa.RecordBatch]]
 
 
-def generate(
-    kind: str,
-    events: int,
-    seed: int = 0,
-    rate: float | None = None,
-    *,
-    types: int | None = None,
-    keys: int = 1000,
-    exponent: float = 1.0,
-    machines: int = 20,
-    reshuffle: Reshuffle | None = None,
-    rates: Mapping[str, float] | None = None,
-    drivers: int | None = None,
-) -> pa.Table:
-    """The first `events` events of a stream, as one table in order of time.
+def generate(kind: str, events: int, seed: int = 0, rate: float | None = None, **options: Any) -> pa.Table:
+    """The first `events` events of a stream, as one table in order of time; further options are StreamOptions.
 
     Kinds: `uniform` and `zipf` (types A, B, ..; attributes x in [0, 1) and k), `stocks`, `datacenter`, `mcep-stocks`,
     `traffic`, `rides`, `ticks`.
     """
-    options = StreamOptions(seed, rate, types, keys, exponent, machines, reshuffle, rates, drivers)
-    batches = list(generate_batches(kind, events, options))
-    return pa.Table.from_batches(batches, schema_of(kind, options)).combine_chunks()
+    wanted = StreamOptions(seed, rate, **options)
+    batches = list(generate_batches(kind, events, wanted))
+    return pa.Table.from_batches(batches, schema_of(kind, wanted)).combine_chunks()
 
 
 def generate_batches(
@@ -106,20 +92,17 @@ def schema_of(kind: str, options: StreamOptions) -> pa.Schema:
 
 def _blocks(kind: str, options: StreamOptions) -> Iterator[pa.RecordBatch]:
     if kind not in STREAMS:
-        hint = near(kind, STREAMS)
-        raise EventsError(
-            f"unknown stream `{kind}`" + (f", {hint}" if hint else f" (known: {', '.join(STREAMS)})")
-        )
+        raise EventsError(f"unknown stream `{kind}`{instead_of(kind, STREAMS)}")
     if options.rates is not None and kind not in RATED:
         raise EventsError(f"{kind} has no rates of single types; {' and '.join(RATED)} have")
-    blocks = STREAMS[kind](options)
-    return blocks if options.reshuffle is None else reshuffled(blocks, options.reshuffle, options.seed)
+    made = STREAMS[kind](options)
+    return made if options.reshuffle is None else reshuffled(made, options.reshuffle, options.seed)
 
 
-def _cut(blocks: Iterator[pa.RecordBatch], events: int, size: int) -> Iterator[pa.RecordBatch]:
+def _cut(whole: Iterator[pa.RecordBatch], events: int, size: int) -> Iterator[pa.RecordBatch]:
     left = events
     while left > 0:
-        block = next(blocks)
+        block = next(whole)
         for start in range(0, min(left, block.num_rows), size):
             yield block.slice(start, min(size, left - start))
         left -= block.num_rows
@@ -140,26 +123,21 @@ def type_names(count: int) -> list[str]:
 def _plain_blocks(options: StreamOptions, exponent: float) -> Iterator[pa.RecordBatch]:
     """Independent events whose i-th type has a share in proportion to i ** -exponent."""
     names = type_names(options.types or 10)
-    bounds = _shares(len(names), exponent)
-    clock, block = START_US, 0
-    while True:
-        random = np.random.default_rng([options.seed, block])
-        ts = arrivals(random, BLOCK, options.rate or RATE, clock)
-        columns = {
-            "ts": pa.array(ts).cast(TIME),
-            "type": coded(np.searchsorted(bounds, random.random(BLOCK), side="right"), names),
+    shares = _zipf(len(names), exponent)
+
+    def columns(random: np.random.Generator, _: I64) -> dict[str, Any]:
+        return {
+            "type": coded(random.choice(len(names), BLOCK, p=shares), names),
             "x": pa.array(random.random(BLOCK)),
             "k": pa.array(random.integers(0, options.keys, BLOCK)),
         }
-        yield pa.RecordBatch.from_pydict(columns)
-        clock, block = int(ts[-1]), block + 1
+
+    return blocks(options.seed, options.rate or RATE, columns)
 
 
-def _shares(count: int, exponent: float) -> F64:
-    """Upper bounds in [0, 1] that cut a uniform number into codes; the last one is left out."""
-    weights = np.arange(1, count + 1, dtype=np.float64) ** -exponent
-    bounds: F64 = np.cumsum(weights / weights.sum())[:-1]
-    return bounds
+def _zipf(count: int, exponent: float) -> F64:
+    """The shares of `count` types by Zipf's law."""
+    return shares_of(np.arange(1, count + 1, dtype=np.float64) ** -exponent)
 
 
 def _stock_blocks(options: StreamOptions) -> Iterator[pa.RecordBatch]:
@@ -167,28 +145,25 @@ def _stock_blocks(options: StreamOptions) -> Iterator[pa.RecordBatch]:
     count = options.types or len(SYMBOLS)
     if count > len(SYMBOLS):
         raise EventsError(f"stocks has at most {len(SYMBOLS)} symbols, not {count}")
-    bounds = _shares(count, 0.5)  # some symbols trade more often than others
+    shares = _zipf(count, 0.5)  # some symbols trade more often than others
     start = np.random.default_rng([options.seed, 1 << 32])
     logs = np.log(start.uniform(20.0, 500.0, count))
-    clock, block = START_US, 0
-    while True:
-        random = np.random.default_rng([options.seed, block])
-        ts = arrivals(random, BLOCK, options.rate or RATE, clock)
-        symbols = np.searchsorted(bounds, random.random(BLOCK), side="right")
+
+    def columns(random: np.random.Generator, _: I64) -> dict[str, Any]:
+        symbols = random.choice(count, BLOCK, p=shares)
         walk = random.normal(0.0, 5e-4, BLOCK)
         for symbol in range(count):
             mine = np.flatnonzero(symbols == symbol)
             walk[mine] = logs[symbol] + np.cumsum(walk[mine])
             logs[symbol] = walk[mine[-1]] if len(mine) else logs[symbol]
-        columns = {
-            "ts": pa.array(ts).cast(TIME),
+        return {
             "type": coded(symbols, list(SYMBOLS[:count])),
             "price": pa.array(np.round(np.exp(walk), 2)),
             "volume": pa.array(100 * random.geometric(0.2, BLOCK)),
             "side": coded(random.integers(0, 2, BLOCK), ["buy", "sell"]),
         }
-        yield pa.RecordBatch.from_pydict(columns)
-        clock, block = int(ts[-1]), block + 1
+
+    return blocks(options.seed, options.rate or RATE, columns)
 
 
 STREAMS: Mapping[str, Blocks] = {

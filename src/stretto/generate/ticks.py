@@ -1,4 +1,4 @@
-"""A stock market whose trades and signals have rates of their own, for trends within a symbol or a sector.
+"""A stock market whose trades and signals have their own rates, for trends within a symbol or a sector.
 
 Prices are those of MCEP's market (`market`), but what an event is (a Trade most of the time, else a signal such as Halt
 or Upgrade) is its type, and the symbol an attribute: trends run over the events of a symbol or of a sector.
@@ -11,9 +11,8 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from stretto.generate.arrivals import coded
+from stretto.generate.arrivals import coded, settle_rates, shares_of
 from stretto.generate.market import market_blocks
-from stretto.generate.rates import settle_rates
 
 SHARES: Final[Mapping[str, float]] = MappingProxyType(
     {
@@ -41,13 +40,13 @@ def tick_blocks(
     before, and a `volume`.
     """
     settled = settle_rates(SHARES, rates, rate, otherwise)
-    bounds = np.cumsum(settled / settled.sum())[:-1]
+    shares = shares_of(settled)
     for block, trades in enumerate(market_blocks(seed, float(settled.sum()), count)):
         random = np.random.default_rng([seed, block, 1])
         symbol = trades["type"]
         columns = {
             "ts": trades["ts"],
-            "type": coded(np.searchsorted(bounds, random.random(trades.num_rows), side="right"), list(TYPES)),
+            "type": coded(random.choice(len(TYPES), trades.num_rows, p=shares), list(TYPES)),
             "symbol": symbol,
             "sector": pa.array(symbol.indices.to_numpy().astype(np.int64) % SECTORS),
             "price": trades["price"],

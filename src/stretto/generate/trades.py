@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from stretto.data.casts import TIME
-from stretto.generate.arrivals import F64, I64, Grouped, coded
+from stretto.generate.arrivals import F64, I64, Grouped, coded, shares_of
 
 SECTORS: Final[Mapping[str, tuple[str, str, str, str]]] = {
     "chips": ("NVDA", "INTC", "AMD", "QCOM"),
@@ -21,6 +21,8 @@ SECTORS: Final[Mapping[str, tuple[str, str, str, str]]] = {
     "energy": ("XOM", "CVX", "SHEL", "BP"),
 }
 SYMBOLS: Final = tuple(symbol for symbols in SECTORS.values() for symbol in symbols)
+SHARES: Final = shares_of(np.tile([4.0, 3.0, 2.0, 1.5], len(SECTORS)))
+"""Of the symbols among all trades: the first of a sector trades the most."""
 OPENS_US: Final = 1_726_493_400_000_000  # 2024-09-16 13:30 UTC, when New York opens
 OPEN_S: Final = 23_400  # six and a half hours
 BLOCK_SHARE: Final = 0.12
@@ -30,14 +32,14 @@ FLURRY_S: Final = 8.0
 
 
 def day_of_trades(trades: int, seed: int = 0) -> pa.Table:
-    """So many trades of one day, in order of time, a symbol as type.
+    """The trades of one day, in order of time, with the symbol as type.
 
     Attributes: `price`, `change` (to the symbol's trade before, in hundredths of a percent), `volume` and `side`.
     """
     random = np.random.default_rng(seed)
     ts = np.sort(OPENS_US + _moments(random, trades))
     large = random.random(trades) < BLOCK_SHARE
-    symbols = np.searchsorted(_shares(), random.random(trades), side="right")
+    symbols = random.choice(len(SYMBOLS), trades, p=SHARES)
     symbols = np.where(large, _flurries(ts, symbols, seed), symbols)
     price, change = _prices(random, symbols)
     volume = np.where(
@@ -64,15 +66,8 @@ def _moments(random: np.random.Generator, count: int) -> I64:
     return moments
 
 
-def _shares() -> F64:
-    """Upper bounds in [0, 1] that cut a uniform number into symbols; the first of a sector trades the most."""
-    weights = np.tile([4.0, 3.0, 2.0, 1.5], len(SECTORS))
-    bounds: F64 = np.cumsum(weights / weights.sum())[:-1]
-    return bounds
-
-
 def _flurries(ts: I64, symbols: I64, seed: int) -> I64:
-    """The same symbols, but at any time all in the sector whose turn it is, for some seconds."""
+    """The same symbols, moved to the one sector whose turn it is; turns last some seconds."""
     turns = (ts - OPENS_US) // int(FLURRY_S * 1e6)
     sectors = np.random.default_rng([seed, 1]).integers(0, len(SECTORS), int(OPEN_S / FLURRY_S) + 1)[turns]
     moved: I64 = 4 * sectors + symbols % 4

@@ -7,14 +7,13 @@ of which one has the greater difference in both violate the rule: 0.5% to 15% of
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from stretto.data.casts import TIME
-from stretto.generate.arrivals import F64, I64, START_US, Grouped, Sources, arrivals, coded, sources
+from stretto.generate.arrivals import BLOCK, F64, I64, START_US, Grouped, Sources, blocks, coded, sources
 
-BLOCK = 1 << 16
 POINTS = 449
 DAY_US = 86_400_000_000
 RUSH = ((8.0, 1.3), (16.5, 1.8))
@@ -29,7 +28,7 @@ def points(count: int | None = None) -> Sources:
 
 
 def chances(count: int | None = None) -> F64:
-    """How probable it is that both differences of one point (row) are less than those of another (column), about."""
+    """About how probable it is that both differences of one point (row) are less than those of another (column)."""
     roads = _Roads.of(POINTS if count is None else count)
     vehicles, speed = roads.full, roads.free
     both = roads.strict * vehicles * speed
@@ -41,20 +40,17 @@ def chances(count: int | None = None) -> F64:
 def traffic_blocks(seed: int, rate: float | None, count: int | None) -> Iterator[pa.RecordBatch]:
     """Observations in order of time, without end: speeds in km/h, vehicles of the last minutes."""
     observed = points(count)
-    names, bounds = list(observed.names), observed.bounds()
+    names = list(observed.names)
     roads = _Roads.of(len(names))
     everyone = np.arange(len(names))
     still = np.zeros((2, len(names)))
     last_speed, last_vehicles = roads.observe(everyone, np.full(len(names), START_US), still)
-    clock, block = START_US, 0
-    while True:
-        random = np.random.default_rng([seed, block])
-        ts = arrivals(random, BLOCK, rate or observed.total, clock)
-        codes = np.searchsorted(bounds, random.random(BLOCK), side="right")
+
+    def columns(random: np.random.Generator, ts: I64) -> dict[str, Any]:
+        codes = random.choice(len(names), BLOCK, p=observed.shares)
         speed, vehicles = roads.observe(codes, ts, random.normal(size=(2, BLOCK)))
         grouped = Grouped.by(codes)
-        columns = {
-            "ts": pa.array(ts).cast(TIME),
+        return {
             "type": coded(codes, names),
             "speed": pa.array(speed),
             "vehicles": pa.array(vehicles.astype(np.int64)),
@@ -63,8 +59,8 @@ def traffic_blocks(seed: int, rate: float | None, count: int | None) -> Iterator
                 (vehicles - grouped.previous(vehicles, last_vehicles)).astype(np.int64)
             ),
         }
-        yield pa.RecordBatch.from_pydict(columns)
-        clock, block = int(ts[-1]), block + 1
+
+    return blocks(seed, rate or observed.total, columns)
 
 
 @dataclass(frozen=True, slots=True)

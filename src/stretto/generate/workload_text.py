@@ -1,7 +1,9 @@
-"""Queries of a generated workload as the text of a file that a person can read."""
+"""What the generators of workloads have in common: readable files of queries, and checks of options."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+from stretto.errors import StrettoError
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 WIDE = 90
@@ -44,3 +46,10 @@ def _wrapped(terms: Sequence[str]) -> str:
         wide = len(text) - text.rfind("\n") + len(here) > WIDE
         text += f" AND\n        {term}" if wide else here
     return text
+
+
+def need_shares(most: float = 1.0, **shares: float | None) -> None:
+    """Refuse options that are not between 0 and `most`; None was not given."""
+    for name, share in shares.items():
+        if share is not None and not 0.0 <= share <= most:
+            raise StrettoError(f"{name} must be between 0 and {most:g}, not {share}")

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Final
 
-from stretto.errors import StrettoError, near
+from stretto.errors import StrettoError, instead_of
 from stretto.generate import mcep_workload as mcep
 from stretto.generate import motto_workload as motto
 from stretto.generate import muse_workload as muse
@@ -29,10 +29,7 @@ def workload(kind: str, queries: int, seed: int = 0, **options: Any) -> str:
     cannot be met.
     """
     if kind not in KINDS:
-        hint = near(kind, KINDS)
-        raise StrettoError(
-            f"unknown workload `{kind}`" + (f", {hint}" if hint else f" (known: {', '.join(KINDS)})")
-        )
+        raise StrettoError(f"unknown workload `{kind}`{instead_of(kind, KINDS)}")
     if queries < 1:
         raise StrettoError(f"a workload has at least 1 query, not {queries}")
     if seed < 0:
@@ -41,12 +38,7 @@ def workload(kind: str, queries: int, seed: int = 0, **options: Any) -> str:
     known = [field.name for field in fields(chosen.options)]
     for name in options:
         if name not in known:
-            hint = near(name, known)
-            raise StrettoError(
-                f"{kind} has no option `{name}`"
-                + (f", {hint}" if hint else "")
-                + f" (there are: {', '.join(known)})"
-            )
+            raise StrettoError(f"{kind} has no option `{name}`{instead_of(name, known)}")
     settled = chosen.options(**options)
     return chosen.text(chosen, queries, seed, settled, _call(kind, queries, seed, options))
 

@@ -6,16 +6,14 @@ comparing sets. Windows, `same` and the types of the slots are compared apart.
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import islice
 from typing import Final
 
-from stretto.pattern.canonical import closed_terms, piece_key
+from stretto.pattern.canonical import closed_terms, slot_key
 from stretto.pattern.canonical_terms import canonical_negation, canonical_term, key
 from stretto.pattern.comparisons import COMPARISONS
 from stretto.pattern.linear_extensions import linear_extensions
-from stretto.pattern.nodes import Stream, Window
-from stretto.pattern.order import NO_ORDER
+from stretto.pattern.nodes import Stream
 from stretto.pattern.piece import FORBIDDEN, Negation, Piece, Slot
 from stretto.pattern.predicates import Apply, Const, Expr, columns_of, numbered
 from stretto.schema import Kind
@@ -69,7 +67,9 @@ def claims(piece: Piece, slots: Sequence[int]) -> frozenset[Fact]:
     found: set[Fact] = {Before(i, j) for i, j in piece.order.part(slots)}
     if piece.terms:
         whole = len(slots) == len(piece.slots)
-        terms = closed_terms(piece) if whole else (t for t, read in _terms(piece) if read <= to.keys())
+        terms = (
+            closed_terms(piece) if whole else (t for t in closed_terms(piece) if columns_of(t) <= to.keys())
+        )
         found |= {Holds(canonical_term(term.moved(to))) for term in terms}
     for i, slot in enumerate(slots):
         source = piece.slots[slot].source
@@ -81,12 +81,6 @@ def claims(piece: Piece, slots: Sequence[int]) -> frozenset[Fact]:
     return frozenset(found)
 
 
-@lru_cache(maxsize=1 << 14)
-def _terms(piece: Piece) -> tuple[tuple[Expr, frozenset[int]], ...]:
-    """The terms of a piece, with those that follow from equalities, and the columns they read."""
-    return tuple((term, columns_of(term)) for term in closed_terms(piece))
-
-
 # ---- slots that can stand for each other -------------------------------------------------------------------
 
 
@@ -95,11 +89,6 @@ def slot_type(slot: Slot) -> str:
     if isinstance(slot.source, Stream):
         return slot.source.type
     return slot_key(slot)
-
-
-def slot_key(slot: Slot) -> str:
-    """A text that equal slots share, and only those; texts give slots an order."""
-    return piece_key(Piece((slot,), NO_ORDER, (), (), (), Window(0)))
 
 
 def arrangements(piece: Piece) -> list[tuple[int, ...]]:

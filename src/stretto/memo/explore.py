@@ -42,12 +42,16 @@ def explore(memo: Memo, rules: Rules, most: int = MOST_PIECES, over: Callable[[]
         return len(memo) >= most or (not rules.few and over())
 
     memo.ends = ends
+    # Pieces are only ever added behind the others, so all in front of `done` have had the piece rules. Workload rules
+    # compare pieces with each other: what one of them adds can let another find more, so both kinds are applied until a
+    # pass adds nothing. What is invented can be compared again, hence the bound on rounds.
     memo.cores()  # interns the single slots of every core
     for _ in range(ROUNDS):
         while done < len(memo):
             if memo.is_core(done):
                 _apply(rules.hurried if ends() else rules.pieces, done, memo)
             done += 1
+        # A rule walks over the ways that are there: it has to be through before what it found is added.
         added = [
             memo.add(number, way)
             for compare in rules.workload

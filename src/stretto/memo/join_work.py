@@ -142,8 +142,11 @@ class JoinWork:
         for look in looks:
             kept, looking = (one_rows, other_rows) if look.stored == one else (other_rows, one_rows)
             candidates = kept * looking * window * look.share
-            self._stored_and_probed(facts, look, kept, looking, keys, equal, work)
-            terms = _terms_of(look, keys, equal)
+            # Several equalities are hashed together and compared again one by one.
+            terms = keys + look.terms + (2 * equal if equal > 1 else 0) + look.floor
+            width = facts.width(look.stored)
+            lanes = terms + width + (width > 1) + (2 if equal else 0)
+            _store_and_probe(look, kept, looking, lanes, keys + equal, work)
             if equal:
                 met = candidates * share
                 work[CHAIN] += met + kept + looking
@@ -159,19 +162,6 @@ class JoinWork:
         else:
             work[ROW] += made
             work[COLUMN] += made * columns
-
-    def _stored_and_probed(
-        self, facts: Facts, look: JoinLook, kept: float, looking: float, keys: int, equal: int, work: Work
-    ) -> None:
-        """One side keeps its rows with their keys, the other turns its own into keys and probes."""
-        width = facts.width(look.stored)
-        lanes = _terms_of(look, keys, equal) + width + (width > 1) + (2 if equal else 0)
-        work[STORE] += kept
-        work[STORE_LANE] += kept * lanes
-        if look.sorts:
-            work[SORT] += kept
-        work[PROBE] += looking
-        work[KEY] += (keys + equal + look.terms) * (kept + looking) + look.times * looking
 
     def _unjudged(self, number: int, facts: Facts, one: int, other: int, made: float) -> float:
         """Pairs on which the terms that are no comparison of keys are evaluated."""
@@ -288,9 +278,14 @@ def one_event(stream: Stream, same: tuple[str, ...]) -> Piece:
     return Piece((Slot(stream),), NO_ORDER, (), same, (), NO_WINDOW)
 
 
-def _terms_of(look: JoinLook, keys: int, equal: int) -> int:
-    """Comparisons that a look makes; several equalities are hashed together and compared again one by one."""
-    return keys + look.terms + (2 * equal if equal > 1 else 0) + look.floor
+def _store_and_probe(look: JoinLook, kept: float, looking: float, lanes: int, keys: int, work: Work) -> None:
+    """One side keeps its rows with their keys, the other turns its own into keys and probes."""
+    work[STORE] += kept
+    work[STORE_LANE] += kept * lanes
+    if look.sorts:
+        work[SORT] += kept
+    work[PROBE] += looking
+    work[KEY] += (keys + look.terms) * (kept + looking) + look.times * looking
 
 
 def _further_terms(candidates: float, terms: int, made: float) -> float:

@@ -112,7 +112,7 @@ class Memo:
     def input(self, piece: Piece, columns: Sequence[int] | None = None) -> Input:
         """A piece as an input of another, in which its columns are `columns` (None: the same ones)."""
         number, own = self.intern(piece)
-        return Input(number, own if columns is None else tuple(columns[c] for c in own))
+        return Input(number, own if columns is None else tuple([columns[c] for c in own]))
 
     def part(self, number: int, slots: Sequence[int]) -> Input:
         """The projection of a core on some of its slots, as an input of it."""
@@ -128,7 +128,7 @@ class Memo:
         if whole is None:
             whole = self._wholes[number] = _Whole.of(number, self.pieces[number])
         if whole.number != number:
-            found = self.part(whole.number, sorted(whole.slots[slot] for slot in slots))
+            found = self.part(whole.number, sorted([whole.slots[slot] for slot in slots]))
             return Input(found.piece, tuple([whole.place[column] for column in found.columns]))
         found = self.input(whole.projector.project(slots), whole.projector.piece.columns_of(slots))
         if found.piece not in self._wholes and len(self.pieces[found.piece].slots) > 1:
@@ -206,8 +206,9 @@ class Memo:
 
     def add(self, number: int, way: Way) -> bool:
         """Add a way to compute a piece, unless it is known."""
-        if any(known.kind is way.kind and known.inputs == way.inputs for known in self.ways[number]):
-            return False
+        for known in self.ways[number]:
+            if known.pieces == way.pieces and known.kind is way.kind and known.inputs == way.inputs:
+                return False
         self.ways[number].append(way)
         return True
 

@@ -42,6 +42,7 @@ class Facts:
     of each term that is no equality. `plain`: all slots are single events.
     """
 
+    piece: Piece
     projector: Projector
     whole: int
     bits: tuple[int, ...]
@@ -51,27 +52,31 @@ class Facts:
     equal: tuple[tuple[tuple[int, Ref], ...], ...]
     rest: tuple[tuple[int, Expr], ...]
     alike: tuple[int, ...]
+    any_alike: bool
     asked: tuple[int, ...]
     plain: bool
 
     @classmethod
     def of(cls, piece: Piece) -> "Facts":
         count = len(piece.slots)
-        bits = tuple(1 << slot for slot in range(count) for _ in piece.columns(slot))
+        bits = tuple([1 << slot for slot in range(count) for _ in piece.columns(slot)])
         compared, equal, rest = _terms(piece, bits)
         checks = (
             1 << i for i, s in enumerate(piece.slots) if isinstance(s.source, Stream) for _ in s.source.where
         )
+        alike = _alike(piece)
         return cls(
+            piece,
             Projector(piece),
             (1 << count) - 1,
             bits,
-            tuple(slot.width for slot in piece.slots),
+            tuple([slot.width for slot in piece.slots]),
             orders_of(piece.order, count),
             compared,
             equal,
             tuple((_mask(term, bits), term) for term in rest),
-            _alike(piece),
+            alike,
+            any(alike),
             (
                 *(term.left | term.right for term in compared),
                 *(_mask(term, bits) for term in rest),
@@ -79,14 +84,6 @@ class Facts:
             ),
             len(bits) == count,
         )
-
-    @property
-    def piece(self) -> Piece:
-        return self.projector.piece
-
-    @property
-    def any_alike(self) -> bool:
-        return any(self.alike)
 
     def slots(self, columns: Iterable[int]) -> int:
         """The slots of some columns."""
@@ -109,8 +106,13 @@ class Facts:
     def demands(self, slots: int) -> int:
         """How many pairs in order and terms the projection on some slots has; a piece with fewer is weaker."""
         outside = ~slots
-        found = sum([not mask & outside for mask in self.asked])
-        found += sum([(self.orders.after[slot] & slots).bit_count() for slot in members(slots)])
+        found = 0
+        for mask in self.asked:
+            if not mask & outside:
+                found += 1
+        for slot, later in enumerate(self.orders.after):
+            if slots >> slot & 1:
+                found += (later & slots).bit_count()
         for members_ in self.equal:
             found += max(sum([bit & slots > 0 for bit, _ in members_]) - 1, 0)
         return found

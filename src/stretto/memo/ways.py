@@ -1,6 +1,6 @@
 """Ways to compute a piece: what they read, and the rule that found them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 
@@ -26,13 +26,12 @@ class Input:
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """One way to compute a piece; `rule` names the rule that found it."""
+    """One way to compute a piece; `rule` names the rule that found it, `pieces` are the numbers of those it reads."""
 
     kind: WayKind
     inputs: tuple[Input, ...]
     rule: str
+    pieces: tuple[int, ...] = field(init=False, repr=False, compare=False)
 
-    @property
-    def pieces(self) -> tuple[int, ...]:
-        """The numbers of the pieces it reads."""
-        return tuple(part.piece for part in self.inputs)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "pieces", tuple([part.piece for part in self.inputs]))

@@ -1,8 +1,8 @@
 """What a detection query means, by brute force: the judge of every plan and every engine.
 
 Written from docs/semantics.md alone, slow on purpose, and sharing nothing with the normal form, the plans or
-the engine. Every way to bind events to the pattern is tried (`oracle_bindings`); terms, `[attr]`, negations
-and the policy are then judged on whole matches. The values of expressions are Python's (`oracle_values`).
+the engine. Every way to bind events to the pattern is tried (`bindings`); terms, `[attr]`, negations
+and the policy are then judged on whole matches. The values of expressions are Python's (`values`).
 """
 
 from collections.abc import Iterator, Mapping, Sequence

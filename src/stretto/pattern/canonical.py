@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import combinations, islice, permutations, product
 from math import factorial
 from typing import Final
@@ -40,21 +41,24 @@ def canonical(piece: Piece) -> tuple[Piece, Columns]:
 
 def piece_key(piece: Piece) -> str:
     """A text by which canonical pieces can be sorted; equal for equal pieces only."""
-    slots = ";".join(_slot_key(slot) for slot in piece.slots)
+    slots = ";".join(slot_key(slot) for slot in piece.slots)
     terms = ";".join(key(term) for term in piece.terms)
     negations = ";".join(_negation_key(negation) for negation in piece.negations)
     rest = f"{tuple(piece.order)}|{piece.same}|{piece.window.size}{piece.window.unit}|{piece.policy}"
     return f"<{slots}|{terms}|{negations}|{rest}>"
 
 
-def parted_terms(piece: Piece) -> tuple[list[Expr], list[list[Ref]]]:
+@lru_cache(maxsize=1 << 14)
+def parted_terms(piece: Piece) -> tuple[tuple[Expr, ...], tuple[tuple[Ref, ...], ...]]:
     """The terms of a piece in one form: those that are no equality of single events, and the classes of what is equal.
 
     Equalities of plain references to single events are transitive; those that `[attr]` says already are dropped.
     """
     if not piece.terms:
-        return [], []
-    single = [not slot.repeats for slot in piece.slots for _ in range(slot.width)]
+        return (), ()
+    repeated = {column for i, slot in enumerate(piece.slots) if slot.repeats for column in piece.columns(i)}
+    # `a = b AND b = c` and `a = b AND a = c` say the same: as a class of equals they are one. An equality with a
+    # repeated slot is said of each of its events and stays the term that it is.
     kept: list[Expr] = []
     pairs: list[tuple[Ref, Ref]] = []
     for term in canonical_terms(piece.terms):
@@ -65,13 +69,14 @@ def parted_terms(piece: Piece) -> tuple[list[Expr], list[list[Ref]]]:
         left, right = sides
         if left.attribute == right.attribute and left.attribute in piece.same:
             continue
-        if single[left.column] and single[right.column]:
-            pairs.append(sides)
-        else:
+        if left.column in repeated or right.column in repeated:
             kept.append(term)
-    return kept, equality_classes(pairs)
+        else:
+            pairs.append(sides)
+    return tuple(kept), equality_classes(pairs)
 
 
+@lru_cache(maxsize=1 << 14)
 def closed_terms(piece: Piece) -> frozenset[Expr]:
     """The terms of a piece in one form, with every equality that follows from them."""
     kept, classes = parted_terms(piece)
@@ -87,15 +92,20 @@ def closed_terms(piece: Piece) -> frozenset[Expr]:
 # ---- slots and groups ------------------------------------------------------------------------------------
 
 
-def _slot_form(slot: Slot) -> tuple[Slot, list[Columns]]:
+@lru_cache(maxsize=1 << 14)
+def _slot_form(slot: Slot) -> tuple[Slot, tuple[Columns, ...]]:
+    """The one form of a slot, one object for all pieces that have it, and the ways to number its columns."""
     if isinstance(slot.source, Stream):
-        return replace(slot, source=canonical_stream(slot.source)), [(0,)]
+        return replace(slot, source=canonical_stream(slot.source)), ((0,),)
     group, forms = _group_form(slot.source)
-    return replace(slot, source=group), forms
+    return replace(slot, source=group), tuple(forms)
 
 
 def _group_form(group: Group) -> tuple[Group, list[Columns]]:
     """The one form of a group, and the ways to number its columns that give it."""
+    # Columns are numbered as the sorted branches first use them. Branches that are equal can change places, and one may
+    # have several numberings that write it the same: of all results the least is the form. Every numbering that gives
+    # it is kept, because the piece around the group may tell them apart.
     branches = [(*_forms(branch.piece, every=True), branch.columns) for branch in group.branches]
     branches.sort(key=lambda branch: piece_key(branch[0]))
     pieces = [piece for piece, _, _ in branches]
@@ -150,17 +160,20 @@ class _Form:
 
 def _forms(piece: Piece, *, every: bool) -> tuple[Piece, list[Columns]]:
     """The one form of a piece, and with `every` all ways to number its columns that give it (else one)."""
-    slots, ways = zip(*(_slot_form(slot) for slot in piece.slots), strict=True)
+    slots, ways = zip(*map(_slot_form, piece.slots), strict=True)
     negations = tuple(dict.fromkeys(canonical_negation(negation) for negation in piece.negations))
     terms, classes = parted_terms(piece)
     seen = LabelledPiece(
-        tuple(_slot_key(slot) for slot in slots),
+        tuple(map(slot_key, slots)),
         piece.order,
-        tuple(terms),
-        tuple(map(tuple, classes)),
+        terms,
+        classes,
         negations,
-        tuple(place for slot, way in enumerate(ways) for place in _parts(slot, way)),
+        tuple([place for slot, way in enumerate(ways) for place in _parts(slot, way)]),
     )
+    # The form is the least of those that some orders of the slots give. Isomorphic pieces are given corresponding
+    # orders, and a written form knows nothing of the old numbers, so they have the same least form. Which orders are
+    # tried never touches the meaning: where they are cut short, equal pieces may keep two forms and share less.
     forms = (
         _written(seen, order, columns)
         for order in orders(seen, every=every)
@@ -169,7 +182,7 @@ def _forms(piece: Piece, *, every: bool) -> tuple[Piece, list[Columns]]:
     best = _least(forms)
     first = best[0]
     found = Piece(
-        tuple(slots[slot] for slot in first.slots),
+        tuple([slots[slot] for slot in first.slots]),
         first.order,
         first.terms,
         tuple(sorted(set(piece.same))),
@@ -181,7 +194,7 @@ def _forms(piece: Piece, *, every: bool) -> tuple[Piece, list[Columns]]:
 
 
 def _numberings(
-    order: Sequence[int], ways: Sequence[list[Columns]], starts: Sequence[int]
+    order: Sequence[int], ways: Sequence[Sequence[Columns]], starts: Sequence[int]
 ) -> Iterator[Columns]:
     """The columns of slots in this order, by the ways to number those of each."""
     for chosen in islice(product(*(ways[slot] for slot in order)), MAX_FORMS):
@@ -204,6 +217,8 @@ def _least(forms: Iterator[_Form]) -> list[_Form]:
 
 def _parts(slot: int, ways: Sequence[Columns]) -> list[tuple[int, int]]:
     """For each column of a slot the least place that some way to number it gives."""
+    if len(ways) == 1 == len(ways[0]):
+        return [(slot, 0)]
     return [(slot, min(way.index(column) for way in ways)) for column in range(len(ways[0]))]
 
 
@@ -211,6 +226,7 @@ def _written(seen: LabelledPiece, slots: tuple[int, ...], columns: Columns) -> _
     """The piece that is seen with its slots and columns in this order."""
     to_slot, to_column = numbered(slots), numbered(columns)
     to_column[len(columns)] = len(columns)  # the forbidden event of a negation
+    # Renumbering can turn the sides of a comparison around, and the first member of a class: both are settled again.
     terms = {canonical_term(term.moved(to_column)) for term in seen.terms}
     for refs in seen.equal:
         terms.update(equality_terms(sorted([ref.moved(to_column) for ref in refs], key=key)))
@@ -227,7 +243,9 @@ def _written(seen: LabelledPiece, slots: tuple[int, ...], columns: Columns) -> _
 # ---- keys ------------------------------------------------------------------------------------------------
 
 
-def _slot_key(slot: Slot) -> str:
+@lru_cache(maxsize=1 << 14)
+def slot_key(slot: Slot) -> str:
+    """A text that equal slots share, and only those; texts give slots an order."""
     if isinstance(slot.source, Stream):
         return f"{_stream_key(slot.source)}{{{slot.low},{slot.high}}}"
     inner = ",".join(f"{piece_key(branch.piece)}{branch.columns}" for branch in slot.source.branches)

@@ -5,7 +5,7 @@ x for the smallest integer, and `NOT x < y` is not `x >= y` where a NaN can occu
 """
 
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from math import isfinite
 from typing import Any, Final
@@ -14,7 +14,7 @@ from stretto.pattern.comparisons import FLIPPED, OPPOSITE, equal
 from stretto.pattern.disjoint_sets import DisjointSets
 from stretto.pattern.nodes import Stream
 from stretto.pattern.piece import Negation
-from stretto.pattern.predicates import Apply, Const, Expr, Reduce, Ref, Which, rewrite, walk
+from stretto.pattern.predicates import NEIGHBOURS, Apply, Const, Expr, Reduce, Ref, rewrite, walk
 from stretto.schema import Kind
 
 _COMMUTES: Final = frozenset({"+", "*", "least", "greatest"})
@@ -85,7 +85,7 @@ def _conjuncts(term: Expr) -> Iterable[Expr]:
 def _named(term: Expr) -> frozenset[tuple[int, bool]]:
     """The columns that a term reads, and whether as neighbours, of which there may be none."""
     return frozenset(
-        (node.column, isinstance(node, Ref) and node.which in (Which.CURRENT, Which.PREVIOUS))
+        (node.column, isinstance(node, Ref) and node.which in NEIGHBOURS)
         for node in walk(term)
         if isinstance(node, Ref | Reduce)
     )
@@ -176,13 +176,15 @@ def _folded(node: Apply) -> Const | None:
     return Const(result, node.kind)
 
 
-def equality_classes(pairs: Iterable[tuple[Ref, Ref]]) -> list[list[Ref]]:
+def equality_classes(pairs: Sequence[tuple[Ref, Ref]]) -> tuple[tuple[Ref, ...], ...]:
     """What must be equal to what, closed under transitivity; members and classes sorted."""
-    classes = (sorted(members, key=key) for members in DisjointSets(pairs).sets())
-    return sorted(classes, key=lambda members: key(members[0]))
+    if not pairs:
+        return ()
+    classes = [tuple(sorted(members, key=key)) for members in DisjointSets(pairs).sets()]
+    return tuple(sorted(classes, key=lambda members: key(members[0])))
 
 
-def equality_terms(members: list[Ref]) -> list[Expr]:
+def equality_terms(members: Sequence[Ref]) -> list[Expr]:
     """A class of equal references written one way: each is compared with the first of another column."""
     first = members[0]
     second = next(member for member in members if member.column != first.column)

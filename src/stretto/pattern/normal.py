@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, combinations
-from typing import Final
 
 from stretto.errors import Mistake, QueryError
 from stretto.pattern.branches import (
@@ -20,11 +19,20 @@ from stretto.pattern.branches import (
 from stretto.pattern.canonical_terms import TRUE, canonical_term
 from stretto.pattern.nodes import Atom, Combine, Not, Pattern, Policy, Query, Repeat, Return, Stream
 from stretto.pattern.piece import Branch, Detection, Group, Negation, Piece, Slot
-from stretto.pattern.predicates import Apply, Const, Expr, Reduce, Ref, Which, position_among, rewrite, walk
+from stretto.pattern.predicates import (
+    NEIGHBOURS,
+    Apply,
+    Const,
+    Expr,
+    Reduce,
+    Ref,
+    Which,
+    position_among,
+    rewrite,
+    walk,
+)
 from stretto.pattern.split_conjunctions import separated
 from stretto.schema import Kind
-
-_NEIGHBOURS: Final = (Which.CURRENT, Which.PREVIOUS)
 
 
 def normalize(query: Query) -> Detection:
@@ -215,7 +223,7 @@ class _Scope:
     def as_single(self, term: _Term) -> _Term | None:
         """The term with sets of one event read as that event; None if it holds for lack of neighbours."""
         for node in walk(term.expr):
-            if isinstance(node, Ref) and node.column not in self.repeated and node.which in _NEIGHBOURS:
+            if isinstance(node, Ref) and node.column not in self.repeated and node.which in NEIGHBOURS:
                 return None
         return _term(_as_single(term.expr, lambda i: i not in self.repeated, self.always))
 

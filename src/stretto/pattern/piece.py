@@ -3,11 +3,12 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import accumulate
 from typing import Final
 
 from stretto.pattern.nodes import Policy, Return, Stream, Window
 from stretto.pattern.order import Order
-from stretto.pattern.predicates import Expr, Renumbering
+from stretto.pattern.predicates import Expr, HashedOnce, Renumbering, hashed_once
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +30,9 @@ class Group:
     branches: tuple[Branch, ...]
 
 
+@hashed_once
 @dataclass(frozen=True, slots=True)
-class Slot:
+class Slot(HashedOnce):
     """One event of a stream, or `low` to `high` repetitions of a stream's event or of a group.
 
     `low` is at least 1, except under the policy NEXT. Bounds (1, 1) of a Stream: a single event. A Group
@@ -102,8 +104,9 @@ class Negation:
         )
 
 
+@hashed_once
 @dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(HashedOnce):
     """Slots, a partial order between them, terms, negations, a window and a policy.
 
     Columns are numbered through the slots in order: a stream slot has one, a group slot `width`; `starts` are the first
@@ -123,9 +126,7 @@ class Piece:
     starts: tuple[int, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        starts = [0]
-        for slot in self.slots:
-            starts.append(starts[-1] + slot.width)
+        starts = accumulate([slot.width for slot in self.slots], initial=0)
         object.__setattr__(self, "starts", tuple(starts))
 
     @property
@@ -138,6 +139,8 @@ class Piece:
 
     def columns_of(self, slots: Iterable[int]) -> list[int]:
         """The columns of some slots, one slot after another."""
+        if self.width == len(self.slots):
+            return list(slots)
         return [column for slot in slots for column in self.columns(slot)]
 
     @property

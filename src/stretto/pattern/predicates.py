@@ -20,7 +20,9 @@ column of its rows. Trees are frozen values; equal terms are equal objects. Thei
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Final, Protocol, Self
+from functools import lru_cache
+from operator import is_
+from typing import Final, Protocol, Self, TypeVar
 
 from stretto.schema import Kind
 
@@ -39,6 +41,10 @@ class Which(StrEnum):
     LAST = "last"
 
 
+NEIGHBOURS: Final = (Which.CURRENT, Which.PREVIOUS)
+"""What a term over neighbours reads; where a column has none it says nothing."""
+
+
 class Renumbering(Protocol):
     """New numbers by old ones: a mapping, a sequence, or a range, which adds its start to numbers from 0 on."""
 
@@ -52,8 +58,36 @@ class Changed(dict[int, int]):
         return number
 
 
+class HashedOnce:
+    """A frozen value that keeps its hash, as that takes a walk over all it holds and is asked for again and again.
+
+    The hash is no field, so it is not pickled: texts hash otherwise in another process.
+    """
+
+    __slots__ = ("_hash",)
+    _hash: int
+
+
+Hashed = TypeVar("Hashed", bound=HashedOnce)
+
+
+def hashed_once(cls: type[Hashed]) -> type[Hashed]:
+    """Let the objects of a frozen dataclass keep the hash that it defines."""
+    compute = cls.__hash__
+
+    def kept(self: Hashed) -> int:
+        try:
+            return self._hash
+        except AttributeError:
+            object.__setattr__(self, "_hash", compute(self))
+            return self._hash
+
+    cls.__hash__ = kept  # type: ignore[method-assign,assignment]  # what dataclass made, asked once
+    return cls
+
+
 @dataclass(frozen=True, slots=True)
-class Expr:
+class Expr(HashedOnce):
     """A typed expression."""
 
     @property
@@ -63,7 +97,8 @@ class Expr:
     def with_children(self, children: tuple["Expr", ...]) -> Self:  # noqa: ARG002 - leaves have none
         return self
 
-    # Thousands of queries pass through `moved`: every kind of node builds itself directly, without `rewrite`.
+    # Thousands of queries pass through `moved`: every kind of node builds itself directly, without `rewrite`, and one
+    # that reads the same columns as before stays the same object, whose hash is known.
     def moved(self, to: Renumbering) -> "Expr":  # noqa: ARG002 - a constant reads no column
         """The same expression with every column c read as to[c]."""
         return self
@@ -91,7 +126,8 @@ class Ref(Expr):
     which: Which = Which.EACH
 
     def moved(self, to: Renumbering) -> "Ref":
-        return Ref(to[self.column], self.attribute, self.kind, self.which)
+        column = to[self.column]
+        return self if column == self.column else Ref(column, self.attribute, self.kind, self.which)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +143,7 @@ class Reduce(Expr):
         return Reduce(self.function, to[self.column], self.attribute, self.kind)
 
 
+@hashed_once
 @dataclass(frozen=True, slots=True)
 class Apply(Expr):
     """An operator or function applied to arguments.
@@ -127,7 +164,10 @@ class Apply(Expr):
         return replace(self, arguments=children)
 
     def moved(self, to: Renumbering) -> "Apply":
-        return Apply(self.op, tuple([argument.moved(to) for argument in self.arguments]), self.kind)
+        arguments = tuple([argument.moved(to) for argument in self.arguments])
+        if all(map(is_, arguments, self.arguments)):
+            return self
+        return Apply(self.op, arguments, self.kind)
 
 
 def walk(expr: Expr) -> Iterator[Expr]:
@@ -148,6 +188,7 @@ def rewrite(expr: Expr, rule: Callable[[Expr], Expr | None]) -> Expr:
     return expr if changed is None else changed
 
 
+@lru_cache(maxsize=1 << 16)
 def columns_of(expr: Expr) -> frozenset[int]:
     """The columns an expression reads."""
     return frozenset(node.column for node in walk(expr) if isinstance(node, Ref | Reduce))

@@ -32,7 +32,7 @@ class Projector:
         return self.piece.slot_of_column
 
     @cached_property
-    def _terms(self) -> tuple[list[tuple[Expr, int]], list[list[Ref]], list[list[int]]]:
+    def _terms(self) -> tuple[list[tuple[Expr, int]], tuple[tuple[Ref, ...], ...], list[list[int]]]:
         """Terms with their columns as bits, classes of what is equal, and for each column the terms that read it."""
         terms, classes = parted_terms(self.piece)
         read = [columns_of(term) for term in terms]
@@ -92,7 +92,7 @@ class Projector:
         if terms and len(slots) < len(piece.slots):
             terms = self._kept(to_column)
         return Piece(
-            tuple(piece.slots[slot] for slot in slots),
+            tuple([piece.slots[slot] for slot in slots]),
             piece.order.part(slots),
             tuple(dict.fromkeys([term.moved(to_column) for term in terms])),
             piece.same,

@@ -7,10 +7,19 @@ from enum import StrEnum
 from stretto.pattern.comparisons import RANGES, flipped
 from stretto.pattern.nodes import Policy, Stream
 from stretto.pattern.piece import Piece, Slot
-from stretto.pattern.predicates import Apply, Const, Expr, Reduce, Ref, Which, columns_of, rewrite, walk
+from stretto.pattern.predicates import (
+    NEIGHBOURS,
+    Apply,
+    Const,
+    Expr,
+    Reduce,
+    Ref,
+    Which,
+    columns_of,
+    rewrite,
+    walk,
+)
 from stretto.schema import Kind
-
-ADJACENT = (Which.CURRENT, Which.PREVIOUS)
 
 
 def fit(terms: Sequence[Expr], sets: Sequence[bool]) -> tuple[Expr, ...]:
@@ -31,7 +40,7 @@ def fit(terms: Sequence[Expr], sets: Sequence[bool]) -> tuple[Expr, ...]:
 
 def neighbours(term: Expr) -> frozenset[int]:
     """The columns that a term reads as d[i] or d[i-1]."""
-    return frozenset(n.column for n in walk(term) if isinstance(n, Ref) and n.which in ADJACENT)
+    return frozenset(n.column for n in walk(term) if isinstance(n, Ref) and n.which in NEIGHBOURS)
 
 
 def joinable(term: Expr) -> bool:
@@ -63,7 +72,7 @@ def use_of(term: Expr, columns: range, slot: Slot) -> Use:
         return Use.EACH
     if which == {Which.FIRST}:
         return Use.FIRST
-    return Use.ADJACENT if which <= set(ADJACENT) else Use.WHOLE
+    return Use.ADJACENT if which <= set(NEIGHBOURS) else Use.WHOLE
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,7 @@ says nothing where one of its variables is unbound, and it says which events are
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 
-from stretto.pattern.predicates import Apply, Expr, Reduce, Ref, Which, columns_of, walk
-
-_NEIGHBOURS = (Which.CURRENT, Which.PREVIOUS)
+from stretto.pattern.predicates import NEIGHBOURS, Apply, Expr, Reduce, Ref, Which, columns_of, walk
 
 
 def separated(term: Expr, always: AbstractSet[int], *, at_once: bool = False) -> tuple[Expr, ...]:
@@ -46,7 +44,7 @@ def _conjuncts(term: Expr) -> Iterator[Expr]:
 def _neighbours(term: Expr) -> frozenset[tuple[int, Which]]:
     """What a term reads as d[i] and d[i-1]: it holds where d has no neighbours."""
     found = (node for node in walk(term) if isinstance(node, Ref))
-    return frozenset((node.column, node.which) for node in found if node.which in _NEIGHBOURS)
+    return frozenset((node.column, node.which) for node in found if node.which in NEIGHBOURS)
 
 
 def _sets(term: Expr) -> frozenset[int]:

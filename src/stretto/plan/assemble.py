@@ -33,6 +33,7 @@ class Assembler:
 
     def __init__(self, memo: Memo, builder: Builder, pricing: Pricing | None, *, ambiguous: bool) -> None:
         self.memo, self.builder, self.pricing, self.ambiguous = memo, builder, pricing, ambiguous
+        # By identity: a shared computation is one object of the solution, and its operators are added once.
         self._made: dict[int, Made] = {}
 
     def add(self, node: Computation) -> None:
@@ -128,6 +129,8 @@ class Assembler:
         duties = tuple(duty(term, here, growing) for term in here.terms)
         provided = provided_by([core], piece, row)
         rows.pending = tuple(missing_negations(here, here.negations, provided))
+        # A negation that is judged early drops rows before their repetitions are enumerated. It must not be judged
+        # before the slots that its interval or its terms depend on have grown: those would have more events then.
         pending = forbid_known(rows, rows.pending)
         for slot in growth_order(here, growing, duties):
             grow_slot(rows, slot, duties)

@@ -5,13 +5,12 @@ from typing import TypeVar
 
 from stretto.pattern.canonical import parted_terms
 from stretto.pattern.canonical_terms import key
-from stretto.pattern.comparisons import equal
 from stretto.pattern.order import members
 from stretto.pattern.piece import Negation, Piece
-from stretto.pattern.predicates import Expr, Ref, Which, columns_of
+from stretto.pattern.predicates import Expr, Ref, columns_of
 from stretto.pattern.project import Projector, slots_inside
 from stretto.pattern.repetition_terms import fit, joinable
-from stretto.plan.build import Builder, Part
+from stretto.plan.build import Builder
 from stretto.plan.forbid import forbid
 from stretto.plan.made import Made, draft_of
 from stretto.plan.ops import Filter, Join
@@ -51,6 +50,8 @@ class Chain:
         order = missing_order(self.piece.order, self._before, range(new.stop), provided)
         due = self._due.terms(provided.slots, new.stop, provided)
         terms = fit([*self._where(provided), *self._after(order), *due], draft.sets)
+        # A term over one side alone is checked on the rows of that side, of which there are fewer than pairs. Where the
+        # whole left is before the whole right the join itself keeps that order, so the terms that say it are left out.
         sides = [_side(term, width) for term in terms]
         cross = [term for term, side in zip(terms, sides, strict=True) if side is None]
         implied = [*self._after((i, j) for i, j in order if i < start <= j)] if before else []
@@ -63,11 +64,12 @@ class Chain:
             window=self.piece.window,
             order="before" if before else "any",
             terms=(
-                *self._same_terms(left, new),
+                *draft.agreeing(draft.anchors(left), draft.anchors(new), draft.sets),
                 *(term for term in cross if joinable(term) and term not in ordered),
             ),
             distinct=tuple(self._clashes(whole_left, new, width)),
         )
+        # Terms over neighbours and sums need whole sets: a filter follows, and until then rows count as not checked.
         late = tuple(term for term in cross if not joinable(term))
         unchecked = (
             (t for t in self.piece.terms if not joinable(t) and _side(t, width) is None) if late else ()
@@ -77,10 +79,6 @@ class Chain:
         for negation in draft.pending:
             alike = members(self._of_type.get(negation.stream.type, 0))
             forbid(draft, negation, slots_inside(negation, draft.piece, alike))
-
-    def part(self) -> Part:
-        """The finished rows."""
-        return self.draft.part()
 
     def _where(self, provided: Provided) -> Iterator[Expr]:
         new = range(provided.slots, self.draft.joined)
@@ -100,19 +98,11 @@ class Chain:
         own = tuple(term.moved(range(-start, self.piece.width)) for term in terms)
         return self.builder.add(Filter(op, own), "filter_terms", self.draft.computed(slots))
 
-    def _same_terms(self, left: range, right: range) -> list[Expr]:
-        draft = self.draft
-        return [
-            equal(
-                draft.edge(one, Which.LAST, draft.sets, name), draft.edge(other, Which.LAST, draft.sets, name)
-            )
-            for name in self.piece.same
-            for one in draft.anchors(left)
-            for other in draft.anchors(right)
-        ]
-
     def _clashes(self, left: int, right: range, width: int) -> list[tuple[int, int]]:
-        """Pairs (left column, right column by its own number) that could be one event, but must not."""
+        """Pairs (left column, right column by its own number) that could be one event, but must not.
+
+        Slots in order bind different events anyway, as order is strict: only those without are compared.
+        """
         types, piece = self.draft.types, self.piece
         found: list[tuple[int, int, int, int]] = []
         for j in right:

@@ -5,12 +5,10 @@ from collections.abc import Callable, Iterable, Sequence
 from stretto.errors import PlanError
 from stretto.pattern.nodes import Window
 from stretto.pattern.piece import Place
-from stretto.pattern.predicates import Expr, Reduce, Ref, Which, walk
+from stretto.pattern.predicates import NEIGHBOURS, Expr, Reduce, Ref, walk
 from stretto.plan.dag import Plan, window_of
 from stretto.plan.ops import Emit, Filter, Forbid, Join, Next, Op, Repeat, Scan, Union
 from stretto.schema import Kind
-
-ADJACENT = (Which.CURRENT, Which.PREVIOUS)
 
 # What is wrong with one operator, in words; nothing if all is well.
 Findings = Iterable[str]
@@ -65,7 +63,7 @@ def _terms(terms: Sequence[Expr], sets: Sequence[bool], name: str = "terms", *, 
                 continue
             if not 0 <= node.column < len(sets):
                 yield f"its {name} read column {node.column} of {len(sets)}"
-            elif isinstance(node, Ref) and node.which in ADJACENT:
+            elif isinstance(node, Ref) and node.which in NEIGHBOURS:
                 if not adjacency:
                     yield f"its {name} read neighbours of column {node.column}, which belongs into `adjacent`"
                 elif not sets[node.column]:
@@ -168,7 +166,7 @@ def _emit(plan: Plan, op: Emit) -> Findings:
         for node in walk(returned.value):
             if isinstance(node, Ref | Reduce) and not 0 <= node.column < len(op.variables):
                 yield f"RETURN {returned.name} reads variable {node.column} of {len(op.variables)}"
-            elif isinstance(node, Ref) and node.which in ADJACENT:
+            elif isinstance(node, Ref) and node.which in NEIGHBOURS:
                 yield f"RETURN {returned.name} reads neighbours of variable {node.column}"
 
 

@@ -46,9 +46,10 @@ def join_all(piece: Piece, sources: Sequence[Source], builder: Builder, because:
     for source in sources[1:]:
         places.add(provided, source)
         chain.join(source.made, provided, because)
+        # All that concerns the slots joined so far has been checked: from here on it is enough to know how many.
         joined = chain.draft.joined
         provided = Provided(joined, here.starts[joined])
-    return Made(row, chain.draft.parts, chain.part())
+    return Made(row, chain.draft.parts, chain.draft.part())
 
 
 def narrow(piece: Piece, source: Source, builder: Builder, because: str) -> Made:

@@ -90,9 +90,12 @@ class Draft:
 
         Within the rows of both sides all events agree already, so one bound column of each side is enough.
         """
-        left = self.anchors(slots)
         bound = sorted(part.always, key=lambda column: part.sets[column])
         right = [start + column for column in (bound[:1] or range(part.width))]
+        return self.agreeing(self.anchors(slots), right, sets)
+
+    def agreeing(self, left: Sequence[int], right: Sequence[int], sets: Sequence[bool]) -> list[Expr]:
+        """The columns of both sides (over `sets`) have the same values of what all events agree on."""
         return [
             equal(self.edge(one, Which.LAST, sets, name), self.edge(other, Which.LAST, sets, name))
             for name in self.piece.same

@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 
 from stretto.pattern.branches import NotPlannable
-from stretto.pattern.comparisons import equal
 from stretto.pattern.piece import Negation, Piece, Place
-from stretto.pattern.predicates import Changed, Expr, Which
+from stretto.pattern.predicates import Changed
 from stretto.pattern.project import slots_inside
 from stretto.pattern.repetition_terms import Use, duty, fit
 from stretto.plan.draft import Draft
@@ -30,6 +29,7 @@ def forbid(rows: Draft, negation: Negation, inside: Sequence[int]) -> None:
     events = rows.builder.scan(negation.stream, rows.piece.same)
     to = Changed({rows.piece.width: column})
     terms = [term.moved(to) for term in negation.terms]
+    sets = (*rows.sets, False)
     operator = Forbid(
         input=rows.op,
         events=events,
@@ -37,22 +37,13 @@ def forbid(rows: Draft, negation: Negation, inside: Sequence[int]) -> None:
         window=rows.piece.window,
         after=tuple(c for slot in negation.after for c in rows.exits(slot)),
         before=tuple(c for slot in negation.before for c in rows.entries(slot)),
-        terms=(*_same(rows, column), *fit(terms, (*rows.sets, False))),
+        terms=(*rows.agreeing(rows.anchors(range(rows.joined)), (column,), sets), *fit(terms, sets)),
         distinct=tuple(
             c for slot in inside for c in rows.piece.columns(slot) if negation.stream.type in rows.types[c]
         ),
     )
     rows.pending = tuple(other for other in rows.pending if other != negation)
     rows.add(operator, "forbid_when_certain" if negation.place.waits else "forbid_when_known")
-
-
-def _same(rows: Draft, column: int) -> list[Expr]:
-    """The forbidden event agrees with the match on the attributes all its events agree on."""
-    return [
-        equal(rows.edge(anchor, Which.LAST, rows.sets, name), rows.builder.ref(column, name))
-        for name in rows.piece.same
-        for anchor in rows.anchors(range(rows.joined))
-    ]
 
 
 def _settled(rows: Draft, negation: Negation) -> bool:

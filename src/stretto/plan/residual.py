@@ -100,7 +100,7 @@ class Classes:
         self._columns = provided.columns
         self._known = DisjointSets(provided.equal)
 
-    def missing(self, refs: list[Ref]) -> Iterator[Expr]:
+    def missing(self, refs: Sequence[Ref]) -> Iterator[Expr]:
         """As many equalities as make some references equal, which are so in the piece; those become known."""
         known = [ref for ref in refs if ref.column < self._columns]
         if len({ref.column for ref in known}) > 1:

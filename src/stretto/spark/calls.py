@@ -16,7 +16,7 @@ from stretto.plan.spread.stream_slices import Slices, StreamSpread
 from stretto.schema import Special
 from stretto.spark.batch import dataframe
 from stretto.spark.errors import StrettoSparkError, clear_failures
-from stretto.spark.outputs import Outputs, everything
+from stretto.spark.outputs import Outputs
 from stretto.spark.plans import Asked, Planning, asked_of, schema_of, special_of
 from stretto.spark.stream.detect_stream import detect_stream
 from stretto.spark.stream.stream_spread import stream_spread
@@ -113,13 +113,8 @@ class SparkCall:
         return self.given_special or special_of(self.workload)
 
     def on_batch(self) -> DataFrame:
-        special, spread = self.special, self._batch_spread()
-        found = dataframe.detect(
-            self.workload, self.df, planning=self.planning, spread=spread, special=special, asked=self.asked
-        )
-        if self.asked != "all":
-            return found
-        return everything(found, self.df.schema, dataframe.ts_type(self.df, special))
+        how = self.planning, self._batch_spread(), self.special
+        return dataframe.detect(self.workload, self.df, *how, asked=self.asked)
 
     def _batch_spread(self) -> str | Spread:
         """The spread of a batch; what only a stream can do is an error where it would be passed over."""

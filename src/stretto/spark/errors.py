@@ -66,7 +66,9 @@ def at_work(step: str, queries: Sequence[str]) -> Iterator[None]:
     except (WorkerError, GeneratorExit):
         raise
     except StrettoError as error:
-        raise WorkerError(step, () if _names_any(str(error), queries) else queries, str(error)) from error
+        text = str(error)
+        named = any(query in text for query in queries)
+        raise WorkerError(step, () if named else queries, text) from error
     except Exception as error:
         reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         raise WorkerError(step, queries, reason) from error
@@ -125,10 +127,6 @@ def worker_text(step: str, queries: Sequence[str], message: str) -> str:
     shown = ", ".join(queries[:SHOWN_QUERIES])
     more = f" and {len(queries) - SHOWN_QUERIES:,} more" if len(queries) > SHOWN_QUERIES else ""
     return f"{step}: {short}" + (f" (queries: {shown}{more})" if queries else "")
-
-
-def _names_any(text: str, queries: Sequence[str]) -> bool:
-    return any(query in text for query in queries)
 
 
 def _behind(error: BaseException) -> Iterator[BaseException]:

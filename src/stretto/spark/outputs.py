@@ -7,12 +7,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
-from pyspark.sql.types import (
-    DataType,
-    StringType,
-    StructField,
-    StructType,
-)
+from pyspark.sql.types import DataType, StringType, StructField, StructType
 
 from stretto.spark.packed import (
     LATE,

@@ -5,14 +5,16 @@ A row costs Spark and Python about the same whatever it holds, so a shuffle of c
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Final, Protocol
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from stretto.engine.results.matches import SCHEMA
+from stretto.engine.snapshot import from_ipc, to_ipc
 from stretto.engine.trends.totals import TOTALS
 from stretto.errors import EventsError
+from stretto.plan.spread.stream_slices import StreamSpread
 from stretto.schema import Kind, Special, kind_of
 from stretto.values.convert import as_kind
 
@@ -53,14 +55,6 @@ Batches = Iterable[pa.RecordBatch]
 _OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4")
 
 
-class Splitting(Protocol):
-    """How events get to targets, as far as packing needs to know."""
-
-    def parts(self, batch: pa.RecordBatch, special: Special) -> list[tuple[int, pa.RecordBatch]]:
-        """The targets that need events of the batch, each with those events."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Packed:
     """One packed row; `first_us` and `last_us` are the least and the greatest time in it, 0 where there is none."""
@@ -76,16 +70,11 @@ class Packed:
 
 def to_payload(batch: pa.RecordBatch) -> bytes:
     """A batch as a compressed Arrow stream."""
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, batch.schema, options=_OPTIONS) as writer:
-        writer.write_batch(batch)
-    return bytes(sink.getvalue())
+    return to_ipc(batch, _OPTIONS)
 
 
-def from_payload(payload: bytes) -> pa.RecordBatch:
-    """The batch that `to_payload` wrote."""
-    with pa.ipc.open_stream(payload) as reader:
-        return reader.read_next_batch()
+from_payload = from_ipc
+"""The batch that `to_payload` wrote."""
 
 
 def packed_rows(rows: Iterable[Packed]) -> pa.RecordBatch:
@@ -96,10 +85,9 @@ def packed_rows(rows: Iterable[Packed]) -> pa.RecordBatch:
     )
 
 
-def events_row(target: int, batch: pa.RecordBatch, special: Special) -> Packed:
+def events_row(target: int, batch: pa.RecordBatch, special: Special, version: int = 0) -> Packed:
     """Events for a target as a packed row."""
-    first, last = span_of(batch, special)
-    return Packed(target, EVENTS, to_payload(batch), batch.num_rows, 0, first, last)
+    return Packed(target, EVENTS, to_payload(batch), batch.num_rows, version, *span_of(batch, special))
 
 
 def span_of(batch: pa.RecordBatch, special: Special) -> tuple[int, int]:
@@ -111,7 +99,9 @@ def span_of(batch: pa.RecordBatch, special: Special) -> tuple[int, int]:
     return found["min"].as_py() or 0, found["max"].as_py() or 0
 
 
-def pack(batches: Iterable[pa.RecordBatch], spread: Splitting, special: Special) -> Iterator[pa.RecordBatch]:
+def pack(
+    batches: Iterable[pa.RecordBatch], spread: StreamSpread, special: Special
+) -> Iterator[pa.RecordBatch]:
     """Events as packed rows: as few and as large ones per target as the rows of a task allow.
 
     Those that are too far ahead go to the first target, which rejects them.
@@ -201,13 +191,10 @@ def _cast(column: pa.Array, wanted: pa.DataType) -> pa.Array:
         return column
     if pa.types.is_timestamp(column.type) and pa.types.is_timestamp(wanted):
         # Both count microseconds since the epoch; an offset only says how they are shown.
-        return column.cast(pa.timestamp(wanted.unit)).view(wanted) if _plain(column) else column.cast(wanted)
+        is_plain = column.type.tz is None
+        return column.cast(pa.timestamp(wanted.unit)).view(wanted) if is_plain else column.cast(wanted)
     if pa.types.is_timestamp(column.type) and pa.types.is_integer(wanted):
         return column.cast(pa.int64()).cast(wanted)
     if pa.types.is_timestamp(column.type) and pa.types.is_date(wanted):
         return column.cast(wanted, safe=False)  # the day of a time
     return column.cast(wanted)
-
-
-def _plain(column: pa.Array) -> bool:
-    return column.type.tz is None

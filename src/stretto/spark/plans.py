@@ -1,16 +1,18 @@
 """From a call to a plan: the columns of the events, the queries that are asked for, and what is planned for them."""
 
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from pyspark.sql import DataFrame
 
-from stretto.errors import EventsError, near
+from stretto.errors import EventsError, StrettoError, near
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan
 from stretto.plan.optimize import optimize
-from stretto.plan.spread.spreads import Spread
+from stretto.plan.spread.choice import choose
+from stretto.plan.spread.spreads import EventLoad, Spread
 from stretto.schema import Schema, Special
 from stretto.spark.errors import StrettoSparkError
 from stretto.spark.io.columns import arrow_columns, refuse_ids
@@ -40,6 +42,21 @@ class Planning:
 def special_of(workload: Workload | Plan | str) -> Special:
     """The special columns that a plan was made for; those of a workload have their usual names."""
     return workload.schema.special if isinstance(workload, Plan) else Special()
+
+
+def bound_early(workload: Workload, expected: Callable[[], Schema | None]) -> Workload:
+    """The workload; QueryError for what is surely wrong with it, before anything is started.
+
+    It is bound to the columns that are expected, so that it is not bound again where they turn out so. Where they may
+    turn out otherwise no mistake counts but those that need no columns.
+    """
+    with suppress(StrettoError):
+        schema = expected()
+        if schema is not None:
+            workload.bind(schema)
+            return workload
+    workload.verify()
+    return workload
 
 
 def asked_of(given: Workload | Plan | str, schema: Schema, asked: Asked) -> Workload | Plan:
@@ -121,8 +138,10 @@ def planned(
     return optimize(read, known, planning.optimizer, planning.budget)
 
 
-def checked(spread: Spread, plan: Plan) -> Spread:
-    """A spread that was given, if it gives the right results."""
+def chosen_spread(spread: str | Spread, plan: Plan, load: Callable[[], EventLoad], cores: int) -> Spread:
+    """The best spread of a name for what is to be spread; one that was given, if it gives the right results."""
+    if isinstance(spread, str):
+        return choose(plan, load(), cores, spread)
     reason = spread.check(plan)
     if reason is not None:
         raise StrettoSparkError(f"this spread would give wrong results: {reason}")

@@ -16,8 +16,19 @@ import numpy as np
 from stretto.pattern.nodes import Stream
 from stretto.pattern.order import NO_ORDER, Order
 from stretto.pattern.piece import Group, Negation, Piece, Slot
-from stretto.pattern.predicates import Apply, Changed, Expr, Reduce, Ref, Which, columns_of, rewrite, walk
-from stretto.pattern.repetition_terms import ADJACENT, Use, duty
+from stretto.pattern.predicates import (
+    NEIGHBOURS,
+    Apply,
+    Changed,
+    Expr,
+    Reduce,
+    Ref,
+    Which,
+    columns_of,
+    rewrite,
+    walk,
+)
+from stretto.pattern.repetition_terms import Use, duty
 from stretto.values.rows import F64
 
 BRANCHES: Final = 8  # alternatives of a piece that are looked at; more are counted as if they were like these
@@ -218,7 +229,7 @@ def _of_one(term: Expr) -> Expr | None:
 
     found = rewrite(term, rule)
     known = all(
-        not isinstance(node, Reduce) and not (isinstance(node, Ref) and node.which in ADJACENT)
+        not isinstance(node, Reduce) and not (isinstance(node, Ref) and node.which in NEIGHBOURS)
         for node in walk(found)
     )
     return found if known else None

@@ -4,7 +4,8 @@ The names are those of the rules and of the aliases behind `->` in grammar.lark;
 signs and keywords included.
 """
 
-from typing import Any, cast
+from collections.abc import Callable
+from typing import Any, Literal, cast
 
 from stretto.errors import Span
 from stretto.text import syntax
@@ -37,6 +38,19 @@ def conjuncts(expression: syntax.Expression) -> tuple[syntax.Expression, ...]:
     if isinstance(expression, syntax.Logic) and expression.word == "AND":
         return expression.parts
     return (expression,)
+
+
+Action = Callable[["Actions", Parts], Any]
+
+
+def _leaf(kind: Callable[..., syntax.Expression]) -> Action:
+    """What one token says by its value."""
+    return lambda _, parts: kind(parts[0].value, span=parts[0].span)
+
+
+def _listed(word: Literal["SEQ", "AND", "ANY"]) -> Action:
+    """Patterns with a sign between each two."""
+    return lambda _, parts: syntax.Combine(word, tuple(parts[::2]), span=_across(parts[0], parts[-1]))
 
 
 class Actions:
@@ -72,14 +86,7 @@ class Actions:
     def combine(self, parts: Parts) -> syntax.Combine:
         return syntax.Combine(parts[0].value, tuple(parts[2:-1:2]), span=_across(parts[0], parts[-1]))
 
-    def pattern(self, parts: Parts) -> syntax.Combine:
-        return syntax.Combine("SEQ", tuple(parts[::2]), span=_across(parts[0], parts[-1]))
-
-    def choice(self, parts: Parts) -> syntax.Combine:
-        return syntax.Combine("ANY", tuple(parts[::2]), span=_across(parts[0], parts[-1]))
-
-    def both(self, parts: Parts) -> syntax.Combine:
-        return syntax.Combine("AND", tuple(parts[::2]), span=_across(parts[0], parts[-1]))
+    pattern, choice, both = _listed("SEQ"), _listed("ANY"), _listed("AND")
 
     def inner(self, parts: Parts) -> Any:
         return parts[1]
@@ -106,37 +113,24 @@ class Actions:
         return syntax.Binary(op.value, left, right, span=span)
 
     def is_in(self, parts: Parts) -> syntax.In:
-        return syntax.In(parts[0], tuple(parts[3:-1:2]), span=_across(parts[0], parts[-1]))
-
-    def not_in(self, parts: Parts) -> syntax.In:
-        return syntax.In(parts[0], tuple(parts[4:-1:2]), negated=True, span=_across(parts[0], parts[-1]))
+        negated = parts[1].type == "NOT"
+        options = tuple(parts[3 + negated : -1 : 2])
+        return syntax.In(parts[0], options, negated, span=_across(parts[0], parts[-1]))
 
     def between(self, parts: Parts) -> syntax.Between:
-        return syntax.Between(parts[0], parts[2], parts[4], span=_across(parts[0], parts[4]))
-
-    def not_between(self, parts: Parts) -> syntax.Between:
-        return syntax.Between(parts[0], parts[3], parts[5], negated=True, span=_across(parts[0], parts[5]))
+        value, low, high = parts[0], parts[-3], parts[-1]
+        return syntax.Between(value, low, high, parts[1].type == "NOT", span=_across(value, high))
 
     def is_null(self, parts: Parts) -> syntax.IsNull:
-        return syntax.IsNull(parts[0], span=_across(parts[0], parts[-1]))
+        return syntax.IsNull(parts[0], parts[2].type == "NOT", span=_across(parts[0], parts[-1]))
 
-    def is_not_null(self, parts: Parts) -> syntax.IsNull:
-        return syntax.IsNull(parts[0], negated=True, span=_across(parts[0], parts[-1]))
-
-    def literal(self, parts: Parts) -> syntax.Literal:
-        return syntax.Literal(parts[0].value, span=parts[0].span)
+    literal = _leaf(syntax.Literal)
+    duration = _leaf(syntax.Duration)
+    timestamp = _leaf(syntax.Timestamp)
+    name = _leaf(syntax.Name)
 
     def null(self, parts: Parts) -> syntax.Literal:
         return syntax.Literal(None, span=parts[0].span)
-
-    def duration(self, parts: Parts) -> syntax.Duration:
-        return syntax.Duration(parts[0].value, span=parts[0].span)
-
-    def timestamp(self, parts: Parts) -> syntax.Timestamp:
-        return syntax.Timestamp(parts[0].value, span=parts[0].span)
-
-    def name(self, parts: Parts) -> syntax.Name:
-        return syntax.Name(parts[0].value, span=parts[0].span)
 
     def name_of(self, parts: Parts) -> syntax.Name:
         variable, _, name = parts
@@ -174,18 +168,14 @@ class Actions:
     def policy(self, parts: Parts) -> Token:
         return cast("Token", parts[0])
 
-    def returned(self, parts: Parts) -> tuple[syntax.Item, ...]:
+    def listed(self, parts: Parts) -> tuple[Any, ...]:
         return tuple(parts[::2])
 
-    def items(self, parts: Parts) -> tuple[syntax.Item, ...]:
-        return tuple(parts[::2])
+    returned = items = group_names = listed
 
     def item(self, parts: Parts) -> syntax.Item:
         name = parts[2].value if len(parts) == 3 else None
         return syntax.Item(parts[0], name, span=_across(parts[0], parts[-1]))
-
-    def group_names(self, parts: Parts) -> tuple[syntax.Name, ...]:
-        return tuple(parts[::2])
 
     def source(self, parts: Parts) -> syntax.Source:
         alias = parts[1].value if len(parts) == 2 else None

@@ -1,6 +1,6 @@
 """Python words that build the same syntax as text: `SEQ(a, b, d.plus())`, `a.price < b.price`, `query(...)`.
 
-Everything here is immutable. What a word gives wraps a syntax node; `.build()` of a query hands out the syntax.
+Everything here is immutable. A word gives an object that wraps a syntax node; `.build()` of a query returns the syntax.
 """
 
 from dataclasses import dataclass, replace
@@ -13,21 +13,6 @@ from stretto.text.actions import conjuncts
 from stretto.text.parser import parse_duration, parse_expression
 from stretto.text.terms import Constant, Term, as_expression, call
 from stretto.text.values import microseconds, size_problem
-
-__all__ = [
-    "AND",
-    "ANY",
-    "EVERYTHING",
-    "NOT",
-    "OR",
-    "SEQ",
-    "E",
-    "Event",
-    "Group",
-    "QueryBuilder",
-    "call",
-    "query",
-]
 
 EVERYTHING = Term(syntax.Star())
 """The `*` of `COUNT(*)`: `call("COUNT", EVERYTHING)`."""
@@ -157,7 +142,7 @@ def ANY(*parts: Group) -> Group:  # noqa: N802
 
 
 def NOT(part: Group) -> Group:  # noqa: N802
-    """No such event, in the interval that the place in SEQ or AND gives."""
+    """No such event in the interval that its place in SEQ or AND gives."""
     return Group(syntax.Not(_pattern(part)))
 
 

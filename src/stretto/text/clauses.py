@@ -1,6 +1,6 @@
-"""A text taken apart into statements, and these into clauses, before any of them is parsed.
+"""Splits a text into statements, and these into clauses, before any of them is parsed.
 
-A broken clause then spoils no other, and every clause can report its own mistake.
+So a broken clause does not spoil others, and every clause can report its own mistake.
 """
 
 from collections.abc import Iterator
@@ -62,28 +62,13 @@ class StatementDraft:
         return not (before in _BETWEEN_PARTS and is_word(following) and after in _AFTER_VARIABLES)
 
 
-# A clause keyword is a name after or before one of these, as in `a.select`, `[where]` and `group = 3` ...
-_BEFORE_NAMES = frozenset({"DOT", "AS", "LPAR", "LSQB"})
-_AFTER_NAMES = frozenset(
-    {
-        "DOT",
-        "COMMA",
-        "RPAR",
-        "RSQB",
-        "AMPERSAND",
-        "VBAR",
-        "PLUS",
-        "QMARK",
-        "LBRACE",
-        "COMPARE",
-        "SLASH",
-        "PERCENT",
-    }
-)
-_WORDS_AFTER_NAMES = frozenset({"IN", "IS", "BETWEEN", "AND", "OR", "AS"})
-# ... and so is one that is a type with its variable, as in `SEQ(A a, Where w)`.
+# A clause keyword is a name where it is a type with its variable, as in `SEQ(A a, Where w)` ...
 _BETWEEN_PARTS = frozenset({"COMMA", "AMPERSAND", "VBAR", "BANG"})
 _AFTER_VARIABLES = frozenset({"COMMA", "RPAR", "PLUS", "STAR", "QMARK", "LBRACE", "AMPERSAND", "VBAR"})
+# ... and so it is after or before one of these, as in `a.select`, `[where]` and `group = 3`.
+_BEFORE_NAMES = frozenset({"DOT", "AS", "LPAR", "LSQB"})
+_AFTER_NAMES = (_AFTER_VARIABLES - {"STAR"}) | {"DOT", "RSQB", "COMPARE", "SLASH", "PERCENT"}
+_WORDS_AFTER_NAMES = frozenset({"IN", "IS", "BETWEEN", "AND", "OR", "AS"})
 
 
 def is_word(token: Token, word: str = "") -> bool:

@@ -1,4 +1,4 @@
-"""The grammar at work: the tokens of one clause to its value, by the start rule of that clause."""
+"""Runs the grammar: reads the tokens of one clause to its value, by the start rule of that clause."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ _PARTS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The value of a clause and what is wrong with it; `stuck` is its token that could not stand where it does."""
+    """The value of a clause and what is wrong with it; `stuck` is the token that cannot stand where it does."""
 
     value: Any
     mistakes: list[Mistake]
@@ -48,7 +48,7 @@ class Outcome:
 
 
 class _Given(Lexer):
-    """Lark's lexer, except that the terminals are there already."""
+    """A lexer for lark that hands on terminals which exist already."""
 
     __future_interface__ = 2
 
@@ -96,7 +96,7 @@ def too_deep(node: syntax.Node) -> Mistake:
 
 
 def _of_parts(rule: str, tokens: list[Token], text: str) -> list[Mistake]:
-    """The mistakes of the parts of a clause, if it has several; none where only their whole is wrong."""
+    """The mistakes of the parts of a clause, if it has several; empty if only the whole is wrong."""
     sign, part_rule = _PARTS.get(rule, ("", ""))
     parts = parts_at(tokens, sign) if sign else []
     if len(parts) < 2:

@@ -1,11 +1,11 @@
-"""What the grammar expected, in the words of a person."""
+"""What the grammar expected, in plain words."""
 
 from collections.abc import Set as AbstractSet
 
 from stretto.errors import Mistake, near
-from stretto.text.tokens import KEYWORDS, RESERVED, Token
+from stretto.text.tokens import KEYWORDS, RESERVED, SIGNS, Token
 
-# A whole group of terminals goes by one phrase; the larger groups come first.
+# One phrase stands for a whole group of terminals; larger groups come first.
 _GROUPS: tuple[tuple[AbstractSet[str], str], ...] = (
     (
         frozenset({"NAME", "LITERAL", "NULL", "DURATION", "TIMESTAMP", "LPAR", "LSQB", "MINUS", "NOT"}),
@@ -21,7 +21,7 @@ _GROUPS: tuple[tuple[AbstractSet[str], str], ...] = (
     (frozenset({"PLUS", "STAR", "QMARK", "REPEAT"}), "a repetition sign"),
     (frozenset({"DURATION", "COUNT"}), "a duration such as `10 SECONDS` or a count such as `100 EVENTS`"),
 )
-_PHRASES = {
+_PHRASES = {name: f"`{sign}`" for sign, name in SIGNS.items()} | {
     "NAME": "a name",
     "LITERAL": "a value",
     "COUNT": "a count such as `100 EVENTS`",
@@ -29,25 +29,9 @@ _PHRASES = {
     "COMBINE": "a pattern",
     "NEGATE": "a pattern",
     "KLEENE": "a pattern",
-    "BANG": "`!`",
-    "QMARK": "`?`",
-    "SEMICOLON": "`;`",
     "DURATION": "a duration such as `10 SECONDS`",
     "INDEX": "`[i]`",
     "COMPARE": "a comparison",
-    "LPAR": "`(`",
-    "RPAR": "`)`",
-    "LSQB": "`[`",
-    "RSQB": "`]`",
-    "COMMA": "`,`",
-    "DOT": "`.`",
-    "PLUS": "`+`",
-    "MINUS": "`-`",
-    "STAR": "`*`",
-    "SLASH": "`/`",
-    "PERCENT": "`%`",
-    "VBAR": "`|`",
-    "AMPERSAND": "`&`",
     "$END": "",
 }
 # After a complete part almost anything may follow; the signs that only continue it would drown the rest.
@@ -63,7 +47,7 @@ _FOREIGN = {
 
 
 def expectation(accepted: AbstractSet[str]) -> str:
-    """The terminals that could have come next, as "expected ...": few words, the telling ones."""
+    """The terminals that could have come next, as "expected ...": in few words."""
     left = set(accepted) - {"$END"}
     found: list[str] = []
     for group, phrase in _GROUPS:
@@ -89,7 +73,7 @@ def unexpected(token: Token, shown: str, accepted: AbstractSet[str], rule: str) 
 
 
 def _hint(token: Token, accepted: AbstractSet[str], rule: str) -> str:
-    """What to write instead, for the slips that people bring from other languages."""
+    """What to write instead, for habits from other languages."""
     if rule == "pattern":
         word = str(token.value).upper() if token.type == "NAME" else ""
         if word in ("AND", "OR"):

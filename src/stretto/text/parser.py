@@ -1,4 +1,4 @@
-"""Query text to syntax. Every mistake of a text is found and listed, not only the first."""
+"""Reads query text to syntax. It finds and lists every mistake of a text, not only the first."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -25,7 +25,7 @@ def parse_partial(text: str) -> tuple[tuple[syntax.Statement, ...], tuple[Mistak
     """The statements that can be judged further, and all mistakes.
 
     A statement with mistakes in WHERE alone comes without its terms. One with other mistakes is left out, and so is
-    every statement that reads from it, so that nothing false is said about names that were meant to exist.
+    every statement that reads from it, so that no message is wrong about names that were meant to exist.
     """
     try:
         parsed, mistakes = _parse_chunks(tokenize(text), text)
@@ -58,7 +58,7 @@ def parse_duration(text: str) -> int:
 
 
 def option_us(text: str, name: str, *, positive: bool = False) -> int:
-    """The microseconds of a duration that an option gives, where `0` is one too; StrettoError names the option."""
+    """The microseconds of an option that takes a duration or `0`; StrettoError names the option."""
     try:
         us = 0 if text.strip() == "0" else parse_duration(text)
     except QueryError:

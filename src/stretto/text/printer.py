@@ -1,4 +1,4 @@
-"""Syntax to query text that parses to the same syntax: one clause per line, no more parentheses than needed."""
+"""Writes syntax as query text that parses to the same syntax: one clause per line, no needless parentheses."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -53,7 +53,7 @@ def pattern_text(pattern: syntax.Pattern) -> str:
 
 
 def name_text(name: str) -> str:
-    """A name, in double quotes unless it is a plain word that no clause could take for its own."""
+    """A name, in double quotes unless it is a plain word and no keyword."""
     if _BARE.fullmatch(name) and name.upper() not in KEYWORDS:
         return name
     return _quoted(name)

@@ -1,4 +1,4 @@
-"""Drafts to statements: which clauses a statement has, in which order, and what they must say."""
+"""Makes statements of drafts: which clauses a statement has, in which order, and what they must say."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -24,14 +24,12 @@ _RULES = {
 }
 _SHOWN = {"GROUP": "GROUP BY"}
 _WANTED = {
-    "PATTERN": "expected a pattern",
-    "WHERE": "expected a condition",
-    "ON": "expected a condition",
-    "WITHIN": "expected a duration such as `10 SECONDS`",
-    "RETURN": "expected an expression",
-    "GROUP": "expected the name of an attribute",
-    "FROM": "expected the name of a stream",
-    "JOIN": "expected the name of a stream",
+    "pattern": "expected a pattern",
+    "condition": "expected a condition",
+    "window": "expected a duration such as `10 SECONDS`",
+    "returned": "expected an expression",
+    "group_names": "expected the name of an attribute",
+    "source": "expected the name of a stream",
     "policy": "expected `ANY`, `NEXT` or `STRICT`",
     "items": "expected `*` or expressions",
 }
@@ -40,7 +38,7 @@ _POLICIES = ("ANY", "NEXT", "STRICT")
 
 @dataclass(frozen=True, slots=True)
 class _StatementShape:
-    """A kind of statement: its clauses, those that open it in this order, and those it cannot do without."""
+    """A kind of statement: its clauses, those that open it in this order, and those that it needs."""
 
     title: str
     clauses: tuple[str, ...]
@@ -75,8 +73,8 @@ _STREAM = _StatementShape("stream", STREAM_CLAUSES, ("SELECT", "FROM", "JOIN", "
 
 @dataclass(slots=True)
 class Parsed:
-    """What came of one statement. Without mistakes `statement` is whole; with mistakes in WHERE alone it comes
-    without its terms; else it is None. `name` is empty where even that is missing.
+    """The result of one statement. Without mistakes, `statement` is whole. With mistakes in WHERE alone it has no
+    terms. Else it is None. `name` is empty if even the name is missing.
     """
 
     name: str = ""
@@ -105,7 +103,7 @@ def _kind(tokens: Sequence[Token], mistakes: list[Mistake]) -> _StatementShape |
 
 
 def _keyword(token: Token, known: tuple[str, ...], what: str, mistakes: list[Mistake]) -> str:
-    """The known word that a token is, or comes near to; an empty text where it does neither."""
+    """The known word that a token is or comes near to; else an empty text."""
     word = token.value.upper() if is_word(token) and not token.quoted else ""
     if word in known:
         return word
@@ -240,8 +238,7 @@ def _read_clause(
     heads.setdefault(word, clause.head)
     rule = _RULES.get(word, shape.select)
     if len(clause.tokens) == 1:
-        wanted = _WANTED.get(word) or _WANTED[rule]
-        mistakes.append(Mistake(f"{shown} is empty", clause.head.span, wanted))
+        mistakes.append(Mistake(f"{shown} is empty", clause.head.span, _WANTED[rule]))
         return None
     outcome = read(rule, clause.tokens, text)
     mistakes += outcome.mistakes

@@ -1,7 +1,7 @@
 """Tokens as the terminals of the grammar: what a word means is decided by its neighbours, so few words are reserved.
 
-Numbers, durations, times, `[i]` and `{m,n}` become one terminal each, with their value; a value that cannot be is a
-mistake, and parsing goes on with another in its place. Functions here are pure: tokens in, terminals and mistakes out.
+Numbers, durations, times, `[i]` and `{m,n}` become one terminal each, with their value. An impossible value is a
+mistake, and parsing continues with another value in its place. Functions here are pure.
 """
 
 from collections.abc import Callable
@@ -31,47 +31,11 @@ Terminals = tuple[list[Token], list[Mistake]]
 Reader = Callable[[list[Token]], Terminals]
 
 
-def as_expression(tokens: list[Token]) -> Terminals:
-    """The terminals of an expression. The last token is what follows the clause, and not part of it."""
-    return _read_expression(tokens, counts=False)
+def as_expression(tokens: list[Token], *, counts: bool = False) -> Terminals:
+    """The terminals of an expression. The last token is what follows the clause, and not part of it.
 
-
-def as_window(tokens: list[Token]) -> Terminals:
-    """The same for WITHIN, where `100 EVENTS` is a COUNT."""
-    return _read_expression(tokens, counts=True)
-
-
-def as_names(tokens: list[Token]) -> Terminals:
-    """The same where no expression can stand, so that every word is a name."""
-    plain = islice(tokens, len(tokens) - 1)
-    return [
-        _as_name(token) if token.type in KEYWORDS or token.type == "OPEN" else token for token in plain
-    ], []
-
-
-def as_pattern(tokens: list[Token]) -> Terminals:
-    """The terminals of a pattern: a word before `(` combines patterns, any other is a name."""
-    out: list[Token] = []
-    mistakes: list[Mistake] = []
-    at, end = 0, len(tokens) - 1
-    while at < end:
-        token = tokens[at]
-        kind = token.type
-        if kind == "NAME" or kind in KEYWORDS:
-            if tokens[at + 1].type == "LPAR" and at + 1 < end:
-                token = _combining(token, mistakes)
-            elif kind != "NAME":
-                token = _as_name(token)
-        elif kind == "LBRACE":
-            at, token = _repetition(tokens, at, end, mistakes)
-        elif kind == "OPEN":
-            token = _as_name(token)
-        out.append(token)
-        at += 1
-    return out, mistakes
-
-
-def _read_expression(tokens: list[Token], *, counts: bool) -> Terminals:
+    With `counts`, `100 EVENTS` is a COUNT.
+    """
     out: list[Token] = []
     mistakes: list[Mistake] = []
     at, end = 0, len(tokens) - 1
@@ -100,6 +64,41 @@ def _read_expression(tokens: list[Token], *, counts: bool) -> Terminals:
                 at, token = _index(tokens, at, end, mistakes)
         else:
             at, token = _keyword(tokens, at, end, mistakes)
+        out.append(token)
+        at += 1
+    return out, mistakes
+
+
+def as_window(tokens: list[Token]) -> Terminals:
+    """The same for WITHIN, which counts events."""
+    return as_expression(tokens, counts=True)
+
+
+def as_names(tokens: list[Token]) -> Terminals:
+    """The same where no expression can stand, so that every word is a name."""
+    plain = islice(tokens, len(tokens) - 1)
+    return [
+        _as_name(token) if token.type in KEYWORDS or token.type == "OPEN" else token for token in plain
+    ], []
+
+
+def as_pattern(tokens: list[Token]) -> Terminals:
+    """The terminals of a pattern: a word before `(` combines patterns, any other is a name."""
+    out: list[Token] = []
+    mistakes: list[Mistake] = []
+    at, end = 0, len(tokens) - 1
+    while at < end:
+        token = tokens[at]
+        kind = token.type
+        if kind == "NAME" or kind in KEYWORDS:
+            if tokens[at + 1].type == "LPAR" and at + 1 < end:
+                token = _combining(token, mistakes)
+            elif kind != "NAME":
+                token = _as_name(token)
+        elif kind == "LBRACE":
+            at, token = _repetition(tokens, at, end, mistakes)
+        elif kind == "OPEN":
+            token = _as_name(token)
         out.append(token)
         at += 1
     return out, mistakes
@@ -149,7 +148,7 @@ def _quantity(
 
 
 def _checked(mistakes: list[Mistake], at: Token, read: Callable[..., Any], *text: str) -> Any:
-    """What `read` makes of the text; 1 and a mistake where it makes nothing."""
+    """What `read` makes of the text; 1 and a mistake if it raises ValueError."""
     try:
         return read(*text)
     except ValueError as error:

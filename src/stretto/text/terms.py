@@ -1,6 +1,6 @@
 """Expressions made with Python's operators: the same syntax as text gives."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, NoReturn
@@ -14,59 +14,29 @@ Constant = bool | int | float | str | timedelta | datetime | None
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
+Operator = Callable[["Term", "Term | Constant"], "Term"]
+
+
+def _operators(op: str) -> tuple[Operator, Operator]:
+    """The methods of a Python operator: for a term on the left of it, and on its right."""
+    return (lambda left, right: _binary(op, left, right)), (lambda right, left: _binary(op, left, right))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Term:
     """An expression. Comparisons give terms, not truth values, so `a < b < c` and `if a < b` are refused."""
 
     expression: syntax.Expression
 
-    def __add__(self, other: "Term | Constant") -> "Term":
-        return _binary("+", self, other)
-
-    def __radd__(self, other: Constant) -> "Term":
-        return _binary("+", other, self)
-
-    def __sub__(self, other: "Term | Constant") -> "Term":
-        return _binary("-", self, other)
-
-    def __rsub__(self, other: Constant) -> "Term":
-        return _binary("-", other, self)
-
-    def __mul__(self, other: "Term | Constant") -> "Term":
-        return _binary("*", self, other)
-
-    def __rmul__(self, other: Constant) -> "Term":
-        return _binary("*", other, self)
-
-    def __truediv__(self, other: "Term | Constant") -> "Term":
-        return _binary("/", self, other)
-
-    def __rtruediv__(self, other: Constant) -> "Term":
-        return _binary("/", other, self)
-
-    def __mod__(self, other: "Term | Constant") -> "Term":
-        return _binary("%", self, other)
-
-    def __rmod__(self, other: Constant) -> "Term":
-        return _binary("%", other, self)
-
-    def __neg__(self) -> "Term":
-        return Term(syntax.Unary("-", self.expression))
-
-    def __abs__(self) -> "Term":
-        return call("ABS", self)
-
-    def __lt__(self, other: "Term | Constant") -> "Term":
-        return _binary("<", self, other)
-
-    def __le__(self, other: "Term | Constant") -> "Term":
-        return _binary("<=", self, other)
-
-    def __gt__(self, other: "Term | Constant") -> "Term":
-        return _binary(">", self, other)
-
-    def __ge__(self, other: "Term | Constant") -> "Term":
-        return _binary(">=", self, other)
+    __add__, __radd__ = _operators("+")
+    __sub__, __rsub__ = _operators("-")
+    __mul__, __rmul__ = _operators("*")
+    __truediv__, __rtruediv__ = _operators("/")
+    __mod__, __rmod__ = _operators("%")
+    __lt__, __gt__ = _operators("<")[0], _operators(">")[0]
+    __le__, __ge__ = _operators("<=")[0], _operators(">=")[0]
+    __and__, __rand__ = _operators("AND")
+    __or__, __ror__ = _operators("OR")
 
     def __eq__(self, other: object) -> Any:
         return _binary("=", self, other)
@@ -77,17 +47,11 @@ class Term:
     # Equality makes a term, so terms cannot be keys.
     __hash__ = None  # type: ignore[assignment]  # how Python says "unhashable"
 
-    def __and__(self, other: "Term | Constant") -> "Term":
-        return Term(logic("AND", [self.expression, as_expression(other)]))
+    def __neg__(self) -> "Term":
+        return Term(syntax.Unary("-", self.expression))
 
-    def __rand__(self, other: Constant) -> "Term":
-        return Term(logic("AND", [as_expression(other), self.expression]))
-
-    def __or__(self, other: "Term | Constant") -> "Term":
-        return Term(logic("OR", [self.expression, as_expression(other)]))
-
-    def __ror__(self, other: Constant) -> "Term":
-        return Term(logic("OR", [as_expression(other), self.expression]))
+    def __abs__(self) -> "Term":
+        return call("ABS", self)
 
     def __invert__(self) -> "Term":
         return Term(syntax.Unary("NOT", self.expression))
@@ -155,7 +119,8 @@ def as_expression(value: Any) -> syntax.Expression:
 
 
 def _binary(op: str, left: Any, right: Any) -> Term:
-    return Term(syntax.Binary(op, as_expression(left), as_expression(right)))
+    parts = as_expression(left), as_expression(right)
+    return Term(logic(op, list(parts)) if op in ("AND", "OR") else syntax.Binary(op, *parts))
 
 
 def _options(options: tuple[Any, ...]) -> tuple[syntax.Expression, ...]:

@@ -59,13 +59,13 @@ _MARKS = frozenset({"QUERY", "CREATE", *QUERY_CLAUSES, *STREAM_CLAUSES})
 KEYWORDS = frozenset({"TIMESTAMP", "SLIDE"}) | RESERVED | _MARKS
 _KEYWORD = {word: word for word in KEYWORDS}
 
-_SIGNS = {
+SIGNS = {
     "(": "LPAR", ")": "RPAR", "[": "LSQB", "]": "RSQB", "{": "LBRACE", "}": "RBRACE", ",": "COMMA", ".": "DOT",
     ";": "SEMICOLON", "+": "PLUS", "-": "MINUS", "*": "STAR", "/": "SLASH", "%": "PERCENT", "?": "QMARK",
     "!": "BANG", "&": "AMPERSAND", "|": "VBAR",
 }  # fmt: skip
 _COMPARE = {"=": "=", "==": "=", "!=": "!=", "<>": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
-_SIGN_TOKENS = {sign: (name, sign) for sign, name in _SIGNS.items()} | {
+_SIGN_TOKENS = {sign: (name, sign) for sign, name in SIGNS.items()} | {
     sign: ("COMPARE", meaning) for sign, meaning in _COMPARE.items()
 }
 
@@ -90,8 +90,8 @@ _WITHIN_LINES = re.compile(
 def tokenize(text: str, *, across_lines: bool = True) -> Iterator[TokenChunk]:
     """The tokens of a text, chunk by chunk, so that those of a long text need not live all at once.
 
-    A string may hold line ends if `across_lines`; then one that is never closed raises OpenStringError, and the text
-    is to be read again without: so the string that was left open is named, and not the last one of the text.
+    With `across_lines` a string may hold line ends, and one that is never closed raises OpenStringError. The text is
+    then read again without, so that the mistake names the string that was left open, and not the last one.
     """
     starts = [0, *(found.end() for found in re.finditer("\n", text)), len(text) + 1]
     line, line_start, next_start = 1, 0, starts[1]

@@ -1,4 +1,4 @@
-"""The values that digits and words stand for: numbers, durations, times. ValueError where they stand for none."""
+"""Values of digits and words: numbers, durations, times. ValueError if they have no value."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -49,7 +49,7 @@ def duration_us(text: str, unit: str) -> int:
 
 
 def size_problem(size: int, what: str) -> tuple[str, str] | None:
-    """What is wrong with the size of a window, a SLIDE or an option, and a hint; None: nothing. There is one limit."""
+    """What is wrong with the size of a window, a SLIDE or an option, and a hint; None if nothing is."""
     if size <= 0:
         return f"the {what} must be longer than zero", ""
     return (f"the {what} is too long", LIMIT) if size > MAX_WINDOW else None

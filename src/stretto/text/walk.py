@@ -1,4 +1,4 @@
-"""One way through trees of any depth: from the leaves up, with a stack of our own instead of Python's."""
+"""One way through trees of any depth: from the leaves up, with our own stack instead of Python's."""
 
 from collections.abc import Callable, Sequence
 from typing import Final, TypeVar

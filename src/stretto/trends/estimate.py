@@ -1,6 +1,6 @@
 """What a plan of trend queries is expected to do, by the model of this engine's costs, whichever optimizer made it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from stretto.stats.estimate import MICROSECONDS
 from stretto.stats.profile import Stats
@@ -30,9 +30,7 @@ def _unit(judge: Judge, unit: TrendUnit) -> UnitEstimate:
     """Costs are updates of one value by one event."""
     part = part_of(judge.graph, unit)
     queries = [member.query for member in unit.members]
-    alone = {
-        (query, edge): _alone(judge, query, edge) for query in queries for edge in judge.graph.of_query[query]
-    }
+    alone = {(query, edge): cost for query in queries for edge, cost in _alone(judge, query)}
     own = sum(cost for (_, edge), cost in alone.items() if edge not in part.edges)
     if not part.edges:
         return UnitEstimate(0.0, own, own)
@@ -56,10 +54,11 @@ def part_of(graph: TrendGraph, unit: TrendUnit) -> SharedPart:
     )
 
 
-def _alone(judge: Judge, query: int, edge: int) -> float:
-    """The cost of an edge to a query that shares nothing: the same in every plan."""
+def _alone(judge: Judge, query: int) -> Iterator[tuple[int, float]]:
+    """The edges of a query with their costs where it shares nothing: the same in every plan."""
     mine = SharedPart(frozenset({query}), frozenset(judge.graph.places[query]), judge.graph.of_query[query])
-    return _costs(judge, edge, mine, 1.0).alone
+    for edge in judge.graph.of_query[query]:
+        yield edge, _costs(judge, edge, mine, 1.0).alone
 
 
 def _costs(judge: Judge, edge: int, part: SharedPart, matstates: float) -> Costs:

@@ -53,12 +53,14 @@ class Judge:
         self.model = model
         self.panes = panes
         self.classes: tuple[Class, ...] = tuple(map(class_of, queries, graph.automata))
+        self._starts = [graph.starts(query) for query in range(len(queries))]
         kinds: dict[object, int] = {}
         self._kinds = [
-            kinds.setdefault((numbers, graph.starts(query)), query)
+            kinds.setdefault((numbers, self._starts[query]), query)
             for query, numbers in enumerate(graph.of_query)
         ]
         self._loads: dict[SharedPart, EdgeLoad] = {}
+        self._windows: dict[Queries, int] = {}
         self.into: list[dict[int, list[int]]] = [{} for _ in queries]
         for query, numbers in enumerate(graph.of_query):
             for number in sorted(numbers):
@@ -90,15 +92,18 @@ class Judge:
         """How the queries enter the part, with the conditions."""
         found: set[Entry] = set()
         for query in self.alike(part.queries):
-            found.update(entry for entry in self.graph.starts(query) if entry.node in part.nodes)
-            edges = (self.graph.edges[number].edge for number in self.own_edges(query, part))
-            found.update(Entry(edge.target, edge.condition) for edge in edges)
+            found.update([entry for entry in self._starts[query] if entry.node in part.nodes])
+            edges = [self.graph.edges[number].edge for number in self.own_edges(query, part)]
+            found.update([Entry(edge.target, edge.condition) for edge in edges])
         return found
 
     # ---- what it is worth ----------------------------------------------------------------------------------------
 
-    def window(self, queries: Iterable[int]) -> int:
-        return max(self.queries[query].window_us for query in queries)
+    def window(self, queries: Queries) -> int:
+        """The longest window of some queries."""
+        if queries not in self._windows:
+            self._windows[queries] = max([self.queries[query].window_us for query in queries])
+        return self._windows[queries]
 
     def matstates(self, part: SharedPart) -> float:
         """MatStates of a window: one where it opens, and one at an entry's event after one that changed what enters."""
@@ -116,10 +121,9 @@ class Judge:
         window, partition, entries = self.window(part.queries), self._partition(part), self.entries(part)
         return {nodes: self.rates.alternations(nodes, entries, window, partition) for nodes in entering}
 
-    def benefit(self, part: SharedPart, matstates: float | None = None) -> float:
+    def benefit(self, part: SharedPart) -> float:
         """What sharing all edges of the part saves in a window."""
-        if matstates is None:
-            matstates = self.matstates(part)
+        matstates = self.matstates(part)
         return sum(self.edge_benefit(number, part, matstates) for number in sorted(part.edges))
 
     def edge_benefit(self, number: int, part: SharedPart, matstates: float) -> float:

@@ -9,7 +9,7 @@ from stretto.trends.automaton import automaton
 from stretto.trends.benefit import Model, engine_costs
 from stretto.trends.graph import TrendGraph, merged
 from stretto.trends.judge import Judge, SharedPart
-from stretto.trends.plan import Decision, TrendPlan
+from stretto.trends.plan import TrendPlan
 from stretto.trends.rates import Rates
 from stretto.trends.units import Sharing, decisions_of, pane_part, shared_parts, unit_of
 
@@ -44,7 +44,7 @@ def trend_plan(queries: Sequence[TrendQuery], stats: Stats | None, recipe: Trend
         graph.nodes,
         graph.edges,
         tuple(unit_of(graph, queries, part, judge.entries(part)) for judge, part in judged),
-        tuple(sorted((one for some in decisions for one in some), key=_place)),
+        tuple(sorted((one for some in decisions for one in some), key=lambda one: (one.edge, one.queries))),
         tuple(sum(one.benefit for one in some) for some in decisions),
         recipe.name,
     )
@@ -65,7 +65,3 @@ def _parts(
             part = pane_part(engine, query) if recipe.panes else None
             found.append((engine, part or SharedPart(frozenset({query}), frozenset(), frozenset())))
     return found
-
-
-def _place(decision: Decision) -> tuple[int, tuple[int, ...]]:
-    return decision.edge, decision.queries

@@ -1,5 +1,6 @@
 """The result of planning trend queries: their automata, the graph of all of them, and what they share."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal as OneOf
 
@@ -27,6 +28,10 @@ class Entry:
 
     node: int
     condition: Condition | None = None
+
+
+def _any_condition(parts: Iterable[Edge | Entry]) -> bool:
+    return any(part.condition is not None for part in parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +67,7 @@ class Automaton:
     @property
     def is_conditioned(self) -> bool:
         """Whether more than the order of events decides which of them may be neighbours, first or last."""
-        entries = (entry.condition for entry in (*self.starts, *self.ends))
-        return any(one is not None for one in (*entries, *(edge.condition for edge in self.edges)))
+        return _any_condition((*self.starts, *self.ends, *self.edges))
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +118,7 @@ class Member:
     @property
     def is_conditioned(self) -> bool:
         """Whether a start, an end or an edge of its own has a condition."""
-        entries = (entry.condition for entry in (*self.starts, *self.ends))
-        return any(one is not None for one in (*entries, *(edge.condition for edge in self.edges)))
+        return _any_condition((*self.starts, *self.ends, *self.edges))
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,9 +140,7 @@ class TrendUnit:
     @property
     def is_conditioned(self) -> bool:
         """Whether an edge, start or end has a condition; the members' windows and slides are equal then."""
-        return any(edge.condition is not None for edge in self.edges) or any(
-            member.is_conditioned for member in self.members
-        )
+        return _any_condition(self.edges) or any(member.is_conditioned for member in self.members)
 
 
 @dataclass(frozen=True, slots=True)

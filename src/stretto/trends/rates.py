@@ -38,6 +38,7 @@ class Rates:
         self._streams = [node.stream for node in nodes]
         self._estimator = None if stats is None else Estimator(stats)
         self._sample = None if stats is None else stats.sample
+        self._events: dict[tuple[int, int, Partition], float] = {}
         self._flags: dict[Stream, Bool | None] = {}
         self._orders: dict[Partition, tuple[I64, I64]] = {}
         self._shares: dict[tuple[Nodes, Nodes, Partition], float] = {}
@@ -47,11 +48,14 @@ class Rates:
         """Events of a node in a window that agree with a typical one on the attributes of the partition."""
         if self._estimator is None:
             return ASSUMED if node in self._repeated else ASSUMED_SINGLE
-        stream = self._streams[node]
-        found = self._estimator.rate(stream) * window_us / MICROSECONDS
-        for attribute in partition:
-            found *= self._estimator.selectivities.skew(stream, attribute).sum_of_squares
-        return found
+        known = node, window_us, partition
+        if known not in self._events:
+            stream = self._streams[node]
+            found = self._estimator.rate(stream) * window_us / MICROSECONDS
+            for attribute in partition:
+                found *= self._estimator.selectivities.skew(stream, attribute).sum_of_squares
+            self._events[known] = found
+        return self._events[known]
 
     def alternations(self, entering: Nodes, entered: Nodes, window_us: int, partition: Partition) -> float:
         """How many events of `entered` in a window come next after one of `entering`, whatever lies between."""

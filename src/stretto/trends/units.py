@@ -5,7 +5,7 @@ greedily: of all sets of queries that share something, the one that saves most, 
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
@@ -40,17 +40,23 @@ class Sharing:
 
 def shared_parts(judge: Judge, sharing: Sharing) -> list[SharedPart]:
     """Parts of disjoint sets of at least two queries, the most beneficial first."""
+    # Each round takes the best part of those queries that are left, so that no query is in two; it ends, as every part
+    # takes at least two of them.
     left = frozenset(range(len(judge.queries)))
     found: list[SharedPart] = []
     while True:
-        worth = [
-            (judge.benefit(part), -number, part) for number, part in enumerate(_parts(judge, sharing, left))
-        ]
-        best = max(worth, default=None, key=lambda one: one[:2])
-        if best is None or best[0] <= 0.0:
+        best = _best(judge, _parts(judge, sharing, left))
+        if best is None:
             return found
-        found.append(best[2])
-        left -= best[2].queries
+        found.append(best)
+        left -= best.queries
+
+
+def _best(judge: Judge, parts: Iterable[SharedPart]) -> SharedPart | None:
+    """The first of the most beneficial parts; None where none saves anything."""
+    worth = [(judge.benefit(part), -number, part) for number, part in enumerate(parts)]
+    best = max(worth, default=None, key=lambda one: one[:2])
+    return None if best is None or best[0] <= 0.0 else best[2]
 
 
 def _parts(judge: Judge, sharing: Sharing, left: Queries) -> Iterator[SharedPart]:
@@ -82,10 +88,7 @@ def pane_part(judge: Judge, query: int) -> SharedPart | None:
     ends = [graph.edges[number].edge for number in graph.of_query[query]]
     repeated = {edge.source for edge in ends if edge.source == edge.target}
     options = [frozenset(graph.places[query]), frozenset(repeated)]
-    parts = [SharedPart(mine, nodes, graph.common_edges(mine, nodes)) for nodes in options if nodes]
-    worth = [(judge.benefit(part), -number, part) for number, part in enumerate(parts)]
-    best = max(worth, key=lambda one: one[:2])
-    return best[2] if best[0] > 0.0 else None
+    return _best(judge, (SharedPart(mine, some, graph.common_edges(mine, some)) for some in options if some))
 
 
 def decisions_of(judge: Judge, part: SharedPart) -> Iterator[Decision]:

@@ -1,7 +1,7 @@
 """What a run did for the trend queries of a plan."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,13 +19,7 @@ class UnitWork:
     turns: int = 0
 
     def plus(self, other: "UnitWork", sign: int = 1) -> "UnitWork":
-        return UnitWork(
-            self.events + sign * other.events,
-            self.seconds + sign * other.seconds,
-            self.matstates + sign * other.matstates,
-            self.shared + sign * other.shared,
-            self.turns + sign * other.turns,
-        )
+        return UnitWork(*(a + sign * b for a, b in zip(astuple(self), astuple(other), strict=True)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
-"""Arithmetic on 64-bit integers and doubles, exact about what leaves 64 bits.
+"""Arithmetic on 64-bit integers and doubles that tells exactly which results do not fit into 64 bits.
 
 Each function gives the results and where they fit (None: everywhere); results that do not fit are arbitrary.
-Doubles always fit: they follow IEEE 754. Arrays without a dimension are constants. NumPy's warnings are the
-caller's to switch off.
+Doubles always fit: they follow IEEE 754. Arrays without a dimension are constants. The caller
+switches NumPy's warnings off.
 """
 
 from collections.abc import Callable

@@ -18,8 +18,8 @@ DAY_US: Final = 86_400_000_000
 def as_kind(column: pa.Array, kind: Kind) -> pa.Array:
     """A column of an attribute in the one Arrow type of its kind.
 
-    Times are floored to the microsecond. Of times, durations and integers that 64 bits do not hold, which `beyond`
-    tells, the nearest that they hold.
+    Times are floored to the microsecond. A time, duration or integer that does not fit into 64 bits becomes the nearest
+    one that does; `beyond` tells which these are.
     """
     types = pa.types
     if types.is_dictionary(column.type):
@@ -33,7 +33,7 @@ def as_kind(column: pa.Array, kind: Kind) -> pa.Array:
 
 
 def beyond(column: pa.Array, kind: Kind) -> Bool | None:
-    """Which values of a column have no place in the 64 bits of a kind; None: all have one."""
+    """Which values of a column do not fit into the 64 bits of a kind; None if all fit."""
     if kind not in (Kind.INT, Kind.TIME, Kind.DURATION):
         return None
     if pa.types.is_dictionary(column.type):
@@ -51,7 +51,7 @@ def beyond(column: pa.Array, kind: Kind) -> Bool | None:
 
 
 def _factor(arrow: pa.DataType) -> int:
-    """How many microseconds a unit of this type is; 1 too where it is less, or no time at all."""
+    """How many microseconds a unit of this type has; 1 also for a smaller unit, and where it is no time."""
     types = pa.types
     if types.is_timestamp(arrow) or types.is_duration(arrow):
         return UNITS.get(arrow.unit, 1)
@@ -94,7 +94,5 @@ def plain(column: pa.Array) -> Vector:
     if not column.null_count:
         return Vector(column.to_numpy(zero_copy_only=False), None)
     valid = column.is_valid().to_numpy(zero_copy_only=False)
-    zero = (
-        pa.scalar(0, pa.int64()).cast(column.type) if not types.is_boolean(column.type) else pa.scalar(False)
-    )
+    zero = pa.scalar(0, pa.int64()).cast(column.type)
     return Vector(pc.fill_null(column, zero).to_numpy(zero_copy_only=False), valid)

@@ -1,8 +1,8 @@
 """Terms and values over rows: typed trees, read by a small interpreter that handles many rows at a time.
 
-A term over sets speaks of every event of a set (several sets: every combination) or of every two neighbours.
-Rows are then expanded to all that the term speaks of, the term is evaluated there, and a row passes if all
-that belongs to it does.
+A term over sets is about every event of a set (several sets: every combination) or about every two neighbours.
+Each row is expanded to all of these elements, the term is evaluated on them, and the row passes if all of its
+elements do.
 """
 
 from collections.abc import Sequence
@@ -20,9 +20,8 @@ from stretto.values.rows import I64, Bool, Column, Sets, take_column
 from stretto.values.strings import Strings
 from stretto.values.vector import Data, Vector, constant, passes, scattered
 
-EXPANDED = (
-    1 << 18
-)  # elements of expanded rows that are looked at together; bounds the memory of a term over sets
+EXPANDED = 1 << 18
+"""Elements of expanded rows that are looked at together: bounds the memory of a term over sets."""
 
 
 class Events(Protocol):
@@ -59,7 +58,7 @@ def holds(terms: Sequence[Expr], columns: Sequence[Column], n: int, events: Even
 def value(expr: Expr, columns: Sequence[Column], n: int, events: Events) -> Vector:
     """The expression's value in every row; it must have one (no EACH of a set, no neighbours).
 
-    What is read of an unbound column is null, its COUNT is 0.
+    An unbound column reads as null, and its COUNT is 0.
     """
     with np.errstate(all="ignore"):
         return _compute(expr, _Block(columns, n, events)).over(n)
@@ -140,7 +139,7 @@ def _holds_throughout(term: Expr, quantified: Sequence[tuple[int, bool]], block:
 
 @dataclass(frozen=True, slots=True)
 class _Domain:
-    """What a term says something of: every event of a column's set, or (`pairs`) every two neighbours of it."""
+    """What a term is about: every event of a column's set, or (`pairs`) every two neighbours of it."""
 
     column: int
     pairs: bool
@@ -151,7 +150,7 @@ class _Domain:
         return self.sets.lengths - self.pairs
 
     def choose(self, elements: "_Elements", place: I64) -> I64:
-        """Give each element the `place` modulo `sizes` of its row's set; what is left of the places."""
+        """Give each element the `place` modulo `sizes` of its row's set; returns what is left of the places."""
         left, at = np.divmod(place, self.sizes[elements.rows])
         self._put(elements, at + self.sets.offsets[elements.rows])
         return left
@@ -274,7 +273,7 @@ class _Block:
 
 
 class _Elements:
-    """All that a term speaks of in some rows of a block: those from number `low` on, cut as `offsets` says.
+    """The elements that a term is about in some rows of a block: rows from number `low` on, cut as `offsets` says.
 
     `positions`: the events that stand for the term's references to every event, or to neighbours.
     """

@@ -81,22 +81,20 @@ def _both(left: Bool | None, right: Bool | None) -> Bool | None:
 # ---- three-valued logic ----------------------------------------------------------------------------------
 
 
-def _and(arguments: Sequence[Vector]) -> Vector:
-    """False if any is false, else null if any is null."""
-    if known(*arguments) is None:
-        return Vector(np.asarray(reduce(np.logical_and, (a.data for a in arguments))))
-    true = reduce(np.logical_and, (passes(a) for a in arguments))
-    false = reduce(np.logical_or, (passes(_not([a])) for a in arguments))
-    return Vector(np.asarray(true), np.asarray(true | false))
+def _logic(join: np.ufunc, other: np.ufunc) -> Operation:
+    """AND is false if any argument is false, OR is true if any is true; else null if any is null.
 
+    `join` combines what is true, `other` what is false (De Morgan).
+    """
 
-def _or(arguments: Sequence[Vector]) -> Vector:
-    """True if any is true, else null if any is null."""
-    if known(*arguments) is None:
-        return Vector(np.asarray(reduce(np.logical_or, (a.data for a in arguments))))
-    true = reduce(np.logical_or, (passes(a) for a in arguments))
-    false = reduce(np.logical_and, (passes(_not([a])) for a in arguments))
-    return Vector(np.asarray(true), np.asarray(true | false))
+    def operation(arguments: Sequence[Vector]) -> Vector:
+        if known(*arguments) is None:
+            return Vector(np.asarray(reduce(join, (a.data for a in arguments))))
+        true = reduce(join, (passes(a) for a in arguments))
+        false = reduce(other, (passes(_not([a])) for a in arguments))
+        return Vector(np.asarray(true), np.asarray(true | false))
+
+    return operation
 
 
 def _not(arguments: Sequence[Vector]) -> Vector:
@@ -113,7 +111,7 @@ def _in(arguments: Sequence[Vector]) -> Vector:
     """True if the first equals any other, else null if any is null."""
     value, *options = arguments
     if len(options) <= MANY or any(option.data.ndim for option in options):
-        return _or([_OPERATIONS["="]([value, option]) for option in options])
+        return _OPERATIONS["or"]([_OPERATIONS["="]([value, option]) for option in options])
     given = np.array([option.data for option in options if option.valid is None or option.valid])
     found = np.isin(value.data, given)
     if len(given) == len(options):
@@ -135,8 +133,8 @@ _OPERATIONS: Final[dict[str, Operation]] = {
     "<=": _plain(np.less_equal),
     ">": _plain(np.greater),
     ">=": _plain(np.greater_equal),
-    "and": _and,
-    "or": _or,
+    "and": _logic(np.logical_and, np.logical_or),
+    "or": _logic(np.logical_or, np.logical_and),
     "not": _not,
     "in": _in,
     "is_null": _is_null,

@@ -1,7 +1,7 @@
 """SUM, MIN, MAX and ALL over segments: segment i holds the values `offsets[i]` to `offsets[i + 1]` - 1.
 
-`present` says which values count; an empty array says that all do. Beside every result stands how many values
-counted; where that is 0 the result is arbitrary. Each loop has a NumPy twin of the same contract. ALL is
+`present` says which values count; an empty array says that all do. Each result comes with the number of values
+that counted; if that is 0 the result is arbitrary. Each loop has a NumPy twin of the same contract. ALL is
 NumPy alone: a loop would gain nothing.
 """
 
@@ -18,7 +18,7 @@ ALL_PRESENT: Bool = np.zeros(0, np.bool_)
 
 @njit(cache=True, nogil=True)
 def sum_ints(offsets: I64, values: I64, present: Bool) -> tuple[I64, I64, Bool]:
-    """Sums, counts, and whether the sum fits into 64 bits (the way there may leave them)."""
+    """Sums, counts, and whether the sum fits into 64 bits (sums on the way need not)."""
     n = len(offsets) - 1
     sums = np.zeros(n, np.int64)
     counts = np.zeros(n, np.int64)

@@ -85,7 +85,7 @@ def concat_columns(columns: Sequence[Column]) -> Column:
 
 
 def concat_rows(parts: Sequence[Rows]) -> Rows:
-    """Rows of one shape, one after another (at least one part; order by `last` is the caller's affair)."""
+    """Rows of one shape, one after another (at least one part; the caller keeps the order by `last`)."""
     if len(parts) == 1:
         return parts[0]
     columns = tuple(concat_columns([p.columns[i] for p in parts]) for i in range(len(parts[0].columns)))

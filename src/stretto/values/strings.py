@@ -11,13 +11,13 @@ from stretto.values.rows import I64, Bool
 from stretto.values.vector import Vector
 
 BLOCK_BYTES: Final = 1 << 25
-"""So much text goes into one block of results."""
+"""The most text in one block of results."""
 QUOTED: Final = 6
 """Bytes that a character may become in JSON."""
 
 
 def not_utf8(column: pa.Array) -> Bool:
-    """Which strings of an Arrow column are none: Arrow itself takes any bytes."""
+    """Which strings of an Arrow column are not UTF-8: Arrow itself takes any bytes."""
     texts = column.dictionary if pa.types.is_dictionary(column.type) else column
     wrong = [raw is not None and not _is_text(raw) for raw in _bytes_of(texts)]
     if not pa.types.is_dictionary(column.type):
@@ -60,9 +60,9 @@ def decoded(texts: pa.Array) -> list[Any]:
 
 
 def stretches(texts: Sequence[Vector], strings: "Strings", n: int, most: int) -> Iterator[slice]:
-    """So many rows as stretches of at most `most`, and of as few as it takes for their texts to stay small.
+    """`n` rows as stretches of at most `most` rows, and of fewer where their texts would be too large.
 
-    Arrow addresses 2 GiB of text in an array, and a text is as long as whoever writes the events wants it to be.
+    Arrow addresses 2 GiB of text in an array, and nothing limits how long a text of an event is.
     """
     bound = BLOCK_BYTES // QUOTED
     if min(n, most) * len(texts) * strings.longest <= bound:
@@ -79,10 +79,10 @@ def stretches(texts: Sequence[Vector], strings: "Strings", n: int, most: int) ->
 
 
 class Strings:
-    """Texts and their codes 0, 1, .. in the order of first sight; a text keeps its code for good.
+    """Texts and their codes 0, 1, .. in the order in which they were first seen; a text keeps its code for good.
 
-    Equal codes mean equal texts, so `=` never looks at text. Order goes by ranks, computed when asked for
-    after new texts came in: only `<`-like terms and MIN/MAX over strings pay for them.
+    Equal codes mean equal texts, so `=` never looks at text. Order uses ranks, which are computed
+    when they are needed after new texts: only terms like `<` and MIN/MAX over strings pay for them.
     """
 
     def __init__(self) -> None:
@@ -142,7 +142,7 @@ class Strings:
         return self._all_texts().take(index).cast(pa.string())
 
     def lengths(self, vector: Vector) -> I64:
-        """How many characters each text has; none where there is no text."""
+        """How many characters each text has; 0 where there is no text."""
         codes = vector.data if vector.valid is None else np.where(vector.valid, vector.data, -1)
         distinct, inverse = np.unique(codes, return_inverse=True)
         sizes = [len(self._texts[code]) if code >= 0 else 0 for code in distinct.tolist()]
@@ -152,7 +152,7 @@ class Strings:
     def rank(self, codes: I64) -> I64:
         """Numbers that order as the texts of these codes do, by code point; good until a new text comes in.
 
-        A code that is none (the arbitrary data under a null) has an arbitrary rank.
+        A number that is no code (the arbitrary data under a null) has an arbitrary rank.
         """
         self._rank_all()
         return self._ranks.take(codes, mode="clip") if len(self) else np.zeros_like(codes)

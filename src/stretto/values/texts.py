@@ -11,7 +11,7 @@ from stretto.values.times import far_texts, is_far
 
 
 def value_texts(column: pa.Array) -> pa.Array:
-    """Every value as a text, null where it is null; bytes that are no UTF-8 are U+FFFD."""
+    """Every value as a text, null where it is null; bytes that are not UTF-8 are U+FFFD."""
     types = pa.types
     if types.is_dictionary(column.type):
         column = valid_texts(column).dictionary_decode()
@@ -23,8 +23,8 @@ def value_texts(column: pa.Array) -> pa.Array:
 def time_texts(times: pa.Array) -> pa.Array:
     """Times and dates as ISO 8601: `2024-01-01 09:00:00.000000`, with a Z or an offset where they have a zone.
 
-    Beyond the years 0 to 9999 with a sign and all digits of the year, `+12345-01-01 ..`, `-0044-03-15 ..`; what 64 bits
-    of microseconds do not hold as a number of its own unit.
+    Outside the years 0 to 9999 the year has a sign and all its digits, `+12345-01-01 ..`, `-0044-03-15 ..`. A time that
+    does not fit into 64 bits of microseconds is a number of its own unit.
     """
     texts = times.cast(pa.string())
     vector = plain(as_kind(times, Kind.TIME))

@@ -1,4 +1,4 @@
-"""Times as texts and back, also those that four digits of a year do not reach."""
+"""Times as texts and back, also those whose years need more than four digits."""
 
 import re
 from typing import Any, Final
@@ -17,7 +17,7 @@ YEAR_0_US: Final = -62_167_219_200_000_000
 YEAR_10000_US: Final = 253_402_300_800_000_000
 CYCLE: Final = 400
 CYCLE_US: Final = 146_097 * 86_400_000_000
-"""After 400 years the calendar begins anew: a far time is written and read as one of 1970 to 2369 in another year."""
+"""The calendar repeats after 400 years: a far time is written and read as one of 1970 to 2369 with another year."""
 
 EXPANDED: Final = r"^[+-]\d{4,6}-\d\d-\d\d"
 _PARTS: Final = re.compile(r"([+-]\d{4,6})(.*)", re.DOTALL)
@@ -51,7 +51,7 @@ def far_texts(us: I64) -> list[str]:
 
 
 def brought_near(texts: pa.Array) -> tuple[pa.Array, pa.Array]:
-    """Texts of far times as those of times between 1970 and 2369, and the microseconds that these are away.
+    """Texts of far times, moved to the years 1970 to 2369, and by how many microseconds they were moved.
 
     ArrowInvalid where 64 bits do not hold one.
     """

@@ -11,7 +11,7 @@ from tests.support.variations import sharing_workload
 
 from stretto.engine.kernels import when_to_compile
 from stretto.engine.memory import reuse
-from stretto.engine.operators.filter import FilterOperator
+from stretto.engine.operators.stateless import FilterOperator
 from stretto.engine.run import Engine
 from stretto.engine.stream.arena import Growing
 from stretto.engine.whole_table import run

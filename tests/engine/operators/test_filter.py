@@ -4,8 +4,8 @@ import pytest
 from tests.engine.events import arena_of, compare, x
 from tests.engine.stepping import stepped
 
-from stretto.engine.operators.filter import FilterOperator
 from stretto.engine.operators.protocol import RowShape
+from stretto.engine.operators.stateless import FilterOperator
 from stretto.pattern.nodes import Window
 from stretto.pattern.predicates import Ref
 from stretto.plan.ops import Filter

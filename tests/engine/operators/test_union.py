@@ -4,7 +4,7 @@ from tests.engine.events import arena_of
 from tests.engine.stepping import EVENT, stepped
 
 from stretto.engine.operators.protocol import RowShape
-from stretto.engine.operators.union import UnionOperator
+from stretto.engine.operators.stateless import UnionOperator
 from stretto.plan.ops import Union
 
 ARENA = arena_of(range(6))

@@ -21,9 +21,9 @@ from stretto.plan.dag import Plan, attributes_of
 from stretto.plan.optimize import optimize
 from stretto.plan.spread.spreads import ByKey, ByTime, Whole
 from stretto.schema import Special
-from stretto.spark.batch.event_files import ReadUnit, _Piece, _runs, open_files, survey, unit_batches
+from stretto.spark.batch.event_files import SliceRead, open_files, runs_of, survey, unit_batches
 from stretto.spark.batch.find_in_files import detect_files, find
-from stretto.spark.batch.row_groups import TimeRange, read_group, row_groups
+from stretto.spark.batch.row_groups import ReadUnit, TimeRange, read_group, row_groups
 from stretto.spark.batch.targets import ResultForm
 from stretto.spark.packed import METRICS, REJECTED, from_payload
 
@@ -327,19 +327,19 @@ def test_a_file_that_breaks_in_a_task_is_named(spark, tmp_path: Path) -> None:
 
 
 def test_row_groups_that_follow_each_other_are_runs_of_their_own() -> None:
-    def pieces(*times: tuple[int | None, int | None]) -> list[_Piece]:
+    def pieces(*times: tuple[int | None, int | None]) -> list[SliceRead]:
         return [
-            _Piece(ReadUnit("f", "f", i, 10, first, last), 10 * i, None)
+            SliceRead(ReadUnit("f", "f", i, 10, first, last), 10 * i, None)
             for i, (first, last) in enumerate(times)
         ]
 
-    def numbers(runs: list[list[_Piece]]) -> list[list[int | None]]:
+    def numbers(runs: list[list[SliceRead]]) -> list[list[int | None]]:
         return [[piece.unit.group for piece in run] for run in runs]
 
-    assert numbers(_runs(pieces((0, 5), (6, 9), (10, 12)))) == [[0], [1], [2]]
-    assert numbers(_runs(pieces((6, 9), (0, 5)))) == [[1], [0]]
-    assert numbers(_runs(pieces((0, 5), (5, 9), (10, 12)))) == [[0, 1], [2]]  # a tie is in one run
-    assert numbers(_runs(pieces((6, 9), (0, 7), (20, 21), (8, 8)))) == [[0, 1, 3], [2]]
-    assert numbers(_runs(pieces((0, 5), (None, None)))) == [[0, 1]]
-    assert numbers(_runs(pieces((6, 9), (0, 5)), arriving=True)) == [[0], [1]]
-    assert _runs([]) == []
+    assert numbers(runs_of(pieces((0, 5), (6, 9), (10, 12)))) == [[0], [1], [2]]
+    assert numbers(runs_of(pieces((6, 9), (0, 5)))) == [[1], [0]]
+    assert numbers(runs_of(pieces((0, 5), (5, 9), (10, 12)))) == [[0, 1], [2]]  # a tie is in one run
+    assert numbers(runs_of(pieces((6, 9), (0, 7), (20, 21), (8, 8)))) == [[0, 1, 3], [2]]
+    assert numbers(runs_of(pieces((0, 5), (None, None)))) == [[0, 1]]
+    assert numbers(runs_of(pieces((6, 9), (0, 5)), arriving=True)) == [[0], [1]]
+    assert runs_of([]) == []

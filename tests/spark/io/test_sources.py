@@ -17,9 +17,10 @@ from pyspark.sql import types as T  # noqa: N812
 
 from stretto.errors import EventsError
 from stretto.schema import Kind, Schema, Special
+from stretto.spark.checkpoint_notes import write_note
 from stretto.spark.errors import StrettoSparkError
 from stretto.spark.io import columns
-from stretto.spark.io.columns import parse_schema, recall, remember
+from stretto.spark.io.columns import parse_schema, recall
 from stretto.spark.io.sources import EventSource, open_source
 from stretto.spark.io.specs import Spec, kafka_place, parse_source
 from stretto.spark.packed import MARK
@@ -145,7 +146,7 @@ def test_json_lines_and_columns_that_are_remembered(spark: SparkSession, tmp_pat
     memory = tmp_path / "state" / "source.json"
     assert recall(memory) is None
     first = opened(spark, folder, schema=recall(memory))
-    remember(memory, first.columns)
+    write_note(memory, first.columns.jsonValue())
     (folder / "1.jsonl").write_text(json.dumps({**event, "x": "text", "more": 1}))
     again = opened(spark, folder, schema=recall(memory))
     expected = {"id": Kind.INT, "x": Kind.INT, "on": Kind.BOOL}

@@ -24,7 +24,14 @@ from tests.support.wild_values import plain as plain_rows
 from stretto.data.sinks import open_sink
 from stretto.schema import Special
 from stretto.spark import detect
-from stretto.spark.io.sinks import committed_files, kafka_rows, parse_sink, print_results, replaced_in, start
+from stretto.spark.io.sinks import (
+    committed_files,
+    kafka_rows,
+    observed_rows,
+    parse_sink,
+    print_results,
+    start,
+)
 from stretto.spark.io.sources import open_source
 from stretto.spark.io.specs import Spec
 from stretto.values.texts import time_texts
@@ -52,7 +59,7 @@ def written(outputs: DataFrame, to: str, tmp_path: Path, form: str = "parquet") 
     counts: dict[int, int] = {}
     query = start(outputs, parse_sink(to), tmp_path / "state", form=form, replaced=counts, availableNow=True)
     query.awaitTermination()
-    return sum(counts.values()) + sum(map(replaced_in, query.recentProgress))
+    return sum(counts.values()) + sum(map(observed_rows, query.recentProgress))
 
 
 # ---- what is expected ------------------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-from stretto import Schema, Workload, optimize
 from stretto.spark.stream.metrics import StreamMetrics, TargetMetrics, merged, read_metrics
 from stretto.values.times import START_OF_TIME
 
@@ -46,11 +45,3 @@ def test_a_progress_report_is_read():
     assert (found.matches, found.late, found.rejected) == (8, 1, 0)
     assert found.targets == (ONE,)
     assert read_metrics({"observedMetrics": {}}) is None
-
-
-def test_operators_are_named_by_what_they_compute():
-    plan = optimize(Workload.parse("QUERY q PATTERN A a WITHIN 1 s;"), Schema({}, {"A"}), "none")
-    texts = merged([TargetMetrics(0, operators={"n0": 7})]).operator_texts(plan)
-    assert list(texts.values()) == [7]
-    assert next(iter(texts)).startswith("n0 ")
-    assert "A" in next(iter(texts))

@@ -87,7 +87,7 @@ def test_a_stream_goes_on_with_other_workloads(stream: Call, tmp_path: Path) -> 
     assert code == 2, said
     assert "unknown attribute `y`" in said
     assert "the stream keeps version 2 of the workload" in said
-    assert "rules.cep was refused: what there was has been read with the version before" in said
+    assert "rules.cep was refused: the events were read with the version before" in said
     assert [query for (query,) in table("matches", "query")] == ["pair", "pair", *["rise"] * 4]
 
 

@@ -20,17 +20,16 @@ def calibrate(
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out",
             metavar="PATH",
-            help="Where the prices go; else STRETTO_PRICES or ~/.config/stretto/prices.json, where plans find them.",
+            help="Where the prices go; by default, where plans look: STRETTO_PRICES or ~/.config/stretto/prices.json.",
             show_default=False,
         ),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Fewer events and runs: rougher, in seconds.")
+        bool, typer.Option("--quick", help="Use fewer events and runs: rougher, but done in seconds.")
     ] = False,
 ) -> None:
-    """Measure the costs that optimizers go by: small workloads are run and prices fitted to their times.
+    """Measure the costs that optimizers use: run small workloads and fit prices to their times.
 
     Example: stretto calibrate --quick --out prices.json
     """
@@ -61,19 +60,17 @@ def _calibrate(place: Path, events: int, runs: int) -> None:
     fit = fit_prices(np.array([o.work for o in outcomes]), [o.nanoseconds for o in outcomes], Prices())
     save(fit.prices, place)
     rows = zip(NAMES, old.values(), fit.prices.values(), strict=True)
-    columns = [("price", False), ("old", True), ("new", True)]
-    show_table("nanoseconds per unit of work", columns, [[n, f"{a:,.2f}", f"{b:,.2f}"] for n, a, b in rows])
-    worst = sorted(zip(fit.ratios, outcomes, strict=True), key=lambda one: -abs(np.log(max(one[0], 1e-9))))[
-        :3
-    ]
-    named = ", ".join(f"{outcome.trial.name} {ratio:.2f}" for ratio, outcome in worst)
+    cells = [[name, f"{before:,.2f}", f"{now:,.2f}"] for name, before, now in rows]
+    show_table("nanoseconds per unit of work", ["price", "old", "new"], cells)
+    worst = sorted(zip(fit.ratios, outcomes, strict=True), key=lambda one: -abs(np.log(max(one[0], 1e-9))))
+    named = ", ".join(f"{outcome.trial.name} {ratio:.2f}" for ratio, outcome in worst[:3])
     tell(f"{len(outcomes)} trials; predicted and measured differ by a factor of {fit.error:.2f} on average")
     tell(f"farthest off (predicted / measured): {named}")
     tell(f"{place}: written")
 
 
 def _before(place: Path) -> "Prices":
-    """The prices that are replaced; the defaults, if there are none or they cannot be read."""
+    """The prices that are replaced: the defaults if there are none, or none that can be read."""
     from stretto.memo.prices import Prices, load
 
     try:

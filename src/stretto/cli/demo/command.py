@@ -1,39 +1,38 @@
 """`stretto demo`: the main job on generated data, on local Spark, from trades to matches and a page about it."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from stretto.atomic import write_text
-from stretto.cli.console import FAILED, counted, reported, tell
-from stretto.cli.options import Budget, Quiet
+from stretto.cli.console import FAILED, reported, tell
+from stretto.cli.options import Budget, Master, Quiet, Seed
+from stretto.cli.records import takes
+from stretto.screen import counted
 
 
-def demo(
-    events: Annotated[
-        int, typer.Option("--events", metavar="N", min=1000, help="How many trades.")
-    ] = 1_000_000,
-    seed: Annotated[
-        int, typer.Option("--seed", metavar="N", min=0, help="The same seed, the same trades.")
-    ] = 0,
-    out: Annotated[
-        str, typer.Option("--out", metavar="DIR", help="Where trades, patterns, matches and the page go.")
-    ] = "out/demo",
-    budget: Budget = 5.0,
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DemoOptions:
+    """The options of `stretto demo`."""
+
+    events: Annotated[int, Option(metavar="N", min=1000, help="How many trades.")] = 1_000_000
+    seed: Seed = 0
+    out: Annotated[str, Option(metavar="DIR", help="Where trades, patterns, matches and the page go.")] = (
+        "out/demo"
+    )
+    budget: Budget = 5.0
     alone: Annotated[
-        float,
-        typer.Option(
-            "--alone", metavar="SECONDS", min=0, help="The time for running queries one by one, to compare."
-        ),
-    ] = 15.0,
-    master: Annotated[
-        str | None,
-        typer.Option("--master", metavar="URL", help="Spark's master; if not given, all cores here."),
-    ] = None,
-    quiet: Quiet = False,
-) -> None:
-    """Find a hundred patterns in a day of trades, on Spark: shared, explained, and compared with one by one.
+        float, Option(metavar="SECONDS", min=0, help="How long queries run one by one, to compare.")
+    ] = 15.0
+    master: Master = None
+    quiet: Quiet = False
+
+
+@takes(DemoOptions)
+def demo(options: DemoOptions) -> None:
+    """Find a hundred patterns in a day of trades, on Spark, and compare that with running them one by one.
 
     Example: stretto demo --events 200000
     """
@@ -42,8 +41,9 @@ def demo(
         from stretto.cli.demo.page import demo_page
         from stretto.cli.demo.show import show
 
-        with Job(Path(out), master, quiet=quiet) as job:
-            told = job.run(events, seed, budget, alone)
+        out = options.out
+        job = Job(Path(out), options.master, quiet=options.quiet)
+        told = job.run(options.events, options.seed, options.budget, options.alone)
         page = Path(out) / "report.html"
         write_text(page, demo_page(told))
         show(told)

@@ -1,4 +1,4 @@
-"""The matches that `stretto demo` wrote, looked at: how many, when, and which moved the most money."""
+"""What the matches of `stretto demo` tell: how many there are, when, and which moved the most money."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,12 +1,11 @@
-"""What `stretto demo` does, step by step, and what came of every step."""
+"""What `stretto demo` does, step by step, and the result of every step."""
 
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from time import perf_counter
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -14,7 +13,6 @@ from pyspark.sql import DataFrame, SparkSession
 from rich.console import Console
 
 from stretto.atomic import write_text
-from stretto.cli.console import counted
 from stretto.cli.demo.found import DemoMatches
 from stretto.cli.demo.page import Alone, Demo, Step
 from stretto.cli.demo.patterns import demo_workload
@@ -26,6 +24,7 @@ from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan
 from stretto.plan.explanation import explanation
 from stretto.plan.optimize import optimize
+from stretto.screen import counted
 from stretto.spark.batch.event_files import EventFiles, open_files, profile_files, survey
 from stretto.spark.batch.find_in_files import detect_files
 from stretto.spark.errors import clear_failures
@@ -38,7 +37,7 @@ SAMPLE: Final = 0.05
 
 
 class Job:
-    """One run of the demonstration, in a folder of its own."""
+    """One run of the demo, in its own folder."""
 
     def __init__(self, folder: Path, master: str | None, *, quiet: bool) -> None:
         self._folder = folder
@@ -47,17 +46,15 @@ class Job:
         self._steps: list[Step] = []
         self._result = ""
 
-    def __enter__(self) -> Self:
-        self._folder.mkdir(parents=True, exist_ok=True)
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        shutil.rmtree(self._folder / "alone", ignore_errors=True)
-
     def run(self, events: int, seed: int, budget: float | None, alone: float) -> Demo:
-        """All steps in their order."""
+        """All steps in their order. Matches of single queries are removed at the end."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        try:
+            return self._run(events, seed, budget, alone)
+        finally:
+            shutil.rmtree(self._folder / "alone", ignore_errors=True)
+
+    def _run(self, events: int, seed: int, budget: float | None, alone: float) -> Demo:
         workload = self._generate(events, seed)
         spark = self._start()
         trades, stats = self._profile(spark, workload)
@@ -83,9 +80,9 @@ class Job:
 
     @contextmanager
     def _step(self, name: str) -> Iterator[None]:
-        """Time a step; `_result` is what it says of itself."""
+        """Time a step; it leaves its result in words in `_result`."""
         start = perf_counter()
-        with self._console.status(f"{name} ..") if self._console.is_terminal else _nothing():
+        with self._console.status(f"{name} ..") if self._console.is_terminal else nullcontext():
             yield
         self._steps.append(Step(name, self._result, perf_counter() - start))
         self._console.print(
@@ -140,7 +137,7 @@ class Job:
             self._result = "workers started, loops compiled"
 
     def _find(self, spark: SparkSession, plan: Plan, trades: EventFiles) -> float:
-        """All matches of the plan as files; the seconds that took."""
+        """Write all matches of the plan to files; returns the seconds it took."""
         with self._step("find"), clear_failures():
             start = perf_counter()
             self._write(detect_files(plan, trades, spark=spark), "matches")
@@ -164,7 +161,7 @@ class Job:
         limit: float,
         seed: int,
     ) -> Alone:
-        """Queries in a random order, each as a job of its own, until the time is over; their answers are compared."""
+        """Run queries in random order, each as its own job, until the time is over; compare their answers."""
         queries = sorted(query.name for query in workload.queries)
         names = np.random.default_rng(seed).permutation(queries).tolist()
         took: dict[str, float] = {}
@@ -193,11 +190,6 @@ class Job:
 
     def _write(self, matches: DataFrame, name: str) -> None:
         matches.write.mode("overwrite").parquet(str((self._folder / name).absolute()))
-
-
-@contextmanager
-def _nothing() -> Iterator[None]:
-    yield
 
 
 def _only(workload: Workload, name: str) -> Workload:

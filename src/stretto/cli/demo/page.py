@@ -1,11 +1,11 @@
-"""What `stretto demo` did, as one HTML page without anything to load from elsewhere."""
+"""What `stretto demo` did, as one HTML page that loads nothing from elsewhere."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from stretto.explain.html.page import rendered
 from stretto.explain.html.picture import picture
-from stretto.explain.html.render import rendered
 from stretto.explain.model import ENDS, SOURCES, Explanation, Row
 from stretto.explain.numbers import rate_text, share_text, time_text
 from stretto.explain.text import explanation_text, saving_text
@@ -15,7 +15,7 @@ MOST_SHARED: Final = 15
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step of the run: its name, what came of it, and how long it took."""
+    """One step of the run: its name, its result, and how long it took."""
 
     name: str
     result: str
@@ -37,7 +37,7 @@ class Alone:
 
 @dataclass(frozen=True, slots=True)
 class Demo:
-    """All that the page tells. `pictured`: the queries whose operators are drawn. `pace`: matches by time of day."""
+    """What the page shows. `pictured`: the queries whose operators are drawn. `pace`: matches by time of day."""
 
     title: str
     where: str

@@ -1,16 +1,17 @@
-"""What `stretto demo` prints: what was shared and saved, the top matches, and the speed against one by one."""
+"""What `stretto demo` prints: what was shared and saved, the top matches, and the speed compared with one by one."""
 
-from stretto.cli.console import counted, tell
+from stretto.cli.console import tell
 from stretto.cli.demo.page import Demo
 from stretto.cli.tables import show_table
 from stretto.explain.numbers import factor_text
 from stretto.explain.text import saving_text
+from stretto.screen import counted
 
 SHOWN_QUERIES = 5
 
 
 def show(told: Demo) -> None:
-    """All of it, on standard output."""
+    """Print all of it on standard output."""
     plan = told.plan
     tell(
         f"\n{counted(told.events, 'trade')}, {counted(len(told.found), 'pattern')},"
@@ -22,15 +23,15 @@ def show(told: Demo) -> None:
     tell("")
     _show_most(told)
     trades = "a=.. are the positions of the trades in the day"
-    columns = [("pattern", False), ("from", False), ("to", False), ("trades", False), ("money", True)]
-    show_table(f"the matches that moved the most money ({trades})", columns, told.top)
+    heads = ["pattern", "from", "to", "trades", "money"]
+    show_table(f"the matches that moved the most money ({trades})", heads, told.top, words=4)
     _show_speed(told)
 
 
 def _show_most(told: Demo) -> None:
     most = sorted(told.found.items(), key=lambda pair: -pair[1])[:SHOWN_QUERIES]
-    columns = [("pattern", False), ("matches", True)]
-    show_table("the patterns with the most matches", columns, [[name, f"{count:,}"] for name, count in most])
+    rows = [[name, f"{count:,}"] for name, count in most]
+    show_table("the patterns with the most matches", ["pattern", "matches"], rows)
 
 
 def _show_speed(told: Demo) -> None:
@@ -43,6 +44,6 @@ def _show_speed(told: Demo) -> None:
         ran = len(alone.seconds)
         how = "" if ran == alone.queries else f"{ran} of {alone.queries} ran, the others taken at their pace"
         rows.append(["one by one", f"{alone.all_seconds:.1f}", f"{speed:,.0f}", how])
-    show_table("", [("run", False), ("seconds", True), ("trades/s", True), ("", False)], rows)
+    show_table("", ["run", "seconds", "trades/s", ""], rows)
     if alone.seconds:
         tell(f"together {factor_text(told.speedup)} as fast as one by one\n")

@@ -7,9 +7,17 @@ place of the last value is the finger, a few steps go on from there, and what th
 import numpy as np
 from numba import njit
 
-from stretto.values.rows import I64
+from stretto.values.rows import I64, Bool
 
 MOST = np.iinfo(np.int64).max
+
+
+def look_up(distinct: I64, values: I64) -> tuple[I64, Bool]:
+    """A place of each value among sorted distinct ones, and whether the value is there."""
+    if not len(distinct):
+        return np.zeros(len(values), np.int64), np.zeros(len(values), np.bool_)
+    place = np.minimum(np.searchsorted(distinct, values), len(distinct) - 1)
+    return place, distinct[place] == values
 
 
 def seek_reference(array: I64, values: I64, *, after: bool) -> I64:

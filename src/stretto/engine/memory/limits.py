@@ -20,10 +20,6 @@ class TooMuch(Exception):  # noqa: N818 - undone, or turned into an EngineError,
     """A step went past the bound on memory."""
 
 
-def nothing_to_undo() -> None:
-    """The state has not changed."""
-
-
 @dataclass(slots=True)
 class Meter:
     """Counts bytes as blocks are made, so that a step stops soon after the limit, not when the system has no more.

@@ -4,16 +4,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from stretto.engine.operators.emit import EmitOperator
-from stretto.engine.operators.filter import FilterOperator
 from stretto.engine.operators.forbid import ForbidOperator
 from stretto.engine.operators.join import JoinOperator
 from stretto.engine.operators.next import NextOperator
 from stretto.engine.operators.protocol import Operator, RowShape
 from stretto.engine.operators.repeat import RepeatOperator
-from stretto.engine.operators.union import UnionOperator
+from stretto.engine.operators.stateless import FilterOperator, UnionOperator
+from stretto.engine.rows.next_moves import EVENT
 from stretto.plan.ops import Emit, Filter, Forbid, Join, Next, Op, Repeat, Scan, Union
-
-_EVENT = RowShape((False,), (False,), single=True)
 
 # Every running operator is made from its part of the plan and the shapes of its inputs.
 _OPERATORS: dict[type[Op], Callable[[Any, Sequence[RowShape]], Any]] = {
@@ -33,7 +31,7 @@ def build(ops: Sequence[Op]) -> dict[int, Operator | EmitOperator]:
     running: dict[int, Operator | EmitOperator] = {}
     for number, op in enumerate(ops):
         if isinstance(op, Scan):
-            shapes.append(_EVENT)
+            shapes.append(EVENT)
             continue
         inputs = [shapes[k] for k in op.inputs]
         if isinstance(op, Join):

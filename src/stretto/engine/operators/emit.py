@@ -6,27 +6,24 @@ import numpy as np
 
 from stretto.engine.memory import reuse
 from stretto.engine.memory.limits import Meter, Undo, column_size, size_of, vector_size
-from stretto.engine.operators.protocol import Clock, RowShape
-from stretto.engine.results.identity import FINDING, duplicates
+from stretto.engine.operators.protocol import Bookkeeping, Clock, RowShape
+from stretto.engine.results.identity import once
 from stretto.engine.results.matches import NO_ID, MatchChunk
-from stretto.engine.rows.coordinates import coordinates
-from stretto.engine.rows.sets import as_sets
+from stretto.engine.rows.coordinates import coordinates, last_inside
+from stretto.engine.rows.sets import PartColumns
 from stretto.engine.stream.arena import Arena
 from stretto.pattern.predicates import Expr
 from stretto.plan.ops import Emit
 from stretto.values.evaluate import value
-from stretto.values.rows import I64, UNBOUND, Column, Rows, Sets, concat_rows
+from stretto.values.rows import I64, UNBOUND, Column, Rows, Sets
 from stretto.values.vector import Vector
 
 RETURNING = 32
 """Bytes that it takes to work out a value, per row and per event of a set."""
 
 
-class EmitOperator:
+class EmitOperator(Bookkeeping):
     """Part k's column i is variable `columns[k][i]`; a variable that is a list somewhere is one everywhere."""
-
-    waiting = False
-    looked = 0
 
     def __init__(self, op: Emit, inputs: Sequence[RowShape]) -> None:
         self._op = op
@@ -35,14 +32,8 @@ class EmitOperator:
         # A match can be certain at once by one alternative and again, later, by one that waits.
         self._mixed = op.distinct and any(op.waits) and not all(op.waits)
         self._reported: list[Rows] = []
-        self._sources = [dict(zip(columns, range(len(columns)), strict=True)) for columns in op.columns]
-        self._optional = tuple(
-            any(
-                v not in source or shape.optional[source[v]]
-                for source, shape in zip(self._sources, inputs, strict=True)
-            )
-            for v in range(len(op.variables))
-        )
+        self._parts = PartColumns.of(op.columns, op.kleene)
+        self._optional = self._parts.optional(inputs)
 
     @property
     def held(self) -> int:
@@ -58,17 +49,13 @@ class EmitOperator:
 
     def step(self, inputs: Sequence[list[Rows]], clock: Clock, arena: Arena) -> list[MatchChunk]:
         found = [
-            (self._bind(rows, k), self._detected(rows, k, clock, arena))
+            (self._parts.moved(rows, k), self._detected(rows, k, clock, arena))
             for k in sorted(range(len(inputs)), key=self._op.waits.__getitem__)
             for rows in inputs[k]
             if len(rows)
         ]
         if self._op.distinct and found:
-            every = [*self._reported, *(rows for rows, _ in found)]
-            count = sum(map(len, every))
-            # All of them in one piece, what finds equal ones, and those that are kept.
-            clock.meter.reserve(2 * sum(map(size_of, every)) + FINDING * count, count)
-            found = [_once(found, self._reported)]
+            found = [self._once(found, clock.meter)]
             clock.meter.charge(size_of(found[0][0]), len(found[0][0]))
             if self._mixed:
                 self._remember(found[0][0], clock)
@@ -85,24 +72,21 @@ class EmitOperator:
         ]
         clock.meter.charge(self.held, len(rows))
 
-    def _bind(self, rows: Rows, part: int) -> Rows:
-        """The rows with a column for each variable of the query."""
-        source = self._sources[part]
-        columns: list[Column] = []
-        for v, as_list in enumerate(self._op.kleene):
-            column: Column = rows.columns[source[v]] if v in source else np.full(len(rows), UNBOUND, np.int64)
-            if isinstance(column, Sets) != as_list:
-                column = narrowed(column) if isinstance(column, Sets) else as_sets(column)
-            columns.append(column)
-        return Rows(rows.first, rows.last, tuple(columns))
+    def _once(self, found: list[tuple[Rows, I64]], meter: Meter) -> tuple[Rows, I64]:
+        """Equal matches once, the first of them, and none that was reported before."""
+        before = sum(map(len, self._reported))
+        rows, first = once([*self._reported, *(rows for rows, _ in found)], meter)
+        kept = np.flatnonzero(first)
+        kept = kept[kept >= before]
+        detected = np.concatenate([times for _, times in found])
+        return rows.take(kept), detected[kept - before]
 
     def _detected(self, rows: Rows, part: int, clock: Clock, arena: Arena) -> I64:
         if not self._op.waits[part]:
             return rows.last
-        window = self._op.window
-        if window.unit == "us":
-            return rows.first + window.size
-        certain = coordinates(rows, window)[0] + (window.size - 1)
+        certain = last_inside(rows, self._op.window)
+        if self._op.window.unit == "us":
+            return certain
         times: I64 = arena.values("ts", np.minimum(certain, clock.end - 1)).data
         return times
 
@@ -133,13 +117,6 @@ class EmitOperator:
         return vector
 
 
-def narrowed(sets: Sets) -> I64:
-    """Sets of at most one event as that event, empty ones as unbound: a step of NEXT that may be left out."""
-    column = np.full(len(sets), UNBOUND, np.int64)
-    column[sets.lengths > 0] = sets.values
-    return column
-
-
 def _ids(column: Column, arena: Arena, *, optional: bool) -> Column:
     if isinstance(column, Sets):
         return Sets(column.offsets, arena.ids(column.values))
@@ -149,13 +126,3 @@ def _ids(column: Column, arena: Arena, *, optional: bool) -> Column:
     ids = np.full(len(column), NO_ID, np.int64)
     ids[bound] = arena.ids(column[bound])
     return ids
-
-
-def _once(found: list[tuple[Rows, I64]], reported: list[Rows]) -> tuple[Rows, I64]:
-    """Equal matches once, the first of them, and none that was reported before."""
-    before = sum(len(rows) for rows in reported)
-    rows = concat_rows([*reported, *(rows for rows, _ in found)])
-    kept = np.flatnonzero(duplicates(rows.columns, rows.first))
-    kept = kept[kept >= before]
-    detected = np.concatenate([times for _, times in found])
-    return rows.take(kept), detected[kept - before]

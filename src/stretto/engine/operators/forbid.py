@@ -4,10 +4,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from stretto.engine.kernels.sorted_search import look_up
 from stretto.engine.memory.limits import Meter, Undo, size_of
-from stretto.engine.operators.protocol import Clock, RowShape
+from stretto.engine.operators.protocol import Bookkeeping, Clock, RowShape
 from stretto.engine.rows.band import Band
-from stretto.engine.rows.coordinates import coordinates, reach, times
+from stretto.engine.rows.coordinates import coordinates, last_inside, reach, times
 from stretto.engine.rows.join_keys import LEAST, MOST, split_terms
 from stretto.engine.rows.pending import Pending
 from stretto.engine.rows.sets import sliced
@@ -23,7 +24,7 @@ JUDGING = 2048
 """Bytes of memory that is left for each row that is judged together with others: about ten times what it takes."""
 
 
-class ForbidOperator:
+class ForbidOperator(Bookkeeping):
     """Rows are judged once all events of their interval are known; those of a waiting place wait for that.
 
     A row that leaves one side of a BETWEEN unbound has its negation first or last; one that leaves both so has none.
@@ -41,11 +42,8 @@ class ForbidOperator:
         self._band = Band(events, rows, op.window, op.terms, distinct, stored_at=rows.width, probing_at=0)
         self._by_key = bool(split_terms(op.terms, events, rows, rows.width, 0).equal)
         self._pending = Pending()
+        self._kept = (self._band, self._pending)
         self._reached = LEAST  # no row that comes now looks at an event before this
-
-    @property
-    def held(self) -> int:
-        return self._band.held + self._pending.held
 
     @property
     def waiting(self) -> bool:
@@ -55,10 +53,6 @@ class ForbidOperator:
     def due_us(self) -> int | None:
         """The earliest time that a row waits for; rows that wait for events to come wait for no time."""
         return self._pending.earliest if self._op.window.unit == "us" else None
-
-    @property
-    def looked(self) -> int:
-        return self._band.looked
 
     def step(self, inputs: Sequence[list[Rows]], clock: Clock) -> list[Rows]:
         rows, events = inputs
@@ -82,11 +76,10 @@ class ForbidOperator:
         return [part for part in out if len(part)]
 
     def mark(self) -> Undo:
-        band, pending, reached = self._band.mark(), self._pending.mark(), self._reached
+        rows, reached = super().mark(), self._reached
 
         def undo() -> None:
-            band()
-            pending()
+            rows()
             self._reached = reached
 
         return undo
@@ -97,7 +90,7 @@ class ForbidOperator:
         """The rows that can be judged now; the others are put aside until the end of their interval has passed."""
         waits = self._open_end(rows, clock.events)
         late = rows if waits.all() else rows.take(waits)
-        self._pending.add(late, self._end(late), clock.meter)
+        self._pending.add(late, last_inside(late, self._op.window), clock.meter)
         if late is rows:
             return empty_rows(self.shape.sets)
         ready = rows.take(~waits)
@@ -110,11 +103,6 @@ class ForbidOperator:
             closed, opened = times(rows, self._before, events)[2], times(rows, self._after, events)[2]
             return opened & ~closed
         return np.full(len(rows), self._op.place.waits)
-
-    def _end(self, rows: Rows) -> I64:
-        """The last coordinate that the window of each row reaches."""
-        window = self._op.window
-        return coordinates(rows, window)[0] + (window.size if window.unit == "us" else window.size - 1)
 
     def _passed(self, clock: Clock) -> int:
         """Every event with a coordinate below this is known."""
@@ -143,7 +131,7 @@ class ForbidOperator:
     def _interval(self, rows: Rows, events: Events) -> tuple[I64, I64]:
         """Per row, the forbidden events of its interval, as a range of the band's rows."""
         band, window = self._band, self._op.window
-        last = band.search(self._end(rows), "right")
+        last = band.search(last_inside(rows, window), "right")
         if self._op.place is Place.ANYWHERE:
             return band.search_time(rows.first, "left"), last
         _, after, opened = times(rows, self._after, events)
@@ -166,11 +154,8 @@ class ForbidOperator:
             if isinstance(column, Sets):
                 index, bound = np.repeat(index, column.lengths), column.values
             assert not isinstance(bound, Sets)
-            at = np.searchsorted(stored, bound)
-            found = np.zeros(len(bound), np.bool_)
-            inside = at < len(stored)
-            found[inside] = stored[at[inside]] == bound[inside]
-            at += end - len(self._band)
+            at, found = look_up(stored, bound)
+            at = at + end - len(self._band)
             own += np.bincount(index[found & (lo[index] <= at) & (at < hi[index])], minlength=len(rows))
         return own
 

@@ -5,8 +5,8 @@ from typing import Literal as OneOf
 
 import numpy as np
 
-from stretto.engine.memory.limits import Undo, size_of
-from stretto.engine.operators.protocol import Clock, RowShape
+from stretto.engine.memory.limits import size_of
+from stretto.engine.operators.protocol import Bookkeeping, Clock, RowShape
 from stretto.engine.rows.band import Band
 from stretto.engine.rows.coordinates import beyond, coordinates, reach
 from stretto.engine.rows.known_order import joined, place_of
@@ -16,13 +16,11 @@ from stretto.values.evaluate import Events
 from stretto.values.rows import I64, Rows, Sets, take_column
 
 
-class JoinOperator:
+class JoinOperator(Bookkeeping):
     """The later row of a pair finds it: the right one if both end at once, so that each pair is found once.
 
     Where the order terms tell which side ends every pair, the other side is stored and never looks.
     """
-
-    waiting = False
 
     def __init__(self, op: Join, inputs: Sequence[RowShape], *, last: bool = False) -> None:
         """`last`: the rows go into matches and nowhere else, so that their columns may be narrow."""
@@ -36,14 +34,7 @@ class JoinOperator:
             self._looks.append(_Look(op, inputs, self.shape, stored=0, narrow=last))
         if not sequence and not order.never_last(of_left, mask_of(of_right)):
             self._looks.append(_Look(op, inputs, self.shape, stored=1, narrow=last))
-
-    @property
-    def held(self) -> int:
-        return sum(look.band.held for look in self._looks)
-
-    @property
-    def looked(self) -> int:
-        return sum(look.band.looked for look in self._looks)
+        self._kept = tuple(look.band for look in self._looks)
 
     def step(self, inputs: Sequence[list[Rows]], clock: Clock) -> list[Rows]:
         out: list[Rows] = []
@@ -57,15 +48,6 @@ class JoinOperator:
                         clock.meter.charge(size_of(rows), len(rows))
                         out.append(rows)
         return out
-
-    def mark(self) -> Undo:
-        undone = [look.band.mark() for look in self._looks]
-
-        def undo() -> None:
-            for one in undone:
-                one()
-
-        return undo
 
 
 class _Look:

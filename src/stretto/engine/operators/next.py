@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from stretto.engine.memory.limits import Meter, Undo, size_of
-from stretto.engine.operators.protocol import Clock, RowShape
-from stretto.engine.rows.coordinates import coordinates
+from stretto.engine.operators.protocol import Bookkeeping, Clock, RowShape
+from stretto.engine.rows.coordinates import last_inside
 from stretto.engine.rows.join_keys import MOST
 from stretto.engine.rows.next_moves import BEGIN, Candidates, Move, moves_from, pending_terms
 from stretto.plan.ops import Next
@@ -53,14 +53,11 @@ class _Stream:
         return self._looked_up[move]
 
 
-class NextOperator:
+class NextOperator(Bookkeeping):
     """All runs advance in rounds: each finds its earliest event among the step's new ones, takes it, and looks on.
 
     A run that finds none waits for the next step's events. What a run has passed over it never looks at again.
     """
-
-    waiting = False  # time alone completes no run
-    looked = 0
 
     def __init__(self, op: Next, inputs: Sequence[RowShape]) -> None:
         assert all(shape.single for shape in inputs)
@@ -180,12 +177,9 @@ class NextOperator:
         index = np.flatnonzero(able)
         rows = runs.rows if len(index) == len(able) else runs.rows.take(index)
         lo = np.searchsorted(stream.ts, rows.last, side="right")
-        window = self._op.window
-        end = coordinates(rows, window)[0] + window.size
-        if window.unit == "us":
-            hi = np.searchsorted(stream.ts, end, side="right")
-        else:
-            hi = np.searchsorted(stream.positions, end, side="left")
+        by_time = self._op.window.unit == "us"
+        last = last_inside(rows, self._op.window)
+        hi = np.searchsorted(stream.ts if by_time else stream.positions, last, side="right")
         accepted = stream.candidates(move, clock).first_accepted(rows, lo, np.maximum(hi, lo), clock.meter)
         some = accepted >= 0
         result[index[some]] = stream.positions[accepted[some]]
@@ -194,8 +188,7 @@ class NextOperator:
     def _inside(self, runs: _OpenRuns, clock: Clock) -> _OpenRuns:
         """The runs whose window an event of this step or a later one could still be in."""
         window = self._op.window
-        end = coordinates(runs.rows, window)[0] + window.size
-        open_ = end >= clock.since if window.unit == "us" else end > clock.start
+        open_ = last_inside(runs.rows, window) >= (clock.since if window.unit == "us" else clock.start)
         return runs if open_.all() else runs.take(open_)
 
 

@@ -44,13 +44,8 @@ class Clock:
     meter: Meter
 
 
-class Operator(Protocol):
-    """A running operator: takes its inputs' new rows of one step, gives its own new rows, in no promised order."""
-
-    @property
-    def shape(self) -> RowShape: ...
-
-    def step(self, inputs: Sequence[list[Rows]], clock: Clock) -> list[Rows]: ...
+class Keeper(Protocol):
+    """What is kept for later steps, and knows how to go back to what it was."""
 
     def mark(self) -> Undo:
         """What undoes the step that follows, complete or not; the same step can then be taken in parts."""
@@ -66,7 +61,43 @@ class Operator(Protocol):
         """Rows kept that were looked at as partners of new ones, all steps together."""
         ...
 
+
+class Operator(Keeper, Protocol):
+    """A running operator: takes its inputs' new rows of one step, gives its own new rows, in no promised order."""
+
+    @property
+    def shape(self) -> RowShape: ...
+
+    def step(self, inputs: Sequence[list[Rows]], clock: Clock) -> list[Rows]: ...
+
     @property
     def waiting(self) -> bool:
         """Whether time alone may let rows out; if not, a step in which no input has rows can be left out."""
         ...
+
+
+class Bookkeeping:
+    """What an operator says of itself, by what it keeps; time alone lets nothing out."""
+
+    _kept: Sequence[Keeper] = ()
+
+    @property
+    def held(self) -> int:
+        return sum(keeper.held for keeper in self._kept)
+
+    @property
+    def looked(self) -> int:
+        return sum(keeper.looked for keeper in self._kept)
+
+    @property
+    def waiting(self) -> bool:
+        return False
+
+    def mark(self) -> Undo:
+        undone = [keeper.mark() for keeper in self._kept]
+
+        def undo() -> None:
+            for one in undone:
+                one()
+
+        return undo

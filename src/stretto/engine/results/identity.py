@@ -10,9 +10,10 @@ import numpy as np
 import pyarrow as pa
 
 from stretto.engine.kernels.hash_tables import first_with_key, first_with_key_reference
+from stretto.engine.memory.limits import Meter, size_of
 from stretto.values.hashing import LANES, U64, Lane
 from stretto.values.reduce import all_hold
-from stretto.values.rows import I64, Bool, Column, Sets, take_sets
+from stretto.values.rows import I64, Bool, Column, Rows, Sets, concat_rows, take_sets
 
 FEW = 1 << 12  # rows for which a loop would not pay for its compilation
 FINDING = 64  # bytes that it takes, per row, to find equal ones
@@ -73,6 +74,15 @@ def _hexadecimal(words: U64) -> pa.Array:
 
 
 # ---- equal rows ------------------------------------------------------------------------------------------
+
+
+def once(parts: Sequence[Rows], meter: Meter) -> tuple[Rows, Bool]:
+    """The rows of all parts in one piece, and which to keep so that equal rows remain once, the earliest of them."""
+    # All of them in one piece, what finds equal ones, and those that are kept.
+    count = sum(map(len, parts))
+    meter.reserve(2 * sum(map(size_of, parts)) + FINDING * count, count)
+    rows = concat_rows(parts)
+    return rows, duplicates(rows.columns, rows.first)
 
 
 def duplicates(columns: Sequence[Column], first: I64) -> Bool:

@@ -81,6 +81,12 @@ class MatchChunk:
         for vector in self.returned:
             yield from (vector.data,) if vector.valid is None else (vector.data, vector.valid)
 
+    def take(self, at: I64 | slice) -> "MatchChunk":
+        """Some of the matches."""
+        ids = tuple(_sliced(c, at) if isinstance(at, slice) else take_column(c, at) for c in self.ids)
+        returned = tuple(vector.take(at) for vector in self.returned)
+        return MatchChunk(ids, self.start[at], self.end[at], self.detected[at], returned, self.strings)
+
     def wide(self) -> "MatchChunk":
         """The same with all ids in 64 bits."""
         return replace(self, ids=tuple(_wide(column) for column in self.ids))
@@ -154,7 +160,10 @@ class Matches:
         """The matches whose first event, and the totals whose window, begins at a time that is `kept`."""
         found = Matches(self._outputs.values())
         for query, chunks in self._chunks.items():
-            found.add(query, [_beginning(chunk, kept) for chunk in chunks])
+            begins = ((chunk, kept(chunk.start)) for chunk in chunks)
+            found.add(
+                query, (one if which.all() else one.take(np.flatnonzero(which)) for one, which in begins)
+            )
         found.add_totals(totals_beginning(self._totals, kept))
         return found
 
@@ -220,21 +229,6 @@ class Matches:
             yield from _cut(self._outputs[query], _joined(pending), rows)
 
 
-def _beginning(chunk: MatchChunk, kept: Callable[[I64], Bool]) -> MatchChunk:
-    begins = kept(chunk.start)
-    if begins.all():
-        return chunk
-    rows = np.flatnonzero(begins)
-    return MatchChunk(
-        tuple(take_column(column, rows) for column in chunk.ids),
-        chunk.start[rows],
-        chunk.end[rows],
-        chunk.detected[rows],
-        tuple(vector.take(rows) for vector in chunk.returned),
-        chunk.strings,
-    )
-
-
 def _joined(chunks: Sequence[MatchChunk]) -> MatchChunk:
     if len(chunks) == 1:
         return chunks[0]
@@ -252,14 +246,7 @@ def _cut(output: Output, chunk: MatchChunk, rows: int) -> Iterator[MatchChunk]:
     returned = zip(output.returns, chunk.returned, strict=True)
     texts = [vector for item, vector in returned if item.kind is Kind.STRING]
     for at in stretches(texts, chunk.strings, len(chunk), rows):
-        yield MatchChunk(
-            tuple(_sliced(column, at) for column in chunk.ids),
-            chunk.start[at],
-            chunk.end[at],
-            chunk.detected[at],
-            tuple(vector.take(at) for vector in chunk.returned),
-            chunk.strings,
-        )
+        yield chunk.take(at)
 
 
 def _sliced(column: Column, at: slice) -> Column:
@@ -285,9 +272,17 @@ def _file_rows(output: Output, chunk: MatchChunk) -> pa.RecordBatch:
         match_ids(chunk.ids, n, output.query, output.variables),
         *_times(chunk),
         _events(output.variables, chunk),
-        json_objects(output.returns, chunk.returned, n, chunk.strings),
+        _returned(output, chunk),
     ]
     return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
+
+
+def _returned(output: Output, chunk: MatchChunk) -> pa.Array:
+    """A JSON object per match; null where nothing is returned."""
+    names, kinds = [item.name for item in output.returns], [item.kind for item in output.returns]
+    if not names:
+        return pa.nulls(len(chunk), pa.string())
+    return json_objects(names, kinds, chunk.returned, chunk.strings)
 
 
 def _times(chunk: MatchChunk) -> list[pa.Array]:

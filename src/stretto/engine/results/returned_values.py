@@ -1,13 +1,12 @@
 """Returned values as Arrow columns and as JSON texts."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stretto.pattern.nodes import Return
 from stretto.schema import Kind
 from stretto.values.strings import Strings
 from stretto.values.texts import time_texts
@@ -22,19 +21,19 @@ def arrow_array(vector: Vector, kind: Kind, strings: Strings) -> pa.Array:
     return plain.view(kind.arrow) if kind in (Kind.TIME, Kind.DURATION) else plain
 
 
-def json_objects(returns: Sequence[Return], values: Sequence[Vector], n: int, strings: Strings) -> pa.Array:
-    """A JSON object per row, `{"name": value, ..}`; null where nothing is returned.
+def json_objects(
+    names: Iterable[str], kinds: Iterable[Kind], values: Iterable[Vector], strings: Strings
+) -> pa.Array:
+    """A JSON object per row, `{"name": value, ..}`, of at least one name.
 
     Numbers are written so that they read back as the same number, doubles always with a point or an exponent. JSON
     has no NaN and no infinity: they are null. Times are ISO 8601 texts, durations numbers of microseconds.
     """
-    if not returns:
-        return pa.nulls(n, pa.string())
     pieces: list[pa.Array | pa.Scalar] = []
-    for item, vector in zip(returns, values, strict=True):
+    for name, kind, vector in zip(names, kinds, values, strict=True):
         opening = ", " if pieces else "{"
-        pieces.append(pa.scalar(f"{opening}{json.dumps(item.name, ensure_ascii=False)}: "))
-        pieces.append(json_values(vector, item.kind, strings))
+        pieces.append(pa.scalar(f"{opening}{json.dumps(name, ensure_ascii=False)}: "))
+        pieces.append(json_values(vector, kind, strings))
     return pc.binary_join_element_wise(*pieces, pa.scalar("}"), pa.scalar(""))
 
 

@@ -98,7 +98,8 @@ class Band:
         self._lane_count = lane + (2 if self._equal else 0)
         self._row_lanes = np.array([self._first_ts_lane, *self._column_lanes])
         has_sets = any((*self._stored.sets, *self._probing.sets))
-        self._plain = not (self._rest or self._distinct or self._equal or has_sets)
+        # Whether pairs need no more than comparisons of keys, and rows have no sets: `joined` can make them.
+        self.plain = not (self._rest or self._distinct or self._equal or has_sets)
 
     def __len__(self) -> int:
         return self._end - self._begin
@@ -167,7 +168,9 @@ class Band:
         self._move(room_for(len(self), 0, _FIRST_CAPACITY))
 
     def _write(self, rows: Rows, keys: list[I64]) -> None:
-        self._make_room(len(rows))
+        if self._end + len(rows) > self._lanes.shape[1] or reuse.debug:
+            # Drop what expired and grow, so that the new rows fit.
+            self._move(room_for(len(self), len(rows), self._lanes.shape[1]))
         new = slice(self._end, self._end + len(rows))
         first, last = coordinates(rows, self._window)
         lanes = self._lanes
@@ -202,12 +205,6 @@ class Band:
         return (
             0 if capacity == self._lanes.shape[1] else capacity * 8 * (self._lane_count + bool(self._equal))
         )
-
-    def _make_room(self, count: int) -> None:
-        """Drop what expired and grow, so that `count` more rows fit."""
-        if self._end + count <= self._lanes.shape[1] and not reuse.debug:
-            return
-        self._move(room_for(len(self), count, self._lanes.shape[1]))
 
     def _move(self, capacity: int) -> None:
         """The live rows to the front of a room for so many."""
@@ -283,11 +280,6 @@ class Band:
                     yield index[kept], numbers[kept]
                     continue
             yield index, numbers
-
-    @property
-    def plain(self) -> bool:
-        """Whether pairs need no more than comparisons of keys, and rows have no sets: `joined` can make them."""
-        return self._plain
 
     def joined(
         self,

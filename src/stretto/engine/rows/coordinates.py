@@ -40,6 +40,11 @@ def reach(last: I64, window: Window) -> I64:
     return last - window.size if window.unit == "us" else last - (window.size - 1)
 
 
+def last_inside(rows: Rows, window: Window) -> I64:
+    """The last coordinate that the window of each row reaches, from its first event on."""
+    return coordinates(rows, window)[0] + (window.size if window.unit == "us" else window.size - 1)
+
+
 def beyond(clock: Clock, window: Window) -> int:
     """Rows whose last coordinate is less than this are in no window with a row that ends in this step or later."""
     return max(clock.since - window.size, LEAST) if window.unit == "us" else clock.start - (window.size - 1)

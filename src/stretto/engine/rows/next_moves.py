@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from stretto.engine.kernels.sorted_search import look_up
 from stretto.engine.memory.limits import Meter, size_of
 from stretto.engine.operators.protocol import RowShape
 from stretto.engine.rows.join_keys import KeyTerm, probing_keys, split_terms, stored_keys
@@ -180,8 +181,8 @@ class Candidates:
         codes, alive = np.zeros(len(runs), np.int64), np.ones(len(runs), np.bool_)
         for key, (words, pairs) in zip(self._move.keys, self._words, strict=True):
             values, can = probing_keys(key, runs.columns, len(runs), self._events)
-            numbers, known = _position_in(words, values)
-            codes, paired = _position_in(pairs, codes * len(words) + numbers)
+            numbers, known = look_up(words, values)
+            codes, paired = look_up(pairs, codes * len(words) + numbers)
             alive &= known & paired if can is None else known & paired & can
         return codes, alive
 
@@ -211,11 +212,3 @@ class Candidates:
             take_column(column, index) if c in needed else none for c, column in enumerate(runs.columns)
         ]
         return holds(terms, (*columns, self._positions[events]), len(index), self._events)
-
-
-def _position_in(words: I64, values: I64) -> tuple[I64, Bool]:
-    """Where each value stands among the sorted words, and whether it does."""
-    if not len(words):
-        return np.zeros(len(values), np.int64), np.zeros(len(values), np.bool_)
-    at = np.minimum(np.searchsorted(words, values), len(words) - 1)
-    return at, words[at] == values

@@ -27,6 +27,8 @@ class _SortedRun:
 class Pending:
     """Runs of rows, each of the short ones at least twice as long as the next: a row is merged only a few times."""
 
+    looked = 0  # rows that wait are nobody's partners
+
     def __init__(self) -> None:
         self._runs: list[_SortedRun] = []
 

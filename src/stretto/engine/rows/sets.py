@@ -1,8 +1,12 @@
 """Columns seen as sets of events, and rows whose columns have no event in common."""
 
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
 import numpy as np
 
-from stretto.values.rows import I64, UNBOUND, Bool, Column, Rows, Sets, take_column, take_sets
+from stretto.engine.operators.protocol import RowShape
+from stretto.values.rows import I64, UNBOUND, Bool, Column, Rows, Sets, take_sets
 
 
 def as_sets(column: Column) -> Sets:
@@ -13,6 +17,48 @@ def as_sets(column: Column) -> Sets:
     offsets = np.zeros(len(column) + 1, np.int64)
     np.cumsum(bound, out=offsets[1:])
     return Sets(offsets, column if offsets[-1] == len(column) else column[bound])
+
+
+def narrowed(sets: Sets) -> I64:
+    """Sets of at most one event as that event, empty ones as unbound: a step of NEXT that may be left out."""
+    column = np.full(len(sets), UNBOUND, np.int64)
+    column[sets.lengths > 0] = sets.values
+    return column
+
+
+@dataclass(frozen=True, slots=True)
+class PartColumns:
+    """How the columns of several parts become those of one result: part k's column i is column `columns[k][i]` of it.
+
+    `sets` says which columns of the result hold sets; `sources`: per part, where each of them comes from.
+    """
+
+    sets: tuple[bool, ...]
+    sources: tuple[dict[int, int], ...]
+
+    @classmethod
+    def of(cls, columns: Iterable[Sequence[int]], sets: Sequence[bool]) -> "PartColumns":
+        sources = (dict(zip(some, range(len(some)), strict=True)) for some in columns)
+        return cls(tuple(sets), tuple(sources))
+
+    def optional(self, parts: Sequence[RowShape]) -> tuple[bool, ...]:
+        """Which columns of the result may be unbound: those that some part lacks, or may leave so."""
+        both = list(zip(self.sources, parts, strict=True))
+        return tuple(
+            any(c not in source or shape.optional[source[c]] for source, shape in both)
+            for c in range(len(self.sets))
+        )
+
+    def moved(self, rows: Rows, part: int) -> Rows:
+        """A part's rows over the columns of the result; those that it lacks are unbound."""
+        source = self.sources[part]
+        columns: list[Column] = []
+        for c, is_set in enumerate(self.sets):
+            column: Column = rows.columns[source[c]] if c in source else np.full(len(rows), UNBOUND, np.int64)
+            if isinstance(column, Sets) != is_set:
+                column = narrowed(column) if isinstance(column, Sets) else as_sets(column)
+            columns.append(column)
+        return Rows(rows.first, rows.last, tuple(columns))
 
 
 def sliced(rows: Rows, part: slice) -> Rows:
@@ -50,13 +96,7 @@ def differs(left: Column, right: Column) -> Bool:
 def _none_shared(left: Sets, right: Sets) -> Bool:
     """For each row every event of `left` beside the whole set of `right`."""
     rows = np.repeat(np.arange(len(left)), left.lengths)
-    apart = differs(left.values, Sets(*_repeated(right, rows)))
+    apart = differs(left.values, take_sets(right, rows))
     result = np.ones(len(left), np.bool_)
     result[rows[~apart]] = False
     return result
-
-
-def _repeated(sets: Sets, rows: I64) -> tuple[I64, I64]:
-    taken = take_column(sets, rows)
-    assert isinstance(taken, Sets)
-    return taken.offsets, taken.values

@@ -12,7 +12,7 @@ from stretto.engine.memory.limits import vector_size
 from stretto.pattern.predicates import POSITION
 from stretto.values.rows import I64
 from stretto.values.strings import Strings
-from stretto.values.vector import Vector
+from stretto.values.vector import Vector, concat_vectors
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +36,7 @@ class Block:
         return self.ts.nbytes + self.types.nbytes + ids + sum(map(vector_size, self.attributes.values()))
 
     def take(self, index: I64 | slice) -> "Block":
-        attributes = {
-            name: Vector(v.data[index], None if v.valid is None else v.valid[index])
-            for name, v in self.attributes.items()
-        }
+        attributes = {name: vector.take(index) for name, vector in self.attributes.items()}
         ids = self.ids[index] if isinstance(index, slice) else np.asarray(self.ids)[index]
         return Block(self.ts[index], self.types[index], ids, attributes)
 
@@ -48,20 +45,12 @@ def concat_blocks(blocks: list[Block]) -> Block:
     """The blocks' events one after another (at least one block)."""
     if len(blocks) == 1:
         return blocks[0]
-    attributes = {}
-    for name in blocks[0].attributes:
-        vectors = [block.attributes[name] for block in blocks]
-        valid = None
-        if any(v.valid is not None for v in vectors):
-            valid = np.concatenate(
-                [np.ones(len(v.data), np.bool_) if v.valid is None else v.valid for v in vectors]
-            )
-        attributes[name] = Vector(np.concatenate([v.data for v in vectors]), valid)
+    names = blocks[0].attributes
     return Block(
         np.concatenate([b.ts for b in blocks]),
         np.concatenate([b.types for b in blocks]),
         np.concatenate([b.ids for b in blocks]),
-        attributes,
+        {name: concat_vectors([b.attributes[name] for b in blocks]) for name in names},
     )
 
 

@@ -56,7 +56,10 @@ class Intake:
         ]
         ids: I64 | range = range(arrived, arrived + batch.num_rows)
         if self.special.id in batch.schema.names:
-            found = self._ids(batch, bad)
+            column = batch.column(self.special.id)
+            if not pa.types.is_integer(column.type):
+                raise EventsError(f"column `{self.special.id}` holds {column.type}, not integers")
+            found = self._converted(column, self.special.id, Kind.INT, bad)
             bad.append((~_valid(found), f"{self.special.id} is null"))
             # The least integer stands for "no event" in results.
             bad.append((found.data == LEAST, f"{self.special.id} is out of range"))
@@ -114,12 +117,6 @@ class Intake:
             named = ~np.isin(indices.data, nulls)
             valid = named if valid is None else valid & named
         return Vector(code_of[indices.data], valid)
-
-    def _ids(self, batch: pa.RecordBatch, bad: Bad) -> Vector:
-        column = batch.column(self.special.id)
-        if not pa.types.is_integer(column.type):
-            raise EventsError(f"column `{self.special.id}` holds {column.type}, not integers")
-        return self._converted(column, self.special.id, Kind.INT, bad)
 
     def _attribute(self, batch: pa.RecordBatch, name: str, kind: Kind, bad: Bad) -> Vector:
         if name in self.spare and name not in batch.schema.names:

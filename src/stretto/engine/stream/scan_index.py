@@ -134,20 +134,14 @@ def _divide(
     plain: list[tuple[int, tuple[Expr, ...]]] = []
     looked: defaultdict[Expr, list[Looked]] = defaultdict(list)
     for number, stream in scans:
-        choices = [i for i, r in enumerate(ranges[number]) if r and comparing[r.of] >= INDEX_FROM]
+        choices = [(i, r) for i, r in enumerate(ranges[number]) if r and comparing[r.of] >= INDEX_FROM]
         if not choices:
             plain.append((number, stream.where))
             continue
-        best = min(choices, key=lambda i: (not _sure(ranges[number][i]).exact, i))
-        chosen = _sure(ranges[number][best])
+        best, chosen = min(choices, key=lambda choice: (not choice[1].exact, choice[0]))
         rest = tuple(term for i, term in enumerate(stream.where) if i != best)
         looked[chosen.of].append(Looked(number, chosen, rest))
     return plain, dict(looked)
-
-
-def _sure(ranges: Ranges | None) -> Ranges:
-    assert ranges is not None
-    return ranges
 
 
 def _ranges(term: Expr, strings: Strings) -> Ranges | None:
@@ -170,13 +164,11 @@ def _ranges(term: Expr, strings: Strings) -> Ranges | None:
     if not keys:
         return Ranges(of, kind, (), ())
     key = keys[0]
+    if (op, key) in (("<", LEAST), (">", MOST)):
+        return None  # no key is beyond
     if op in ("<", "<="):
-        return (
-            Ranges(of, kind, (LEAST,), (key - (op == "<" and key > LEAST),))
-            if op == "<=" or key > LEAST
-            else None
-        )
-    return Ranges(of, kind, (key + (op == ">"),), (MOST,)) if op == ">=" or key < MOST else None
+        return Ranges(of, kind, (LEAST,), (key - (op == "<"),))
+    return Ranges(of, kind, (key + (op == ">"),), (MOST,))
 
 
 def _constant_keys(constant: Const, strings: Strings) -> list[int]:

@@ -1,6 +1,5 @@
 """A program run over cells: occurrences placed in stores, room for all values, and the totals that come of it."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -8,7 +7,7 @@ import numpy as np
 from stretto.engine.trends.cells import Cells
 from stretto.engine.trends.conditions import Store, StoreLookup, meets
 from stretto.engine.trends.kernels.reference import by_reference
-from stretto.engine.trends.kernels.tables import Tables
+from stretto.engine.trends.kernels.tables import Tables, ints
 from stretto.engine.trends.kernels.windowed import run_ticks
 from stretto.engine.trends.numbers import I32, Values, take_values, zeros
 from stretto.engine.trends.pair_conditions import ScannedRead, pair_blocks
@@ -213,20 +212,16 @@ def _places(program: UnitProgram, rankings: Rankings, count: I64) -> _Placed:
         if found is not None and read.look.pairs is not None:
             scans.append(ScannedRead(number, read.look, rankings.ranked(read.look.store), found))
     tables = {
-        "source_at": _numbers(at for at, _ in sources),
-        "leaf_at": _numbers(at for _, at in sources),
-        "target_at": _numbers(at for at, _ in targets),
-        "count_at": _numbers(at for _, at in targets),
-        "group_first": _numbers(groups.first[:-1]),
-        "group_row": np.concatenate([_numbers(()), *groups.rows]),
-        "group_size": np.concatenate([_numbers(()), *groups.sizes]),
-        "group_width": np.concatenate([_numbers(()), *groups.widths]),
+        "source_at": ints(at for at, _ in sources),
+        "leaf_at": ints(at for _, at in sources),
+        "target_at": ints(at for at, _ in targets),
+        "count_at": ints(at for _, at in targets),
+        "group_first": ints(groups.first[:-1]),
+        "group_row": np.concatenate([ints(()), *groups.rows]),
+        "group_size": np.concatenate([ints(()), *groups.sizes]),
+        "group_width": np.concatenate([ints(()), *groups.widths]),
     }
     return _Placed(tables, standing.array, scans, groups.taken[False], groups.taken[True])
-
-
-def _numbers(items: Iterable[int]) -> I64:
-    return np.array(list(items), np.int64)
 
 
 def _masks(program: UnitProgram, rankings: Rankings) -> tuple[Bool, I64]:

@@ -1,12 +1,15 @@
 """Blocks of totals, one per partition value that has an open window."""
 
+from collections.abc import Iterable
+from typing import Any
+
 import numpy as np
 
 from stretto.engine.memory import reuse
 from stretto.engine.trends.kernels.layout import State
 from stretto.engine.trends.kernels.numbers import LEAST
 from stretto.engine.trends.layout import Arrays
-from stretto.engine.trends.numbers import concat_values, size_of, zeros
+from stretto.engine.trends.numbers import Values, concat_values, size_of, zeros
 from stretto.values.rows import I64
 
 NONE = -1
@@ -91,23 +94,9 @@ class Blocks:
     def _grow(self, more: int) -> None:
         old, new = self.state, self._new_state(more)
         self._free += range(len(self) + more - 1, len(self) - 1, -1)
-        self.state = State(
-            totals=concat_values([old.totals, new.totals]),
-            coefficients=concat_values([old.coefficients, new.coefficients]),
-            ladder=concat_values([old.ladder, new.ladder]),
-            low=np.concatenate([old.low, new.low]),
-            high=np.concatenate([old.high, new.high]),
-            change=np.concatenate([old.change, new.change]),
-            key=np.concatenate([old.key, new.key]),
-            steps=np.concatenate([old.steps, new.steps]),
-            caught=np.concatenate([old.caught, new.caught]),
-            upset=np.concatenate([old.upset, new.upset]),
-            stale=np.concatenate([old.stale, new.stale]),
-            dirty=np.concatenate([old.dirty, new.dirty]),
-            flat=np.concatenate([old.flat, new.flat]),
-            sharing=np.concatenate([old.sharing, new.sharing]),
-            made=old.made,
-        )
+        both: Iterable[tuple[Any, Any]] = zip(old, new, strict=True)
+        grown = (concat_values(two) if isinstance(two[0], Values) else np.concatenate(two) for two in both)
+        self.state = State._make(grown)._replace(made=old.made)
         for values in (old.totals, old.coefficients, old.ladder):
             reuse.forgotten(*values)
 

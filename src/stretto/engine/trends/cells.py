@@ -110,6 +110,7 @@ def windows_between(ts: I64, window_us: int, slide_us: int, first: int | None, l
     if first is not None:
         low = np.maximum(low, first)
     if len(ts) > 1:
+        # A window counts at the first event in it: later ones begin behind the last window of those before them.
         np.maximum(low[1:], np.maximum.accumulate(high)[:-1] + 1, out=low[1:])
     counts = np.maximum(high - low + 1, 0)
     return spread(low, counts, _offsets(counts))

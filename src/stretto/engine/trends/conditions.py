@@ -108,7 +108,7 @@ def _disjoint(alternatives: Condition) -> list[tuple[Expr, ...]] | None:
 
     Alternatives that ask something of each event alone can be excluded from the others, one event at a time.
     """
-    single = [terms for terms in alternatives if all(_reads_one(term) for term in terms)]
+    single = [terms for terms in alternatives if all(len(columns_of(term)) < 2 for term in terms)]
     related = [terms for terms in alternatives if terms not in single]
     if len(related) > 1:
         return None
@@ -132,10 +132,6 @@ def _without(terms: tuple[Expr, ...], others: list[tuple[Expr, ...]]) -> list[tu
     if early:
         found += _without((*terms, *late, _untrue(early)), others[1:])
     return found
-
-
-def _reads_one(term: Expr) -> bool:
-    return len(columns_of(term)) < 2
 
 
 def _untrue(terms: tuple[Expr, ...]) -> Expr:
@@ -277,18 +273,7 @@ def kept(store: Store, positions: I64, events: Events) -> tuple[list[I64], I64 |
 
     The order's keys ascend in the order of ranks.
     """
-    alive = holds(store.where, (positions,), len(positions), events)
-    equal = list(_equality_keys(store.equal, positions, events, alive))
-    if store.order is None:
-        return equal, None, alive
-    keys, numbers, known = _ordered(store.order, positions, events)
-    if store.apart:
-        # `<` holds for a NaN kept here and whatever asks, `>` for no NaN: one of the two, as it has to be.
-        keys = np.where(numbers, keys, MOST if store.falling else LEAST)
-        alive &= known if not store.falling else known & numbers
-    else:
-        alive &= known & numbers
-    return equal, ~keys if store.falling else keys, alive
+    return _keys(store, store, positions, events, nan=LEAST)
 
 
 def asked(look: StoreLookup, positions: I64, events: Events) -> tuple[list[I64], I64 | None, Bool]:
@@ -296,23 +281,30 @@ def asked(look: StoreLookup, positions: I64, events: Events) -> tuple[list[I64],
 
     Last: which events can find anything.
     """
-    alive = holds(look.where, (positions,), len(positions), events)
-    equal = list(_equality_keys(look.equal, positions, events, alive))
-    if look.order is None:
-        return equal, None, alive
-    keys, numbers, known = _ordered(look.order, positions, events)
-    falling = look.store.falling
-    if look.store.apart:
-        keys = np.where(numbers, keys, MOST)
-        alive &= known if not falling else known & numbers
-    else:
-        alive &= known & numbers
-    if falling:
-        keys = ~keys
-    if look.strict:
+    equal, keys, alive = _keys(look, look.store, positions, events, nan=MOST)
+    if keys is not None and look.strict:
         alive &= keys > LEAST
         keys = keys - 1
     return equal, keys, alive
+
+
+def _keys(
+    of: Store | StoreLookup, store: Store, positions: I64, events: Events, *, nan: int
+) -> tuple[list[I64], I64 | None, Bool]:
+    """The keys of events on one side of a store, and which of them have any; `nan`: that of a NaN, where it counts."""
+    alive = holds(of.where, (positions,), len(positions), events)
+    equal = list(_equality_keys(of.equal, positions, events, alive))
+    if of.order is None:
+        return equal, None, alive
+    keys, numbers, known = _ordered(of.order, positions, events)
+    if store.apart and not store.falling:
+        # `<` holds for a NaN that is kept and whatever asks, and for a NaN that asks; `>` for no NaN. So each pair with
+        # a NaN is counted by one of the two, as `!=` has it.
+        keys = np.where(numbers, keys, nan)
+        alive &= known
+    else:
+        alive &= known & numbers
+    return equal, ~keys if store.falling else keys, alive
 
 
 def _equality_keys(exprs: tuple[Expr, ...], positions: I64, events: Events, alive: Bool) -> Iterator[I64]:

@@ -52,7 +52,7 @@ class Results:
     def nbytes(self) -> int:
         return self.member.nbytes + self.window_start.nbytes + self.key.nbytes + size_of(self.values)
 
-    def take(self, index: I64 | Bool) -> "Results":
+    def take(self, index: I64 | Bool | slice) -> "Results":
         return Results(
             self.member[index], self.window_start[index], self.key[index], take_values(self.values, index)
         )

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from stretto.engine.trends.numbers import I32, Values, extreme_keys, scaled
-from stretto.trends.plan import Measure
+from stretto.trends.plan import Measure, TrendUnit
 from stretto.values.evaluate import Events
 from stretto.values.rows import I64
 from stretto.values.vector import Vector
@@ -106,6 +106,24 @@ def lane_map(rows: Sequence[Sequence[Measure]], other: Callable[[int, Measure], 
             place = other(row, measure)
             extreme[row, lane] = -1 if place is None else place
     return LaneMap(linear, extreme)
+
+
+def shared_measures(unit: TrendUnit) -> tuple[Measure, ...]:
+    """All that members measure at shared nodes, linear measures first."""
+    found = {m for member in unit.members for m in member.measures if m.node in unit.shared}
+    linear, extreme = split(sorted(found, key=lambda m: (m.node, m.attribute, m.what)))
+    return linear + extreme
+
+
+def shared_lanes(unit: TrendUnit, measures: Sequence[Measure]) -> LaneMap:
+    """For every member of a unit: the lanes of values that have these measures."""
+    linear, extreme = split(measures)
+
+    def place(_: int, measure: Measure) -> int | None:
+        kind = linear if measure.is_linear else extreme
+        return kind.index(measure) if measure in kind else None
+
+    return lane_map([member.measures for member in unit.members], place)
 
 
 def weight_lanes(rows: Sequence[tuple[int, Sequence[Measure]]], columns: Columns) -> LaneMap:

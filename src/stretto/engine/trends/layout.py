@@ -1,14 +1,22 @@
 """A unit as the arrays that the loops read."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from stretto.engine.trends.kernels.layout import Lanes, Layout
-from stretto.engine.trends.lanes import Columns, columns_of, lane_map, split, weight_lanes
+from stretto.engine.trends.kernels.tables import ints, ragged
+from stretto.engine.trends.lanes import (
+    Columns,
+    columns_of,
+    shared_lanes,
+    shared_measures,
+    split,
+    weight_lanes,
+)
 from stretto.pattern.nodes import TrendQuery
-from stretto.trends.plan import Measure, Member, TrendUnit
+from stretto.trends.plan import Member, TrendUnit
 from stretto.values.rows import I64
 
 LADDER = 64
@@ -60,21 +68,14 @@ def arrays_of(unit: TrendUnit, queries: Sequence[TrendQuery]) -> Arrays:
     columns = columns_of(measure for member in unit.members for measure in member.measures)
     places = _places(unit)
     layout = _layout(unit, queries, places)
-    on_shared = tuple(
-        dict.fromkeys(
-            measure for member in unit.members for measure in member.measures if measure.node in unit.shared
-        )
-    )
+    on_shared = shared_measures(unit)
     seats = [
         (node, unit.members[m].measures) for node in range(len(unit.nodes)) for m in _users(places, node)
     ]
     by_seat = weight_lanes(seats, columns)
     by_place = weight_lanes([(node, on_shared) for node in unit.shared], columns)
     sums, extremes = split(on_shared)
-    by_member = lane_map(
-        [member.measures for member in unit.members],
-        lambda _, measure: _index(sums if measure.is_linear else extremes, measure),
-    )
+    by_member = shared_lanes(unit, on_shared)
     return Arrays(
         layout,
         Lanes(
@@ -92,10 +93,6 @@ def arrays_of(unit: TrendUnit, queries: Sequence[TrendQuery]) -> Arrays:
         len(extremes),
         int(layout.ring.sum()),
     )  # fmt: skip
-
-
-def _index(measures: tuple[Measure, ...], measure: Measure) -> int | None:
-    return measures.index(measure) if measure in measures else None
 
 
 def _entries(unit: TrendUnit) -> list[int]:
@@ -145,27 +142,27 @@ def _layout(unit: TrendUnit, queries: Sequence[TrendQuery], places: list[dict[in
         range(len(unit.nodes)), lambda node: [m for m in users[node] if _enters(unit, unit.members[m], node)]
     )
     return Layout(
-        window=_ints(window for window, _ in frames),
-        slide=_ints(slide for _, slide in frames),
-        frame=_ints(frames.index(span) for span in spans),
+        window=ints(window for window, _ in frames),
+        slide=ints(slide for _, slide in frames),
+        frame=ints(frames.index(span) for span in spans),
         base=base[:-1].astype(np.int64),
-        width=_ints(width),
-        ring=_ints(ring),
+        width=ints(width),
+        ring=ints(ring),
         ends=ends,
         end=end,
         users=seat_of.astype(np.int64),
-        member=_ints(m for _, m in seats),
-        place=_ints(places[m][node] for node, m in seats),
+        member=ints(m for _, m in seats),
+        place=ints(places[m][node] for node, m in seats),
         start=np.array([node in starts[m] for node, m in seats], np.bool_),
         own=own,
         source=source,
-        shared=_ints(shared.get(node, -1) for node in range(len(unit.nodes))),
+        shared=ints(shared.get(node, -1) for node in range(len(unit.nodes))),
         affects=affects,
         affected=affected,
         inner=inner,
         inside=inside,
-        entry=_ints(len(shared) + entries.index(p) if p in entries else -1 for p in unit.shared),
-        entered=_ints(seat_of[node] for node in entries),
+        entry=ints(len(shared) + entries.index(p) if p in entries else -1 for p in unit.shared),
+        entered=ints(seat_of[node] for node in entries),
         rows=int(base[-1]),
         steps=_steps(sum(ring)) if len(unit.members) > 1 else 1,
     )
@@ -200,10 +197,5 @@ def _touches(layout: Layout) -> I64:
     return touches
 
 
-def _ints(numbers: Iterable[int]) -> I64:
-    return np.array(list(numbers), np.int64)
-
-
 def _ragged(rows: Sequence[object], items: Callable[..., list[int]]) -> tuple[I64, I64]:
-    lists = [items(row) for row in rows]
-    return np.cumsum([0, *map(len, lists)]).astype(np.int64), _ints(i for one in lists for i in one)
+    return ragged([items(row) for row in rows])

@@ -36,16 +36,11 @@ def zeros(rows: int, linear: int, extreme: int) -> Values:
 
 
 def take_values(values: Values, index: I64 | Bool | slice) -> Values:
-    return Values(values.u[index], values.f[index], values.e[index], values.x[index])
+    return Values._make(array[index] for array in values)
 
 
 def concat_values(parts: Sequence[Values]) -> Values:
-    return Values(
-        np.concatenate([part.u for part in parts]),
-        np.concatenate([part.f for part in parts]),
-        np.concatenate([part.e for part in parts]),
-        np.concatenate([part.x for part in parts]),
-    )
+    return Values._make(np.concatenate(arrays) for arrays in zip(*parts, strict=True))
 
 
 def size_of(values: Values) -> int:

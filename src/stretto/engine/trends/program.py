@@ -2,12 +2,13 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
 from stretto.engine.trends.conditions import Store, StoreLookup, looks_of
-from stretto.engine.trends.lanes import Columns, LaneMap, lane_map, split, weight_lanes
+from stretto.engine.trends.kernels.tables import ints, ragged
+from stretto.engine.trends.lanes import Columns, LaneMap, shared_lanes, shared_measures, weight_lanes
 from stretto.trends.plan import Condition, Edge, Entry, Measure, Member, TrendUnit
 from stretto.values.rows import I64
 
@@ -48,13 +49,6 @@ def program_of(unit: TrendUnit, chosen: Sequence[int], columns: Columns, *, mats
     return _Builder(unit, tuple(chosen), columns, frozenset(unit.shared if matstates else ())).build()
 
 
-def shared_measures(unit: TrendUnit) -> tuple[Measure, ...]:
-    """All that members measure at shared nodes, linear measures first."""
-    found = {m for member in unit.members for m in member.measures if m.node in unit.shared}
-    linear, extreme = split(sorted(found, key=lambda m: (m.node, m.attribute, m.what)))
-    return linear + extreme
-
-
 def merged(entries: Iterable[Entry]) -> dict[int, Condition | None]:
     """The conditions by node; of several for one node any will do."""
     found: dict[int, Condition | None] = {}
@@ -64,20 +58,10 @@ def merged(entries: Iterable[Entry]) -> dict[int, Condition | None]:
     return found
 
 
-@dataclass(slots=True)
-class _Lists:
-    """Lists of different lengths, one after another."""
-
-    first: list[int] = field(default_factory=lambda: [0])
-    items: list[int] = field(default_factory=list)
-
-    def add(self, items: Iterable[int]) -> None:
-        self.items.extend(items)
-        self.first.append(len(self.items))
-
-    @property
-    def arrays(self) -> tuple[I64, I64]:
-        return np.array(self.first, np.int64), np.array(self.items, np.int64)
+def _lists(name: str, lists: Sequence[Sequence[int]]) -> dict[str, I64]:
+    """Lists as two tables: where each begins, and the items of all."""
+    first, items = ragged(lists)
+    return {f"{name}_first": first, name: items}
 
 
 class _Builder:
@@ -103,46 +87,33 @@ class _Builder:
 
     def build(self) -> UnitProgram:
         stores, reads = self._reads()
-        weigh, weigh_lists = self._weights()
-        start_first, start_mask, start_comps, _ = self._entries([m.starts for m in self.members])
-        end_first, end_mask, end_comps, end_members = self._entries([m.ends for m in self.members])
-        end_nodes = np.repeat(np.arange(len(self.nodes)), np.diff(end_first))
+        weigh, weigh_rows = self._weights()
+        starts, _ = self._entries("start", [m.starts for m in self.members])
+        ends, end_members = self._entries("end", [m.ends for m in self.members])
+        end_nodes = np.repeat(np.arange(len(self.nodes)), np.diff(ends["end_first"]))
         at_shared = np.isin(end_nodes, sorted(self.shared))
         store_comps = self._store_comps(stores, reads)
         number = {store: place for place, store in enumerate(stores)}
-        store_lists, pair_from, pair_to = _Lists(), _Lists(), _Lists()
-        for store in stores:
-            store_lists.add(store_comps[store])
-        for read in reads:
-            pairs = self._pairs(read, store_comps[read.look.store])
-            pair_from.add(one for one, _ in pairs)
-            pair_to.add(to for _, to in pairs)
+        pairs = [self._pairs(read, store_comps[read.look.store]) for read in reads]
+        pair_first, pair_from = ragged([[one for one, _ in some] for some in pairs])
         tables = {
-            "shared": np.array([p in self.shared for p in self.nodes], np.int64),
-            "comps": np.array([len(c) for c in self.comps], np.int64),
-            "weigh_first": weigh_lists.arrays[0],
-            "weigh": weigh_lists.arrays[1],
-            "start_first": start_first,
-            "start_mask": start_mask,
-            "start_comp_first": start_comps.arrays[0],
-            "start_comp": start_comps.arrays[1],
-            "end_first": end_first,
-            "end_mask": end_mask,
-            "end_comp_first": end_comps.arrays[0],
-            "end_comp": end_comps.arrays[1],
-            "end_member": end_members.arrays[1],
+            "shared": ints(p in self.shared for p in self.nodes),
+            "comps": ints(map(len, self.comps)),
+            **_lists("weigh", weigh_rows),
+            **starts,
+            **ends,
+            "end_member": ragged(end_members)[1],
             "end_row": np.where(at_shared, np.cumsum(at_shared) - 1, -1),
             "store_first": self._first(store.source for store in stores),
-            "store_source": np.array([store.source for store in stores], np.int64),
-            "store_scanned": np.array([store.scanned for store in stores], np.int64),
-            "store_comp_first": store_lists.arrays[0],
-            "store_comp": store_lists.arrays[1],
+            "store_source": ints(store.source for store in stores),
+            "store_scanned": ints(store.scanned for store in stores),
+            **_lists("store_comp", [store_comps[store] for store in stores]),
             "read_first": self._first(read.look.target for read in reads),
-            "read_store": np.array([number[read.look.store] for read in reads], np.int64),
-            "read_enters": np.array([read.enters for read in reads], np.int64),
-            "read_pair_first": pair_from.arrays[0],
-            "read_from": pair_from.arrays[1],
-            "read_to": pair_to.arrays[1],
+            "read_store": ints(number[read.look.store] for read in reads),
+            "read_enters": ints(read.enters for read in reads),
+            "read_pair_first": pair_first,
+            "read_from": pair_from,
+            "read_to": ints(to for some in pairs for _, to in some),
         }
         return UnitProgram(
             self.chosen,
@@ -153,13 +124,13 @@ class _Builder:
             tuple(len(store_comps[store]) for store in stores),
             tuple(reads),
             weigh,
-            self._states(),
+            shared_lanes(self.unit, self.measures),
             self.measures,
             int(at_shared.sum()),
         )
 
     def _first(self, owners: Iterable[int]) -> I64:
-        counts = np.bincount(np.array(list(owners), np.int64), minlength=len(self.nodes))
+        counts = np.bincount(ints(owners), minlength=len(self.nodes))
         return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
 
     def _reads(self) -> tuple[list[Store], list[Read]]:
@@ -201,14 +172,16 @@ class _Builder:
             for m in read.members
         ]
 
-    def _entries(self, entries: Sequence[tuple[Entry, ...]]) -> tuple[I64, I64, _Lists, _Lists]:
-        """Starts, or ends, by node: how many, their masks, and the components and members that have them."""
+    def _entries(
+        self, name: str, entries: Sequence[tuple[Entry, ...]]
+    ) -> tuple[dict[str, I64], list[list[int]]]:
+        """Tables of starts, or ends, by node: how many, their masks and components; and the members that have each."""
         found: dict[tuple[int, Condition | None], list[int]] = defaultdict(list)
         for place, own in enumerate(entries):
             for node, condition in merged(own).items():
                 found[node, condition].append(place)
         masks: list[int] = []
-        comps, members = _Lists(), _Lists()
+        comps: list[list[int]] = []
         ordered = sorted(found, key=lambda key: key[0])
         for node, condition in ordered:
             masks.append(-1 if condition is None else len(self.masks))
@@ -216,17 +189,18 @@ class _Builder:
                 self.masks.append((node, condition))
             places = found[node, condition]
             at = {member: comp for comp, member in enumerate(self.comps[node])}
-            comps.add(places if node in self.shared else [at[m] for m in places])
-            members.add(places)
-        return self._first(node for node, _ in ordered), np.array(masks, np.int64), comps, members
+            comps.append(places if node in self.shared else [at[m] for m in places])
+        first = self._first(node for node, _ in ordered)
+        tables = {f"{name}_first": first, f"{name}_mask": ints(masks), **_lists(f"{name}_comp", comps)}
+        return tables, [found[key] for key in ordered]
 
-    def _weights(self) -> tuple[LaneMap, _Lists]:
+    def _weights(self) -> tuple[LaneMap, list[list[int]]]:
         """Lane maps of the weights, and for every component of every node its row in them.
 
         The first rows only make the maps as wide as any member's values are.
         """
         rows: list[tuple[int, Sequence[Measure]]] = [(-1, member.measures) for member in self.unit.members]
-        lists = _Lists()
+        lists: list[list[int]] = []
         for p in self.nodes:
             kinds = [self.measures] if p in self.shared else [self.members[m].measures for m in self.comps[p]]
             places = []
@@ -235,14 +209,5 @@ class _Builder:
                 places.append(len(rows) if measured else -1)
                 if measured:
                     rows.append((p, measures))
-            lists.add(places)
+            lists.append(places)
         return weight_lanes(rows, self.columns), lists
-
-    def _states(self) -> LaneMap:
-        linear, extreme = split(self.measures)
-
-        def place(_: int, measure: Measure) -> int | None:
-            kind = linear if measure.is_linear else extreme
-            return kind.index(measure) if measure in kind else None
-
-        return lane_map([member.measures for member in self.unit.members], place)

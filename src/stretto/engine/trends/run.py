@@ -1,15 +1,15 @@
 """All trend queries of a plan over a stream: events in, the totals of closed windows out."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 
 import numpy as np
 import pyarrow as pa
 
 from stretto.engine.memory.limits import Meter
+from stretto.engine.rows.partitions import OUTSIDE, Partitions
 from stretto.engine.trends.executor import Executor, TakenEvents
-from stretto.engine.trends.partition import OUTSIDE, Partitions
 from stretto.engine.trends.running import RunningTotals
 from stretto.engine.trends.totals import total_rows
 from stretto.engine.trends.windowed import Windowed
@@ -103,15 +103,12 @@ class Trends:
         coded: dict[tuple[str, ...], I64] = {}
         units: list[tuple[int, TakenEvents]] = []
         for number, run in enumerate(self._runs):
-            found = _gathered(run.unit, rows)
-            if found is None:
+            taken = _gathered(run.unit, rows)
+            if taken is None:
                 continue
-            positions, ts, first, nodes = found
-            keys = np.zeros(len(positions), np.int64)
             if run.unit.partition:
-                keys = self._keys(run, positions, start, events, coded)
-                positions, ts, first, nodes, keys = _inside(positions, ts, first, nodes, keys)
-            units.append((number, TakenEvents(ts, first, nodes, keys, positions)))
+                taken = _inside(taken, self._keys(run, taken.positions, start, events, coded))
+            units.append((number, taken))
         return Gathered({node: sum(map(len, parts)) for node, parts in rows.items()}, units)
 
     def ahead(self, gathered: Gathered, until: int) -> int:
@@ -163,8 +160,8 @@ def _shared(run: _UnitRun) -> UnitWork:
     return UnitWork(0, 0.0, *run.executor.sharing)
 
 
-def _gathered(unit: TrendUnit, rows: Mapping[int, Sequence[Rows]]) -> tuple[I64, I64, I64, np.ndarray] | None:
-    """The events of a unit's nodes, each once, in order: positions, times, and their nodes."""
+def _gathered(unit: TrendUnit, rows: Mapping[int, Sequence[Rows]]) -> TakenEvents | None:
+    """The events of a unit's nodes, each once, in order, as if all were in one partition."""
     parts = [(local, part) for local, node in enumerate(unit.nodes) for part in rows.get(node, ())]
     if not parts:
         return None
@@ -177,20 +174,18 @@ def _gathered(unit: TrendUnit, rows: Mapping[int, Sequence[Rows]]) -> tuple[I64,
     new = np.ones(len(positions), np.bool_)
     new[1:] = positions[1:] != positions[:-1]
     first = np.append(np.flatnonzero(new), len(positions)).astype(np.int64)
-    return positions[new], ts[new], first, nodes
+    return TakenEvents(ts[new], first, nodes, np.zeros(len(first) - 1, np.int64), positions[new])
 
 
-def _inside(
-    positions: I64, ts: I64, first: I64, nodes: np.ndarray, keys: I64
-) -> tuple[I64, I64, I64, np.ndarray, I64]:
-    """Without the events that are in no partition."""
+def _inside(taken: TakenEvents, keys: I64) -> TakenEvents:
+    """The events with the keys of their partitions, without those that are in none."""
     kept = keys != OUTSIDE
     if kept.all():
-        return positions, ts, first, nodes, keys
-    sizes = np.diff(first)
-    lasting = np.repeat(kept, sizes)
+        return replace(taken, keys=keys)
+    sizes = np.diff(taken.first)
     offsets = np.append(0, np.cumsum(sizes[kept])).astype(np.int64)
-    return positions[kept], ts[kept], offsets, nodes[lasting], keys[kept]
+    nodes = taken.nodes[np.repeat(kept, sizes)]
+    return TakenEvents(taken.ts[kept], offsets, nodes, keys[kept], taken.positions[kept])
 
 
 def _next_end(last: int, until: int | None, size: int, slide: int) -> int | None:

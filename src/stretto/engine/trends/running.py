@@ -14,7 +14,7 @@ import numpy as np
 from stretto.engine.memory import reuse
 from stretto.engine.trends.blocks import Blocks
 from stretto.engine.trends.executor import FREE, TOTAL_BYTES, Results, TakenEvents, concat_results, no_results
-from stretto.engine.trends.kernels.layout import Lanes, Layout, Scratch, State, new_out
+from stretto.engine.trends.kernels.layout import Lanes, Layout, Out, Scratch, State
 from stretto.engine.trends.kernels.numbers import LEAST
 from stretto.engine.trends.kernels.reference import by_reference
 from stretto.engine.trends.kernels.running import close, order_ties, take
@@ -46,7 +46,10 @@ class RunningTotals:
             np.empty(len(layout.shared), np.int32),
             np.zeros(2, np.int64),
         )
-        self._out = new_out(ROOM + arrays.instances, arrays.linear, arrays.extreme)
+        room = ROOM + arrays.instances
+        starts, keys = np.empty(room, np.int64), np.empty(room, np.int64)
+        values = zeros(room, arrays.linear, arrays.extreme)
+        self._out = Out(np.empty(room, np.int32), starts, keys, values)
         self._ended: list[Results] = []
         self._closed_until: int | None = None
         self._latest = LEAST  # time of an event

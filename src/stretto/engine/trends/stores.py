@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stretto.engine.kernels.sorted_search import look_up
 from stretto.engine.trends.cells import Cells
 from stretto.engine.trends.conditions import Store, StoreLookup, asked, kept
 from stretto.engine.trends.numbers import I32
@@ -55,6 +56,7 @@ class Ranked:
             self._ranked, self._begin = np.arange(len(self._keys)), np.zeros(1, np.int64)
             self.size = np.array([len(self._keys)])
             return rank
+        # A group and a rank in it make one integer, so that one sorted array holds the ranks of all groups.
         many = len(self._keys) + 1
         self._ranked, place = np.unique(code * many + rank, return_inverse=True)
         bounds = np.searchsorted(self._ranked, np.arange(groups + 1) * many)
@@ -92,8 +94,8 @@ class Ranked:
         equal, order, alive = asked(look, self._cells.event[at], self._events)
         code = self._cells.cell[at]
         for keys, coded in zip(equal, self._equalities, strict=True):
-            place, there = _looked_up(coded.keys, keys)
-            code, known = _looked_up(coded.codes, code * len(coded.keys) + place)
+            place, there = look_up(coded.keys, keys)
+            code, known = look_up(coded.codes, code * len(coded.keys) + place)
             alive &= there & known
         code = code[alive]
         if self._store.scanned:
@@ -112,14 +114,6 @@ class Ranked:
             return count
         many = len(self._keys) + 1
         return np.searchsorted(self._ranked, code * many + count) - self._begin[code]
-
-
-def _looked_up(distinct: I64, keys: I64) -> tuple[I64, Bool]:
-    """The place of each key among the distinct ones, and whether it is there."""
-    if not len(distinct):
-        return np.zeros(len(keys), np.int64), np.zeros(len(keys), np.bool_)
-    place = np.minimum(np.searchsorted(distinct, keys), len(distinct) - 1)
-    return place, distinct[place] == keys
 
 
 def _scattered(n: int, alive: Bool, code: I64, value: I64, other: int) -> FoundGroups:

@@ -15,10 +15,10 @@ from stretto.engine.trends.conditions import looks_of
 from stretto.engine.trends.executor import FREE, TOTAL_BYTES, Results, TakenEvents, concat_results, no_results
 from stretto.engine.trends.kept_events import KeptEvents
 from stretto.engine.trends.lanes import columns_of as weight_columns
-from stretto.engine.trends.lanes import split
+from stretto.engine.trends.lanes import shared_measures, split
 from stretto.engine.trends.matstates import MatStates, matstates_of, worth_sharing
-from stretto.engine.trends.numbers import Values
-from stretto.engine.trends.program import UnitProgram, program_of, shared_measures
+from stretto.engine.trends.numbers import Values, take_values
+from stretto.engine.trends.program import UnitProgram, program_of
 from stretto.pattern.nodes import TrendQuery
 from stretto.pattern.predicates import Ref, walk
 from stretto.trends.plan import TrendUnit
@@ -93,6 +93,7 @@ class Windowed:
             numbers = windows_between(ts, self._window, self._slide, self._next, latest)
             batches = self._batches(numbers, room)
             results += [found for starts in batches for found in self._windows(starts, room)]
+        # Windows before `_next` are closed for good; an event is kept for as long as one from there on holds it.
         self._next = last + 1
         self._kept.forget(int(np.searchsorted(self._kept.borrowed_ts, _bounded(self._next * self._slide))))
         return concat_results(results)
@@ -182,8 +183,7 @@ class Windowed:
         rows = np.flatnonzero(found.f[:, 0])
         cell, place = np.divmod(rows, len(program.chosen))
         member = np.array(program.chosen, np.int32)[place]
-        values = Values(found.u[rows], found.f[rows], found.e[rows], found.x[rows])
-        return Results(member, cells.start[cell], cells.key[cell], values)
+        return Results(member, cells.start[cell], cells.key[cell], take_values(found, rows))
 
 
 def _bounded(ts: int) -> int:

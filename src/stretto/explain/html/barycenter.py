@@ -40,7 +40,7 @@ def rows_of(columns: Sequence[int], edges: Sequence[tuple[int, int]]) -> list[fl
 
 
 def _settle(nodes: list[int], near: Sequence[Sequence[int]], rows: list[float]) -> None:
-    """Order the nodes of a column by the mean rows of their neighbours, and place them as near to these as can be."""
+    """Order the nodes of a column by the mean rows of their neighbours, and place them as near to these as possible."""
     wanted = {
         node: sum(rows[other] for other in near[node]) / len(near[node]) if near[node] else rows[node]
         for node in nodes

@@ -1,20 +1,31 @@
-"""A plan as one HTML page: what it costs, its operators as a drawing and as tables, and what a run of it measured."""
+"""A plan as one HTML page: what it costs, its operators as a drawing and as tables, and what a run of it measured.
 
+A page holds all it needs: it loads nothing from elsewhere, and every text in it is escaped.
+"""
+
+from base64 import b64encode
 from collections.abc import Iterator
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from typing import Any, Final
 
-from stretto.explain.html.render import rendered
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
 from stretto.explain.html.sections import sections
-from stretto.explain.measured import measured_text, q_errors
+from stretto.explain.measured import geometric_mean, measured_text, q_error_text, q_errors
 from stretto.explain.model import NANOSECONDS, Estimate, Explanation
-from stretto.explain.numbers import counted, factor_text, share_text, time_text
-from stretto.explain.q_error import geometric_mean, q_error_text
+from stretto.explain.numbers import factor_text, share_text, time_text
 from stretto.explain.text import bound_text, explanation_text, saving_text
+from stretto.screen import LINES, counted, visible
 
+HERE: Final = "stretto.explain.html"
 Card = tuple[str, str]
 
 
 def explain_page(found: Explanation, *, title: str = "Plan") -> str:
-    """The page as text; of a plan that was run with what was measured."""
+    """The page as text; if the plan was run, with what was measured."""
     return rendered(
         "explain.html",
         title=title,
@@ -82,3 +93,23 @@ def _texts(found: Explanation) -> Iterator[tuple[str, str]]:
         yield "Estimated and measured", measured_text(found)
     if found.workload:
         yield "The queries", found.workload
+
+
+@cache
+def _environment(package: str) -> Environment:
+    return Environment(
+        loader=ChoiceLoader([PackageLoader(package), PackageLoader(HERE)]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        finalize=lambda value: visible(value, LINES) if type(value) is str else value,
+    )
+
+
+def rendered(template: str, package: str = HERE, **values: Any) -> str:
+    """The page of a template of a package. Browsers may run our one script, and load nothing."""
+    script = files(HERE).joinpath("templates/explain.js").read_text(encoding="utf-8")
+    digest = b64encode(sha256(script.encode()).digest()).decode()
+    return (
+        _environment(package).get_template(template).render(script=Markup(script), digest=digest, **values)  # noqa: S704 - our own file
+    )

@@ -6,11 +6,12 @@ from typing import Final
 from stretto.explain.html.barycenter import rows_of
 from stretto.explain.html.drawing import BOX_HEIGHT, LOOP, Box, Connection, Drawing, bow, curve, place, short
 from stretto.explain.model import EVENTS, UNIT, Explanation, Row, TrendEdge
-from stretto.explain.numbers import counted, rate_text
+from stretto.explain.numbers import rate_text
 from stretto.explain.text import label
+from stretto.screen import counted
 
 APART: Final = 1.7
-"""Rows from one box to the next where there is to be room for loops and their labels."""
+"""Rows from one box to the next where loops and their labels need room."""
 
 Point = tuple[float, float]
 
@@ -37,7 +38,7 @@ def picture(found: Explanation, queries: Collection[str]) -> Drawing:
 
 
 def fitting(found: Explanation, queries: Iterable[str], most: int) -> list[str]:
-    """As many of some queries, in order, as need no more than so many rows together; the first at least."""
+    """As many queries, in order, as need at most `most` rows together; at least the first."""
     drawn: set[int] = set()
     fit: list[str] = []
     for query in queries:

@@ -1,18 +1,69 @@
-"""The sections of a plan's page: drawings, and tables of operators, of the edges of trends, and of queries."""
+"""The sections of a plan's page: drawings, and tables of operators, of the edges of trends, and of queries.
+
+Cells are texts; the template escapes them.
+"""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 
+from stretto.explain.html.drawing import Drawing
 from stretto.explain.html.picture import fitting, picture
-from stretto.explain.html.tables import Figure, Section, Table, TableRow
 from stretto.explain.measured import cells_of
 from stretto.explain.model import SOURCES, Explanation, Row, TrendEdge
-from stretto.explain.numbers import counted, number_text, rate_text, share_text, some, time_text
+from stretto.explain.numbers import number_text, rate_text, share_text, some, time_text
 from stretto.explain.text import label
+from stretto.screen import counted
 
 FIGURE: Final = "operators"
 MOST_DRAWN: Final = 2000
 """Rows of one drawing: more are slow to draw, and nobody finds anything in them."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableRow:
+    """Cells, and what they have to do with a figure: `name` is the box they describe, `queries` are those it
+    serves, `chooses` is the query that the first cell chooses. `about` says more of the cell with number `about_at`.
+    """
+
+    cells: Sequence[str]
+    name: str = ""
+    queries: Sequence[int] = ()
+    chooses: int | None = None
+    about: str = ""
+    about_at: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The first `words` columns hold texts, the others numbers; the one with number `code` holds a pattern."""
+
+    heads: Sequence[str]
+    rows: Sequence[TableRow]
+    words: int = 1
+    code: int | None = None
+    figure: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A drawing with the names of its queries; `cyclic`: its lines lead in circles."""
+
+    name: str
+    picture: Drawing
+    queries: Sequence[str]
+    hint: str
+    cyclic: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A section of the page under its title."""
+
+    title: str
+    lines: Sequence[str] = ()
+    figure: Figure | None = None
+    table: Table | None = None
 
 
 def sections(found: Explanation) -> Iterator[Section]:
@@ -130,6 +181,6 @@ def _queries(found: Explanation, drawn: int) -> Table:
 
 
 def named(queries: Sequence[str], *, always: bool = False) -> str:
-    """`2: q1, q2`; the number of a single one only if it `always` stands."""
+    """`2: q1, q2`; a single query has its number only with `always`."""
     counts = len(queries) > 1 or (always and queries)
     return f"{len(queries):,}: {some(queries)}" if counts else some(queries)

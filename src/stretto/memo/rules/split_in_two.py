@@ -1,6 +1,7 @@
 """All binary trees over the slots of a piece."""
 
 from collections.abc import Iterator
+from functools import cache
 from itertools import combinations
 
 from stretto.memo.memo import Memo
@@ -17,17 +18,16 @@ def split_in_two(number: int, memo: Memo) -> Iterator[Way]:
 
     Law: L1. Requires: skip-till-any. Source: MCEP, sec. 5 (tree-based plans).
     """
-    count = len(memo.pieces[number].slots)
-    for left in splits(count):
-        chosen = frozenset(left)
-        right = tuple(slot for slot in range(count) if slot not in chosen)
+    for left, right in _splits(len(memo.pieces[number].slots)):
         yield Way(WayKind.JOIN, (memo.part(number, left), memo.part(number, right)), "split_in_two")
 
 
-def splits(count: int) -> Iterator[tuple[int, ...]]:
-    """One side of each split of so many slots, the one that holds slot 0."""
+@cache
+def _splits(count: int) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Both sides of each split of so many slots, first the one that holds slot 0."""
+    lefts: list[tuple[int, ...]] = []
     if count <= MOST_SLOTS:
-        for size in range(count - 1):
-            yield from ((0, *rest) for rest in combinations(range(1, count), size))
+        lefts = [(0, *rest) for size in range(count - 1) for rest in combinations(range(1, count), size)]
     elif count <= MANY_SLOTS:
-        yield from (tuple(range(end)) for end in range(1, count))
+        lefts = [tuple(range(end)) for end in range(1, count)]
+    return [(left, tuple(sorted({*range(count)} - {*left}))) for left in lefts]

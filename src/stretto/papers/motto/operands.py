@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal as OneOf
 
-from stretto.memo.containment import Before, Fact, claims, slot_key
+from stretto.memo.containment import Before, Fact, claims
 from stretto.memo.memo import Memo
+from stretto.pattern.canonical import slot_key
 from stretto.pattern.nodes import Window
 from stretto.pattern.order import Order
 from stretto.pattern.piece import Piece

@@ -12,7 +12,7 @@ from stretto.pattern.binding.scope import Report, Scope, check_size
 from stretto.pattern.binding.terms import ExpressionBinder, NamedVariable, conjuncts
 from stretto.pattern.binding.trends import Term, bind_trend, is_trend
 from stretto.pattern.nodes import TIMES, Policy, Query, Return, TrendQuery, Variable, Window, column_of
-from stretto.pattern.predicates import Which
+from stretto.pattern.predicates import NEIGHBOURS, Which
 from stretto.schema import Schema
 from stretto.text import syntax
 from stretto.text.printer import expression_text
@@ -194,7 +194,7 @@ class _QueryBinder:
         known = use.variable
         if known.negated:
             self.report.add(f"`{known.name}` is negated: a match has no such event", use.span)
-        elif use.how in (Which.CURRENT, Which.PREVIOUS):
+        elif use.how in NEIGHBOURS:
             note = f"write FIRST({known.name}), LAST({known.name}) or an aggregate"
             self.report.add(f"`{known.name}[i]` in RETURN", use.span, note)
         elif use.how is Which.EACH and known.listed:

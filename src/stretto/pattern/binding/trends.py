@@ -11,12 +11,11 @@ from stretto.pattern.binding.patterns import BoundPattern
 from stretto.pattern.binding.scope import Known, Report, Scope, check_size
 from stretto.pattern.binding.terms import ExpressionBinder, NamedVariable, bounds_of
 from stretto.pattern.functions import AGGREGATES
-from stretto.pattern.predicates import Const, Expr, Reduce, Ref, Which, rewrite
+from stretto.pattern.predicates import NEIGHBOURS, Const, Expr, Reduce, Ref, Which, rewrite
 from stretto.schema import Kind
 from stretto.text import syntax
 from stretto.text.printer import expression_text
 
-_NEIGHBOURS = (Which.CURRENT, Which.PREVIOUS)
 Term = tuple[Expr | None, list[NamedVariable], syntax.Expression]
 
 
@@ -205,7 +204,7 @@ def _parts(
     if not isinstance(node, syntax.Between) or node.negated:
         return [uses]
     parts = [_uses(bound, scope) for bound in bounds_of(node)]
-    neighbours = [{(use.variable.name, use.how) for use in part if use.how in _NEIGHBOURS} for part in parts]
+    neighbours = [{(use.variable.name, use.how) for use in part if use.how in NEIGHBOURS} for part in parts]
     return parts if neighbours[0] == neighbours[1] else [uses]
 
 

@@ -153,6 +153,8 @@ class ByTime:
         low, high = (int(known.min()), int(known.max())) if len(known) else ALWAYS[::-1]
         is_sorted = timeless is None and bool((ts[1:] >= ts[:-1]).all())
         found: list[tuple[int, pa.RecordBatch]] = []
+        # Slices overlap, so an event can go to several targets; each reports only what begins in the stretch it owns,
+        # and these stretches do not overlap: every result comes from exactly one target.
         for target, part in enumerate(self.slices):
             strays = target == 0 and timeless is not None
             if not strays and (part.stop <= low or high < part.start):

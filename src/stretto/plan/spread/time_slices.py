@@ -68,6 +68,8 @@ class Times:
         wanted, cuts = shares * counts[-1], self.at(shares)
         edges = self.edges
         if len(edges) > 1:
+            # A slice that begins at an edge shares no row group with the one before; uneven slices cost less than that,
+            # as long as the cut moves by a small part of a slice.
             known = self.before(edges)
             after = np.clip(np.searchsorted(known, wanted), 1, len(edges) - 1)
             nearer = np.where(wanted - known[after - 1] < known[after] - wanted, after - 1, after)
@@ -79,6 +81,8 @@ class Times:
         """A time such that at least so many events lie from `time` on and before it; the end if there are fewer."""
         if events <= 0:
             return time
+        # Of a stretch that begins before `time` nobody knows how many events come after it, so it does not count: a
+        # slice may see more than it needs, never less.
         inside = self.first >= time
         last, rows = self.last[inside], self.rows[inside]
         order = np.argsort(last, kind="stable")
@@ -101,6 +105,8 @@ class Times:
         if not len(self.rows):
             return np.zeros(0, np.int64), np.zeros(0)
         knots = np.unique(np.concatenate([self.first, self.last + 1]))
+        # A stretch adds its density at its first time and takes it away behind its last one: the running sum is the
+        # density between two knots, however stretches overlap.
         density = np.zeros(len(knots))
         rates = self.rows / (self.last + 1 - self.first)
         np.add.at(density, np.searchsorted(knots, self.first), rates)

@@ -1,6 +1,6 @@
 """Results of a whole DataFrame: events are packed per target, moved, and run through the plan, target by target."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from typing import Any, Final
 
@@ -12,7 +12,6 @@ from pyspark.sql.types import DateType, TimestampNTZType, TimestampType
 
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan
-from stretto.plan.spread.choice import choose
 from stretto.plan.spread.spreads import EventLoad, Spread, read_attributes
 from stretto.plan.spread.time_slices import Times
 from stretto.schema import Special
@@ -20,8 +19,9 @@ from stretto.spark.batch.profile import heaviest_of, profile, summarize
 from stretto.spark.batch.targets import ResultForm, pack_arriving, run_targets
 from stretto.spark.batch.worker import Work
 from stretto.spark.errors import at_work, clear_failures
+from stretto.spark.outputs import everything
 from stretto.spark.packed import PACKED
-from stretto.spark.plans import Asked, Planning, checked, planned, query_names, schema_of, special_of
+from stretto.spark.plans import Asked, Planning, chosen_spread, planned, query_names, schema_of, special_of
 from stretto.spark.setup.session import cores_of
 from stretto.stats.profile import Stats
 
@@ -33,16 +33,16 @@ PARTITION: Final = 33
 def detect(
     workload: Workload | str | Plan,
     df: DataFrame,
-    *,
     planning: Planning = DEFAULT,
     spread: str | Spread = "auto",
     special: Special | None = None,
+    *,
     cores: int | None = None,
     asked: Asked = "matches",
 ) -> DataFrame:
     """All matches, or totals, of a workload or a plan in a batch DataFrame, one row each.
 
-    Where all is asked for, packed rows of matches, totals and rejected events.
+    Where all is asked for, matches, totals and rejected events.
 
     Without a plan and without `stats` a sample of the events is measured first; `auto` and `time` look at their times.
     Both are jobs of their own, that start at once. Events without an id column get the ids of Spark's
@@ -59,20 +59,28 @@ def detect(
             return profile(read, df, special=special, summary=summary())
 
         plan = planned(workload, schema, planning, measure, asked)
-        if isinstance(spread, str):
+
+        def load() -> EventLoad:
             times = summary().times if spread in ("auto", "time") else Times.of(())
-            chosen = choose(plan, EventLoad(times, heaviest_of(planning.stats)), cores, spread)
-        else:
-            chosen = checked(spread, plan)
+            return EventLoad(times, heaviest_of(planning.stats))
+
+        chosen = chosen_spread(spread, plan, load, cores)
         form = ResultForm.of(asked, ts_type(df, special))
         wanted = [special.ts, special.type, *([special.id] if special.id in df.columns else [])]
         names = [*wanted, *sorted(read_attributes(plan, chosen) - set(wanted))]
         if asked == "all":  # rejected events are given as they came
             names = df.columns
-        chunks = df.select([F.col(f"`{name}`") for name in names]).mapInArrow(
-            _packing(plan, chosen, special), PACKED
-        )
-        return run_targets(chunks, Work(plan, special), chosen, form)
+        queries = query_names(plan)
+
+        def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            context = TaskContext.get()
+            arrived = (context.partitionId() if context is not None else 0) << PARTITION
+            with at_work("packing events", queries):
+                yield from pack_arriving(batches, chosen, special, arrived)
+
+        chunks = df.select([F.col(f"`{name}`") for name in names]).mapInArrow(pack, PACKED)
+        found = run_targets(chunks, Work(plan, special), chosen, form)
+        return everything(found, df.schema, form.ts) if asked == "all" else found
 
 
 def ts_type(df: DataFrame, special: Special) -> Any:
@@ -81,15 +89,3 @@ def ts_type(df: DataFrame, special: Special) -> Any:
     if isinstance(found, TimestampType):
         return pa.timestamp("us", "UTC")
     return pa.timestamp("us") if isinstance(found, TimestampNTZType | DateType) else pa.int64()
-
-
-def _packing(plan: Plan, spread: Spread, special: Special) -> Callable[..., Iterator[pa.RecordBatch]]:
-    queries = query_names(plan)
-
-    def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        context = TaskContext.get()
-        arrived = (context.partitionId() if context is not None else 0) << PARTITION
-        with at_work("packing events", queries):
-            yield from pack_arriving(batches, spread, special, arrived)
-
-    return pack

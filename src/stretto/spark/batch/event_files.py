@@ -23,17 +23,10 @@ from stretto.data.files import EventFile, Survey, open_events
 from stretto.data.parts import FilePart, ReadChunk, Rejected
 from stretto.pattern.workload import Workload
 from stretto.plan.spread.spreads import EventLoad
-from stretto.plan.spread.time_slices import Stretch, Times
+from stretto.plan.spread.time_slices import Times
 from stretto.schema import Schema, Special
-from stretto.spark.batch.profile import (
-    Range,
-    heaviest_of,
-    payload_batches,
-    sample_rows,
-    stats_of,
-    wanted_sample,
-)
-from stretto.spark.batch.row_groups import TimeRange, read_group, row_groups, with_ids
+from stretto.spark.batch.profile import Range, heaviest_of, sample_rows, stats_of, wanted_sample
+from stretto.spark.batch.row_groups import ReadUnit, TimeRange, read_group, row_groups
 from stretto.spark.batch.summary import Summary, total
 from stretto.spark.errors import at_work, clear_failures
 from stretto.spark.packed import PACKED, as_schema
@@ -43,28 +36,6 @@ from stretto.values.times import START_OF_TIME
 
 TASKS: Final = 4
 """Tasks per core of a job over all files, so that a large file does not keep the others waiting."""
-
-
-@dataclass(frozen=True, slots=True)
-class ReadUnit:
-    """What one task reads at a time: a row group of a Parquet file, or a whole file of another kind.
-
-    `name` is that of the file as it was given, `path` where workers find it. `rows` counts rejected ones too. `first`
-    and `last` are the earliest and the latest time, if they are known.
-    """
-
-    name: str
-    path: str
-    group: int | None = None
-    rows: int | None = None
-    first: int | None = None
-    last: int | None = None
-
-    @property
-    def stretch(self) -> Stretch | None:
-        if self.rows is None or self.first is None or self.last is None:
-            return None
-        return self.first, self.last, self.rows
 
 
 @dataclass(frozen=True)
@@ -101,8 +72,8 @@ class EventFiles:
         assert times is not None, "a survey knows the times"
         held = None
         if self.in_place:
-            pieces = [_Piece(unit, 0, None) for unit in self.units]
-            held = max((sum(p.unit.rows or 0 for p in run) for run in _runs(pieces)), default=0)
+            pieces = [SliceRead(unit, 0, None) for unit in self.units]
+            held = max((sum(p.unit.rows or 0 for p in run) for run in runs_of(pieces)), default=0)
         return EventLoad(times, heaviest_of(stats), self.in_place, self.in_place, held)
 
     @property
@@ -169,8 +140,7 @@ def _units(part: FilePart, special: Special) -> list[ReadUnit]:
     in_groups = isinstance(part, ColumnarPart) and part.what == "Parquet"
     if not in_groups or is_text(part.columns()[special.ts]):
         return [ReadUnit(part.name, path)]
-    groups = [group for group in row_groups(path, special) if group.rows]
-    return [ReadUnit(part.name, path, g.number, g.rows, g.first, g.last) for g in groups]
+    return [unit for unit in row_groups(path, special, part.name) if unit.rows]
 
 
 # ---- surveys and samples ---------------------------------------------------------------------------------------
@@ -234,8 +204,7 @@ def profile_files(
 
     with clear_failures():
         found = over_units(spark, files, sampled, PACKED, "sampling {}").toArrow()
-    stats = stats_of(known, payload_batches(found), files.schema, ranges, seed)
-    return stats if workload is None else stats.measured(workload)
+    return stats_of(known, found, files.schema, ranges, seed, workload)
 
 
 def _meets(unit: ReadUnit, ranges: Sequence[Range]) -> bool:
@@ -274,12 +243,22 @@ def opened(unit: ReadUnit, special: Special, columns: Collection[str] | None = N
 
 
 def unit_batches(
-    unit: ReadUnit, before: int, wanted: pa.Schema, special: Special, rejected: list[pa.Table] | None = None
+    unit: ReadUnit,
+    before: int,
+    wanted: pa.Schema,
+    special: Special,
+    rejected: list[pa.Table] | None = None,
+    window: TimeRange | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """The events of a unit, with the columns wanted; rows that cannot be read are added to `rejected`."""
+    """The events of a unit, with the columns wanted; rows that cannot be read are added to `rejected`.
+
+    `window`: those of a row group that lie in it; None: all. An event without an id has its row, counted from `before`.
+    """
     if unit.group is not None:
-        for batch in with_ids(read_group(unit.path, unit.group, wanted, special), before, special):
-            yield batch.select(wanted.names)
+        for batch, rows in read_group(unit.path, unit.group, wanted, special, window):
+            has_ids = special.id in batch.schema.names
+            numbered = batch if has_ids else batch.append_column(special.id, pa.array(rows + before))
+            yield numbered.select(wanted.names)
         return
     source = opened(unit, special, wanted.names)
     has_ids = special.id in source.parts[0].columns()
@@ -298,7 +277,7 @@ def unit_batches(
 
 
 @dataclass(frozen=True, slots=True)
-class _Piece:
+class SliceRead:
     """What a slice reads of a row group: the events in the window; None: all."""
 
     unit: ReadUnit
@@ -306,7 +285,7 @@ class _Piece:
     window: TimeRange | None
 
 
-def _runs(pieces: Sequence[_Piece], *, arriving: bool = False) -> list[list[_Piece]]:
+def runs_of(pieces: Sequence[SliceRead], *, arriving: bool = False) -> list[list[SliceRead]]:
     """The pieces in order of time as runs, each of which ends before the next one begins; or as they arrive.
 
     Inside of a run they stay in order of arrival.
@@ -318,7 +297,7 @@ def _runs(pieces: Sequence[_Piece], *, arriving: bool = False) -> list[list[_Pie
     ]
     if len(known) < len(pieces):
         return [list(pieces)] if pieces else []
-    runs: list[list[_Piece]] = []
+    runs: list[list[SliceRead]] = []
     ends = START_OF_TIME
     for first, last, piece in sorted(known, key=lambda one: one[0]):
         if first > ends or not runs:

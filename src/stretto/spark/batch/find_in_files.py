@@ -1,6 +1,8 @@
 """Results of event files: tasks read the files themselves, each its own slice of time where the files allow it."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import chain
 from typing import Final
 
 import pyarrow as pa
@@ -10,27 +12,26 @@ from pyspark.sql.types import StringType, StructField, StructType
 from stretto.engine.run import MEMORY_BYTES
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan, attributes_of
-from stretto.plan.spread.choice import choose
 from stretto.plan.spread.reach import MatchReach
 from stretto.plan.spread.spreads import ByTime, Spread, Whole, read_attributes
 from stretto.schema import Special
 from stretto.spark.batch.event_files import (
     EventFiles,
-    _Piece,
-    _runs,
+    SliceRead,
     open_files,
     over_units,
     profile_files,
+    runs_of,
     survey,
     unit_batches,
 )
-from stretto.spark.batch.row_groups import TimeRange, read_group, with_ids
+from stretto.spark.batch.row_groups import TimeRange
 from stretto.spark.batch.targets import ResultForm, pack_arriving, run_targets
 from stretto.spark.batch.worker import Work
 from stretto.spark.errors import StrettoSparkError, at_work, clear_failures
 from stretto.spark.outputs import everything
 from stretto.spark.packed import PACKED, REJECTED, Packed, packed_rows, to_payload
-from stretto.spark.plans import Asked, Planning, checked, planned, query_names, special_of
+from stretto.spark.plans import Asked, Planning, chosen_spread, planned, query_names, special_of
 from stretto.spark.setup.session import cores_of, session
 from stretto.stats.profile import Stats
 from stretto.values.times import END_OF_TIME
@@ -72,10 +73,7 @@ def detect_files(
         plan = planned(workload, files.schema, how, lambda read: profile_files(spark, read, files), outputs)
         if files.summary is None and MatchReach.of(plan).after_events:
             files = survey(spark, files)  # how many events there are is needed exactly
-        if isinstance(spread, str):
-            chosen = choose(plan, files.load(stats), cores, spread)
-        else:
-            chosen = checked(spread, plan)
+        chosen = chosen_spread(spread, plan, partial(files.load, stats), cores)
         found = find(spark, plan, files, chosen, form)
         if outputs != "all":
             return found
@@ -135,41 +133,38 @@ def _in_place(
             for turn in batch.column(0).to_pylist():
                 target = turns[turn]
                 with at_work(f"finding matches at target {target} of {len(turns)}", queries):
-                    runs = (_read(run, wanted, special) for run in _runs(pieces[target], arriving=arriving))
+                    runs = (_read(run, wanted, special) for run in runs_of(pieces[target], arriving=arriving))
                     yield from found(runs, spread.owned(target))
 
     return spark.range(0, len(turns), 1, len(turns)).mapInArrow(run, form.schema)
 
 
-def _read(run: Sequence[_Piece], wanted: pa.Schema, special: Special) -> pa.Table:
-    return pa.Table.from_batches([b for piece in run for b in _events(piece, wanted, special)], wanted)
+def _read(run: Sequence[SliceRead], wanted: pa.Schema, special: Special) -> pa.Table:
+    read = (unit_batches(p.unit, p.before, wanted, special, window=p.window) for p in run)
+    return pa.Table.from_batches(chain.from_iterable(read), wanted)
 
 
-def _events(piece: _Piece, wanted: pa.Schema, special: Special) -> Iterator[pa.RecordBatch]:
-    unit = piece.unit
-    assert unit.group is not None
-    read = read_group(unit.path, unit.group, wanted, special, piece.window)
-    for batch in with_ids(read, piece.before, special):
-        yield batch.select(wanted.names)
-
-
-def _pieces(files: EventFiles, spread: ByTime | Whole, target: int) -> list[_Piece]:
+def _pieces(files: EventFiles, spread: ByTime | Whole, target: int) -> list[SliceRead]:
     """The row groups that a target reads, in order of arrival."""
     found = []
     for unit, before in zip(files.units, files.before, strict=True):
         if isinstance(spread, Whole):
-            found.append(_Piece(unit, before, None))
+            found.append(SliceRead(unit, before, None))
             continue
+        # A slice reads [start, stop), which is more than [low, high), what it owns: it reports what begins in its own
+        # part, and sees all that this may bind or that may forbid it. So every match is reported by one slice.
         part = spread.slices[target]
         # Events without a time are left to one slice, which rejects them.
         if unit.first is None or unit.last is None:
-            found.append(_Piece(unit, before, TimeRange(part.start, part.stop, target == 0)))
+            found.append(SliceRead(unit, before, TimeRange(part.start, part.stop, target == 0)))
             continue
         if unit.last < part.start or part.stop <= unit.first:
             continue
         timeless = part.low <= unit.first < part.high
         is_whole = timeless and part.start <= unit.first and unit.last < part.stop
-        found.append(_Piece(unit, before, None if is_whole else TimeRange(part.start, part.stop, timeless)))
+        found.append(
+            SliceRead(unit, before, None if is_whole else TimeRange(part.start, part.stop, timeless))
+        )
     return found
 
 

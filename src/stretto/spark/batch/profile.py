@@ -4,7 +4,7 @@ The sample is made of a few stretches of time, each complete, so that what lies 
 there too; rare types get some events of their own besides.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import reduce
 from operator import or_
@@ -67,9 +67,13 @@ def profile(
         inside = _inside(F.col(f"`{special.ts}`"), ts, ranges)
         kept = inside if not rare else inside | F.col(f"`{special.type}`").isin(list(rare))
         rows = df.select([F.col(f"`{name}`") for name in names]).where(kept)
-        found = rows.mapInArrow(_sampling(special, ranges, rare), PACKED).toArrow()
-    stats = stats_of(known, payload_batches(found), schema, ranges, seed)
-    return stats if workload is None else stats.measured(workload)
+
+        def sampled(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            with at_work("sampling events", ()):
+                yield from sample_rows(batches, special, ranges, rare)
+
+        found = rows.mapInArrow(sampled, PACKED).toArrow()
+    return stats_of(known, found, schema, ranges, seed, workload)
 
 
 def summarize(df: DataFrame, special: Special) -> Summary:
@@ -128,16 +132,6 @@ def _literal(us: int, ts: DataType) -> Column:
     return F.lit(us)
 
 
-def _sampling(
-    special: Special, ranges: Sequence[Range], rare: Sequence[str]
-) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    def sampled(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        with at_work("sampling events", ()):
-            yield from sample_rows(batches, special, ranges, rare)
-
-    return sampled
-
-
 def sample_rows(
     batches: Iterable[pa.RecordBatch], special: Special, ranges: Sequence[Range], rare: Sequence[str]
 ) -> Iterator[pa.RecordBatch]:
@@ -167,21 +161,23 @@ def in_ranges(ts: Any, ranges: Sequence[Range]) -> Any:
     return np.where((at >= 0) & (ts < stops[at]), at, -1)
 
 
-def payload_batches(found: pa.Table) -> list[pa.RecordBatch]:
-    """The batches of a collected table of packed rows."""
-    return [from_payload(payload) for payload in found.column("payload").to_pylist()]
-
-
 def stats_of(
-    known: Summary, batches: Sequence[pa.RecordBatch], schema: Schema, ranges: Sequence[Range], seed: int
+    known: Summary,
+    found: pa.Table,
+    schema: Schema,
+    ranges: Sequence[Range],
+    seed: int,
+    workload: Workload | None,
 ) -> Stats:
-    """Statistics from the counts of all events and a sample of them, which may come in any order."""
+    """Statistics from the counts of all events and packed rows of a sample of them, which may come in any order."""
     times = known.times
     span = times.seconds or 1.0
     rates = {name: known.types[name] / span for name in sorted(known.types)}
     schema = replace(schema, types=frozenset(rates) or None)
-    sample = _sample(batches, schema, ranges)
-    return Stats(schema, times.seconds, rates, known.rows, selectivities=Selectivities(sample, seed))
+    batches = [from_payload(payload) for payload in found.column("payload").to_pylist()]
+    terms = Selectivities(_sample(batches, schema, ranges), seed)
+    stats = Stats(schema, times.seconds, rates, known.rows, selectivities=terms)
+    return stats if workload is None else stats.measured(workload)
 
 
 def _sample(batches: Sequence[pa.RecordBatch], schema: Schema, ranges: Sequence[Range]) -> Sample | None:

@@ -1,7 +1,7 @@
 """Row groups of Parquet files: where they lie in time, and just those rows and columns that a slice of time needs."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from stretto.data.casts import to_time, to_types
+from stretto.plan.spread.time_slices import Stretch
 from stretto.schema import Special
 from stretto.values.convert import plain
 from stretto.values.rows import I64, Bool
@@ -23,17 +24,29 @@ DAY_US: Final = 86_400_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class RowGroup:
-    """A row group: the number of its rows, and the first and last time, if the file says it and all are in range."""
+class ReadUnit:
+    """What one task reads at a time: a row group of a Parquet file, or a whole file of another kind.
 
-    number: int
-    rows: int
-    first: int | None
-    last: int | None
+    `name` is that of the file as it was given, `path` where workers find it. `rows` counts rejected ones too. `first`
+    and `last` are the earliest and the latest time, if they are known, and all are in range.
+    """
+
+    name: str
+    path: str
+    group: int | None = None
+    rows: int | None = None
+    first: int | None = None
+    last: int | None = None
+
+    @property
+    def stretch(self) -> Stretch | None:
+        if self.rows is None or self.first is None or self.last is None:
+            return None
+        return self.first, self.last, self.rows
 
 
-def row_groups(path: str, special: Special) -> list[RowGroup]:
-    """The row groups of a file, by its footer alone."""
+def row_groups(path: str, special: Special, name: str = "") -> list[ReadUnit]:
+    """The row groups of a file, by its footer alone; `name` is the one that was given, if that is another one."""
     with pq.ParquetFile(path) as file:
         found = file.metadata
         paths = [found.schema.column(i).path for i in range(found.num_columns)]
@@ -41,7 +54,8 @@ def row_groups(path: str, special: Special) -> list[RowGroup]:
         scale = _scale(found.schema.column(column))
         groups = [found.row_group(i) for i in range(found.num_row_groups)]
         return [
-            RowGroup(i, group.num_rows, *_span(group.column(column), scale)) for i, group in enumerate(groups)
+            ReadUnit(name or path, path, i, group.num_rows, *_span(group.column(column), scale))
+            for i, group in enumerate(groups)
         ]
 
 
@@ -81,7 +95,9 @@ def read_group(
         have = set(file.schema_arrow.names)
         names = [name for name in schema.names if name in have]
         wanted = None if window is None else _wanted(file, group, special, window)
-        end = file.metadata.row_group(group).num_rows if wanted is None else _end(wanted)
+        # Behind the last row that is wanted nothing is decoded.
+        count = file.metadata.row_group(group).num_rows
+        end = count if wanted is None else int(np.flatnonzero(wanted).max(initial=-1)) + 1
         start = 0
         for batch in file.iter_batches(
             min(STEP, max(end, 1)), row_groups=[group], columns=names, use_threads=False
@@ -122,11 +138,6 @@ def _wanted(file: Any, group: int, special: Special, window: TimeRange) -> Bool 
     return None if wanted.all() else wanted
 
 
-def _end(wanted: Bool) -> int:
-    found = np.flatnonzero(wanted)
-    return int(found[-1]) + 1 if len(found) else 0
-
-
 def _conformed(batch: pa.RecordBatch, schema: pa.Schema, special: Special) -> pa.RecordBatch:
     """The batch with the types of a schema; an id that it lacks stays away, other columns become nulls."""
     have = dict(zip(batch.schema.names, batch.columns, strict=True))
@@ -142,14 +153,3 @@ def _as_type(array: Any, arrow: pa.DataType, length: int) -> Any:
     if array is None:
         return pa.nulls(length, arrow)
     return array if array.type == arrow else array.cast(arrow, safe=False)
-
-
-def with_ids(
-    batches: Iterable[tuple[pa.RecordBatch, I64]], before: int, special: Special
-) -> Iterator[pa.RecordBatch]:
-    """The events, each with its id: that of the data, or its row, counted from `before` on."""
-    for batch, rows in batches:
-        if special.id in batch.schema.names:
-            yield batch
-        else:
-            yield batch.append_column(special.id, pa.array(rows + before))

@@ -1,6 +1,7 @@
 """What one pass over the times and types of events tells; parts of a pass are added up."""
 
 import json
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final, Self
@@ -32,7 +33,7 @@ class Summary:
     @classmethod
     def of(cls, batches: Iterable[pa.RecordBatch], special: Special) -> Self:
         """The summary of events, of which only the columns of times, types and ids are looked at."""
-        rows, types, times = 0, dict[str, int](), []
+        rows, types, times = 0, Counter[str](), []
         for batch in batches:
             ts, bad = times_of(batch, special)
             for name in (special.type, special.id):
@@ -41,9 +42,9 @@ class Summary:
                     bad = lacking if bad is None else bad | lacking
             times.append(ts if bad is None else ts[~bad])
             rows += batch.num_rows
-            _count(batch.column(special.type), types)
+            types.update(_counts(batch.column(special.type)))
         known = np.concatenate(times) if times else np.zeros(0, np.int64)
-        return cls(rows, types, tuple(stretches_of(known, STRETCH)))
+        return cls(rows, dict(types), tuple(stretches_of(known, STRETCH)))
 
     @property
     def times(self) -> Times:
@@ -70,17 +71,15 @@ class Summary:
 
 def total(summaries: Iterable[Summary]) -> Summary:
     """All of them together."""
-    rows, types, stretches = 0, dict[str, int](), list[Stretch]()
+    rows, types, stretches = 0, Counter[str](), list[Stretch]()
     for one in summaries:
         rows += one.rows
         stretches += one.stretches
-        for name, count in one.types.items():
-            types[name] = types.get(name, 0) + count
-    return Summary(rows, types, tuple(stretches))
+        types.update(one.types)
+    return Summary(rows, dict(types), tuple(stretches))
 
 
-def _count(column: Any, types: dict[str, int]) -> None:
-    counts = names_of(pa.chunked_array([column])).value_counts()
-    for name, count in zip(decoded(counts.field("values")), counts.field("counts").to_pylist(), strict=True):
-        if name is not None:
-            types[name] = types.get(name, 0) + count
+def _counts(column: Any) -> dict[str, int]:
+    found = names_of(pa.chunked_array([column])).value_counts()
+    counts = zip(decoded(found.field("values")), found.field("counts").to_pylist(), strict=True)
+    return {name: count for name, count in counts if name is not None}

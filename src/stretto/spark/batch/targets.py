@@ -21,12 +21,10 @@ from stretto.spark.packed import (
     MATCHES,
     PACKED,
     TRENDS,
-    Packed,
+    events_row,
     from_payload,
     gathered,
     packed_rows,
-    span_of,
-    to_payload,
 )
 from stretto.spark.plans import Asked, query_names
 
@@ -74,12 +72,8 @@ def pack_arriving(
             numbered = batch.append_column(special.id, pa.array(numbers))
         parts = spread.parts(numbered, special)
         if parts:
-            yield packed_rows(_event_row(target, part, arrived, special) for target, part in parts)
+            yield packed_rows(events_row(target, part, special, arrived) for target, part in parts)
         arrived += batch.num_rows
-
-
-def _event_row(target: int, part: pa.RecordBatch, arrived: int, special: Special) -> Packed:
-    return Packed(target, EVENTS, to_payload(part), part.num_rows, arrived, *span_of(part, special))
 
 
 def run_targets(chunks: DataFrame, work: Work, spread: Spread, form: ResultForm) -> DataFrame:
@@ -92,21 +86,14 @@ def run_targets(chunks: DataFrame, work: Work, spread: Spread, form: ResultForm)
             held: list[tuple[int, bytes]] = []
             for batch in batches:
                 is_event = pc.equal(batch.column("kind"), EVENTS)
-                held += _ordered(batch.filter(is_event))
+                events = batch.filter(is_event).select(["version", "payload"])
+                held += zip(*(column.to_pylist() for column in events.columns), strict=True)
                 others = batch.filter(pc.invert(is_event))
                 if is_packed and others.num_rows:
                     yield others
             if held:
-                yield from found([_table(held)], spread.owned(target))
+                held.sort(key=lambda chunk: chunk[0])  # the order of arrival
+                events = pa.Table.from_batches([from_payload(payload) for _, payload in held])
+                yield from found([events], spread.owned(target))
 
     return chunks.groupBy("target").applyInArrow(run, form.schema)
-
-
-def _ordered(batch: pa.RecordBatch) -> list[tuple[int, bytes]]:
-    return list(zip(batch.column("version").to_pylist(), batch.column("payload").to_pylist(), strict=True))
-
-
-def _table(held: list[tuple[int, bytes]]) -> pa.Table:
-    """The events of some chunks in order of arrival."""
-    held.sort(key=lambda chunk: chunk[0])
-    return pa.Table.from_batches([from_payload(payload) for _, payload in held])

@@ -18,7 +18,7 @@ from stretto.data.files import EventFile, ending, open_events
 from stretto.data.parts import FilePart, need_special
 from stretto.errors import EventsError
 from stretto.schema import Kind, Schema, Special, need_once
-from stretto.spark.checkpoint_notes import read_note, write_note
+from stretto.spark.checkpoint_notes import read_note
 from stretto.spark.errors import StrettoSparkError
 from stretto.spark.io.passwords import redacted
 from stretto.spark.io.specs import FORMATS, Spec
@@ -60,6 +60,13 @@ def arrow_columns(df: DataFrame) -> pa.Schema:
     """The columns of a DataFrame as its events are read; EventsError for those that Spark cannot tell apart."""
     refuse_twins("the DataFrame", df.columns, df.sparkSession)
     return to_arrow_schema(df.schema, timezone="UTC")
+
+
+def expected_schema(columns: T.StructType, special: Special) -> Schema:
+    """The schema of events that are read with these columns: whatever times and types are read as, they become that."""
+    own = {special.ts: T.TimestampType(), special.type: T.StringType()}
+    fields = [T.StructField(f.name, own.get(f.name, f.dataType)) for f in columns.fields]
+    return Schema.of(to_arrow_schema(T.StructType(fields), timezone="UTC"), None, special)
 
 
 def refuse_twins(what: str, names: Collection[str], spark: SparkSession) -> None:
@@ -170,35 +177,24 @@ def columns_of_parts(name: str, parts: Iterable[FilePart], special: Special) -> 
     found = EventFile(name, tuple(parts), special, None)
     kinds = found.schema.attributes
     order = dict.fromkeys(column for part in found.parts for column in part.columns())
-    fields = [
-        T.StructField(
-            column, T.StringType() if column in (special.ts, special.type) else SPARK_TYPES[kinds[column]]
-        )
-        for column in order
-        if column in (special.ts, special.type) or column in kinds
-    ]
-    return T.StructType(fields)
+    return _text_columns(order, kinds, special)
 
 
 def guessed(guess: Callable[[], Schema] | None, special: Special, what: str) -> T.StructType:
     """The columns that a workload names, with the kinds that its terms suggest."""
     if guess is None:
         raise StrettoSparkError(f"--source: {what} does not tell its columns; name them with --schema")
-    attributes = guess().attributes
-    fields = [T.StructField(special.ts, T.StringType()), T.StructField(special.type, T.StringType())]
-    fields += [
-        T.StructField(name, SPARK_TYPES[kind])
-        for name, kind in attributes.items()
-        if name not in (special.ts, special.type)
-    ]
-    return T.StructType(fields)
+    kinds = guess().attributes
+    return _text_columns(dict.fromkeys((special.ts, special.type, *kinds)), kinds, special)
+
+
+def _text_columns(names: Iterable[str], kinds: Mapping[str, Kind], special: Special) -> T.StructType:
+    """Those of some columns that have a kind, and the times and types, which are read as texts first."""
+    known = {name: SPARK_TYPES[kind] for name, kind in kinds.items()}
+    known |= {special.ts: T.StringType(), special.type: T.StringType()}
+    return T.StructType([T.StructField(name, known[name]) for name in names if name in known])
 
 
 def recall(memory: Path) -> T.StructType | None:
     """The columns of the last start, if there was one."""
     return read_note(memory, T.StructType.fromJson, "name the columns with --schema")
-
-
-def remember(memory: Path, columns: T.StructType) -> None:
-    """Keep the columns for the next start."""
-    write_note(memory, columns.jsonValue())

@@ -35,7 +35,8 @@ def held_by_postgres(
         changed = np.zeros(batch.num_rows, np.bool_)
         columns = []
         for name, column in zip(batch.schema.names, batch.columns, strict=True):
-            held = _FORMS[types[name].partition(" ")[0]](column, changed)
+            form = _FORMS.get(types[name].partition(" ")[0])
+            held = column if form is None else form(column, changed)
             columns.append(_short(held, changed) if name in key else held)
         batches.append(pa.RecordBatch.from_arrays(columns, schema=batch.schema))
         count += int(np.count_nonzero(changed))
@@ -91,14 +92,9 @@ def _rewritten(texts: Any, which: Any, rewrite: Callable[[str], tuple[str, bool]
     return pc.replace_with_mask(texts, mask, pa.array([text for text, _ in found], texts.type))
 
 
-def _as_it_is(values: Any, changed: Bool) -> Any:  # noqa: ARG001 - as the others are called
-    return values
-
-
 _FORMS: Final[Mapping[str, Callable[[Any, Bool], Any]]] = {
     "text": _plain,
     "jsonb": _json,
     "timestamp": _time,
-    "numeric": _as_it_is,
-    "double": _as_it_is,
 }
+"""How values of a type are rewritten; those of other types stay as they are."""

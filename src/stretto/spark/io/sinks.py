@@ -79,7 +79,7 @@ def start(
 ) -> StreamingQuery:
     """Start a stream of all outputs into a sink. `trigger` is Spark's; without one a micro-batch follows the other.
 
-    What a sink cannot hold is replaced. Databases count the rows in `replaced`, by micro-batch; `replaced_in` reads
+    What a sink cannot hold is replaced. Databases count the rows in `replaced`, by micro-batch; `observed_rows` reads
     what the others count.
 
     Folders and databases hold every row exactly once. Kafka takes rows at least once, with what names the match or the
@@ -90,9 +90,9 @@ def start(
     return (writer.trigger(**trigger) if trigger else writer).start()
 
 
-def replaced_in(progress: Any) -> int:
-    """In how many rows of a micro-batch something had to be replaced, by Spark's report on it."""
-    row = (progress.observedMetrics or {}).get(REPLACED)
+def observed_rows(progress: Any, name: str = REPLACED) -> int:
+    """How many rows of a micro-batch were counted under a name, by Spark's report on it: those with replacements."""
+    row = (progress.observedMetrics or {}).get(name)
     return 0 if row is None else int(row["rows"])
 
 
@@ -112,9 +112,7 @@ def _writer(
             return found.writeStream.foreachBatch(print_results)
         case _:
             return found.writeStream.foreachBatch(Upsert(f"{spec.kind}:{spec.place}", replaced=replaced))
-    for name, value in options.items():
-        writer = writer.option(name, value)
-    return writer
+    return writer.options(**options)
 
 
 def file_rows(found: DataFrame, form: str) -> DataFrame:

@@ -15,7 +15,6 @@ from typing import Final
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 from pyspark.sql import types as T  # noqa: N812 - as everybody calls it
-from pyspark.sql.streaming.readwriter import DataStreamReader
 
 from stretto.data.json_text import open_json
 from stretto.data.parts import need_special
@@ -102,9 +101,8 @@ def file_events(
     """The events of a folder's files, as they arrive. Files that appear under their name whole are read whole."""
     if "maxFilesPerTrigger" not in options:
         options = {"maxBytesPerTrigger": BATCH_BYTES, **options}
-    reader = _with_options(
-        spark.readStream, {"pathGlobFilter": file_pattern(form), **_TEXT_OPTIONS.get(form, {}), **options}
-    )
+    chosen = {"pathGlobFilter": file_pattern(form), **_TEXT_OPTIONS.get(form, {}), **options}
+    reader = spark.readStream.options(**chosen)
     if form == "parquet":
         fine = nanosecond_columns(columns)
         if fine:
@@ -137,12 +135,6 @@ _TEXT_OPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
 }
 
 
-def _with_options(reader: DataStreamReader, options: Mapping[str, str]) -> DataStreamReader:
-    for name, value in options.items():
-        reader = reader.option(name, value)
-    return reader
-
-
 # ---- Kafka, sockets, rate --------------------------------------------------------------------------------------------
 
 
@@ -152,7 +144,7 @@ def kafka_events(
     """The JSON objects of a topic. Without an id column an event's id tells its partition and offset."""
     hosts, topic = kafka_place(place, "--source")
     chosen = {"kafka.bootstrap.servers": hosts, "subscribe": topic, "startingOffsets": "earliest", **options}
-    records = _with_options(spark.readStream.format("kafka"), chosen).load()
+    records = spark.readStream.format("kafka").options(**chosen).load()
     place_of = F.shiftleft(F.col("partition").cast("bigint"), OFFSET_BITS).bitwiseOR(F.col("offset"))
     lines = records.select(F.col("value").cast("string").alias("value"), place_of.alias(_PLACE))
     return _from_json(lines, columns, special, F.col(_PLACE))
@@ -166,13 +158,13 @@ def socket_events(
 ) -> EventSource:
     """The JSON lines that a server sends. For trials: what was sent before a restart is gone."""
     host, port = socket_place(place)
-    lines = _with_options(spark.readStream.format("socket"), {"host": host, "port": port, **options}).load()
+    lines = spark.readStream.format("socket").options(**{"host": host, "port": port, **options}).load()
     return _from_json(lines, columns, special, None)
 
 
 def rate_events(spark: SparkSession, rate: int, special: Special, options: Mapping[str, str]) -> DataFrame:
     """Made-up events, so many per second: types A to E, `key` 0 to 99, `x` from 0 to 100."""
-    rows = _with_options(spark.readStream.format("rate"), {"rowsPerSecond": str(rate), **options}).load()
+    rows = spark.readStream.format("rate").options(**{"rowsPerSecond": str(rate), **options}).load()
     number = F.col("value")
     chance = F.pmod(F.xxhash64(number), F.lit(1 << 20))
     types = F.array(*map(F.lit, RATE_TYPES))
@@ -194,11 +186,10 @@ def _columns_of_topic(
 ) -> T.StructType:
     """The columns of the first objects of a topic."""
     hosts, topic = kafka_place(spec.place, "--source")
-    reader = spark.read.format("kafka").option("kafka.bootstrap.servers", hosts).option("subscribe", topic)
-    for name, value in options.items():
-        if name.startswith("kafka."):
-            reader = reader.option(name, value)
-    rows = reader.load().select("value").where("value is not null").limit(SAMPLED_LINES).toArrow()
+    own = {name: value for name, value in options.items() if name.startswith("kafka.")}
+    chosen = {"kafka.bootstrap.servers": hosts, "subscribe": topic, **own}
+    records = spark.read.format("kafka").options(**chosen).load().select("value")
+    rows = records.where("value is not null").limit(SAMPLED_LINES).toArrow()
     lines = [bytes(value) for value in rows.column("value").to_pylist()]
     if not lines:
         return guessed(guess, special, f"the topic {topic}, which is empty,")

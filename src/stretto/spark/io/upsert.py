@@ -8,11 +8,11 @@ A micro-batch is written in one transaction, by the process that starts it.
 
 import re
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.csv as pa_csv
@@ -94,16 +94,6 @@ RESULT_TABLES: Final[Mapping[str, ResultTable]] = {
 }
 
 
-class Database(Protocol):
-    """One transaction with a database: all of a micro-batch, or nothing."""
-
-    def upsert(self, table: str, kept: ResultTable, rows: pa.Table) -> int:
-        """Results by their key; those that are there already are written over. In how many something was replaced."""
-
-    def replace(self, table: str, batch: int, rows: pa.Table) -> int:
-        """Other rows by the number of their micro-batch; the same number of them."""
-
-
 @dataclass(frozen=True, slots=True)
 class Upsert:
     """Writes the results of a micro-batch; what `foreachBatch` calls.
@@ -121,14 +111,15 @@ class Upsert:
         _kind_of(self.to)
 
     def __call__(self, found: DataFrame, batch: int) -> None:
-        write, place = _kind_of(self.to)
+        opened, place = _kind_of(self.to)
         rows = with_event_texts(found).toArrow()
-        with at_work(f"writing a micro-batch to {self.to.partition(':')[0]}", ()), hiding(place):
-            replaced = write(place, lambda database: self._write(database, rows, batch))
+        step = f"writing a micro-batch to {self.to.partition(':')[0]}"
+        with at_work(step, ()), hiding(place), opened(place) as database:
+            replaced = self._write(database, rows, batch)
         if replaced:
             self.replaced[batch] = replaced
 
-    def _write(self, database: Database, rows: pa.Table, batch: int) -> int:
+    def _write(self, database: "Database", rows: pa.Table, batch: int) -> int:
         if "kind" not in rows.column_names:
             kind = MATCHES if "match_id" in rows.column_names else TRENDS
             return _upsert(database, self.table or kind, kind, rows)
@@ -157,17 +148,15 @@ def with_event_texts(found: DataFrame) -> DataFrame:
     return found.withColumn("event", F.coalesce(event, F.col("text")) if "text" in found.columns else event)
 
 
-def _upsert(database: Database, table: str, kind: str, rows: pa.Table) -> int:
-    return database.upsert(table, RESULT_TABLES[kind], _as_texts(rows.select(RESULT_TABLES[kind].columns)))
+def _upsert(database: "Database", table: str, kind: str, rows: pa.Table) -> int:
+    """Results with times in UTC as texts, and maps as JSON; doubles stay as they are."""
+    kept = RESULT_TABLES[kind]
+    texts = pa.table([_text(rows.column(name)) for name in kept.columns], names=kept.columns)
+    return database.upsert(table, kept, texts)
 
 
 def _of_kind(rows: pa.Table, kind: str) -> pa.Table:
     return rows.filter(pa.compute.equal(rows.column("kind"), kind))
-
-
-def _as_texts(rows: pa.Table) -> pa.Table:
-    """Results with times in UTC as texts, and maps as JSON; doubles stay as they are."""
-    return pa.table([_text(column) for column in rows.columns], names=rows.column_names)
 
 
 def _text(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -181,8 +170,6 @@ def _text(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 # ---- databases -------------------------------------------------------------------------------------------------------
 
-Work = Callable[[Database], int]
-
 SQLITE_OTHERS: Final = "batch INTEGER, event TEXT, reason TEXT"
 ENCODINGS: Final = ("UTF8", "SQL_ASCII")
 POSTGRES_OTHERS: Final = "batch bigint, event text, reason text"
@@ -194,15 +181,19 @@ def _quoted(names: Iterable[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Sqlite:
+    """One transaction: all of a micro-batch, or nothing."""
+
     connection: sqlite3.Connection
 
     def upsert(self, table: str, kept: ResultTable, rows: pa.Table) -> int:
+        """Results by their key; those that are there already are written over. In how many something was replaced."""
         self.connection.execute(f"CREATE TABLE IF NOT EXISTS {table} ({kept.table(kept.sqlite)})")
         values = f"{_quoted(kept.columns)}) VALUES ({', '.join('?' * len(kept.columns))}"
         self.connection.executemany(f"INSERT INTO {table} ({values}) {kept.on_conflict}", _tuples(rows))
         return 0
 
     def replace(self, table: str, batch: int, rows: pa.Table) -> int:
+        """Other rows by the number of their micro-batch; the same number of them."""
         self.connection.execute(f"CREATE TABLE IF NOT EXISTS {table} ({SQLITE_OTHERS})")
         self.connection.execute(f"DELETE FROM {table} WHERE batch = ?", (batch,))  # noqa: S608 - ours
         self.connection.executemany(
@@ -222,16 +213,18 @@ def _values(column: pa.ChunkedArray) -> Sequence[Any]:
     return ["NaN" if value != value else value for value in values]  # noqa: PLR0124 - a NaN is no equal of its own
 
 
-def _in_sqlite(path: str, work: Work) -> int:
+@contextmanager
+def _in_sqlite(path: str) -> Iterator[_Sqlite]:
     with closing(sqlite3.connect(path, timeout=WAIT_S, isolation_level=None)) as connection, connection:
-        connection.execute(
-            "BEGIN IMMEDIATE"
-        )  # by hand, as otherwise a new table would be there before its rows
-        return work(_Sqlite(connection))
+        # By hand, as otherwise a new table would be there before its rows.
+        connection.execute("BEGIN IMMEDIATE")
+        yield _Sqlite(connection)
 
 
 @dataclass(frozen=True, slots=True)
 class _Postgres:
+    """The same by way of COPY."""
+
     cursor: Any
 
     def upsert(self, table: str, kept: ResultTable, rows: pa.Table) -> int:
@@ -265,7 +258,8 @@ class _Postgres:
             copy.write(memoryview(written.getvalue()))
 
 
-def _in_postgres(url: str, work: Work) -> int:
+@contextmanager
+def _in_postgres(url: str) -> Iterator[_Postgres]:
     try:
         psycopg = import_module("psycopg")
     except ImportError:
@@ -278,10 +272,13 @@ def _in_postgres(url: str, work: Work) -> int:
             raise StrettoSparkError(
                 f"the database keeps texts as {encoding}, which does not have all signs: make one with ENCODING 'UTF8'"
             )
-        return int(work(_Postgres(cursor)))
+        yield _Postgres(cursor)
 
 
-def _kind_of(to: str) -> tuple[Callable[[str, Work], int], str]:
+Database = _Sqlite | _Postgres
+
+
+def _kind_of(to: str) -> tuple[Callable[[str], AbstractContextManager[Database]], str]:
     """What writes to the database of a spec, and the place in its own words."""
     kind, _, place = to.partition(":")
     if kind == "sqlite" and place:

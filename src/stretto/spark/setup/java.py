@@ -13,7 +13,6 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
@@ -40,23 +39,14 @@ exec {java} "$@"
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Java:
-    """A Java program and the major version it says it has; None where it does not run."""
-
-    program: Path
-    version: int | None
-    found_in: str
-
-
 def java_home() -> Path:
     """A folder that serves Spark as JAVA_HOME. StrettoSparkError where there is no Java to start."""
-    seen: list[Java] = []
+    seen: list[tuple[str, int | None]] = []
     for program, found_in in _candidates():
-        java = Java(program, version_of(program), found_in)
-        if java.version in VERSIONS:
+        version = version_of(program)
+        if version in VERSIONS:
             return program.parent.parent if sys.platform == "win32" else _home_for(program)
-        seen.append(java)
+        seen.append((found_in, version))
     raise StrettoSparkError(_nowhere(seen))
 
 
@@ -141,12 +131,12 @@ def _temporary() -> Path:
     return _TEMPORARY[0]
 
 
-def _nowhere(seen: list[Java]) -> str:
-    """Why no Java was taken, and what to do."""
+def _nowhere(seen: list[tuple[str, int | None]]) -> str:
+    """Why no Java was taken of those seen, each by its place and its version, and what to do."""
     wanted = " or ".join(map(str, VERSIONS))
     found = "; ".join(
-        f"{java.found_in} has {'one that does not run' if java.version is None else f'version {java.version}'}"
-        for java in seen
+        f"{found_in} has {'one that does not run' if version is None else f'version {version}'}"
+        for found_in, version in seen
     )
     return (
         f"Spark needs Java {wanted}, and there is none"

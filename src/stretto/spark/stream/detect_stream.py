@@ -7,21 +7,16 @@ what goes out follows from it, the batch and the watermark alone: a batch that i
 Spark's own protocol of checkpoints and sinks makes of that exactly once.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from hashlib import blake2b
 from pathlib import Path
 from typing import Final
 from uuid import uuid4
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
-from pyspark.sql.types import (
-    DateType,
-    IntegralType,
-    TimestampNTZType,
-    TimestampType,
-)
+from pyspark.sql.types import DateType, IntegralType, TimestampNTZType, TimestampType
 
 from stretto.engine.run import MEMORY_BYTES
 from stretto.plan.dag import Plan
@@ -30,17 +25,7 @@ from stretto.plan.spread.stream_slices import StreamSpread
 from stretto.schema import Special
 from stretto.spark.errors import StrettoSparkError, at_work
 from stretto.spark.outputs import arrow_time, everything, results_of
-from stretto.spark.packed import (
-    FAR,
-    LATE,
-    MARK,
-    MATCHES,
-    PACKED,
-    REJECTED,
-    TRENDS,
-    Batches,
-    pack,
-)
+from stretto.spark.packed import FAR, LATE, MARK, MATCHES, PACKED, REJECTED, TRENDS, Batches, pack
 from stretto.spark.plans import Asked
 from stretto.spark.setup.session import STATE_STORE
 from stretto.spark.stream.metrics import observed
@@ -79,7 +64,10 @@ def detect_stream(
     spread = spread or stream_spread(plan)
     _require(plan, events, spread, special)
     require_ids(plan, spread, ids=special.id in events.columns, follows=versions is not None)
-    _use_state_store(spark)
+    if spark.conf.get(PROVIDER, "") != STATE_STORE:
+        spark.conf.set(
+            PROVIDER, STATE_STORE
+        )  # Spark's own default has no room for more than one value per key
     follows = versions is not None
     settings = Settings(
         version=Version(0 if follows else number_of(plan), _text(plan), plan),
@@ -95,7 +83,12 @@ def detect_stream(
     # Every value costs on its way to Python: those that no query can ask for and nobody wants to see stay behind.
     wanted = None if follows or outputs == "all" else read_attributes(plan, spread)
     needed = _columns(with_watermark(events, special, lateness_us, ahead_us), special, wanted)
-    packed = needed.mapInArrow(_packing(spread, special), PACKED)
+
+    def packing(batches: Batches) -> Iterator[pa.RecordBatch]:
+        with at_work("packing events", ()):
+            yield from pack(batches, spread, special)
+
+    packed = needed.mapInArrow(packing, PACKED)
     if versions is not None:
         packed = packed.unionByName(read_versions(spark, versions, spread.targets))
     found = packed.groupBy("target").transformWithState(
@@ -131,20 +124,6 @@ def _require(plan: Plan, events: DataFrame, spread: StreamSpread, special: Speci
     if not isinstance(kinds[special.ts], timely):
         found = kinds[special.ts].simpleString()
         raise StrettoSparkError(f"column `{special.ts}` holds {found}, not timestamps")
-
-
-def _use_state_store(spark: SparkSession) -> None:
-    """Spark's own default store has no room for more than one value per key."""
-    if spark.conf.get(PROVIDER, "") != STATE_STORE:
-        spark.conf.set(PROVIDER, STATE_STORE)
-
-
-def _packing(spread: StreamSpread, special: Special) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
-    def packing(batches: Batches) -> Iterator[pa.RecordBatch]:
-        with at_work("packing events", ()):
-            yield from pack(batches, spread, special)
-
-    return packing
 
 
 def number_of(plan: Plan) -> int:

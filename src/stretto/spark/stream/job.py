@@ -1,7 +1,7 @@
 """A stream as a job: from its source to a started query that a command can follow and stop."""
 
 import atexit
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -9,7 +9,6 @@ from pathlib import Path
 from threading import Thread
 from typing import Any, Final
 
-import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
@@ -24,13 +23,13 @@ from stretto.plan.spread.spreads import Whole
 from stretto.schema import Schema, Special
 from stretto.spark.checkpoint_notes import read_note, write_note
 from stretto.spark.errors import StrettoSparkError, failure_in, plain_failures, said_by_spark
-from stretto.spark.io.columns import first_file, recall, remember
-from stretto.spark.io.sinks import replaced_in, start
+from stretto.spark.io.columns import expected_schema, first_file, recall
+from stretto.spark.io.sinks import observed_rows, start
 from stretto.spark.io.sources import TEXT, EventSource, open_source
 from stretto.spark.io.specs import SETTING, Spec, connector_settings, kafka_place
 from stretto.spark.outputs import KIND, REASON
 from stretto.spark.packed import REJECTED
-from stretto.spark.plans import schema_of
+from stretto.spark.plans import bound_early, schema_of
 from stretto.spark.setup.quiet_stderr import hush, without_noise
 from stretto.spark.setup.session import local_cores, session
 from stretto.spark.stream.detect_stream import detect_stream
@@ -128,12 +127,12 @@ class RunningStream:
         for progress in self.query.recentProgress:
             metrics = read_metrics(progress) if progress.batchId > after else None
             if metrics is not None:
-                unreadable = _unreadable(progress)
+                unreadable = observed_rows(progress, UNREADABLE)
                 found[metrics.batch] = replace(
                     metrics,
                     events=metrics.events + unreadable,
                     rejected=metrics.rejected + unreadable,
-                    replaced=self.replaced.get(metrics.batch, 0) + replaced_in(progress),
+                    replaced=self.replaced.get(metrics.batch, 0) + observed_rows(progress),
                 )
         return [found[batch] for batch in sorted(found)]
 
@@ -147,9 +146,19 @@ class RunningStream:
 
 def prepare(job: StreamJob, tell: Callable[[str], None]) -> tuple[DataFrame, Publisher]:
     """All outputs of a stream, and what publishes the versions of its workload."""
+    bound_early(job.workload, lambda: _expected(job))
     _refuse_another(job)
     with plain_failures():
         return _prepared(job, _spark(job), tell)
+
+
+def _expected(job: StreamJob) -> Schema | None:
+    """What the events will have, as far as that is known before Spark starts: columns given, noted, or of a file."""
+    columns = job.schema or recall(job.columns)
+    if columns is not None:
+        return expected_schema(columns, job.special)
+    first = first_file(job.source, job.source_format) if job.source.kind == "files" else None
+    return None if first is None else open_events(first, job.special).schema
 
 
 def _prepared(
@@ -171,7 +180,7 @@ def _prepared(
     publisher = Publisher(job.versions, known, job.optimizer, job.budget, fits)
     begin(publisher, job.workload, tell)
     if source.columns is not None:
-        remember(job.columns, source.columns)
+        write_note(job.columns, source.columns.jsonValue())
     write_note(job.note, job.lasting)
     return _outputs(job, source, publisher), publisher
 
@@ -235,11 +244,7 @@ def _spark(job: StreamJob) -> SparkSession:
 def _warm(spark: SparkSession, cores: int) -> None:
     """Have Python workers start and import what they need while the stream is still being prepared."""
     with suppress(Exception):  # the stream starts them itself then, or the session has ended
-        spark.range(0, cores, 1, cores).mapInArrow(_untouched, "id bigint").count()
-
-
-def _untouched(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    return batches
+        spark.range(0, cores, 1, cores).mapInArrow(lambda batches: batches, "id bigint").count()
 
 
 def _knowledge(job: StreamJob, schema: Schema) -> Stats | Schema:
@@ -294,8 +299,3 @@ def _outputs(job: StreamJob, source: EventSource, publisher: Publisher) -> DataF
     unreadable = source.unreadable.observe(UNREADABLE, F.count(F.lit(1)).alias("rows"))
     rows = unreadable.select(F.lit(REJECTED).alias(KIND), TEXT, REASON)
     return found.unionByName(rows, allowMissingColumns=True)
-
-
-def _unreadable(progress: Any) -> int:
-    row = (progress.observedMetrics or {}).get(UNREADABLE)
-    return 0 if row is None else int(row["rows"])

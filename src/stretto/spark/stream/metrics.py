@@ -10,16 +10,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
-from stretto.plan.dag import Plan
 from stretto.spark.packed import LATE, MATCHES, METRICS, REJECTED, TRENDS
 from stretto.values.times import END_OF_TIME, START_OF_TIME
 
 NAME: Final = "stretto"
 MOST_TARGETS: Final = 256
 """Targets with a column of their own; of more, only these are told apart."""
+SUMMED: Final = ("events", "late", "rejected", "state_rows", "state_bytes", "totals", "repeated")
+"""What is added up over all targets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,17 +98,9 @@ class StreamMetrics:
     def events_per_second(self) -> float:
         return self.events / self.seconds if self.seconds > 0 else 0.0
 
-    def operator_texts(self, plan: Plan) -> dict[str, int]:
-        """Rows by what each operator of the plan computes."""
-        return {f"{name} {plan.pieces[int(name[1:])]}": rows for name, rows in self.per_operator.items()}
-
 
 def observed(packed: DataFrame, targets: int) -> DataFrame:
     """The same rows; Spark adds up what they say while they pass."""
-    return packed.observe(NAME, *_columns(targets))
-
-
-def _columns(targets: int) -> list[Column]:
     kind, rows = F.col("kind"), F.col("rows")
     kinds = (MATCHES, TRENDS, LATE, REJECTED)
     sums = [F.sum(F.when(kind == name, rows).otherwise(0)).alias(name) for name in kinds]
@@ -116,7 +109,7 @@ def _columns(targets: int) -> list[Column]:
         F.max(F.when((kind == METRICS) & (F.col("target") == number), report)).alias(f"target_{number}")
         for number in range(min(targets, MOST_TARGETS))
     ]
-    return [*sums, *each]
+    return packed.observe(NAME, *sums, *each)
 
 
 def read_metrics(progress: Any) -> StreamMetrics | None:
@@ -150,30 +143,23 @@ def merged(reports: Iterable[TargetMetrics], batch: int = 0, seconds: float = 0.
     kept = tuple(reports)
     untils = [report.until_us for report in kept if START_OF_TIME < report.until_us < END_OF_TIME]
     greatest = [report.greatest_us for report in kept if report.greatest_us > START_OF_TIME]
+    per_query = _added(report.matches for report in kept)
+    sums = {name: sum(getattr(report, name) for report in kept) for name in SUMMED}
     return StreamMetrics(
-        batch,
-        seconds,
-        sum(report.events for report in kept),
-        sum(sum(report.matches.values()) for report in kept),
-        sum(report.late for report in kept),
-        sum(report.rejected for report in kept),
-        _added(report.matches for report in kept),
-        _added(report.operators for report in kept),
-        sum(report.state_rows for report in kept),
-        sum(report.state_bytes for report in kept),
-        min(untils, default=None),
-        max(greatest, default=None),
-        tuple(sorted({report.version for report in kept if report.version is not None})),
-        sum(report.engine == "rebuilt" for report in kept),
-        next((report.refused for report in kept if report.refused), ""),
-        kept,
-        sum(report.totals for report in kept),
-        sum(report.repeated for report in kept),
+        batch=batch,
+        seconds=seconds,
+        matches=sum(per_query.values()),
+        per_query=per_query,
+        per_operator=_added(report.operators for report in kept),
+        watermark_us=min(untils, default=None),
+        greatest_us=max(greatest, default=None),
+        versions=tuple(sorted({report.version for report in kept if report.version is not None})),
+        rebuilt=sum(report.engine == "rebuilt" for report in kept),
+        refused=next((report.refused for report in kept if report.refused), ""),
+        targets=kept,
+        **sums,
     )
 
 
 def _added(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
-    total: Counter[str] = Counter()
-    for each in counts:
-        total.update(each)
-    return dict(total)
+    return dict(sum(map(Counter, counts), Counter[str]()))

@@ -4,12 +4,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from time import perf_counter
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import Row
-from pyspark.sql.streaming.stateful_processor import StatefulProcessor
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor, TimerValues
 
 from stretto.engine.results.matches import Matches
 from stretto.engine.run import MEMORY_BYTES, Engine
@@ -49,12 +49,6 @@ WORTH_S: Final = 0.01
 """An engine whose window is run again in less is not kept: writing it and reading it back takes longer."""
 
 
-class Timers(Protocol):
-    """What is used of Spark's times of a batch."""
-
-    def getCurrentWatermarkInMs(self) -> int: ...  # noqa: N802 - Spark's name
-
-
 @dataclass(frozen=True, slots=True)
 class Settings:
     """What the operator is to do. `version`: the workload it begins with; `follows`: others come with the stream.
@@ -85,15 +79,15 @@ class MatchProcessor(StatefulProcessor):
     def close(self) -> None:
         """Nothing is open between two batches."""
 
-    def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Timers) -> Iterator[Row]:  # noqa: N802, N803 - Spark's names
+    def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: TimerValues) -> Iterator[Row]:  # noqa: N802, N803 - Spark's names
         with self._at_work(key):
             return iter(self._turn(key, timerValues).take(list(rows)))
 
-    def handleExpiredTimer(self, key: Any, timerValues: Timers, expiredTimerInfo: Any) -> Iterator[Row]:  # noqa: N802, N803, ARG002 - Spark's names
+    def handleExpiredTimer(self, key: Any, timerValues: TimerValues, expiredTimerInfo: Any) -> Iterator[Row]:  # noqa: N802, N803, ARG002 - Spark's names
         with self._at_work(key):
             return iter(self._turn(key, timerValues).wake())
 
-    def _turn(self, key: Any, times: Timers) -> "Turn":
+    def _turn(self, key: Any, times: TimerValues) -> "Turn":
         cache = EngineCache.of_task(self._settings.stream)
         return Turn(int(key[0]), self._settings, self._window, cache, times.getCurrentWatermarkInMs())
 
@@ -118,7 +112,7 @@ class Turn:
         self._refused = ""
 
     def _known_head(self) -> Head:
-        spread = spread_text(self._settings.spread)
+        spread = repr(self._settings.spread)  # equal for those that send every event to the same target
         head = self._window.head()
         if head is None:
             return Head(spread=spread)
@@ -200,6 +194,8 @@ class Turn:
             counts=counts,
         )
         head = self._window.drop(self._kept(head, came))
+        # The file of an engine is named by the counter that the head is written with. A micro-batch that is run again
+        # begins with the head before it, so it never finds an engine that has seen its events already.
         if head.rows * event_s >= WORTH_S:
             self._cache.store(self._target, head.counter, engine)
         self._head = self._window.set_timer(head, self._watermark_ms)
@@ -279,8 +275,17 @@ class Turn:
         return engine
 
     def _rebuilt(self, plan: Plan) -> Engine:
-        self._source = "rebuilt" if self._head.next else "new"
-        return rebuilt(plan, self._window, self._head, self._settings)
+        """An engine that has seen the window's events. What those before `until_us` complete was reported before."""
+        head, settings = self._head, self._settings
+        self._source = "rebuilt" if head.next else "new"
+        engine = Engine(plan, watermark="given", memory_bytes=settings.memory_bytes, special=settings.special)
+        for batch in self._window.batches(head):
+            ts, _ = times_of(batch, settings.special)
+            seen = batch.slice(from_floor(ts, head.floor_us))
+            if seen.num_rows:
+                engine.push(as_read(seen, plan))
+        engine.advance(head.until_us)
+        return engine
 
     def _running_plan(self) -> Plan:
         if not self._settings.follows:
@@ -331,18 +336,6 @@ class Turn:
         return PACKED_ROW(*(getattr(packed, name) for name in ARROW.names))
 
 
-def rebuilt(plan: Plan, window: TargetState, head: Head, settings: Settings) -> Engine:
-    """An engine that has seen the window's events. What those before `until_us` complete was reported before."""
-    engine = Engine(plan, watermark="given", memory_bytes=settings.memory_bytes, special=settings.special)
-    for batch in window.batches(head):
-        ts, _ = times_of(batch, settings.special)
-        seen = batch.slice(from_floor(ts, head.floor_us))
-        if seen.num_rows:
-            engine.push(as_read(seen, plan))
-    engine.advance(head.until_us)
-    return engine
-
-
 def as_read(events: pa.RecordBatch, plan: Plan) -> pa.RecordBatch:
     """The events with all attributes that a plan reads; those that came before an attribute existed have nulls."""
     names = set(events.schema.names)
@@ -365,8 +358,3 @@ def why_far(special: Special, ahead_us: int | None) -> str:
 def delay_ms(lateness_us: int) -> int:
     """Spark counts in milliseconds, so a lateness is rounded up: its watermark is never ahead of the true one."""
     return -(-lateness_us // 1000)
-
-
-def spread_text(spread: StreamSpread) -> str:
-    """A spread in words, equal for those that send every event to the same target."""
-    return repr(spread)

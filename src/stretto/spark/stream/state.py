@@ -7,10 +7,11 @@ ones reads no events. Partial matches are no state: they can be found again from
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Final, Protocol
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
+from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
 
 from stretto.engine.snapshot import Counts
 from stretto.spark.errors import StrettoSparkError
@@ -22,38 +23,6 @@ LAYOUT: Final = 1
 PIECE_ROWS: Final = 1 << 17
 """Events of one chunk at most: what has left the window is dropped by the chunk."""
 NO_TIMER: Final = -1
-
-
-class ValueState(Protocol):
-    """What is used of Spark's state of one value."""
-
-    def get(self) -> tuple[Any, ...] | None: ...
-
-    def update(self, newValue: tuple[Any, ...]) -> None: ...  # noqa: N803 - Spark's name
-
-
-class MapState(Protocol):
-    """What is used of Spark's state of many values."""
-
-    def getValue(self, key: tuple[Any, ...]) -> tuple[Any, ...] | None: ...  # noqa: N802 - Spark's name
-
-    def updateValue(self, key: tuple[Any, ...], value: tuple[Any, ...]) -> None: ...  # noqa: N802 - Spark's name
-
-    def removeKey(self, key: tuple[Any, ...]) -> None: ...  # noqa: N802 - Spark's name
-
-    def iterator(self) -> Iterator[tuple[tuple[Any, ...], tuple[Any, ...]]]: ...
-
-
-class Handle(Protocol):
-    """What is used of Spark's handle of a stateful operator."""
-
-    def getValueState(self, stateName: str, schema: str) -> ValueState: ...  # noqa: N802, N803 - Spark's names
-
-    def getMapState(self, stateName: str, userKeySchema: str, valueSchema: str) -> MapState: ...  # noqa: N802, N803 - Spark's names
-
-    def registerTimer(self, expiryTimestampMs: int) -> None: ...  # noqa: N802, N803 - Spark's names
-
-    def deleteTimer(self, expiryTimestampMs: int) -> None: ...  # noqa: N802, N803 - Spark's names
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +81,7 @@ class ChunkSpan:
 class TargetState:
     """The state of the target that Spark has at hand."""
 
-    def __init__(self, handle: Handle) -> None:
+    def __init__(self, handle: StatefulProcessorHandle) -> None:
         self._handle = handle
         self._head = handle.getValueState("head", "numbers string")
         self._workload = handle.getValueState("workload", "version bigint, payload binary")
@@ -171,7 +140,7 @@ class TargetState:
     def span(self, number: int) -> ChunkSpan:
         found = self._spans.getValue((number,))
         if found is None:
-            raise StrettoSparkError(f"the checkpoint is damaged: chunk {number} of the window is missing")
+            raise _missing(number)
         return ChunkSpan(*found)
 
     def batches(self, head: Head) -> Iterator[pa.RecordBatch]:
@@ -179,7 +148,7 @@ class TargetState:
         found = {int(key[0]): value[0] for key, value in self._chunks.iterator()} if head.rows else {}
         for number in range(head.oldest, head.next):
             if number not in found:
-                raise StrettoSparkError(f"the checkpoint is damaged: chunk {number} of the window is missing")
+                raise _missing(number)
             yield from_payload(bytes(found.pop(number)))
 
     # ---- timers ------------------------------------------------------------------------------------------------
@@ -200,6 +169,10 @@ class TargetState:
             if timer != NO_TIMER:
                 self._handle.registerTimer(timer)
         return replace(head, timer_ms=timer)
+
+
+def _missing(number: int) -> StrettoSparkError:
+    return StrettoSparkError(f"the checkpoint is damaged: chunk {number} of the window is missing")
 
 
 def from_floor(ts: I64, floor_us: int) -> int:

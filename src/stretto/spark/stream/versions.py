@@ -178,19 +178,14 @@ def refuse_other_kinds(kept: Schema, plan: Plan, now: Schema) -> None:
     `kept` is the schema of the events in the stream's window, `now` that of those to come.
     """
     wrong = [
-        f"attribute `{name}` was {old.value} in the events so far and is {_word(now, name)} now"
+        f"attribute `{name}` was {old.value} in the events so far and is {new.value if new else 'missing'} now"
         for name in sorted(attributes_of(plan))
-        if (old := kept.attributes.get(name)) is not None and now.attributes.get(name) is not old
+        if (new := now.attributes.get(name)) is not (old := kept.attributes.get(name)) and old is not None
     ]
     if wrong:
         raise StrettoSparkError(
             f"the workload does not fit the stream: {'; '.join(wrong)} (another kind needs another checkpoint)"
         )
-
-
-def _word(schema: Schema, name: str) -> str:
-    kind = schema.attributes.get(name)
-    return "missing" if kind is None else kind.value
 
 
 class WorkloadWatch(Thread):

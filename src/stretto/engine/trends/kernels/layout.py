@@ -10,8 +10,6 @@ row b, the same coefficients for all instances (of members that have caught up w
 
 from typing import NamedTuple
 
-import numpy as np
-
 from stretto.engine.trends.kernels.numbers import I32, Values
 from stretto.values.rows import I64, Bool
 
@@ -100,17 +98,3 @@ class Out(NamedTuple):
     start: I64
     key: I64
     values: Values
-
-
-def new_out(room: int, linear: int, extreme: int) -> Out:
-    return Out(
-        np.empty(room, np.int32),
-        np.empty(room, np.int64),
-        np.empty(room, np.int64),
-        Values(
-            np.empty((room, linear), np.uint64),
-            np.empty((room, linear), np.float64),
-            np.empty((room, linear), np.int32),
-            np.empty((room, extreme), np.int64),
-        ),
-    )

@@ -14,14 +14,7 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.core.typing.templates import AttributeTemplate
-from numba.extending import (
-    NativeValue,
-    infer_getattr,
-    lower_getattr_generic,
-    models,
-    register_model,
-    unbox,
-)
+from numba.extending import NativeValue, infer_getattr, lower_getattr_generic, models, register_model, unbox
 from numba.np.arrayobj import make_array, populate_array
 from numba.np.numpy_support import as_dtype, from_dtype
 

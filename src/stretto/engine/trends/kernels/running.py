@@ -14,13 +14,7 @@ from stretto.engine.trends.kernels.numbers import (
     copy,
     loop,
 )
-from stretto.engine.trends.kernels.shared import (
-    add_total,
-    flatten,
-    materialise,
-    shared_apply,
-    shared_value,
-)
+from stretto.engine.trends.kernels.shared import add_total, flatten, materialise, shared_apply, shared_value
 from stretto.values.rows import I64
 
 

@@ -7,16 +7,7 @@ others catch up later, many steps at once: a rung of level v holds what became o
 import numpy as np
 
 from stretto.engine.trends.kernels.layout import Lanes, Layout, Scratch, State
-from stretto.engine.trends.kernels.numbers import (
-    I32,
-    Values,
-    add,
-    add_one,
-    add_product,
-    clear,
-    copy,
-    loop,
-)
+from stretto.engine.trends.kernels.numbers import I32, Values, add, add_one, add_product, clear, copy, loop
 from stretto.values.rows import I64
 
 

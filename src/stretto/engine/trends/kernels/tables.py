@@ -4,7 +4,10 @@
 read are numbers of components at their node; of a shared node, of members.
 """
 
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
+
+import numpy as np
 
 from stretto.engine.trends.kernels.numbers import I32
 from stretto.values.rows import I64, Bool
@@ -69,3 +72,12 @@ class Tables(NamedTuple):
     weigh_extreme: I32
     linear: I32
     extreme: I32
+
+
+def ints(numbers: Iterable[int]) -> I64:
+    return np.array(list(numbers), np.int64)
+
+
+def ragged(lists: Sequence[Sequence[int]]) -> tuple[I64, I64]:
+    """Lists of different lengths, one after another: where each begins, one entry more for the end, and the items."""
+    return np.cumsum([0, *map(len, lists)]).astype(np.int64), ints(item for one in lists for item in one)

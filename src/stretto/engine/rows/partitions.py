@@ -1,4 +1,4 @@
-"""Partitions: the values on which all events of a trend agree, as dense codes."""
+"""Partitions: events that agree on the values of some attributes, by dense codes, and each event's rank in its own."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,7 +7,7 @@ import numpy as np
 from stretto.engine.rows.join_keys import order_keys
 from stretto.schema import Kind
 from stretto.values.evaluate import Events
-from stretto.values.rows import I64
+from stretto.values.rows import I64, Bool
 from stretto.values.vector import Vector, concat_vectors
 
 OUTSIDE = -1
@@ -34,12 +34,7 @@ class Partitions:
                 self._codes[b""] = 0
             return codes
         vectors = [events.values(name, positions) for name in self._attributes]
-        keys = np.empty((len(positions), len(vectors)), np.int64)
-        inside = np.ones(len(positions), np.bool_)
-        for i, (vector, kind) in enumerate(zip(vectors, self._kinds, strict=True)):
-            keys[:, i], alive = order_keys(vector, kind)
-            if alive is not None:
-                inside &= alive
+        keys, inside = _keys(vectors, self._kinds)
         members = np.flatnonzero(inside)
         codes[~inside] = OUTSIDE
         if len(members):
@@ -62,7 +57,9 @@ class Partitions:
             known[i] = code
         if new:
             for values, vector in zip(self._values, vectors, strict=True):
-                values.append(_plain(vector.take(np.array(new, np.int64))))
+                found = vector.take(np.array(new, np.int64)).data
+                # Without a zero below zero: it labels the same group as the other one.
+                values.append(Vector(found + 0.0 if found.dtype.kind == "f" else found))
         codes: I64 = known[group.reshape(-1)]
         return codes
 
@@ -77,6 +74,42 @@ class Partitions:
         return kept[0].take(codes)
 
 
-def _plain(vector: Vector) -> Vector:
-    """Without nulls, and without a zero below zero: it labels the same group as the other one."""
-    return Vector(vector.data + 0.0 if vector.data.dtype.kind == "f" else vector.data.copy())
+class Ranks:
+    """Counts the events of each partition; an event with a null or NaN among the values is in none."""
+
+    def __init__(self, kinds: Sequence[Kind]) -> None:
+        self._kinds = tuple(kinds)
+        self._counts: dict[bytes, int] = {}
+
+    def step(self, vectors: Sequence[Vector]) -> Vector:
+        """The ranks of the next events, given their values attribute by attribute."""
+        keys, inside = _keys(vectors, self._kinds)
+        ranks = np.zeros(len(keys), np.int64)
+        members = np.flatnonzero(inside)
+        if len(members):
+            ranks[members] = self._ranks(keys[members])
+        return Vector(ranks, inside)
+
+    def _ranks(self, keys: I64) -> I64:
+        distinct, group = np.unique(keys, axis=0, return_inverse=True)
+        group = group.reshape(-1)
+        names = [row.tobytes() for row in distinct]
+        before = np.array([self._counts.get(name, 0) for name in names], np.int64)
+        sizes = np.bincount(group, minlength=len(names))
+        order = np.argsort(group, kind="stable")
+        starts = np.cumsum(sizes) - sizes
+        ranks = np.empty(len(keys), np.int64)
+        ranks[order] = np.arange(len(keys)) - np.repeat(starts - before, sizes)
+        self._counts.update(zip(names, (before + sizes).tolist(), strict=True))
+        return ranks
+
+
+def _keys(vectors: Sequence[Vector], kinds: Sequence[Kind]) -> tuple[I64, Bool]:
+    """A row of order keys per event, and which events have all of them: no null and no NaN."""
+    keys = np.empty((len(vectors[0].data), len(vectors)), np.int64)
+    inside = np.ones(len(keys), np.bool_)
+    for i, (vector, kind) in enumerate(zip(vectors, kinds, strict=True)):
+        keys[:, i], alive = order_keys(vector, kind)
+        if alive is not None:
+            inside &= alive
+    return keys, inside

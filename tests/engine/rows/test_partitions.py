@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stretto.engine.stream.partition_ranks import Ranks
+from stretto.engine.rows.partitions import Ranks
 from stretto.pattern.predicates import partition_of
 from stretto.schema import Kind
 from stretto.values.vector import Vector
