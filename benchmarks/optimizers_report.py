@@ -25,7 +25,7 @@ class Cell:
     """What one contestant did at one point; `missing` says why there is nothing.
 
     `seconds` of one core for all events; `gain`: those of `none` by them. `planning`: seconds that the optimizer took.
-    `output`: seconds in which the matches were written and nothing else was done. `alike`: who has the same plan.
+    `output`: those of `seconds` in which matches became columns and nothing else was done. `alike`: same plan.
     """
 
     label: str
@@ -103,7 +103,7 @@ def table(outcome: Outcome) -> str:
     lines = [
         f"{outcome.name}: seed {outcome.seed}; {machine()}; one core; {outcome.seconds:.0f} s in all",
         "gain: time per event of `none` by that of the contestant; (s): seconds that planning took;",
-        "output: the share of the fastest one's time that writing its matches takes alone",
+        "output: the share of the fastest one's time in which its matches become columns; it is on everyone's clock",
     ]
     for figure in outcome.figures:
         lines += ["", f"Figure {figure.name}. {figure.title}", *_aligned(_rows(figure))]
