@@ -16,7 +16,7 @@ if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))  # so that the folder's modules are found however this one was loaded
 
 from benchmarks.optimizers import Bench, Case, Contestant, Scale, Source  # noqa: E402  (after the path is set)
-from benchmarks.optimizers_report import Figure, Outcome, Point, measured, named, say  # noqa: E402
+from benchmarks.optimizers_report import Figure, Outcome, Point, measured, named, over_seeds, say  # noqa: E402
 
 from stretto.engine.adapt import AdaptOptions  # noqa: E402
 from stretto.generate.reshuffle import Reshuffle  # noqa: E402
@@ -133,7 +133,12 @@ def run(out: Path, data: Path | None, options: Sequence[str]) -> int:
     for name in ("seed", "budget", "limit", "long"):
         if getattr(given, name) is not None:
             setting = replace(setting, **{name: getattr(given, name)})
-    return measured("mcep", out, lambda: experiment(setting, given.only, given.data_sets))
+
+    def made(seed: int) -> Outcome:
+        return experiment(replace(setting, seed=seed), given.only, given.data_sets)
+
+    seeds = range(setting.seed, setting.seed + given.seeds)
+    return measured("mcep", out, lambda: over_seeds(seeds, made))
 
 
 def _parse(options: Sequence[str]) -> argparse.Namespace:
@@ -144,7 +149,14 @@ def _parse(options: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--budget", type=float, help="seconds of every optimizer")
     parser.add_argument("--limit", type=float, help="seconds that the slowest run of a point may take, about")
     parser.add_argument("--long", type=float, help="the same at the default point")
-    parser.add_argument("--seed", type=int)
+    parser.add_argument("--seed", type=int, help="of workload and stream (1)")
+    parser.add_argument(
+        "--seeds",
+        type=int,
+        default=1,
+        metavar="N",
+        help="so many seeds from there on: medians and spread (1)",
+    )
     parser.add_argument(
         "--quick", action="store_true", help="a small run of everything, to see that it works"
     )
