@@ -132,7 +132,7 @@ def table(outcome: Outcome) -> str:
     """Plain text: a table of gains per figure, and a summary."""
     lines = [
         f"{outcome.name}: {_seeds(outcome)}; {machine()}; one core; {outcome.seconds:.0f} s in all",
-        "columns are `--optimizer` NAME, `none` too; gain: time per event of `none` by that of the contestant;",
+        "the first word of a column is its `--optimizer`; gain: time per event of `none` by that of the contestant;",
         "(s): seconds that planning took;",
         "output: the share of the fastest one's time in which its matches become columns; it is on everyone's clock",
     ]

@@ -123,7 +123,7 @@ def test_motto(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert motto.run(tmp_path, None, ["--quick", "--only", "datacenter,queries"]) == 0
     shown = capsys.readouterr().out
     assert "Figure 13b. data centre" in shown
-    assert "motto approximate" in shown
+    assert "motto-anneal" in shown
     assert "auto is the fastest or within 5%" in shown
     record = json.loads((tmp_path / "motto.json").read_text())
     assert [figure["name"] for figure in record["figures"]] == ["13b", "14a"]

@@ -95,6 +95,9 @@ RECIPES: Final[Mapping[str, Recipe]] = MappingProxyType(
         "motto-paper": Recipe(
             by(MOTTO), partial_matches, steiner, "the same by the number of partial matches, as MCEP counts"
         ),
+        "motto-anneal": Recipe(
+            by(MOTTO), model_of, partial(steiner, exact_share=0.0), "the same, its approximate solution alone"
+        ),
         "motto-mst": Recipe(by(MOTTO_MST), model_of, steiner, "MOTTO with its merge technique alone"),
         "lcse": Recipe(
             by(LCSE),
@@ -143,7 +146,10 @@ RECIPES: Final[Mapping[str, Recipe]] = MappingProxyType(
             "MCEP's rival SH: the order of the text, equal prefixes shared",
         ),
         "spass": Recipe(
-            as_written, partial_matches, spass, "MCEP's rival SPASS: common substrings, by redundancy ratio"
+            as_written,
+            model_of,  # the redundancy ratio is the gain of sharing a computation, and that is the engine's
+            spass,
+            "MCEP's rival SPASS: common substrings, by redundancy ratio",
         ),
         "auto": Recipe(
             all_that_fit,
