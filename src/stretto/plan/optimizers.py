@@ -20,7 +20,7 @@ from stretto.papers.mcep.simulated_annealing import anneal
 from stretto.papers.mcep.spass import spass
 from stretto.papers.mcep.tabu_search import tabu
 from stretto.papers.motto.rules import LCSE, MOTTO, MOTTO_MST
-from stretto.papers.motto.steiner import steiner
+from stretto.papers.motto.steiner import unbounded_steiner
 from stretto.papers.muse.cost import paper_costs
 from stretto.papers.muse.sharing import choose
 from stretto.papers.partial_matches import PaperCost
@@ -89,20 +89,28 @@ RECIPES: Final[Mapping[str, Recipe]] = MappingProxyType(
         "motto": Recipe(
             by(MOTTO),
             model_of,
-            steiner,
+            unbounded_steiner,
             "MOTTO: merging, decomposition and operator transformation, as a directed Steiner tree",
         ),
         "motto-paper": Recipe(
-            by(MOTTO), partial_matches, steiner, "the same by the number of partial matches, as MCEP counts"
+            by(MOTTO),
+            partial_matches,
+            unbounded_steiner,
+            "MOTTO by the number of partial matches, as MCEP counts",
         ),
         "motto-anneal": Recipe(
-            by(MOTTO), model_of, partial(steiner, exact_share=0.0), "the same, its approximate solution alone"
+            by(MOTTO),
+            model_of,
+            partial(unbounded_steiner, exact_share=0.0),
+            "MOTTO with its approximate solution alone: simulated annealing",
         ),
-        "motto-mst": Recipe(by(MOTTO_MST), model_of, steiner, "MOTTO with its merge technique alone"),
+        "motto-mst": Recipe(
+            by(MOTTO_MST), model_of, unbounded_steiner, "MOTTO with its merge technique alone"
+        ),
         "lcse": Recipe(
             by(LCSE),
             model_of,
-            steiner,
+            unbounded_steiner,
             "MOTTO's rival: the longest common sub-expression of two queries",
         ),
         "mcep": Recipe(

@@ -4,7 +4,7 @@ Source: MOTTO, sec. V. The root is the virtual ground, queries are wanted vertic
 from a source costs what it costs to compute a query from it, an arc from the root what it costs from scratch.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from typing import Final
 
@@ -48,6 +48,13 @@ def steiner(memo: Memo, pricing: Pricing, budget: Budget, *, exact_share: float 
         return graph.ways[sources[number], number] if number in sources else memo.ways[number][0]
 
     return Solution(by_ways(memo, way_of), bound)
+
+
+def unbounded_steiner(
+    memo: Memo, pricing: Pricing, budget: Budget, *, exact_share: float = EXACT_SHARE
+) -> Solution:
+    """The same without the bound, which holds for trees by some rules: other plans may cost less."""
+    return replace(steiner(memo, pricing, budget, exact_share=exact_share), lower_bound=None)
 
 
 @dataclass(frozen=True, slots=True)
