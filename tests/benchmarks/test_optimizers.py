@@ -62,7 +62,8 @@ def test_slow_points_get_fewer_events() -> None:
     assert {cell.events for cell in point.cells} == {250}
 
 
-def test_those_near_the_fastest_get_more_events() -> None:
+def test_those_near_the_fastest_get_more_events(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(optimizers, "NEAR", float("inf"))  # whatever the machine does meanwhile
     point = Bench(SMALL).point("here", replace(CASE, limit=1e-9), SHARED)
     assert {cell.events for cell in point.cells} == {2000}
 
