@@ -1,8 +1,9 @@
 """MUSE's experiments (sec. 4) on our engine: figures 4 a-d, and what one query and many events cost.
 
-`stretto bench muse [options]` or `python benchmarks/muse.py [options]`. Contestants: `muse` shares trends, `greta`
-computes each query alone, `two-step` detects all trends and aggregates them (MCEP's way), `flat` counts sequences of
-every length (Sharon's way). Answers are compared before anything is timed, and again at every point.
+`stretto bench muse [options]` or `python benchmarks/muse.py [options]`. Contestants: the optimizers `muse` (the paper's
+benefit), `auto` (the engine's costs) and `greta` (each query alone); `two-step` detects all trends and aggregates them
+(MCEP's way), `flat` counts sequences of every length, each alone, and `sharon` shares their parts. Answers are compared
+before anything is timed, and again at every point.
 """
 
 import argparse
@@ -25,7 +26,21 @@ import numpy as np  # noqa: E402  (after the path is set)
 import pyarrow as pa  # noqa: E402
 from benchmarks.contestants.answers import WrongAnswerError  # noqa: E402
 from benchmarks.muse_contestants import Prepared, Task, Timed, check_totals, prepare, statistics, timed  # noqa: E402
-from benchmarks.muse_report import FLAT, GRETA, MUSE, TWO_STEP, Cell, Figure, Outcome, Point, table, write  # noqa: E402
+from benchmarks.muse_report import (  # noqa: E402
+    AUTO,
+    FLAT,
+    GRETA,
+    MUSE,
+    SHARON,
+    SLOW,
+    TWO_STEP,
+    Cell,
+    Figure,
+    Outcome,
+    Point,
+    table,
+    write,
+)
 from benchmarks.optimizers_report import named, say  # noqa: E402
 
 from stretto.engine.run import Engine  # noqa: E402
@@ -37,7 +52,7 @@ from stretto.pattern.workload import Workload  # noqa: E402
 from stretto.plan.optimize import optimize  # noqa: E402
 
 KINDS = {RIDES.stream: "muse-rides", STOCKS.stream: "muse-stocks"}
-SWEEPS = ("few", "many", "queries", "matstates", "single", "scale")
+SWEEPS = ("few", "many", "queries", "matstates", "rich", "single", "scale")
 WINDOW_S = 60
 WARM = 32
 """Events before anything is timed."""
@@ -45,8 +60,10 @@ KNOWN = 1 << 17
 """Events that the statistics are of."""
 LONG = 10.0
 """Seconds; a run that took longer is not repeated."""
-ALL = (MUSE, GRETA, TWO_STEP, FLAT)
-ONLINE = (MUSE, GRETA)
+ALL = (MUSE, AUTO, GRETA, TWO_STEP, FLAT, SHARON)
+ONLINE = (MUSE, AUTO, GRETA)
+RICH = (("adjacent", 0.5), ("measures", 0.5), ("slide", f"{WINDOW_S // 2} SECONDS"))
+"""Terms between neighbours in half of the queries, sums and extremes in half, windows that overlap."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +82,8 @@ class Setting:
     matstates: float = 0.001
     ordinary: float = 0.05
     """The share of MatStates where windows have few events."""
+    rich: int = 50
+    rich_events: int = 10_000
     single: tuple[int, ...] = (10_000, 100_000, 200_000, 1_000_000)
     scale: tuple[int, ...] = (2_500_000, 10_000_000)
     limit: float = 150.0
@@ -82,6 +101,8 @@ QUICK = Setting(
     events=2_000,
     matstates=0.02,
     ordinary=0.2,
+    rich=6,
+    rich_events=500,
     single=(2_000,),
     scale=(20_000,),
     limit=2.0,
@@ -132,6 +153,7 @@ def experiment(setting: Setting, only: Sequence[str] = SWEEPS) -> Outcome:
         "many": sweeps.many,
         "queries": sweeps.queries,
         "matstates": sweeps.matstates,
+        "rich": sweeps.rich,
         "single": sweeps.single,
         "scale": sweeps.scale,
     }
@@ -188,9 +210,8 @@ class _Sweeps:
 
     def compared(self) -> Iterator[tuple[str, int]]:
         """All contestants on small windows, with terms between neighbours and all aggregates; WrongAnswerError."""
-        options = (("adjacent", 0.5), ("measures", 0.5), ("slide", f"{WINDOW_S // 2} SECONDS"))
         for subject in (RIDES, STOCKS):
-            case = _Case(subject, min(self.setting.queries, 40), 100, 0.2, self.setting.seed, options)
+            case = _Case(subject, min(self.setting.queries, 40), 100, 0.2, self.setting.seed, RICH)
             say(f"all contestants on {subject.stream}")
             parsed, events = Workload.parse(case.text), case.table(6)
             task = Task(parsed, statistics(events, parsed), 600.0)
@@ -228,6 +249,16 @@ class _Sweeps:
         title = f"{setting.queries} queries over stocks, {setting.events:,} events per window"
         return Figure("4d", title, "MatStates per event", points)
 
+    def rich(self) -> Figure:
+        """Figure 4c with one more thing at a time than the paper's patterns and counts, and with all of them."""
+        setting, points = self.setting, []
+        cases = {"plain": (), **{name: ((name, value),) for name, value in RICH}, "all": RICH}
+        for at, options in cases.items():
+            case = _Case(STOCKS, setting.rich, setting.rich_events, setting.ordinary, setting.seed, options)
+            points.append(self._point(at, case, ONLINE))
+        title = f"{setting.rich} queries over stocks, {setting.rich_events:,} events per window"
+        return Figure("4+", f"{title}, with predicates, measures and slides", "queries with", tuple(points))
+
     def single(self) -> Figure:
         """One query without groups: plain, and with an order between neighbours."""
         points = []
@@ -238,7 +269,7 @@ class _Sweeps:
             for label, where in (("plain", ""), ("rising", " WHERE b[i].price > b[i-1].price")):
                 parsed, events = Workload.parse(plain.format(where)), case.table(self._windows(n))
                 task = Task(parsed, statistics(events.slice(0, KNOWN), parsed))
-                cells.append(replace(self._cell(MUSE, task, events, None)[0], label=label))
+                cells.append(replace(self._cell(AUTO, task, events, None)[0], label=label))
             points.append(Point(f"{n:,}", tuple(cells), 1, n, case.made(case.table(1))))
             _tell(points[-1])
         return Figure("one", "one query, SEQ(Halt, Trade+)", "events per window", tuple(points))
@@ -270,7 +301,7 @@ class _Sweeps:
         for label in labels:
             if label != GRETA:
                 # Slow ones are given one window.
-                few = events.slice(0, case.events) if label in (TWO_STEP, FLAT) else events
+                few = events.slice(0, case.events) if label in SLOW else events
                 measured[label] = self._cell(label, task, few, measured[GRETA][1] if few is events else None)
         cells = tuple(measured[label][0] for label in labels)
         point = Point(at, cells, case.queries, case.events, case.made(events))
@@ -289,14 +320,14 @@ class _Sweeps:
             planning = time.process_time() - start
             best = self._best(prepared, events)
         except StrettoError as error:
-            if label not in (TWO_STEP, FLAT):
+            if label not in SLOW:
                 raise
             self._given_up[label] = re.split(r", and |[.;] ", str(error))[0]
             return Cell(label, missing=self._given_up[label]), None
         if label != GRETA:
             right = prepare(GRETA, task, events).run(events) if expected is None else expected
             check_totals(label, best.totals, right)
-        if label in (TWO_STEP, FLAT) and best.seconds > self.setting.limit / 2:
+        if label in SLOW and best.seconds > self.setting.limit / 2:
             self._given_up[label] = f"a smaller window took {best.seconds:.0f} s"
         trends = prepared.plan.trends
         shared = sum(bool(unit.shared) for unit in trends.units) if trends is not None else 0
@@ -329,7 +360,7 @@ def _tell(point: Point) -> None:
 def _streamed(case: _Case, count: int) -> Cell:
     """One pass over generated batches: the engine's time alone, and how much memory the process took for it."""
     parsed = Workload.parse(case.text)
-    plan = optimize(parsed, statistics(case.table(1).slice(0, KNOWN), parsed), "auto")
+    plan = optimize(parsed, statistics(case.table(1).slice(0, KNOWN), parsed), AUTO)
     _, options = case.stream(1)
     warm = Engine(plan)
     warm.push(case.table(1).slice(0, WARM))
@@ -341,7 +372,7 @@ def _streamed(case: _Case, count: int) -> Cell:
             rows += engine.push(batch).totals().num_rows
             seconds += time.process_time() - start
         rows += engine.flush().totals().num_rows
-    return Cell(MUSE, count, rows, seconds, peak_mb=memory.peak_mb)
+    return Cell(AUTO, count, rows, seconds, peak_mb=memory.peak_mb)
 
 
 class _Memory:

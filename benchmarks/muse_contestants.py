@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from benchmarks.baselines.trends import aggregate_matches, detections, flatten
 from benchmarks.contestants.answers import WrongAnswerError
-from benchmarks.muse_report import FLAT, GRETA, MUSE, TWO_STEP
+from benchmarks.muse_report import AUTO, FLAT, GRETA, MUSE, SHARON, TWO_STEP
 
 from stretto.engine.kernels import when_to_compile
 from stretto.engine.run import Engine
@@ -58,15 +58,16 @@ class Prepared:
 def prepare(label: str, task: Task, events: pa.Table) -> Prepared:
     """Everything that is done before events come; `flat` must know those of one run, to know how long they are."""
     when_to_compile.always = True  # so that nothing is compiled, or done by a twin, while it is timed
-    if label in (MUSE, GRETA):
-        plan = optimize(task.workload, task.stats, "auto" if label == MUSE else "greta")
+    if label in (MUSE, AUTO, GRETA):
+        plan = optimize(task.workload, task.stats, label)
         return Prepared(lambda table: _totals(plan, table), plan)
     if label == TWO_STEP:
         plan = optimize(detections(task.workload), task.stats.schema, "auto", budget=2.0)
         return Prepared(lambda table: _two_step(task, plan, table), plan)
-    assert label == FLAT
+    assert label in (FLAT, SHARON)
     flattened = flatten(task.workload, task.stats.schema, events)
-    plan = optimize(flattened.workload, task.stats.schema, "greta")
+    # Sharon shares parts of sequences online; which of them, the benefit of MUSE decides, of which Kleene is no part.
+    plan = optimize(flattened.workload, task.stats, GRETA if label == FLAT else MUSE)
     return Prepared(lambda table: flattened.totals(_totals(plan, table)), plan)
 
 

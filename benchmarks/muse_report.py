@@ -7,7 +7,11 @@ from pathlib import Path
 
 from benchmarks.contestants.report import machine
 
-MUSE, GRETA, TWO_STEP, FLAT = "muse", "greta", "two-step", "flat"
+MUSE, AUTO, GRETA = "muse", "auto", "greta"
+"""Optimizers, by their names."""
+TWO_STEP, FLAT, SHARON = "two-step", "flat", "sharon"
+SHARING = (MUSE, AUTO)
+SLOW = (TWO_STEP, FLAT, SHARON)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +50,9 @@ class Point:
     def cell(self, label: str) -> Cell | None:
         return next((cell for cell in self.cells if cell.label == label and cell.seconds), None)
 
-    def gain(self, over: str) -> float | None:
-        """Throughput of `muse` by that of another."""
-        own, other = self.cell(MUSE), self.cell(over)
+    def gain(self, label: str, over: str = GRETA) -> float | None:
+        """Throughput of a contestant by that of another."""
+        own, other = self.cell(label), self.cell(over)
         return own.rate / other.rate if own and other else None
 
 
@@ -76,7 +80,8 @@ class Outcome:
 def table(outcome: Outcome) -> str:
     lines = [
         f"muse: seed {outcome.seed}; {machine()}; one core; {outcome.seconds:.0f} s in all",
-        "events per second, of all queries together; (x): muse by it; best of several runs, without planning",
+        "events per second, of all queries together; (x): by that of greta; best of several runs, without planning",
+        "muse, auto and greta are `--optimizer` of that name; sharon: flat sequences, shared by `muse`",
     ]
     lines += [f"all contestants agree on {name}: {rows:,} rows" for name, rows in outcome.compared.items()]
     for figure in outcome.figures:
@@ -96,7 +101,7 @@ def _rows(figure: Figure) -> list[list[str]]:
 def _text(point: Point, cell: Cell) -> str:
     if not cell.seconds:
         return "n/a"
-    gain = point.gain(cell.label) if cell.label != MUSE else None
+    gain = point.gain(cell.label) if cell.label != GRETA else None
     peak = f" {cell.peak_mb:.0f} MB" if cell.peak_mb else ""
     return short(cell.rate) + (f" ({_times(gain)})" if gain else "") + peak
 
@@ -111,21 +116,23 @@ def _reasons(figure: Figure) -> list[str]:
 
 
 def summary(outcome: Outcome) -> list[str]:
-    """How `muse` stands to the others, in the terms of the paper."""
+    """How those that share stand to the others, in the terms of the paper."""
     return [line for figure in outcome.figures for line in _summary(figure)]
 
 
 def _summary(figure: Figure) -> Iterator[str]:
-    for other in (TWO_STEP, FLAT):
-        ended = [point for point in figure.points if point.gain(other)]
+    for other in SLOW:
+        ended = [point for point in figure.points if point.cell(other)]
         if ended:
             last = max(ended, key=lambda point: point.events_per_window)
-            gain = _times(last.gain(other) or 0.0)
-            yield f"{figure.name}: largest window that {other} finished: {last.at} events; muse is {gain} times as fast"
-    gains = [(point, gain) for point in figure.points if (gain := point.gain(GRETA))]
-    if gains:
-        shown = ", ".join(f"{_times(gain)} at {point.at}" for point, gain in gains)
-        yield f"{figure.name}: muse over greta by {figure.axis}: {shown}"
+            gains = ((label, last.gain(label, other)) for label in SHARING)
+            shown = ", ".join(f"{label} is {_times(gain)} times as fast" for label, gain in gains if gain)
+            yield f"{figure.name}: largest window that {other} finished: {last.at} events; {shown}"
+    for label in SHARING:
+        gains = [(point, gain) for point in figure.points if (gain := point.gain(label))]
+        if gains:
+            shown = ", ".join(f"{_times(gain)} at {point.at}" for point, gain in gains)
+            yield f"{figure.name}: {label} over greta by {figure.axis}: {shown}"
 
 
 def _times(gain: float) -> str:

@@ -3,16 +3,15 @@
 Every point of an experiment is one workload on one stream. Each contestant plans it, by the same statistics and in its
 own time; plans that are equal are run once. A pilot on the first events compares every match with those of `none` and
 tells how many events all contestants of the point can be given; the timed runs are compared again by their digests.
-Times are those of one core, without reading files and without planning.
+Times are those of one core, from events in memory to columns of matches in memory. Output is on everyone's clock;
+reading files and the first planning are not, planning anew while events come is.
 """
 
 import gc
 import hashlib
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -29,7 +28,6 @@ from benchmarks.contestants.answers import (
 )
 from benchmarks.optimizers_report import Cell, Point, say
 
-from stretto.engine import run as engine_run
 from stretto.engine.adapt import AdaptOptions
 from stretto.engine.kernels import when_to_compile
 from stretto.engine.results.matches import Matches
@@ -39,7 +37,6 @@ from stretto.generate.reshuffle import Reshuffle
 from stretto.generate.streams import generate
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan
-from stretto.plan.ops import Emit
 from stretto.plan.optimize import optimize
 from stretto.plan.optimizers import RECIPES
 from stretto.stats.profile import Stats
@@ -261,7 +258,7 @@ class Bench:
                     check_digests(one.label, timing.digests, expected)
                     best[one.label] = timing
                 elif timing.seconds < best[one.label].seconds:
-                    best[one.label] = replace(best[one.label], seconds=timing.seconds)
+                    best[one.label] = replace(timing, digests=best[one.label].digests)
         for label, timing in best.items():
             cells[label] = replace(
                 cells[label],
@@ -349,7 +346,7 @@ class _Run:
             if batch is not None and until is not None and seconds > until:
                 continue
             start = time.process_time()
-            parts.append(engine.flush() if batch is None else engine.push(batch))
+            parts.append(_tables(engine.flush() if batch is None else engine.push(batch)))
             seconds += time.process_time() - start
             if batch is not None:
                 events += batch.num_rows
@@ -357,9 +354,9 @@ class _Run:
         return _answer(parts), events, marks
 
     def timing(self, batches: Sequence[pa.RecordBatch], *, judged: bool = True) -> _Timing:
-        """The time of the engine alone; if they are judged, matches become digests between the batches, off the clock.
+        """From batches of events to tables of matches; if they are judged, these become digests, off the clock.
 
-        Planning anew, while events come, is off the clock too: another core would do it. Changing plans is not.
+        Planning anew while events come, and changing plans, are on the clock.
         """
         engine, seconds, writing = self.engine(), 0.0, 0.0
         totals: dict[str, Digest] = {}
@@ -367,43 +364,19 @@ class _Run:
         gc.disable()
         try:
             for batch in [*batches, None]:
-                with _planning() as planning:
-                    start = time.process_time()
-                    matches = engine.flush() if batch is None else engine.push(batch)
-                    seconds += time.process_time() - start - planning[0]
+                start = time.process_time()
+                matches = engine.flush() if batch is None else engine.push(batch)
+                found = time.process_time()
+                tables = _tables(matches)
+                written = time.process_time()
+                seconds, writing = seconds + written - start, writing + written - found
                 if judged:
-                    start = time.process_time()
-                    found = _answer([matches])
-                    writing += time.process_time() - start
-                    for name, parts in found.items():
+                    for name, parts in _answer([tables]).items():
                         totals[name] = _sum(totals.get(name), digest(parts))
-                    del found
-                del matches
+                del matches, tables
         finally:
             gc.enable()
-        emits = [i for i, op in enumerate(self.plan.ops) if isinstance(op, Emit)]
-        counted = engine.counters.seconds if not engine.adaptations else []
-        output = writing + sum(counted[i] for i in emits if counted)
-        return _Timing(seconds, output, totals, sum(a.switched for a in engine.adaptations))
-
-
-@contextmanager
-def _planning() -> Iterator[list[float]]:
-    """The seconds, of one core, that an engine plans while this is open."""
-    spent = [0.0]
-    plan = engine_run.optimize
-
-    def timed(*arguments: Any, **options: Any) -> Plan:
-        start = time.process_time()
-        found = plan(*arguments, **options)
-        spent[0] += time.process_time() - start
-        return found
-
-    engine_run.optimize = timed
-    try:
-        yield spent
-    finally:
-        engine_run.optimize = plan
+        return _Timing(seconds, writing, totals, sum(a.switched for a in engine.adaptations))
 
 
 def _sum(left: Digest | None, right: Digest) -> Digest:
@@ -413,13 +386,18 @@ def _sum(left: Digest | None, right: Digest) -> Digest:
     return Digest(left.matches + right.matches, total, left.xor ^ right.xor)
 
 
-def _answer(parts: Iterable[Matches]) -> Answer:
+def _tables(matches: Matches) -> dict[str, pa.Table | None]:
+    """The columns of matches that a query hands over; None where it has none."""
+    return {name: matches[name] if count else None for name, count in matches.counts().items()}
+
+
+def _answer(parts: Iterable[Mapping[str, pa.Table | None]]) -> Answer:
     found: dict[str, list[Found]] = {}
-    for matches in parts:
-        for name, count in matches.counts().items():
+    for tables in parts:
+        for name, table in tables.items():
             mine = found.setdefault(name, [])
-            if count:
-                mine += [_found(batch) for batch in matches[name].to_batches()]
+            if table is not None:
+                mine += [_found(batch) for batch in table.to_batches()]
     return found
 
 

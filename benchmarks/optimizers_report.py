@@ -25,7 +25,7 @@ class Cell:
     """What one contestant did at one point; `missing` says why there is nothing.
 
     `seconds` of one core for all events; `gain`: those of `none` by them. `planning`: seconds that the optimizer took.
-    `output`: seconds in which the matches were written and nothing else was done. `alike`: who has the same plan.
+    `output`: those of `seconds` in which matches became columns and nothing else was done. `alike`: same plan.
     """
 
     label: str
@@ -42,6 +42,8 @@ class Cell:
     switches: int = 0
     alike: str = ""
     missing: str = ""
+    gains: tuple[float, ...] = ()
+    """Those of several seeds, in ascending order, where `gain` is their median."""
 
     @property
     def each(self) -> float:
@@ -78,36 +80,72 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Everything that an experiment measured."""
+    """Everything that an experiment measured; `runs`: the same of each seed, where there are several."""
 
     name: str
     seed: int
     figures: tuple[Figure, ...]
     default: Mapping[str, Point] = field(default_factory=dict)
     seconds: float = 0.0
+    runs: tuple["Outcome", ...] = ()
 
     @property
     def points(self) -> dict[str, Point]:
-        """Every point once, with all its contestants, by the first figure that shows it so."""
+        """Every point once, with all its contestants, by the first figure that shows it so; of every seed."""
         found: dict[str, tuple[str, Point]] = {}
-        for figure in self.figures:
-            for point in figure.points:
-                name = f"{figure.name} ({figure.title}) at {point.at}"
-                if point.key not in found or len(found[point.key][1].cells) < len(point.cells):
-                    found[point.key] = name, point
+        for run in self.runs or (self,):
+            for figure in run.figures:
+                for point in figure.points:
+                    seed = f", seed {run.seed}" if self.runs else ""
+                    name = f"{figure.name} ({figure.title}) at {point.at}{seed}"
+                    if point.key not in found or len(found[point.key][1].cells) < len(point.cells):
+                        found[point.key] = name, point
         return dict(found.values())
+
+
+def over_seeds(seeds: Sequence[int], make: Callable[[int], Outcome]) -> Outcome:
+    """An experiment with each of some seeds: the figures of the first, every gain the median of all."""
+    runs = tuple(make(seed) for seed in seeds)
+    if len(runs) == 1:
+        return runs[0]
+    figures = zip(*(run.figures for run in runs), strict=True)
+    return replace(runs[0], figures=tuple(map(_median_figure, figures)), runs=runs)
+
+
+def _median_figure(figures: Sequence[Figure]) -> Figure:
+    points = zip(*(figure.points for figure in figures), strict=True)
+    return replace(figures[0], points=tuple(map(_median_point, points)))
+
+
+def _median_point(points: Sequence[Point]) -> Point:
+    return replace(points[0], cells=tuple(map(_median_cell, zip(*(p.cells for p in points), strict=True))))
+
+
+def _median_cell(cells: Sequence[Cell]) -> Cell:
+    """The first seed's cell, with the median of what all gain and of the time that they plan."""
+    gains = tuple(sorted(cell.gain for cell in cells))
+    planning = statistics.median(cell.planning for cell in cells)
+    return replace(cells[0], gain=statistics.median(gains), gains=gains, planning=planning)
 
 
 def table(outcome: Outcome) -> str:
     """Plain text: a table of gains per figure, and a summary."""
     lines = [
-        f"{outcome.name}: seed {outcome.seed}; {machine()}; one core; {outcome.seconds:.0f} s in all",
-        "gain: time per event of `none` by that of the contestant; (s): seconds that planning took;",
-        "output: the share of the fastest one's time that writing its matches takes alone",
+        f"{outcome.name}: {_seeds(outcome)}; {machine()}; one core; {outcome.seconds:.0f} s in all",
+        "the first word of a column is its `--optimizer`; gain: time per event of `none` by that of the contestant;",
+        "(s): seconds that planning took;",
+        "output: the share of the fastest one's time in which its matches become columns; it is on everyone's clock",
     ]
     for figure in outcome.figures:
         lines += ["", f"Figure {figure.name}. {figure.title}", *_aligned(_rows(figure))]
     return "\n".join([*lines, "", *summary(outcome)])
+
+
+def _seeds(outcome: Outcome) -> str:
+    if not outcome.runs:
+        return f"seed {outcome.seed}"
+    seeds = ", ".join(str(run.seed) for run in outcome.runs)
+    return f"seeds {seeds}, medians and [least-greatest] of their gains, the rest of the first"
 
 
 def _rows(figure: Figure) -> list[list[str]]:
@@ -115,7 +153,7 @@ def _rows(figure: Figure) -> list[list[str]]:
     for point in figure.points:
         shown = [cell for label in figure.labels if (cell := point.cell(label)) is not None]
         base = point.cells[0]
-        fastest = min((cell for cell in shown if cell.seconds), key=lambda cell: cell.each, default=base)
+        fastest = max((cell for cell in shown if cell.seconds), key=lambda cell: cell.gain, default=base)
         share = min(fastest.output / fastest.seconds, 1.0) if fastest.seconds else 0.0
         per_second = base.matches / base.seconds if base.seconds else 0.0
         head = [point.at, _short(base.events), f"{base.seconds:.2f}s", _short(per_second), f"{share:.0%}"]
@@ -128,8 +166,9 @@ def _gain(cell: Cell | None, fastest: Cell) -> str:
         return ""
     if cell.missing:
         return "n/a"
-    mark = "*" if cell.each <= CLOSE * fastest.each else " "
-    return f"{cell.gain:.2f}{mark} ({cell.planning:.1f})"
+    mark = "*" if CLOSE * cell.gain >= fastest.gain else " "
+    spread = f"[{cell.gains[0]:.2f}-{cell.gains[-1]:.2f}] " if cell.gains else ""
+    return f"{cell.gain:.2f}{mark} {spread}({cell.planning:.1f})"
 
 
 def summary(outcome: Outcome) -> list[str]:

@@ -13,6 +13,7 @@ from benchmarks.muse_report import Cell, Figure, Outcome, Point, summary, table
 
 from benchmarks import muse, muse_contestants
 from stretto.engine.kernels import when_to_compile
+from stretto.pattern.workload import Workload
 
 TOTALS = pa.table(
     {
@@ -70,13 +71,15 @@ def test_order_and_the_last_digits_do_not_matter() -> None:
 def test_everything_in_small(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert muse.run(tmp_path, None, ["--quick"]) == 0
     shown = capsys.readouterr().out
-    for name in ("4a", "4b", "4c", "4d", "one", "long"):
+    for name in ("4a", "4b", "4c", "4d", "4+", "one", "long"):
         assert f"Figure {name}. " in shown
     assert "all contestants agree on 6 queries over rides" in shown
     assert "4a: largest window that two-step finished: 60 events" in shown
-    assert "muse over greta by MatStates per event" in shown
+    assert "4a: largest window that sharon finished: 60 events" in shown
+    for optimizer in ("muse", "auto"):
+        assert f"{optimizer} over greta by MatStates per event" in shown
     record = json.loads((tmp_path / "muse.json").read_text())
-    assert [figure["name"] for figure in record["figures"]] == ["4a", "4b", "4c", "4d", "one", "long"]
+    assert [figure["name"] for figure in record["figures"]] == ["4a", "4b", "4c", "4d", "4+", "one", "long"]
     assert (tmp_path / "muse.png").stat().st_size > 0
     assert (tmp_path / "muse.txt").read_text().strip() == shown.strip()
 
@@ -94,8 +97,8 @@ def test_other_totals_end_the_experiment(
 
     monkeypatch.setattr(muse_contestants, "_totals", wrong)
     assert muse.run(tmp_path, None, ["--quick", "--only", "queries"]) == 1
-    assert "muse: muse: " in capsys.readouterr().err
-    assert calls == ["greta", "auto"]
+    assert "muse: auto: " in capsys.readouterr().err
+    assert calls == ["greta", "muse", "auto"]
     assert not list(tmp_path.iterdir())
 
 
@@ -109,6 +112,14 @@ def test_the_share_of_matstates_is_that_of_the_events() -> None:
         for us, d in zip(only["ts"].cast(pa.int64()).to_pylist(), only["district"].to_pylist(), strict=True)
     }
     assert case.made(only) == len(groups) / only.num_rows
+
+
+@pytest.mark.parametrize("label", ["muse", "auto", "greta"])
+def test_an_optimizer_runs_under_its_own_name(label: str) -> None:
+    case = muse._Case(muse.STOCKS, 4, 100, 0.2, 1)
+    workload, events = Workload.parse(case.text), case.table(1)
+    task = muse_contestants.Task(workload, muse_contestants.statistics(events, workload))
+    assert muse_contestants.prepare(label, task, events).plan.trends.optimizer == label
 
 
 def test_the_summary_and_what_is_missing() -> None:
@@ -126,7 +137,7 @@ def test_the_summary_and_what_is_missing() -> None:
     text = table(outcome)
     assert "muse: seed 3;" in text
     assert "n/a: two-step at 2,000: too long" in text
-    assert "250 (40)" in text
+    assert "10k (40)" in text
 
 
 def test_names_are_checked(capsys: pytest.CaptureFixture[str]) -> None:

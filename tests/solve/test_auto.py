@@ -71,5 +71,8 @@ def test_orders_are_tried_only_where_trees_are_missing() -> None:
 
 
 def test_every_name_of_the_papers_is_there() -> None:
-    names = "none motto motto-mst lcse mcep mcep-tabu mcep-vertex4 mcep-vertex8 mcep-prefix reorder share spass auto"
+    names = (
+        "none motto motto-paper motto-anneal motto-mst lcse mcep mcep-tabu mcep-vertex4 mcep-vertex8 mcep-prefix "
+        "reorder share spass auto"
+    )
     assert set(names.split()) <= set(RECIPES)

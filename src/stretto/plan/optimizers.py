@@ -20,7 +20,7 @@ from stretto.papers.mcep.simulated_annealing import anneal
 from stretto.papers.mcep.spass import spass
 from stretto.papers.mcep.tabu_search import tabu
 from stretto.papers.motto.rules import LCSE, MOTTO, MOTTO_MST
-from stretto.papers.motto.steiner import steiner
+from stretto.papers.motto.steiner import unbounded_steiner
 from stretto.papers.muse.cost import paper_costs
 from stretto.papers.muse.sharing import choose
 from stretto.papers.partial_matches import PaperCost
@@ -86,17 +86,32 @@ RECIPES: Final[Mapping[str, Recipe]] = MappingProxyType(
         "none": Recipe(
             as_written, partial_matches, none, "every query alone, its slots joined in the order of the text"
         ),
+        # MOTTO takes the costs of the system it runs on (sec. VI), and so do its parts: they differ by rules alone.
         "motto": Recipe(
             by(MOTTO),
-            partial_matches,
-            steiner,
+            model_of,
+            unbounded_steiner,
             "MOTTO: merging, decomposition and operator transformation, as a directed Steiner tree",
         ),
-        "motto-mst": Recipe(by(MOTTO_MST), partial_matches, steiner, "MOTTO with its merge technique alone"),
+        "motto-paper": Recipe(
+            by(MOTTO),
+            partial_matches,
+            unbounded_steiner,
+            "MOTTO by the number of partial matches, as MCEP counts",
+        ),
+        "motto-anneal": Recipe(
+            by(MOTTO),
+            model_of,
+            partial(unbounded_steiner, exact_share=0.0),
+            "MOTTO with its approximate solution alone: simulated annealing",
+        ),
+        "motto-mst": Recipe(
+            by(MOTTO_MST), model_of, unbounded_steiner, "MOTTO with its merge technique alone"
+        ),
         "lcse": Recipe(
             by(LCSE),
-            partial_matches,
-            steiner,
+            model_of,
+            unbounded_steiner,
             "MOTTO's rival: the longest common sub-expression of two queries",
         ),
         "mcep": Recipe(
@@ -140,7 +155,10 @@ RECIPES: Final[Mapping[str, Recipe]] = MappingProxyType(
             "MCEP's rival SH: the order of the text, equal prefixes shared",
         ),
         "spass": Recipe(
-            as_written, partial_matches, spass, "MCEP's rival SPASS: common substrings, by redundancy ratio"
+            as_written,
+            model_of,  # the redundancy ratio is the gain of sharing a computation, and that is the engine's
+            spass,
+            "MCEP's rival SPASS: common substrings, by redundancy ratio",
         ),
         "auto": Recipe(
             all_that_fit,

@@ -107,16 +107,7 @@ class _Walk:
             spread = (np.arange(self.count) + chance) * (number / self.count)
             self.columns[slot] = members.positions[np.minimum(spread.astype(np.int64), number - 1)]
             return True
-        low, high = self._range(slot)
-        links = [
-            link for given in self.frame.given for link in _toward(slot, given) if link.left in self.bound
-        ]
-        if links:
-            start, end, positions = self._among_equals(slot, links[0], low, high)
-        else:
-            positions = members.positions
-            rank = self.sample.ranks(self.frame.streams[slot])
-            start, end = rank[low].astype(np.int64), rank[high].astype(np.int64)
+        start, end, positions, links = self.choices(slot, *self.range(slot))
         choices = np.maximum(end - start, 0)
         if not len(positions):
             return False
@@ -129,7 +120,21 @@ class _Walk:
         self._keep_distinct(slot)
         return True
 
-    def _range(self, slot: int) -> tuple[I64, I64]:
+    def choices(self, slot: int, low: I64, high: I64) -> tuple[I64, I64, I64, list[Link]]:
+        """Which of the stream's events lie in a range of positions, and are equal to what the first link says.
+
+        Half-open ranges of some positions, those positions, and all links between the slot and bound ones.
+        """
+        links = [
+            link for given in self.frame.given for link in _toward(slot, given) if link.left in self.bound
+        ]
+        if links:
+            return *self._among_equals(slot, links[0], low, high), links
+        rank = self.sample.ranks(self.frame.streams[slot])
+        positions = self.sample.members(self.frame.streams[slot]).positions
+        return rank[low].astype(np.int64), rank[high].astype(np.int64), positions, links
+
+    def range(self, slot: int) -> tuple[I64, I64]:
         """The positions that the window and the order leave for a slot."""
         bound = [self.columns[other] for other in self.bound]
         least, most = np.minimum.reduce(bound), np.maximum.reduce(bound)
@@ -184,6 +189,30 @@ class _Walk:
         self.size *= mean
         # Relative variances of independent factors add up, as long as they are small.
         self.variance += float(self.weights.var()) / (mean * mean * self.count)
+
+
+def first_slot(frame: TupleFrame) -> int:
+    """The slot whose events a drawing begins with."""
+    return _steps(frame)[0]
+
+
+def room_for(
+    sample: Sample, frame: TupleFrame, columns: Sequence[I64], *, anywhere: bool
+) -> tuple[I64, I64, I64]:
+    """For tuples that bind all slots but the last, which events may stand in that one.
+
+    Half-open ranges of some positions, and those positions. Where two equalities are given, the first is kept to.
+    `anywhere`: from the first event of the tuple on, within the window.
+    """
+    last = len(columns)
+    walk = _Walk(sample, frame, len(columns[0]), np.random.default_rng(0))
+    walk.columns[:last] = columns
+    walk.bound = list(range(last))
+    low, high = walk.range(last)
+    if anywhere:
+        low = np.maximum(low, sample.before[np.minimum.reduce(columns)])
+    start, end, positions, _ = walk.choices(last, low, high)
+    return start, end, positions
 
 
 def _toward(slot: int, link: Link) -> Iterator[Link]:

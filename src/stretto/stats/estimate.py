@@ -8,7 +8,7 @@ orders, terms keep theirs. With a window of n positions the others take any of t
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
-from math import exp, factorial, fsum, log
+from math import exp, factorial, fsum, log, prod
 from typing import TYPE_CHECKING, Any, Final
 
 from stretto.pattern.linear_extensions import count_linear_extensions, gaps_between
@@ -17,11 +17,12 @@ from stretto.pattern.order import Order
 from stretto.pattern.piece import Negation, Piece, Place, Slot
 from stretto.pattern.predicates import Changed, columns_of
 from stretto.pattern.repetition_terms import tighten
+from stretto.stats.counted_tuples import TupleCounts
 from stretto.stats.growth import Law, Once, Repeated, grown, once, spread_of, thinned, with_earlier
 from stretto.stats.remembered import remembered
 from stretto.stats.safe_estimates import otherwise
 from stretto.stats.selectivity import assumed
-from stretto.stats.term_clusters import Equals, Related, is_neighbour, pair, relate, stream_of
+from stretto.stats.term_clusters import Equals, Related, is_neighbour, pair, relate, rounded, stream_of, whole_cluster
 
 if TYPE_CHECKING:
     from stretto.stats.profile import Stats
@@ -38,6 +39,7 @@ class Estimator:
     def __init__(self, stats: "Stats") -> None:
         self.stats = stats
         self.selectivities = stats.selectivities
+        self.counts = TupleCounts(stats.selectivities)
         self.total_rate = min(stats.total_rate, MOST) if stats.total_rate >= LEAST else 0.0
         self._rows: dict[Piece, float] = {}
         self._remembered: dict[tuple[Any, ...], Any] = {}
@@ -132,24 +134,47 @@ class Estimator:
         """Rows of a piece of single events, its negations left aside."""
         slots = piece.slots
         rates = [self.rate(stream_of(slot)) for slot in slots]
-        if not piece.terms and not piece.same:
-            return self._placed(piece, rates, piece.order)
+        if len(slots) == 1:
+            return rates[0] * self._selectivity(piece, relate(piece))
         related = relate(piece)
-        share = self._selectivity(piece, related)
         if related.chains:
-            return share * self._chained(piece, rates, related)
-        return share * self._placed(piece, rates, piece.order)
+            return self._selectivity(piece, related) * self._chained(piece, rates, related)
+        assumed_rows = self._placed(piece.window, rates, piece.order)
+        return assumed_rows * self._crowded(piece, related) if assumed_rows else 0.0
 
-    def _placed(self, piece: Piece, rates: Sequence[float], order: Order) -> float:
-        """Rows of streams with these rates in the window and in the order."""
+    def _crowded(self, piece: Piece, related: Related) -> float:
+        """How many rows there are for one of independent Poisson streams without terms.
+
+        Counted with all terms at once if the sample has such tuples; else without them, and their selectivities
+        multiply. Both were counted at the rates of the sample and in a window of about this size.
+        """
+        whole = whole_cluster(piece, related)
+        then = [self.counts.rate(stream) for stream in whole.frame.streams]
+        window = whole.frame.window
+        expected = 0.0 if window is None else self._placed(window, then, piece.order)
+        if expected:
+            found = self.counts.rows(whole)
+            if found is not None:
+                return found / expected
+            found = self.counts.rows(whole._replace(terms=())) if whole.terms else None
+            if found is not None:
+                return found / expected * self._of_clusters(related)
+        burst = self.counts.burst(rounded(piece.window)) ** (len(piece.slots) - 1)
+        return burst * self._selectivity(piece, related)
+
+    def _of_clusters(self, related: Related) -> float:
+        return prod(self.selectivities.of_cluster(cluster).value for cluster in related.clusters)
+
+    def _placed(self, window: Window, rates: Sequence[float], order: Order) -> float:
+        """Rows of independent streams with these rates in a window and in an order."""
         count = len(rates)
         if count == 1:
             return rates[0]
-        if piece.window.unit == "us":
-            steps = [piece.window.size / MICROSECONDS] * (count - 1)
+        if window.unit == "us":
+            steps = [window.size / MICROSECONDS] * (count - 1)
         elif self.total_rate:
             # A place holds an event of a stream with the chance rate / total, and no two events stand at one place.
-            steps = [max(piece.window.size - place, 0) / self.total_rate for place in range(1, count)]
+            steps = [max(window.size - place, 0) / self.total_rate for place in range(1, count)]
         else:
             return 0.0
         # All k! orders of independent events are alike likely, so an order with e linear extensions keeps e / k! of the
@@ -168,7 +193,7 @@ class Estimator:
             for slot in chain[1:]:
                 result *= rates[slot] / self.total_rate if self.total_rate else 0.0
             result *= self._in_time(piece, len(chain) - 1, partitioned=related.partitioned)
-        return result * self._placed(piece, [rates[slot] for slot in left], kept)
+        return result * self._placed(piece.window, [rates[slot] for slot in left], kept)
 
     def _in_time(self, piece: Piece, steps: int, *, partitioned: bool) -> float:
         """The chance that as many consecutive events as this take no longer than the window."""
@@ -194,9 +219,7 @@ class Estimator:
         for equals in related.equals:
             loose = self._loose(piece, equals, related) if related.chains else equals.members
             result *= self._equal(piece, loose)
-        for cluster in related.clusters:
-            result *= self.selectivities.of_cluster(cluster).value
-        return result
+        return result * self._of_clusters(related)
 
     @staticmethod
     def _loose(piece: Piece, equals: Equals, related: Related) -> tuple[tuple[int, str], ...]:
@@ -242,7 +265,10 @@ class Estimator:
         return result
 
     def _spared(self, piece: Piece, negation: Negation) -> float:
-        """The chance that a negation spares a row."""
+        """The chance that a negation spares a row; as counted, or as Poisson processes would have it."""
+        counted = self._spared_as_counted(piece, negation)
+        if counted is not None:
+            return counted
         slots = len(piece.slots)
         expected = self.rate(negation.stream) * self.window(piece)
         if negation.place is Place.ANYWHERE:
@@ -254,6 +280,15 @@ class Estimator:
         # The two values of `gaps` are each true of half of the rows, as in `Law`.
         found = [weight * thinned(m, slots, expected * share) for share, weight in shares for m in gaps]
         return sum(found) / 2.0
+
+    def _spared_as_counted(self, piece: Piece, negation: Negation) -> float | None:
+        alone = replace(piece, negations=())
+        related = relate(alone)
+        if related.chains or piece.policy is not Policy.ANY:
+            return None
+        one = replace(self._with_forbidden(alone, negation, 1), terms=alone.terms)
+        cluster = whole_cluster(one, relate(one))
+        return self.counts.spared(cluster, tuple(negation.terms), negation.place)
 
     def _with_forbidden(self, piece: Piece, negation: Negation, number: int) -> Piece:
         """The piece with one or two forbidden events, in order, as further slots with their terms."""

@@ -82,7 +82,7 @@ class Stats:
         rates = stretches.rates()
         ordered = {name: rates[name] for name in sorted(rates)}
         schema = replace(schema, types=frozenset(ordered) or None)  # without events any type may come
-        selectivities = Selectivities(stretches.sample(), seed)
+        selectivities = Selectivities(stretches.sample(), seed, rates=ordered)
         return cls(schema, stretches.seconds, ordered, stretches.events, selectivities=selectivities)
 
     @classmethod

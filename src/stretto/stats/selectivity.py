@@ -66,13 +66,14 @@ class Selectivities:
     """The selectivities that are known so far, and the sample that tells more.
 
     `known` is by text: the terms over event types, and the frame in which they were measured. `skews` is by stream (as
-    text) and attribute.
+    text) and attribute. `rates`: events per second by type, of the stream that all this was measured on.
     """
 
     sample: Sample | None = None
     seed: int = 0
     known: dict[Words, Selectivity] = field(default_factory=dict)
     skews: dict[Words, Skew] = field(default_factory=dict)
+    rates: Mapping[str, float] = field(default_factory=dict)
     _tuples: dict[tuple[TupleFrame, int], Tuples] = field(default_factory=dict)
     _remembered: dict[tuple[Any, ...], Any] = field(default_factory=dict)
 
@@ -108,10 +109,14 @@ class Selectivities:
         cluster = standard(cluster)
         words = cluster_words(cluster)
         if words not in self.known:
-            if not all(self._seen(stream, cluster.terms) for stream in cluster.frame.streams):
+            if not self.can_tell(cluster):
                 return Selectivity(assumed(cluster.terms))
             self.known[words] = self._measure(cluster)
         return self.known[words]
+
+    def can_tell(self, cluster: Cluster) -> bool:
+        """Whether the sample has events of all streams of a frame, and what the terms read."""
+        return all(self._seen(stream, cluster.terms) for stream in cluster.frame.streams)
 
     def _measure(self, cluster: Cluster) -> Selectivity:
         # What comes back is never 0: a factor of 0 would make everything that is built on these rows free. So few
@@ -139,7 +144,7 @@ class Selectivities:
     def _loosely(self, cluster: Cluster) -> Selectivity:
         """Events of the streams wherever they stand: quick, and blind to what changes with time."""
         assert self.sample is not None
-        random = np.random.default_rng(self._seed_of(cluster.frame))
+        random = np.random.default_rng(self.seed_of(cluster.frame))
         columns = []
         for stream in cluster.frame.streams:
             positions = self.sample.members(stream).positions
@@ -170,7 +175,7 @@ class Selectivities:
             assert self.sample is not None
             # All terms over one frame are measured on the same tuples (common random numbers): what differs between
             # two of them is then due to the terms and not to chance.
-            found = draw(self.sample, frame, count, self._seed_of(frame))
+            found = draw(self.sample, frame, count, self.seed_of(frame))
             if len(self._tuples) >= KEPT:
                 self._tuples.clear()
             self._tuples[frame, count] = found
@@ -187,7 +192,7 @@ class Selectivities:
     def _followed(self, terms: tuple[Expr, ...], frame: TupleFrame, base: Tuples) -> Selectivity | None:
         """Tuples drawn under the terms, against tuples drawn without: for conjunctions that few satisfy."""
         assert self.sample is not None
-        found = draw(self.sample, frame, MORE[-1], self._seed_of(frame), terms)
+        found = draw(self.sample, frame, MORE[-1], self.seed_of(frame), terms)
         if not found.size or not base.size:
             return None
         # Both sizes count tuples per event of the first slot, so their quotient is the share that the terms let
@@ -195,7 +200,7 @@ class Selectivities:
         value = min(1.0, found.size / base.size)
         return Selectivity(value, value * sqrt(found.error**2 + base.error**2))
 
-    def _seed_of(self, frame: TupleFrame) -> int:
+    def seed_of(self, frame: TupleFrame) -> int:
         """The same for frames that differ in the window alone, so that chance does not tell them apart."""
         return crc32(frame_words(frame._replace(window=None)).encode(), self.seed)
 
@@ -251,7 +256,7 @@ class Selectivities:
             base = self._drawn(frame, count)
             if not base.size or np.count_nonzero(base.weights) < LEAST:
                 return None
-            found = draw(self.sample, frame._replace(given=(link,)), count, self._seed_of(frame))
+            found = draw(self.sample, frame._replace(given=(link,)), count, self.seed_of(frame))
             value = min(1.0, found.size / base.size)
             # A poor measure would only add noise to the agreement over the whole sample, which stands without it.
             if found.size and (found.error <= PRECISE or (count == MORE[-1] and found.error < 2 * PRECISE)):
@@ -282,7 +287,8 @@ class Selectivities:
         skews = {
             (entry["stream"], entry["attribute"]): Skew.from_json(entry) for entry in read.get("skew", ())
         }
-        return cls(known=known, skews=skews)
+        rates = {name: figure(rate) for name, rate in read.get("rates", {}).items()}
+        return cls(known=known, skews=skews, rates=rates)
 
 
 def share(passed: int, total: int) -> Selectivity:

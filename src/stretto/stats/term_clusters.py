@@ -161,6 +161,13 @@ def _cluster(piece: Piece, slots: Sequence[int], terms: Iterable[Expr], equals: 
     )
 
 
+def whole_cluster(piece: Piece, related: Related) -> Cluster:
+    """All slots of a piece as one frame, with what is equal in it, and all other terms of its clusters."""
+    shapes = [(term, _shape(term)) for term in piece.terms]
+    terms = tuple(term for term, shape in shapes if shape.columns and not (shape.equal or shape.neighbours))
+    return _cluster(piece, range(len(piece.slots)), terms, related.equals)
+
+
 def _links(equals: Equals, to: dict[int, int]) -> Iterable[Link]:
     inside = [(to[slot], attribute) for slot, attribute in equals.members if slot in to]
     for (left, one), (right, other) in pairwise(inside):

@@ -9,15 +9,19 @@ from tests.memo.related import related_workload
 from tests.memo.rule_cases import memo_of
 from tests.papers.mcep.partial_matches import MottoCost
 
+from stretto.generate.streams import generate
+from stretto.generate.workloads import workload
 from stretto.memo.explore import Rules, explore
 from stretto.memo.memo import Memo, build_memo
 from stretto.memo.rules.split_in_two import split_in_two
 from stretto.papers.motto import rules
-from stretto.papers.motto.steiner import steiner
+from stretto.papers.motto.steiner import steiner, unbounded_steiner
 from stretto.pattern.workload import Workload
+from stretto.plan.optimize import optimize
 from stretto.solve.common.budget import Budget
 from stretto.solve.common.problem import Problem
 from stretto.solve.common.solution import Solution
+from stretto.stats.profile import Stats
 
 MOST_PLANS = 20_000
 
@@ -122,3 +126,34 @@ def test_the_same_twice() -> None:
     cost = pricing(3)
     one, two = (steiner(memo, cost, Budget(30)) for _ in range(2))
     assert [(n.piece, n.way) for n in one.nodes()] == [(n.piece, n.way) for n in two.nodes()]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_annealing_alone_proves_nothing_and_is_no_better(seed: int) -> None:
+    memo, cost = related_memo(seed, rules.MOTTO), pricing(seed)
+    annealed = steiner(memo, cost, Budget(10), exact_share=0.0)
+    check_shape(memo, annealed)
+    best = steiner(memo, cost, Budget(10)).cost(memo, cost)
+    assert annealed.cost(memo, cost) >= best * (1 - 1e-9)
+    assert annealed.lower_bound < best
+
+
+def test_the_bound_of_trees_is_none_of_all_plans() -> None:
+    memo, cost = related_memo(1, rules.MOTTO), pricing(1)
+    assert steiner(memo, cost, Budget(10)).lower_bound is not None
+    assert unbounded_steiner(memo, cost, Budget(10)).lower_bound is None
+
+
+def test_a_wide_source_is_not_free() -> None:
+    """By the number of partial matches it is: the filter behind it costs next to nothing."""
+    text = workload("motto-stocks", 10, 1, ratio=1.0, window_ratio="4:1")
+    events = generate("stocks", 4_000, 1, 2.0)
+    parsed = Workload.parse(text)
+    stats = Stats.of(events, workload=parsed)
+    costs = {
+        name: optimize(parsed, stats, optimizer=name, budget=30.0).estimate.cost
+        for name in ("motto", "motto-paper", "lcse", "none")
+    }
+    assert costs["motto"] < costs["motto-paper"]
+    assert costs["motto"] <= costs["lcse"] * (1 + 1e-9)
+    assert costs["lcse"] <= costs["none"] * (1 + 1e-9)

@@ -6,7 +6,8 @@ ratio, the gain of computing them once, and the winners chosen by approximating 
 - A query is the string of its slots in the order of the text. Candidates are the substrings of at least two slots that
   several queries have; nothing is reordered.
 - The redundancy ratio of a substring is the share of its queries' work that is redundant: what they save, together, by
-  reading it instead of computing it, less what it costs to compute it once, divided by what they cost now.
+  reading it instead of computing it, less what it costs to compute it once, divided by what they cost now. The costs
+  are the engine's: by the number of partial matches, a substring without the terms of its beginning looks cheap.
 - The cover is greedy: the substring with the largest ratio above 0 is taken, the queries that save by it read it, and
   their slots in it are covered; ratios are taken anew for what is left, until none is above 0.
 - What is not covered is joined from left to right, covered substrings being single steps.

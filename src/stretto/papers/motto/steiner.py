@@ -4,7 +4,7 @@ Source: MOTTO, sec. V. The root is the virtual ground, queries are wanted vertic
 from a source costs what it costs to compute a query from it, an arc from the root what it costs from scratch.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from typing import Final
 
@@ -20,11 +20,12 @@ FREE: Final = 10_000  # slots of ways that are looked at however short the time
 EXACT_SHARE: Final = 0.7  # of the time, before annealing goes on with what is not proven
 
 
-def steiner(memo: Memo, pricing: Pricing, budget: Budget) -> Solution:
+def steiner(memo: Memo, pricing: Pricing, budget: Budget, *, exact_share: float = EXACT_SHARE) -> Solution:
     """The best tree found, and a bound below which there is no tree.
 
-    Exact by branch and bound where the time allows it, else by simulated annealing from the best tree so far. Ways that
-    read several pieces of more than one slot are no arcs of a tree and are left out.
+    Exact by branch and bound for a share of the time, then by simulated annealing from the best tree so far; with a
+    share of 0 by annealing alone, which proves nothing. Ways that read several pieces of more than one slot are no arcs
+    of a tree and are left out.
     """
     graph = _graph(memo, pricing, budget.at_least(0.0, FREE))
     whole = restricted(graph.problem)
@@ -32,8 +33,8 @@ def steiner(memo: Memo, pricing: Pricing, budget: Budget) -> Solution:
     fixed = sum(pricing.cost(memo, n, memo.ways[n][0]) for n in memo.needed() if not memo.is_core(n))
     parts = [(part, descended(part, budget)) for part in components(whole)]
     parts.sort(key=lambda found: len(found[0].into))
-    exact = budget.share(EXACT_SHARE)
-    for part, best in parts:
+    exact = budget.share(exact_share)
+    for part, best in parts if exact_share else ():
         branch_and_bound(part, best, exact)
     unsure = [(part, best) for part, best in parts if not best.proven]
     for i, (part, best) in enumerate(unsure):
@@ -47,6 +48,13 @@ def steiner(memo: Memo, pricing: Pricing, budget: Budget) -> Solution:
         return graph.ways[sources[number], number] if number in sources else memo.ways[number][0]
 
     return Solution(by_ways(memo, way_of), bound)
+
+
+def unbounded_steiner(
+    memo: Memo, pricing: Pricing, budget: Budget, *, exact_share: float = EXACT_SHARE
+) -> Solution:
+    """The same without the bound, which holds for trees by some rules: other plans may cost less."""
+    return replace(steiner(memo, pricing, budget, exact_share=exact_share), lower_bound=None)
 
 
 @dataclass(frozen=True, slots=True)

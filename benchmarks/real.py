@@ -1,0 +1,252 @@
+"""`auto` against every named optimizer on random workloads over real events, and how well its estimates hold.
+
+`stretto bench real --data DIR [options]` or `python -m benchmarks.real --data DIR [options]`. The folder holds the
+files that benchmarks/real_workloads.py names. All plans of a workload must find the same matches; a wrong answer ends
+the experiment with exit code 1, and so does an `auto` slower than the best one by more than `--limit`. Times are those
+of one core, in process, without planning; output is on the clock.
+"""
+
+import argparse
+import gc
+import hashlib
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from random import Random
+from time import perf_counter, process_time
+
+import numpy as np
+import pyarrow as pa
+
+ROOT = Path(__file__).resolve().parents[1]
+if str(ROOT) not in sys.path:
+    sys.path.insert(0, str(ROOT))  # so that the folder's modules are found however this one was loaded
+
+from benchmarks.contestants.report import machine  # noqa: E402  (after the path is set)
+from benchmarks.real_workloads import SETS, events_of, workload_over  # noqa: E402
+
+from stretto.engine.kernels import when_to_compile  # noqa: E402
+from stretto.engine.run import Engine  # noqa: E402
+from stretto.pattern.workload import Workload  # noqa: E402
+from stretto.plan.dag import Plan  # noqa: E402
+from stretto.plan.ops import Forbid, Join, Repeat  # noqa: E402
+from stretto.plan.optimize import optimize  # noqa: E402
+from stretto.stats.profile import Stats  # noqa: E402
+
+OPTIMIZERS = ("none", "share", "reorder", "motto", "mcep", "auto")
+BATCH = 1 << 17
+SLOW = 1.3
+"""`auto` is called slow where it takes so many times the time of the best."""
+FEW = 10
+"""Rows below which an estimate is as good as any."""
+
+
+class WrongAnswerError(Exception):
+    """A plan found other matches than the others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one optimizer's plan did: CPU seconds, candidates examined, seconds of planning, predicted CPU seconds."""
+
+    seconds: float
+    candidates: int
+    planning: float
+    predicted: float
+    q_errors: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One workload over a part of one set."""
+
+    data: str
+    seed: int
+    queries: int
+    text: str
+    matches: int
+    outcomes: dict[str, Outcome] = field(default_factory=dict)
+
+    @property
+    def best(self) -> float:
+        return min(one.seconds for one in self.outcomes.values())
+
+    @property
+    def ratio(self) -> float:
+        """`auto` by the best of all."""
+        return self.outcomes["auto"].seconds / self.best
+
+
+def run(out: Path, data: Path | None, options: Sequence[str]) -> int:
+    """Compare, measure, print a table, and write real.json and real.txt into `out`."""
+    given = _parse(options)
+    if data is None or not data.is_dir():
+        print("real: --data names the folder of real events", file=sys.stderr)
+        return 2
+    when_to_compile.always = True
+    try:
+        trials = [trial for name in given.sets for trial in _trials(data, name, given)]
+    except WrongAnswerError as error:
+        print(f"real: {error}", file=sys.stderr)
+        return 1
+    finally:
+        when_to_compile.always = None
+    lines = table_of(trials, given)
+    print("\n".join(lines))
+    out.mkdir(parents=True, exist_ok=True)
+    record = {"seed": given.seed, "events": given.events, "machine": machine()}
+    record["trials"] = [{**asdict(trial), "ratio": trial.ratio} for trial in trials]
+    (out / "real.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    (out / "real.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return int(given.limit is not None and any(trial.ratio > given.limit for trial in trials))
+
+
+def _parse(options: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="real", description=__doc__)
+    parser.add_argument("--sets", type=_names(SETS), default=list(SETS), help="such as flights,ticks")
+    parser.add_argument("--optimizers", type=_names(OPTIMIZERS), default=list(OPTIMIZERS))
+    parser.add_argument("--workloads", type=int, default=4, help="of each set")
+    parser.add_argument("--queries", type=int, nargs=2, default=(5, 20), metavar=("LEAST", "MOST"))
+    parser.add_argument("--events", type=int, default=60_000, help="of each workload, that follow each other")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--repeat", type=int, default=3, help="the best of so many runs counts")
+    parser.add_argument("--budget", type=float, default=2.0, help="seconds of planning")
+    parser.add_argument(
+        "--limit", type=float, help="exit 1 where `auto` takes so many times the best one's time"
+    )
+    found = parser.parse_args(options)
+    if "auto" not in found.optimizers:
+        parser.error("--optimizers: auto must be among them")
+    return found
+
+
+def _names(known: Sequence[str] | dict[str, str]) -> object:
+    def parse(text: str) -> list[str]:
+        names = text.split(",")
+        for name in names:
+            if name not in known:
+                raise argparse.ArgumentTypeError(f"unknown: {name} (there are: {', '.join(known)})")
+        return names
+
+    return parse
+
+
+def _trials(data: Path, name: str, given: argparse.Namespace) -> Iterator[Trial]:
+    for number in range(given.workloads):
+        seed = given.seed * 1_000 + number
+        random = Random(f"{name} {seed}")
+        table = events_of(data, name, given.events, random)
+        stats = Stats.of(table)
+        queries = random.randint(*given.queries)
+        text = workload_over(table, stats, random, queries)
+        if text:
+            yield _trial(name, seed, text, table, given)
+
+
+def _trial(name: str, seed: int, text: str, table: pa.Table, given: argparse.Namespace) -> Trial:
+    workload = Workload.parse(text)
+    stats = Stats.of(table, workload=workload)
+    plans, planning = {}, {}
+    for optimizer in given.optimizers:
+        began = perf_counter()
+        plans[optimizer] = optimize(workload, stats, optimizer, given.budget)
+        planning[optimizer] = perf_counter() - began
+    answers = {optimizer: _answer(plan, table) for optimizer, plan in plans.items()}
+    for optimizer, found in answers.items():
+        if found != answers["auto"]:
+            raise WrongAnswerError(f"wrong answer: {optimizer} and auto differ on {name}, seed {seed}")
+    rounds = [{o: _measured(plan, table) for o, plan in plans.items()} for _ in range(given.repeat)]
+    outcomes = {}
+    for optimizer, plan in plans.items():
+        seconds = min(one[optimizer][0] for one in rounds)
+        engine = rounds[0][optimizer][1]
+        predicted = plan.estimate.cost * stats.seconds / 1e9 if plan.estimate else 0.0
+        errors = tuple(q_errors(plan, engine, stats)) if optimizer == "auto" else ()
+        candidates = sum(engine.counters.candidates)
+        outcomes[optimizer] = Outcome(seconds, candidates, planning[optimizer], predicted, errors)
+    trial = Trial(name, seed, len(workload.queries), text, answers["auto"][0], outcomes)
+    if sys.stderr.isatty() or given.repeat > 1:
+        print(_line(trial), file=sys.stderr, flush=True)
+    return trial
+
+
+def _measured(plan: Plan, table: pa.Table) -> tuple[float, Engine]:
+    engine = Engine(plan)
+    batches = table.to_batches(max_chunksize=BATCH)
+    gc.collect()
+    began = process_time()
+    for batch in batches:
+        for _ in engine.pushing(batch):
+            pass  # matches are made, and not kept
+    engine.flush()
+    return process_time() - began, engine
+
+
+def _answer(plan: Plan, table: pa.Table) -> tuple[int, str]:
+    """How many matches there are, and a digest of which query found which."""
+    engine, parts = Engine(plan), []
+    for batch in table.to_batches(max_chunksize=BATCH):
+        parts.append(engine.push(batch).to_arrow().select(["query", "match_id"]))
+    parts.append(engine.flush().to_arrow().select(["query", "match_id"]))
+    rows = pa.concat_tables(parts).sort_by([("query", "ascending"), ("match_id", "ascending")])
+    digest = hashlib.sha256()
+    for name in rows.column_names:
+        for value in (
+            rows[name].cast(pa.string()).combine_chunks(),
+        ):
+            digest.update("\n".join(value.to_pylist()).encode())
+    return rows.num_rows, digest.hexdigest()
+
+
+def q_errors(plan: Plan, engine: Engine, stats: Stats) -> Iterator[float]:
+    """By what factor the rows of joins, negations and repetitions were misjudged."""
+    for op, record, rows in zip(plan.ops, plan.records, engine.counters.rows, strict=True):
+        if isinstance(op, Join | Forbid | Repeat) and record.rows is not None:
+            expected, seen = max(record.rows * stats.seconds, FEW), max(rows, FEW)
+            yield max(expected / seen, seen / expected)
+
+
+def _line(trial: Trial) -> str:
+    figures = "  ".join(f"{name} {one.seconds:.3f}" for name, one in trial.outcomes.items())
+    mine = trial.outcomes["auto"]
+    return (
+        f"{trial.data:8} {trial.seed:6} {trial.queries:3} queries {trial.matches:8,} matches  {figures}  "
+        f"auto/best {trial.ratio:.2f}  measured/predicted {mine.seconds / max(mine.predicted, 1e-9):.2f}  "
+        f"q {np.median(mine.q_errors or (1.0,)):.1f}"
+    )
+
+
+def table_of(trials: Sequence[Trial], given: argparse.Namespace) -> list[str]:
+    """One line for each set."""
+    lines = [
+        f"real: {len(trials)} workloads of {given.queries[0]} to {given.queries[1]} queries, "
+        f"{given.events:,} events each, seed {given.seed}; {machine()}",
+        f"{'set':9} {'trials':>6} {'auto/best':>9} {'worst':>6} {f'over {SLOW}':>8} {'auto/none':>9} "
+        f"{'measured/predicted':>22} {'q-error':>8} {'planning':>9}",
+    ]
+    for name in dict.fromkeys(trial.data for trial in trials):
+        here = [trial for trial in trials if trial.data == name]
+        ratios = [trial.ratio for trial in here]
+        against = [
+            trial.outcomes["auto"].seconds / trial.outcomes["none"].seconds
+            for trial in here
+            if "none" in trial.outcomes
+        ]
+        held = [one.seconds / max(one.predicted, 1e-9) for one in (trial.outcomes["auto"] for trial in here)]
+        errors = [error for trial in here for error in trial.outcomes["auto"].q_errors]
+        planning = np.median([trial.outcomes["auto"].planning for trial in here])
+        low, middle, high = np.quantile(held, [0.025, 0.5, 0.975])
+        lines.append(
+            f"{name:9} {len(here):6} {np.median(ratios):9.2f} {max(ratios):6.2f} "
+            f"{sum(ratio > SLOW for ratio in ratios):8} {max(against, default=1.0):9.2f} "
+            f"{f'{middle:.2f} ({low:.2f}..{high:.2f})':>22} {np.median(errors or [1.0]):8.2f} {planning:8.2f}s"
+        )
+    return lines
+
+
+if __name__ == "__main__":
+    folder = sys.argv[sys.argv.index("--data") + 1] if "--data" in sys.argv[:-1] else None
+    rest = [one for one in sys.argv[1:] if one not in ("--data", folder)]
+    sys.exit(run(ROOT / "benchmarks" / "results", Path(folder) if folder else None, rest))
