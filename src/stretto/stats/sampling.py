@@ -90,7 +90,8 @@ class Stretches:
         if not stretches:
             return None
         loose = [self._good(table) for table in self._loose]
-        return Sample(stretches, pa.concat_tables(loose) if loose else None, self._schema)
+        whole = len(self._ranges) == 1
+        return Sample(stretches, pa.concat_tables(loose) if loose else None, self._schema, whole=whole)
 
     def _good(self, table: pa.Table) -> pa.Table:
         return good(table, self._schema.special)

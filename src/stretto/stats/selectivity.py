@@ -130,7 +130,7 @@ class Selectivities:
         for count in () if busy else MORE:
             if found.value and found.error <= PRECISE * found.value:
                 return found
-            base = self._drawn(frame, count)
+            base = self.drawn(frame, count)
             found = self._passing(cluster.terms, base)
         if found.value and (found.error <= PRECISE * found.value or len(frame.streams) == 2):
             return found
@@ -159,17 +159,18 @@ class Selectivities:
 
     def _frame(self, frame: TupleFrame) -> tuple[TupleFrame, Tuples]:
         """The frame and its tuples; without its window and order where the sample has too few of them."""
-        base = self._drawn(frame, FEW)
+        base = self.drawn(frame, FEW)
         if base.worth >= LEAST or np.count_nonzero(base.weights) >= LEAST:
             return frame, base
         anywhere = TupleFrame(frame.streams, NO_ORDER, frame.given, None)
-        base = self._drawn(anywhere, FEW)
+        base = self.drawn(anywhere, FEW)
         if base.worth >= LEAST or not frame.given:
             return anywhere, base
         anywhere = anywhere._replace(given=())
-        return anywhere, self._drawn(anywhere, FEW)
+        return anywhere, self.drawn(anywhere, FEW)
 
-    def _drawn(self, frame: TupleFrame, count: int) -> Tuples:
+    def drawn(self, frame: TupleFrame, count: int) -> Tuples:
+        """Tuples of a frame, the same for all who ask."""
         found = self._tuples.get((frame, count))
         if found is None:
             assert self.sample is not None
@@ -253,7 +254,7 @@ class Selectivities:
         """The share of pairs in the window that agree; None where the sample has too few of them to tell."""
         assert self.sample is not None
         for count in (FEW, *MORE):
-            base = self._drawn(frame, count)
+            base = self.drawn(frame, count)
             if not base.size or np.count_nonzero(base.weights) < LEAST:
                 return None
             found = draw(self.sample, frame._replace(given=(link,)), count, self.seed_of(frame))

@@ -175,7 +175,7 @@ def stats_of(
     rates = {name: known.types[name] / span for name in sorted(known.types)}
     schema = replace(schema, types=frozenset(rates) or None)
     batches = [from_payload(payload) for payload in found.column("payload").to_pylist()]
-    terms = Selectivities(_sample(batches, schema, ranges), seed)
+    terms = Selectivities(_sample(batches, schema, ranges), seed, rates=rates)
     stats = Stats(schema, times.seconds, rates, known.rows, selectivities=terms)
     return stats if workload is None else stats.measured(workload)
 
@@ -195,7 +195,10 @@ def _sample(batches: Sequence[pa.RecordBatch], schema: Schema, ranges: Sequence[
     stretches = [table.filter(pa.array(numbers == i)) for i in range(len(ranges))]
     stretches = [stretch for stretch in stretches if stretch.num_rows]
     loose = table.filter(pa.array(numbers < 0))
-    return Sample(stretches, loose if loose.num_rows else None, schema) if stretches else None
+    if not stretches:
+        return None
+    whole = len(ranges) == 1
+    return Sample(stretches, loose if loose.num_rows else None, schema, whole=whole)
 
 
 def heaviest_of(stats: Stats | None) -> dict[str, float]:
