@@ -27,7 +27,6 @@ from stretto.stats.term_clusters import Cluster, cluster_words, relate, standard
 from stretto.values.evaluate import holds
 
 PRECISE: Final = 0.2  # relative error of a count that is good enough
-USABLE: Final = 0.5  # and that is better than none, when as many tuples were drawn as are allowed
 ENOUGH: Final = 4000  # counts after which no more are made: in workloads of thousands of queries
 SPARED: Final = 64  # tuples that tell what a negation spares
 ROWS: Final = "rows of "
@@ -121,9 +120,8 @@ class TupleCounts:
             if found.size and found.error <= PRECISE:
                 break
             found = self._drawn(sample, cluster, count)
-        if found.size and found.error <= USABLE:
-            return Selectivity(rate * found.size, rate * found.size * found.error)
-        return None
+        size = found.size or found.unseen
+        return Selectivity(rate * size, rate * size * found.error) if size else None
 
     def _drawn(self, sample: Sample, cluster: Cluster, count: int, *, around: bool = False) -> Tuples:
         seed = self._known.seed_of(cluster.frame)

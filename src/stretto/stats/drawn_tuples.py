@@ -43,12 +43,16 @@ class TupleFrame(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Tuples:
-    """Positions per slot, weights, the number of tuples per event of the first slot, and its relative error."""
+    """Positions per slot, weights, the number of tuples per event of the first slot, and its relative error.
+
+    Where there are none, `unseen` may still be there: half of the one that would have been seen.
+    """
 
     columns: tuple[I64, ...]
     weights: F64
     size: float
     error: float
+    unseen: float = 0.0
 
     @property
     def worth(self) -> float:
@@ -106,20 +110,26 @@ class _Walk:
     def run(self, terms: list[Expr]) -> Tuples:
         steps = _steps(self.frame)
         for step, slot in enumerate(steps):
+            seen = self.size * float(self.weights.mean())
             alive = self._bind(slot)
-            if alive:
+            if alive and self.weights.any():
+                seen = self.size * float(self.weights.mean())
                 self.bound.append(slot)
                 ready = [term for term in terms if columns_of(term) <= set(self.bound)]
                 terms = [term for term in terms if term not in ready]
                 if ready:
                     self.weights *= holds(ready, self.columns, self.count, self.sample)
-                alive = bool(self.weights.any())
-            if not alive:
-                return Tuples((), np.zeros(0), 0.0, 1.0)
+            if not alive or not self.weights.any():
+                return Tuples((), np.zeros(0), 0.0, 1.0, 0.5 * seen / self._different())
             if step + 1 < len(steps):
                 self._even_out(self.fresh[step])
         self._count_in()
         return Tuples(tuple(self.columns), self.weights, self.size, self.variance**0.5)
+
+    def _different(self) -> int:
+        """How many of the tuples tell something of their own about the stream."""
+        number = len(starts(self.sample, self.frame, around=self.around).positions)
+        return self.count if self.sample.whole else max(min(self.count, number), 1)
 
     def _bind(self, slot: int) -> bool:
         """Draw an event for a slot; False if there is none for any tuple."""

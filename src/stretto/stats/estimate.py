@@ -147,7 +147,7 @@ class Estimator:
 
         None where each two streams meet as often as independent ones do. Else counted with all terms at once if the
         sample has such tuples; else without them, and their selectivities multiply; else by what pairs of streams
-        tell. All were counted at the rates of the sample and in a window of about this size.
+        tell. All were counted at the rates of the sample.
         """
         whole = whole_cluster(piece, related)
         meetings = self.counts.meetings
@@ -370,10 +370,10 @@ class Estimator:
     def _usually(self, found: Once) -> float:
         """More matches of a core match than this come from intervals so full that they are hardly ever met."""
         piece = replace(found.piece, negations=())
-        alone = self._single_events(piece)
-        if not alone or any(repeated.own is not None for repeated in found.repeated):
+        alone, none = self._single_events(piece), self.selectivity(piece)
+        if not alone or not none or any(repeated.own is not None for repeated in found.repeated):
             return MOST  # the repetitions of a group can be other alternatives of it
-        none, counts = self.selectivity(piece), 0.0
+        counts = 0.0
         for repeated in found.repeated:
             one = with_earlier(piece, repeated, 1)
             # Rare terms are measured badly; a further event never makes them likelier.

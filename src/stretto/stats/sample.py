@@ -58,7 +58,7 @@ class Sample:
     ) -> None:
         """`whole`: the stretches are the whole stream, so that no window goes on beyond their ends."""
         self.strings = Strings()
-        self._whole = whole
+        self.whole = whole
         self._schema = schema
         lengths = [table.num_rows for table in stretches]
         ends = np.cumsum([0, *lengths])
@@ -176,7 +176,7 @@ class Sample:
             size, room = window.size - 1, self._end[positions] - 1 - positions
         else:
             size, room = window.size, self.ts[self._end[positions] - 1] - self.ts[positions]
-        found: F64 = np.minimum(np.inf if self._whole else room, float(size)) * np.ones(len(positions))
+        found: F64 = np.minimum(np.inf if self.whole else room, float(size)) * np.ones(len(positions))
         return found
 
     def seen_before(self, window: Window, positions: I64) -> F64:
@@ -185,7 +185,7 @@ class Sample:
             size, room = window.size - 1, positions - self._begin[positions]
         else:
             size, room = window.size, self.ts[positions] - self.ts[self._begin[positions]]
-        found: F64 = np.minimum(np.inf if self._whole else room, float(size)) * np.ones(len(positions))
+        found: F64 = np.minimum(np.inf if self.whole else room, float(size)) * np.ones(len(positions))
         return found
 
     @remembered
@@ -198,7 +198,7 @@ class Sample:
         if window is None:
             return Starts(members.positions, complete=True)
         positions = members.positions[: members.inside]
-        if self._whole:
+        if self.whole:
             return Starts(positions, complete=True)
         reach = self.reach(window)
         kept = reach.high[positions] < self._end[positions]
