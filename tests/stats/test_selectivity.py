@@ -137,8 +137,7 @@ def test_a_file_holds_what_was_measured() -> None:
     pieces = [piece_of("SEQ(A a, B b) WHERE [k] AND a.x < b.x AND a.x > 0.5 WITHIN 1s")]
     stats.measured(pieces)
     read = json.loads(json.dumps(stats.selectivities.to_json()))
-    terms = [entry["term"] for entry in read["selectivity"]]
-    assert terms == ["A.k = B.k", "A.x < B.x", "A.x > 0.5", "meetings"]
+    assert [entry["term"] for entry in read["selectivity"]] == ["A.k = B.k", "A.x < B.x", "A.x > 0.5"]
     assert read["selectivity"][0].keys() == {"term", "of", "value", "error"}
     again = Selectivities.from_json(read)
     assert again.known == stats.selectivities.known

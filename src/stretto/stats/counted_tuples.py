@@ -48,13 +48,13 @@ class TupleCounts:
         cluster = standard(cluster)
         words, frame = cluster_words(cluster)
         key = words, ROWS + frame
-        found = self._known.known.get(key)
+        found = self._known.counts.get(key)
         if found is None:
             sample = self._sample_for(cluster)
             found = None if sample is None else self._counted(sample, cluster)
             if found is None:
                 return None
-            self._known.known[key] = found
+            self._known.counts[key] = found
         return found.value
 
     def spared(self, cluster: Cluster, forbidden: Sequence[Expr], place: Place) -> float | None:
@@ -66,13 +66,13 @@ class TupleCounts:
         both = Cluster(cluster.frame, (*cluster.terms, *forbidden))
         words, frame = cluster_words(both)
         key = words, f"{SPARES}{frame} ({place.value})"
-        found = self._known.known.get(key)
+        found = self._known.counts.get(key)
         if found is None:
             sample = self._sample_for(both)
             found = None if sample is None else self._sparing(sample, cluster, tuple(forbidden), place)
             if found is None:
                 return None
-            self._known.known[key] = found
+            self._known.counts[key] = found
         return found.value
 
     def grown(self, piece: Piece, repeated: Sequence[Repeated]) -> tuple[float, float] | None:
@@ -90,15 +90,15 @@ class TupleCounts:
         ]
         shape = " and ".join(bounds)
         keys = (words, GROWS + shape), (words, LENGTHENS + shape)
-        if keys[0] not in self._known.known:
+        if keys[0] not in self._known.counts:
             sample = self._sample_for(core)
             if sample is None or not all(map(self._known.can_tell, longer)):
                 return None
             found = self._growing(sample, piece, core, repeated)
             if found is None:
                 return None
-            self._known.known.update(zip(keys, found, strict=True))
-        factor, more = (self._known.known.get(key, Selectivity(0.0)) for key in keys)
+            self._known.counts.update(zip(keys, found, strict=True))
+        factor, more = (self._known.counts.get(key, Selectivity(0.0)) for key in keys)
         return factor.value, more.value
 
     # ---- counting ----------------------------------------------------------------------------------------------

@@ -386,12 +386,15 @@ class Estimator:
         width, slots = len(repeated.slots), len(piece.slots)
         one, two = with_earlier(piece, repeated, 1), with_earlier(piece, repeated, 2)
         gaps, ways, among = (1.0, 1.0), 1, 1
+        crowd = 1.0
         if width == 1:
             gaps = gaps_between(slots, piece.order, one.order, two.order)
+            stream = stream_of(piece.slots[repeated.slots[0]])
+            crowd = self.counts.meetings.of_pair(stream, stream, Order.total(2), piece.window)
         else:
             ways = count_linear_extensions(slots + width, one.order)
             among = count_linear_extensions(slots, piece.order) or 1
-        factors = [self.window(piece)] * width
+        factors = [self.window(piece)] * width + [crowd]
         factors += [self.rate(stream_of(piece.slots[slot])) for slot in repeated.slots]
         if repeated.others and repeated.own is not None:
             own = self.rows(repeated.own)

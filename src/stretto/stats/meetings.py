@@ -57,7 +57,7 @@ class Meetings:
         """How many more pairs of two streams a window holds than with independent ones; 1 for a small difference."""
         frame = TupleFrame((one, other), order, (), window)
         key = MEETINGS, frame_words(frame)
-        found = self._known.known.get(key)
+        found = self._known.counts.get(key)
         if found is None:
             sample, rates = self._known.sample, self._known.rates
             if sample is None or not rates:
@@ -68,13 +68,13 @@ class Meetings:
                 plain = Stream(one.type), Stream(other.type)
                 again = self.of_pair(*plain, order, window) if plain != (one, other) else self.burst(window)
                 found = Selectivity(again)
-            self._known.known[key] = found
+            self._known.counts[key] = found
         return found.value
 
     def burst(self, window: Window) -> float:
         """How many more events a window holds behind an event than the mean rate of all events gives."""
         key = BURST, f"all events within {window_text(window)}"
-        found = self._known.known.get(key)
+        found = self._known.counts.get(key)
         if found is None:
             sample, total = self._known.sample, sum(self._known.rates.values())
             if sample is None or not sample.inside or window.unit == "events":
@@ -83,7 +83,7 @@ class Meetings:
             seen = float((sample.reach(window).high[here] - here - 1).sum())
             expected = total * float(sample.seen_behind(window, here).sum()) / 1e6
             found = Selectivity(_factor(seen, expected, sample.inside, len(here)))
-            self._known.known[key] = found
+            self._known.counts[key] = found
         return found.value
 
 

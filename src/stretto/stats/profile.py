@@ -143,6 +143,8 @@ class Stats:
                 estimator.rows(piece)
                 for part in islice(_parts(piece), PARTS):
                     estimator.rows(part)
+                    if len(part.slots) == 2:
+                        estimator.selectivity_of_equalities(part, (0,), (1,))
         return self
 
     # ---- files -------------------------------------------------------------------------------------------------

@@ -66,7 +66,8 @@ class Selectivities:
     """The selectivities that are known so far, and the sample that tells more.
 
     `known` is by text: the terms over event types, and the frame in which they were measured. `skews` is by stream (as
-    text) and attribute. `rates`: events per second by type, of the stream that all this was measured on.
+    text) and attribute. `counts`: numbers of tuples, and what follows from them, by text as well. `rates`: events per
+    second by type, of the stream that all this was measured on.
     """
 
     sample: Sample | None = None
@@ -74,6 +75,7 @@ class Selectivities:
     known: dict[Words, Selectivity] = field(default_factory=dict)
     skews: dict[Words, Skew] = field(default_factory=dict)
     rates: Mapping[str, float] = field(default_factory=dict)
+    counts: dict[Words, Selectivity] = field(default_factory=dict)
     _tuples: dict[tuple[TupleFrame, int], Tuples] = field(default_factory=dict)
     _remembered: dict[tuple[Any, ...], Any] = field(default_factory=dict)
 
@@ -269,10 +271,8 @@ class Selectivities:
     def to_json(self) -> dict[str, Any]:
         """What has been measured so far."""
         return {
-            "selectivity": [
-                {"term": term, "of": frame, "value": found.value, "error": found.error}
-                for (term, frame), found in sorted(self.known.items())
-            ],
+            "selectivity": _entries(self.known),
+            "counts": _entries(self.counts),
             "skew": [
                 {"stream": stream, "attribute": attribute, **skew.to_json()}
                 for (stream, attribute), skew in sorted(self.skews.items())
@@ -281,15 +281,26 @@ class Selectivities:
 
     @classmethod
     def from_json(cls, read: Mapping[str, Any]) -> "Selectivities":
-        known = {
-            (entry["term"], entry.get("of", "")): Selectivity(figure(entry["value"]), figure(entry["error"]))
-            for entry in read["selectivity"]
-        }
+        known, counts = _from_entries(read["selectivity"]), _from_entries(read.get("counts", ()))
         skews = {
             (entry["stream"], entry["attribute"]): Skew.from_json(entry) for entry in read.get("skew", ())
         }
         rates = {name: figure(rate) for name, rate in read.get("rates", {}).items()}
-        return cls(known=known, skews=skews, rates=rates)
+        return cls(known=known, skews=skews, rates=rates, counts=counts)
+
+
+def _entries(known: Mapping[Words, Selectivity]) -> list[dict[str, Any]]:
+    return [
+        {"term": term, "of": frame, "value": found.value, "error": found.error}
+        for (term, frame), found in sorted(known.items())
+    ]
+
+
+def _from_entries(read: Iterable[Mapping[str, Any]]) -> dict[Words, Selectivity]:
+    return {
+        (entry["term"], entry.get("of", "")): Selectivity(figure(entry["value"]), figure(entry["error"]))
+        for entry in read
+    }
 
 
 def share(passed: int, total: int) -> Selectivity:

@@ -166,8 +166,8 @@ def whole_cluster(piece: Piece, related: Related) -> Cluster:
     shapes = [(term, _shape(term)) for term in piece.terms]
     terms = tuple(term for term, shape in shapes if shape.columns and not (shape.equal or shape.neighbours))
     found = _cluster(piece, range(len(piece.slots)), terms, related.equals)
-    # Times often are whole minutes: what a window of two minutes holds one of 100 seconds does not. So numbers of tuples
-    # are counted in the window itself.
+    # Times often are whole minutes: what a window of two minutes holds one of 100 seconds does not. So tuples are
+    # counted in the window itself.
     return found._replace(frame=found.frame._replace(window=piece.window))
 
 
