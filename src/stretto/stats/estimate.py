@@ -151,7 +151,9 @@ class Estimator:
         """
         whole = whole_cluster(piece, related)
         meetings = self.counts.meetings
-        if meetings.are_even(whole.frame):
+        # Which keys the terms of a stream leave is often told by those terms, so then rows are counted anyway.
+        filtered = related.equals and any(stream.where for stream in whole.frame.streams)
+        if not filtered and meetings.are_even(whole.frame):
             return self._selectivity(piece, related)
         then = [meetings.rate(stream) for stream in whole.frame.streams]
         window = whole.frame.window

@@ -8,6 +8,7 @@ from zlib import crc32
 
 import numpy as np
 
+from stretto.pattern.describe import stream_text
 from stretto.pattern.nodes import Stream
 from stretto.pattern.order import NO_ORDER
 from stretto.pattern.predicates import Apply, Const, Expr, Reduce, Ref, columns_of, numbered, walk
@@ -229,7 +230,34 @@ class Selectivities:
     @remembered
     def agreement(self, members: tuple[tuple[Stream, str], ...]) -> float:
         """The chance that events of these streams agree on these attributes, wherever they stand."""
+        if any(stream.where for stream, _ in members):
+            counted = self._agreement_of_some(members)
+            if counted is not None:
+                return counted
         return agreement([self.skew(stream, attribute) for stream, attribute in members])
+
+    def _agreement_of_some(self, members: tuple[tuple[Stream, str], ...]) -> float | None:
+        """The same, value by value; None where events would be compared with themselves, or are too few.
+
+        Which values the terms of a stream leave the heaviest ones of its type do not tell.
+        """
+        attributes = {attribute for _, attribute in members}
+        if len(attributes) > 1 or len(set(members)) < len(members):
+            return None
+        (attribute,) = attributes
+        words = " = ".join(f"{stream_text(stream)}.{attribute}" for stream, _ in members), "agreement"
+        found = self.counts.get(words)
+        if found is None:
+            seen = [self._seen(stream, ()) for stream, _ in members]
+            if self.sample is None or not self.sample.knows(attribute) or min(seen) < LEAST:
+                return None
+            codes = self.sample.codes(attribute, attribute)[0] + 1  # null is 0
+            product = np.ones(int(codes.max()) + 1)
+            for stream, _ in members:
+                mine = codes[self.sample.members(stream).positions]
+                product *= np.bincount(mine, minlength=len(product)) / len(mine)
+            found = self.counts[words] = Selectivity(max(float(product[1:].sum()), 0.5 / prod(seen)))
+        return found.value
 
     @remembered
     @otherwise(lambda *_: 1.0)
