@@ -5,7 +5,7 @@ Where all pairs of a piece meet as often as independent streams do, their rates 
 
 from itertools import combinations, pairwise
 from math import prod, sqrt
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from stretto.pattern.describe import window_text
 from stretto.pattern.nodes import Stream, Window
 from stretto.pattern.order import NO_ORDER, Order
 from stretto.stats.drawn_tuples import TupleFrame, starts
+from stretto.stats.remembered import remembered
 from stretto.stats.sample import Sample
 from stretto.stats.selectivity import Selectivities, Selectivity
 from stretto.stats.term_clusters import frame_words
@@ -31,7 +32,9 @@ class Meetings:
 
     def __init__(self, selectivities: Selectivities) -> None:
         self._known = selectivities
+        self._remembered: dict[tuple[Any, ...], Any] = {}
 
+    @remembered
     def rate(self, stream: Stream) -> float:
         """Events per second of a stream, when the sample was taken."""
         found = self._known.rates.get(stream.type, 0.0)
@@ -53,6 +56,7 @@ class Meetings:
         order = Order.total(2) if (i, j) in frame.order else NO_ORDER
         return self.of_pair(frame.streams[i], frame.streams[j], order, frame.window)
 
+    @remembered
     def of_pair(self, one: Stream, other: Stream, order: Order, window: Window) -> float:
         """How many more pairs of two streams a window holds than with independent ones; 1 for a small difference."""
         frame = TupleFrame((one, other), order, (), window)
