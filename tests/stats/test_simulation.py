@@ -3,12 +3,7 @@
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.stats.worlds import poisson, workload
-
-from stretto.engine.whole_table import run
-from stretto.plan.optimize import optimize
-from stretto.stats.estimate import Estimator
-from stretto.stats.profile import Stats
+from tests.stats.worlds import poisson, q_errors
 
 PLAIN = [
     "SEQ(A a, B b) WITHIN 1s",
@@ -54,21 +49,6 @@ REPETITIONS = [
     "SEQ(A a, B b+, C c) WITHIN 10s SELECT STRICT",
     "SEQ(A a, OR(B b, C c)+) WITHIN 120ms",
 ]
-
-
-def q_errors(table: pa.Table, patterns: list[str]) -> dict[str, float]:
-    """By how much the estimate misses the measured rows, as a factor, for every pattern."""
-    stats = Stats.of(table)
-    queries = workload(*patterns)
-    counts = run(optimize(queries, stats.schema, "none"), table).counts()
-    estimator = Estimator(stats)
-    found = {}
-    for pattern, detection in zip(patterns, queries.bind(stats.schema).normal_forms(), strict=True):
-        estimate = sum(estimator.rows(branch.piece) for branch in detection.branches) * stats.seconds
-        truth = counts[detection.name]
-        assert truth > 100, f"{pattern} says too little"
-        found[pattern] = max(estimate / truth, truth / estimate)
-    return found
 
 
 @pytest.mark.parametrize(

@@ -1,36 +1,38 @@
-"""How many tuples of events really stand in one window, and how many of them a negation spares: counted on the sample.
+"""How many tuples of events really stand in one window, what a negation spares of them, and what repetitions make of
+them: counted on the sample.
 
 Real events come in bursts, with nights and gaps between. Then rates over the whole span say little: where a window
 holds a thousand times the events that the mean rate gives, so does it hold a million times the triples. So tuples are
 counted where they stand, per event of their first slot: the stretches of a sample hold as many events of a busy hour
 as the stream does. What follows is right for bursts, for keys that come together, and for terms that depend on each
-other. Where the sample holds too few such tuples, nothing is said here.
+other. Where the sample holds too few such tuples, or ends of stretches cut off most windows, nothing is said here.
 """
 
 from collections.abc import Sequence
+from math import sqrt
 from typing import Final
 
 import numpy as np
 
-from stretto.pattern.describe import window_text
-from stretto.pattern.nodes import Stream, Window
-from stretto.pattern.piece import Place
+from stretto.pattern.piece import Piece, Place
 from stretto.pattern.predicates import Expr
-from stretto.stats.drawn_tuples import Link, TupleFrame, Tuples, draw, first_slot, room_for
+from stretto.stats.candidates import candidates, mixed
+from stretto.stats.counted_growth import chains_of, growth
+from stretto.stats.drawn_tuples import TupleFrame, Tuples, draw, first_slot, starts
+from stretto.stats.growth import Repeated, with_earlier
+from stretto.stats.meetings import Meetings
 from stretto.stats.sample import Sample
 from stretto.stats.selectivity import FEW, MORE, Selectivities, Selectivity
-from stretto.stats.term_clusters import Cluster, cluster_words, standard
+from stretto.stats.term_clusters import Cluster, cluster_words, relate, standard, whole_cluster
 from stretto.values.evaluate import holds
-from stretto.values.rows import I64, Bool
 
 PRECISE: Final = 0.2  # relative error of a count that is good enough
-USABLE: Final = 0.5  # and that is better than none, when as many tuples were drawn as are allowed
 ENOUGH: Final = 4000  # counts after which no more are made: in workloads of thousands of queries
 SPARED: Final = 64  # tuples that tell what a negation spares
-CANDIDATES: Final = 1 << 17  # pairs of a tuple and a forbidden event that are looked at
 ROWS: Final = "rows of "
 SPARES: Final = "spared of "
-BURST: Final = "burst within "
+GROWS: Final = "growth of "
+LENGTHENS: Final = "further events of "
 
 
 class TupleCounts:
@@ -38,26 +40,21 @@ class TupleCounts:
 
     def __init__(self, selectivities: Selectivities) -> None:
         self._known = selectivities
-        self._rates = selectivities.rates
+        self.meetings = Meetings(selectivities)
         self._made = 0
-
-    def rate(self, stream: Stream) -> float:
-        """Events per second of a stream, when the sample was taken."""
-        found = self._rates.get(stream.type, 0.0)
-        return found * self._known.of_stream(stream).value if stream.where else found
 
     def rows(self, cluster: Cluster) -> float | None:
         """Tuples per second of a frame that satisfy the terms; None where the sample has too few of them to tell."""
         cluster = standard(cluster)
         words, frame = cluster_words(cluster)
         key = words, ROWS + frame
-        found = self._known.known.get(key)
+        found = self._known.counts.get(key)
         if found is None:
             sample = self._sample_for(cluster)
             found = None if sample is None else self._counted(sample, cluster)
             if found is None:
                 return None
-            self._known.known[key] = found
+            self._known.counts[key] = found
         return found.value
 
     def spared(self, cluster: Cluster, forbidden: Sequence[Expr], place: Place) -> float | None:
@@ -69,25 +66,40 @@ class TupleCounts:
         both = Cluster(cluster.frame, (*cluster.terms, *forbidden))
         words, frame = cluster_words(both)
         key = words, f"{SPARES}{frame} ({place.value})"
-        found = self._known.known.get(key)
+        found = self._known.counts.get(key)
         if found is None:
             sample = self._sample_for(both)
             found = None if sample is None else self._sparing(sample, cluster, tuple(forbidden), place)
             if found is None:
                 return None
-            self._known.known[key] = found
+            self._known.counts[key] = found
         return found.value
 
-    def burst(self, window: Window) -> float:
-        """How many more events a window holds beside an event than the mean rate of all events gives."""
-        key = "events", f"{BURST}{window_text(window)}"
-        found = self._known.known.get(key)
-        if found is None:
-            sample = self._known.sample
-            if sample is None:
-                return 1.0
-            found = self._known.known[key] = Selectivity(_burst(sample, window, sum(self._rates.values())))
-        return found.value
+    def grown(self, piece: Piece, repeated: Sequence[Repeated]) -> tuple[float, float] | None:
+        """How many matches one match of the core becomes, and how many events they have more on average.
+
+        The slots of `repeated` are single ones whose events need not be neighbours in position.
+        """
+        core = whole_cluster(piece, relate(piece))
+        with_two = [with_earlier(piece, one, 2) for one in repeated]
+        longer = [whole_cluster(two, relate(two)) for two in with_two]
+        texts = [cluster_words(one) for one in longer]
+        words = " and ".join(words for words, _ in texts)
+        bounds = [
+            f"{frame} {{{one.low},{one.high or ''}}}" for (_, frame), one in zip(texts, repeated, strict=True)
+        ]
+        shape = " and ".join(bounds)
+        keys = (words, GROWS + shape), (words, LENGTHENS + shape)
+        if keys[0] not in self._known.counts:
+            sample = self._sample_for(core)
+            if sample is None or not all(map(self._known.can_tell, longer)):
+                return None
+            found = self._growing(sample, piece, core, repeated)
+            if found is None:
+                return None
+            self._known.counts.update(zip(keys, found, strict=True))
+        factor, more = (self._known.counts.get(key, Selectivity(0.0)) for key in keys)
+        return factor.value, more.value
 
     # ---- counting ----------------------------------------------------------------------------------------------
 
@@ -96,16 +108,36 @@ class TupleCounts:
         if self._made >= ENOUGH or not self._known.can_tell(cluster):
             return None
         self._made += 1
-        return self._known.sample
+        sample = self._known.sample
+        return sample if sample is not None and starts(sample, cluster.frame).complete else None
 
     def _counted(self, sample: Sample, cluster: Cluster) -> Selectivity | None:
-        rate = self.rate(cluster.frame.streams[first_slot(cluster.frame)])
-        for count in (FEW, *MORE):
-            found = draw(sample, cluster.frame, count, self._known.seed_of(cluster.frame), cluster.terms)
-            last = count == MORE[-1]
-            if found.size and found.error <= (USABLE if last else PRECISE):
-                return Selectivity(rate * found.size, rate * found.size * found.error)
-        return None
+        rate = self.meetings.rate(cluster.frame.streams[first_slot(cluster.frame)])
+        # Few tuples of a frame are drawn once for all terms over it; where few of those satisfy the terms here, more
+        # are drawn under them.
+        found = self._passing(sample, cluster)
+        for count in MORE:
+            if found.size and found.error <= PRECISE:
+                break
+            found = self._drawn(sample, cluster, count)
+        size = found.size or found.unseen
+        return Selectivity(rate * size, rate * size * found.error) if size else None
+
+    def _drawn(self, sample: Sample, cluster: Cluster, count: int, *, around: bool = False) -> Tuples:
+        seed = self._known.seed_of(cluster.frame)
+        return draw(sample, cluster.frame, count, seed, cluster.terms, around=around)
+
+    def _passing(self, sample: Sample, cluster: Cluster) -> Tuples:
+        base = self._known.drawn(cluster.frame, FEW)
+        if not base.size or not cluster.terms:
+            return base
+        passed = holds(cluster.terms, base.columns, len(base.weights), sample)
+        weights = base.weights * passed
+        mean, before = float(weights.mean()), float(base.weights.mean())
+        if not mean:
+            return Tuples((), weights, 0.0, 1.0)
+        spread = float(weights.var()) / (mean * mean * len(weights))
+        return Tuples(base.columns, weights, base.size * mean / before, sqrt(spread + base.error**2))
 
     def _sparing(
         self, sample: Sample, cluster: Cluster, forbidden: tuple[Expr, ...], place: Place
@@ -118,59 +150,38 @@ class TupleCounts:
             tuple(link for link in frame.given if last not in (link.left, link.right)),
             frame.window,
         )
-        tuples = draw(sample, kept, FEW, self._known.seed_of(kept), cluster.terms)
+        tuples = self._drawn(sample, Cluster(kept, cluster.terms), FEW, around=True)
         if not tuples.size or tuples.worth < SPARED:
             return None
-        hit = _forbidden(sample, frame, tuples, forbidden, anywhere=place is Place.ANYWHERE)
+        tuples = mixed(tuples)
+        found = candidates(sample, frame, tuples, forbidden, anywhere=place is Place.ANYWHERE)
+        hit = np.bincount(found.row, minlength=found.tuples) > 0
         weights = tuples.weights[: len(hit)]
         value = float(weights[~hit].sum() / weights.sum()) if weights.any() else 1.0
         worth = tuples.worth * len(hit) / len(tuples.weights)
         # Where no tuple was spared half of one may have been.
         value = max(value, 0.5 / (worth + 1.0))
-        return Selectivity(value, float(np.sqrt(value * (1.0 - value) / max(worth, 1.0))))
+        return Selectivity(value, sqrt(value * (1.0 - value) / max(worth, 1.0)))
 
-
-def _forbidden(
-    sample: Sample, frame: TupleFrame, tuples: Tuples, terms: tuple[Expr, ...], *, anywhere: bool
-) -> Bool:
-    """Which tuples have an event for the last slot of the frame that satisfies the terms; of the first ones, if many.
-
-    Tuples are mixed first, as they stand in order of time.
-    """
-    mixed = np.random.default_rng(len(tuples.weights)).permutation(len(tuples.weights))
-    tuples.weights[:] = tuples.weights[mixed]
-    columns = [column[mixed] for column in tuples.columns]
-    start, end, positions = room_for(sample, frame, columns, anywhere=anywhere)
-    counts = np.where(tuples.weights > 0, np.maximum(end - start, 0), 0)
-    others: list[Link] = [link for link in frame.given if len(columns) in (link.left, link.right)]
-    if not terms and len(others) <= 1:
-        hit: Bool = counts > 0
-        return hit
-    until = max(int(np.searchsorted(np.cumsum(counts), CANDIDATES, "right")), 1)
-    counts, start = counts[:until], start[:until]
-    row = np.repeat(np.arange(until), counts)
-    offset = np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)
-    candidates: I64 = positions[start[row] + offset]
-    passed = np.ones(len(row), np.bool_)
-    drawn = [column[:until][row] for column in columns]
-    for link in others[1:]:
-        passed &= _agree(sample, link, [*drawn, candidates])
-    if terms:
-        passed &= holds(terms, (*drawn, candidates), len(row), sample)
-    return np.bincount(row[passed], minlength=until) > 0
-
-
-def _agree(sample: Sample, link: Link, columns: Sequence[I64]) -> Bool:
-    left, right = sample.codes(link.left_attribute, link.right_attribute)
-    one, other = left[columns[link.left]], right[columns[link.right]]
-    found: Bool = (one == other) & (one >= 0)
-    return found
-
-
-def _burst(sample: Sample, window: Window, total: float) -> float:
-    if window.unit == "events" or not total or not sample.inside:
-        return 1.0
-    reach = sample.reach(window)
-    after = reach.high[: sample.inside] - np.arange(1, sample.inside + 1)
-    expected = total * window.size / 1e6
-    return max(float(after.mean()) / expected, 1e-3) if expected else 1.0
+    def _growing(
+        self, sample: Sample, piece: Piece, core: Cluster, repeated: Sequence[Repeated]
+    ) -> tuple[Selectivity, Selectivity] | None:
+        """Tuples of the core are drawn; the more unequal what they grow to, the more of them."""
+        chains = [chains_of(piece, one) for one in repeated]
+        kept = None
+        for count in (FEW, *MORE):
+            tuples = self._drawn(sample, core, count, around=True)
+            found = growth(sample, mixed(tuples), chains) if tuples.size else None
+            if found is None:
+                break
+            weights = mixed(tuples).weights[: len(found.matches)]
+            grown = weights * found.matches
+            total = float(grown.sum())
+            # Where nothing grew half of one tuple may have.
+            factor = max(total / float(weights.sum()), 0.5 / (tuples.worth + 1.0))
+            error = sqrt(float(((grown - factor * weights) ** 2).sum())) / total if total else 1.0
+            more = float((weights * found.more).sum()) / total if total else 0.0
+            kept = Selectivity(factor, factor * min(error, 1.0)), Selectivity(more)
+            if error <= PRECISE or len(weights) < count:
+                break
+        return kept

@@ -16,7 +16,7 @@ from stretto.pattern.linear_extensions import linear_extensions
 from stretto.pattern.nodes import Stream, Window
 from stretto.pattern.order import Order
 from stretto.pattern.predicates import Expr, columns_of
-from stretto.stats.sample import NULL, Sample
+from stretto.stats.sample import NULL, Sample, Starts
 from stretto.values.evaluate import holds
 from stretto.values.rows import F64, I64, Bool
 
@@ -43,12 +43,16 @@ class TupleFrame(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Tuples:
-    """Positions per slot, weights, the number of tuples per event of the first slot, and its relative error."""
+    """Positions per slot, weights, the number of tuples per event of the first slot, and its relative error.
+
+    Where there are none, `unseen` may still be there: half of the one that would have been seen.
+    """
 
     columns: tuple[I64, ...]
     weights: F64
     size: float
     error: float
+    unseen: float = 0.0
 
     @property
     def worth(self) -> float:
@@ -57,16 +61,43 @@ class Tuples:
         return total * total / float((self.weights**2).sum()) if total else 0.0
 
 
-def draw(sample: Sample, frame: TupleFrame, count: int, seed: int, terms: Sequence[Expr] = ()) -> Tuples:
-    """About `count` tuples that satisfy the terms; the same ones for the same seed."""
-    return _Walk(sample, frame, count, np.random.default_rng(seed)).run(list(terms))
+def draw(
+    sample: Sample,
+    frame: TupleFrame,
+    count: int,
+    seed: int,
+    terms: Sequence[Expr] = (),
+    *,
+    around: bool = False,
+) -> Tuples:
+    """About `count` tuples that satisfy the terms; the same ones for the same seed.
+
+    `around`: only tuples around which the sample has all that one window holds, before and behind.
+    """
+    return _Walk(sample, frame, count, np.random.default_rng(seed), around=around).run(list(terms))
+
+
+def starts(sample: Sample, frame: TupleFrame, *, around: bool = False) -> Starts:
+    """The events of the first slot that a drawing begins with."""
+    slot = first_slot(frame)
+    ahead = all(other == slot or (slot, other) in frame.order for other in range(len(frame.streams)))
+    return sample.starts(frame.streams[slot], frame.window, around or not ahead)
 
 
 class _Walk:
-    def __init__(self, sample: Sample, frame: TupleFrame, count: int, random: np.random.Generator) -> None:
+    def __init__(
+        self,
+        sample: Sample,
+        frame: TupleFrame,
+        count: int,
+        random: np.random.Generator,
+        *,
+        around: bool = False,
+    ) -> None:
         self.sample = sample
         self.frame = frame
         self.count = count
+        self.around = around
         self.chances = random.random((len(frame.streams), count))
         self.fresh = random.random(len(frame.streams))
         self.reach = sample.reach(frame.window)
@@ -79,33 +110,39 @@ class _Walk:
     def run(self, terms: list[Expr]) -> Tuples:
         steps = _steps(self.frame)
         for step, slot in enumerate(steps):
+            seen = self.size * float(self.weights.mean())
             alive = self._bind(slot)
-            if alive:
+            if alive and self.weights.any():
+                seen = self.size * float(self.weights.mean())
                 self.bound.append(slot)
                 ready = [term for term in terms if columns_of(term) <= set(self.bound)]
                 terms = [term for term in terms if term not in ready]
                 if ready:
                     self.weights *= holds(ready, self.columns, self.count, self.sample)
-                alive = bool(self.weights.any())
-            if not alive:
-                return Tuples((), np.zeros(0), 0.0, 1.0)
+            if not alive or not self.weights.any():
+                return Tuples((), np.zeros(0), 0.0, 1.0, 0.5 * seen / self._different())
             if step + 1 < len(steps):
                 self._even_out(self.fresh[step])
         self._count_in()
         return Tuples(tuple(self.columns), self.weights, self.size, self.variance**0.5)
 
+    def _different(self) -> int:
+        """How many of the tuples tell something of their own about the stream."""
+        number = len(starts(self.sample, self.frame, around=self.around).positions)
+        return self.count if self.sample.whole else max(min(self.count, number), 1)
+
     def _bind(self, slot: int) -> bool:
         """Draw an event for a slot; False if there is none for any tuple."""
-        members = self.sample.members(self.frame.streams[slot])
-        number = len(members.positions) if self.frame.window is None else members.inside
-        if not number:
-            return False
         chance = self.chances[len(self.bound)]
         if not self.bound:
+            first = starts(self.sample, self.frame, around=self.around).positions
+            number = len(first)
+            if not number:
+                return False
             # Stratified: one event from each of as many equal parts of the stream, so that no time of day is missed by
             # chance.
             spread = (np.arange(self.count) + chance) * (number / self.count)
-            self.columns[slot] = members.positions[np.minimum(spread.astype(np.int64), number - 1)]
+            self.columns[slot] = first[np.minimum(spread.astype(np.int64), number - 1)]
             return True
         start, end, positions, links = self.choices(slot, *self.range(slot))
         choices = np.maximum(end - start, 0)

@@ -22,7 +22,7 @@ from stretto.stats.growth import Law, Once, Repeated, grown, once, spread_of, th
 from stretto.stats.remembered import remembered
 from stretto.stats.safe_estimates import otherwise
 from stretto.stats.selectivity import assumed
-from stretto.stats.term_clusters import Equals, Related, is_neighbour, pair, relate, rounded, stream_of, whole_cluster
+from stretto.stats.term_clusters import Equals, Related, is_neighbour, pair, relate, stream_of, whole_cluster
 
 if TYPE_CHECKING:
     from stretto.stats.profile import Stats
@@ -145,11 +145,17 @@ class Estimator:
     def _crowded(self, piece: Piece, related: Related) -> float:
         """How many rows there are for one of independent Poisson streams without terms.
 
-        Counted with all terms at once if the sample has such tuples; else without them, and their selectivities
-        multiply. Both were counted at the rates of the sample and in a window of about this size.
+        None where each two streams meet as often as independent ones do. Else counted with all terms at once if the
+        sample has such tuples; else without them, and their selectivities multiply; else by what pairs of streams
+        tell. All were counted at the rates of the sample.
         """
         whole = whole_cluster(piece, related)
-        then = [self.counts.rate(stream) for stream in whole.frame.streams]
+        meetings = self.counts.meetings
+        # Which keys the terms of a stream leave is often told by those terms, so then rows are counted anyway.
+        filtered = related.equals and any(stream.where for stream in whole.frame.streams)
+        if not filtered and meetings.are_even(whole.frame):
+            return self._selectivity(piece, related)
+        then = [meetings.rate(stream) for stream in whole.frame.streams]
         window = whole.frame.window
         expected = 0.0 if window is None else self._placed(window, then, piece.order)
         if expected:
@@ -159,8 +165,7 @@ class Estimator:
             found = self.counts.rows(whole._replace(terms=())) if whole.terms else None
             if found is not None:
                 return found / expected * self._of_clusters(related)
-        burst = self.counts.burst(rounded(piece.window)) ** (len(piece.slots) - 1)
-        return burst * self._selectivity(piece, related)
+        return meetings.crowd(whole.frame) * self._selectivity(piece, related)
 
     def _of_clusters(self, related: Related) -> float:
         return prod(self.selectivities.of_cluster(cluster).value for cluster in related.clusters)
@@ -288,6 +293,8 @@ class Estimator:
             return None
         one = replace(self._with_forbidden(alone, negation, 1), terms=alone.terms)
         cluster = whole_cluster(one, relate(one))
+        if self.counts.meetings.are_even(cluster.frame):
+            return None
         return self.counts.spared(cluster, tuple(negation.terms), negation.place)
 
     def _with_forbidden(self, piece: Piece, negation: Negation, number: int) -> Piece:
@@ -333,9 +340,12 @@ class Estimator:
         base = self._survivors(piece) * assumed(found.whole)
         if not base:
             return 0.0, 0.0
+        plain = replace(piece, negations=())
+        counted = self._grown_as_counted(plain, found)
+        if counted is not None:
+            return base * counted[0], counted[1]
         laws: list[Law] = []
         for repeated in found.repeated:
-            plain = replace(piece, negations=())
             if any(is_neighbour(term) for term in repeated.adjacent):
                 base *= self._run_lengths(plain, repeated)
             else:
@@ -345,13 +355,27 @@ class Estimator:
         factor, more = grown(laws, len(piece.slots))
         return base * min(factor, self._usually(found)), more
 
+    def _grown_as_counted(self, piece: Piece, found: Once) -> tuple[float, float] | None:
+        """What a match of the core becomes, as counted; None where streams are even, or nothing can be counted."""
+        single = all(len(one.slots) == 1 and one.own is None for one in found.repeated)
+        if not found.repeated or not single or relate(piece).chains:
+            return None
+        for one in found.repeated:
+            if any(is_neighbour(term) for term in one.adjacent):
+                return None
+        longer = [with_earlier(piece, one, 1) for one in found.repeated]
+        frames = [whole_cluster(one, relate(one)).frame for one in longer]
+        if all(map(self.counts.meetings.are_even, frames)):
+            return None
+        return self.counts.grown(piece, found.repeated)
+
     def _usually(self, found: Once) -> float:
         """More matches of a core match than this come from intervals so full that they are hardly ever met."""
         piece = replace(found.piece, negations=())
-        alone = self._single_events(piece)
-        if not alone or any(repeated.own is not None for repeated in found.repeated):
+        alone, none = self._single_events(piece), self.selectivity(piece)
+        if not alone or not none or any(repeated.own is not None for repeated in found.repeated):
             return MOST  # the repetitions of a group can be other alternatives of it
-        none, counts = self.selectivity(piece), 0.0
+        counts = 0.0
         for repeated in found.repeated:
             one = with_earlier(piece, repeated, 1)
             # Rare terms are measured badly; a further event never makes them likelier.
@@ -364,12 +388,15 @@ class Estimator:
         width, slots = len(repeated.slots), len(piece.slots)
         one, two = with_earlier(piece, repeated, 1), with_earlier(piece, repeated, 2)
         gaps, ways, among = (1.0, 1.0), 1, 1
+        crowd = 1.0
         if width == 1:
             gaps = gaps_between(slots, piece.order, one.order, two.order)
+            stream = stream_of(piece.slots[repeated.slots[0]])
+            crowd = self.counts.meetings.of_pair(stream, stream, Order.total(2), piece.window)
         else:
             ways = count_linear_extensions(slots + width, one.order)
             among = count_linear_extensions(slots, piece.order) or 1
-        factors = [self.window(piece)] * width
+        factors = [self.window(piece)] * width + [crowd]
         factors += [self.rate(stream_of(piece.slots[slot])) for slot in repeated.slots]
         if repeated.others and repeated.own is not None:
             own = self.rows(repeated.own)

@@ -16,8 +16,17 @@ from stretto.pattern.workload import Workload
 from stretto.schema import Kind, Schema, Special
 from stretto.stats.estimate import Estimator
 from stretto.stats.growth import once
-from stretto.stats.sample import Sample
-from stretto.stats.sampling import SIZE, STEP, Stretches, check_columns, in_order
+from stretto.stats.sample import Sample, micros_of
+from stretto.stats.sampling import (
+    NUMBER,
+    SIZE,
+    STEP,
+    Stretches,
+    check_columns,
+    in_order,
+    number_for,
+    usual_length,
+)
 from stretto.stats.selectivity import Selectivities
 from stretto.stats.skew import figure
 
@@ -55,14 +64,22 @@ class Stats:
     ) -> Self:
         """The statistics of an Arrow table, or of any that offers itself as one (pandas, Polars, DuckDB).
 
-        `sample` events are kept to measure terms on; with a workload its terms are measured at once.
+        `sample` events are kept to measure terms on; with a workload its terms are measured at once, and the sample
+        is made of stretches that its windows fit into.
         """
         special = special or Special()
         events = _as_arrow(table)
         check_columns(events.schema, special)
         schema = Schema.of(events.schema, None, special)
         ordered = in_order(events, special.ts) if events.num_rows > sample else events
-        stats = cls.of_batches(ordered.to_batches(STEP), schema, events.num_rows, sample=sample, seed=seed)
+        number = NUMBER
+        if workload is not None and events.num_rows > sample:
+            times = micros_of(ordered[special.ts]).data
+            windows = [query.within for query in workload.queries]
+            number = number_for(windows, lambda number: usual_length(times, sample, number))
+        stats = cls.of_batches(
+            ordered.to_batches(STEP), schema, events.num_rows, sample=sample, seed=seed, stretches=number
+        )
         return stats if workload is None else stats.measured(workload)
 
     @classmethod
@@ -74,16 +91,20 @@ class Stats:
         *,
         sample: int = SIZE,
         seed: int = 0,
+        stretches: int = NUMBER,
     ) -> Self:
-        """The statistics of `rows` events that are read once, batch by batch, and never held all together."""
-        stretches = Stretches(schema, rows, sample, seed)
+        """The statistics of `rows` events that are read once, batch by batch, and never held all together.
+
+        The sample comes in so many `stretches`; windows should fit into one several times.
+        """
+        found = Stretches(schema, rows, sample, seed, stretches)
         for batch in batches:
-            stretches.add(batch)
-        rates = stretches.rates()
+            found.add(batch)
+        rates = found.rates()
         ordered = {name: rates[name] for name in sorted(rates)}
         schema = replace(schema, types=frozenset(ordered) or None)  # without events any type may come
-        selectivities = Selectivities(stretches.sample(), seed, rates=ordered)
-        return cls(schema, stretches.seconds, ordered, stretches.events, selectivities=selectivities)
+        selectivities = Selectivities(found.sample(), seed, rates=ordered)
+        return cls(schema, found.seconds, ordered, found.events, selectivities=selectivities)
 
     @classmethod
     def assumed(cls, schema: Schema) -> Self:
@@ -122,6 +143,8 @@ class Stats:
                 estimator.rows(piece)
                 for part in islice(_parts(piece), PARTS):
                     estimator.rows(part)
+                    if len(part.slots) == 2:
+                        estimator.selectivity_of_equalities(part, (0,), (1,))
         return self
 
     # ---- files -------------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from stretto.schema import Kind, Schema
 from stretto.stats.remembered import remembered
 from stretto.values.convert import as_kind, plain
 from stretto.values.evaluate import holds
-from stretto.values.rows import I64, Bool
+from stretto.values.rows import F64, I64, Bool
 from stretto.values.strings import Strings, decoded, valid_texts
 from stretto.values.vector import Vector
 
@@ -35,6 +35,14 @@ class Members:
 
 
 @dataclass(frozen=True, slots=True)
+class Starts:
+    """The events that tuples may begin with, and whether what a window holds around them is there for all of them."""
+
+    positions: I64
+    complete: bool
+
+
+@dataclass(frozen=True, slots=True)
 class WindowReach:
     """For each position the half-open range of positions that one window can hold together with it."""
 
@@ -45,8 +53,12 @@ class WindowReach:
 class Sample:
     """Events by position: the stretches one after another, each in order of time, then the loose ones."""
 
-    def __init__(self, stretches: Sequence[pa.Table], loose: pa.Table | None, schema: Schema) -> None:
+    def __init__(
+        self, stretches: Sequence[pa.Table], loose: pa.Table | None, schema: Schema, *, whole: bool = False
+    ) -> None:
+        """`whole`: the stretches are the whole stream, so that no window goes on beyond their ends."""
         self.strings = Strings()
+        self.whole = whole
         self._schema = schema
         lengths = [table.num_rows for table in stretches]
         ends = np.cumsum([0, *lengths])
@@ -157,6 +169,43 @@ class Sample:
             low = self._found(np.maximum(ts, size - (1 << 62)) - size, "left")
             high = self._found(np.minimum(ts, (1 << 62) - size) + size, "right")
         return WindowReach(np.maximum(low, self._begin), np.minimum(high, self._end))
+
+    def seen_behind(self, window: Window, positions: I64) -> F64:
+        """How much of the window behind each event the sample has seen: microseconds, or places."""
+        if window.unit == "events":
+            size, room = window.size - 1, self._end[positions] - 1 - positions
+        else:
+            size, room = window.size, self.ts[self._end[positions] - 1] - self.ts[positions]
+        found: F64 = np.minimum(np.inf if self.whole else room, float(size)) * np.ones(len(positions))
+        return found
+
+    def seen_before(self, window: Window, positions: I64) -> F64:
+        """The same of the window before each event."""
+        if window.unit == "events":
+            size, room = window.size - 1, positions - self._begin[positions]
+        else:
+            size, room = window.size, self.ts[positions] - self.ts[self._begin[positions]]
+        found: F64 = np.minimum(np.inf if self.whole else room, float(size)) * np.ones(len(positions))
+        return found
+
+    @remembered
+    def starts(self, stream: Stream, window: Window | None, around: bool) -> Starts:
+        """The stream's events in stretches whose window no end of a stretch cuts off; all, where it cuts off most.
+
+        The window behind an event; with `around` the one before it, too.
+        """
+        members = self.members(stream)
+        if window is None:
+            return Starts(members.positions, complete=True)
+        positions = members.positions[: members.inside]
+        if self.whole:
+            return Starts(positions, complete=True)
+        reach = self.reach(window)
+        kept = reach.high[positions] < self._end[positions]
+        if around:
+            kept &= reach.low[positions] > self._begin[positions]
+        complete = 2 * int(np.count_nonzero(kept)) >= len(positions)
+        return Starts(positions[kept] if complete else positions, complete)
 
     # ---- equal values ------------------------------------------------------------------------------------------
 

@@ -1,6 +1,8 @@
 """One pass over events: counts per type, the span, and the stretches that become the sample."""
 
-from typing import Final
+from collections.abc import Callable, Iterable
+from math import inf
+from typing import Final, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +15,7 @@ from stretto.values.times import in_time
 
 SIZE: Final = 200_000  # events of a sample
 NUMBER: Final = 8  # stretches they come in
+FITTING: Final = 4  # windows that a stretch should hold one after another
 LOOSE: Final = 500  # events of its own that a rare type gets
 STEP: Final = 1 << 17
 MICROSECONDS: Final = 1e6
@@ -21,10 +24,10 @@ MICROSECONDS: Final = 1e6
 class Stretches:
     """What one pass over `rows` events tells, fed batch by batch in any order that is near that of time."""
 
-    def __init__(self, schema: Schema, rows: int, size: int, seed: int) -> None:
+    def __init__(self, schema: Schema, rows: int, size: int, seed: int, number: int = NUMBER) -> None:
         self.events = 0
         self._schema = schema
-        self._ranges = _ranges(rows, size, np.random.default_rng(seed))
+        self._ranges = _ranges(rows, size, number, np.random.default_rng(seed))
         self._kept: list[list[pa.Table]] = [[] for _ in self._ranges]
         self._loose: list[pa.Table] = []
         self._counts: dict[str, int] = {}
@@ -90,7 +93,8 @@ class Stretches:
         if not stretches:
             return None
         loose = [self._good(table) for table in self._loose]
-        return Sample(stretches, pa.concat_tables(loose) if loose else None, self._schema)
+        whole = self._ranges[0][1] >= 1 << 62
+        return Sample(stretches, pa.concat_tables(loose) if loose else None, self._schema, whole=whole)
 
     def _good(self, table: pa.Table) -> pa.Table:
         return good(table, self._schema.special)
@@ -108,18 +112,48 @@ def good(table: pa.Table, special: Special) -> pa.Table:
     return table if known.all() else table.filter(pa.array(known))
 
 
-def _ranges(rows: int, size: int, random: np.random.Generator) -> list[tuple[int, int]]:
+def _ranges(rows: int, size: int, number: int, random: np.random.Generator) -> list[tuple[int, int]]:
     """Half-open ranges of rows, one in each equal part of the stream."""
     # A count may be out of date: whatever comes behind it still belongs to the one stretch.
     if rows <= size:
         return [(0, max(rows, 1 << 62))]
-    length = max(size // NUMBER, 1)
-    part = rows / NUMBER
+    length = max(size // number, 1)
+    part = rows / number
     found = []
-    for i in range(NUMBER):
+    for i in range(number):
         start = int(i * part + random.random() * max(part - length, 0.0))
         found.append((start, min(start + length, int((i + 1) * part))))
     return found
+
+
+class Sized(Protocol):
+    """A window of a query, as written or bound."""
+
+    @property
+    def size(self) -> int: ...
+
+    @property
+    def unit(self) -> str: ...
+
+
+def number_for(windows: Iterable[Sized], length: Callable[[int], tuple[float, float]]) -> int:
+    """How many stretches a sample has: fewer and longer ones where several windows do not fit into one.
+
+    `length` says how long one of so many stretches usually is, in microseconds and in events.
+    """
+    windows, number = list(windows), NUMBER
+    while number > 1:
+        us, events = length(number)
+        if all(FITTING * window.size <= (us if window.unit == "us" else events) for window in windows):
+            break
+        number //= 2
+    return number
+
+
+def usual_length(times: I64, size: int, number: int) -> tuple[float, float]:
+    """Of one of `number` stretches with `size` of the events at these times, in microseconds and in events."""
+    rows = max(size // number, 1)
+    return float(np.median(times[rows:] - times[:-rows])) if rows < len(times) else inf, float(rows)
 
 
 def in_order(table: pa.Table, ts: str) -> pa.Table:

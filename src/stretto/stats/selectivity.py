@@ -8,6 +8,7 @@ from zlib import crc32
 
 import numpy as np
 
+from stretto.pattern.describe import stream_text
 from stretto.pattern.nodes import Stream
 from stretto.pattern.order import NO_ORDER
 from stretto.pattern.predicates import Apply, Const, Expr, Reduce, Ref, columns_of, numbered, walk
@@ -66,7 +67,8 @@ class Selectivities:
     """The selectivities that are known so far, and the sample that tells more.
 
     `known` is by text: the terms over event types, and the frame in which they were measured. `skews` is by stream (as
-    text) and attribute. `rates`: events per second by type, of the stream that all this was measured on.
+    text) and attribute. `counts`: numbers of tuples, and what follows from them, by text as well. `rates`: events per
+    second by type, of the stream that all this was measured on.
     """
 
     sample: Sample | None = None
@@ -74,6 +76,7 @@ class Selectivities:
     known: dict[Words, Selectivity] = field(default_factory=dict)
     skews: dict[Words, Skew] = field(default_factory=dict)
     rates: Mapping[str, float] = field(default_factory=dict)
+    counts: dict[Words, Selectivity] = field(default_factory=dict)
     _tuples: dict[tuple[TupleFrame, int], Tuples] = field(default_factory=dict)
     _remembered: dict[tuple[Any, ...], Any] = field(default_factory=dict)
 
@@ -130,7 +133,7 @@ class Selectivities:
         for count in () if busy else MORE:
             if found.value and found.error <= PRECISE * found.value:
                 return found
-            base = self._drawn(frame, count)
+            base = self.drawn(frame, count)
             found = self._passing(cluster.terms, base)
         if found.value and (found.error <= PRECISE * found.value or len(frame.streams) == 2):
             return found
@@ -159,17 +162,18 @@ class Selectivities:
 
     def _frame(self, frame: TupleFrame) -> tuple[TupleFrame, Tuples]:
         """The frame and its tuples; without its window and order where the sample has too few of them."""
-        base = self._drawn(frame, FEW)
+        base = self.drawn(frame, FEW)
         if base.worth >= LEAST or np.count_nonzero(base.weights) >= LEAST:
             return frame, base
         anywhere = TupleFrame(frame.streams, NO_ORDER, frame.given, None)
-        base = self._drawn(anywhere, FEW)
+        base = self.drawn(anywhere, FEW)
         if base.worth >= LEAST or not frame.given:
             return anywhere, base
         anywhere = anywhere._replace(given=())
-        return anywhere, self._drawn(anywhere, FEW)
+        return anywhere, self.drawn(anywhere, FEW)
 
-    def _drawn(self, frame: TupleFrame, count: int) -> Tuples:
+    def drawn(self, frame: TupleFrame, count: int) -> Tuples:
+        """Tuples of a frame, the same for all who ask."""
         found = self._tuples.get((frame, count))
         if found is None:
             assert self.sample is not None
@@ -226,7 +230,34 @@ class Selectivities:
     @remembered
     def agreement(self, members: tuple[tuple[Stream, str], ...]) -> float:
         """The chance that events of these streams agree on these attributes, wherever they stand."""
+        if any(stream.where for stream, _ in members):
+            counted = self._agreement_of_some(members)
+            if counted is not None:
+                return counted
         return agreement([self.skew(stream, attribute) for stream, attribute in members])
+
+    def _agreement_of_some(self, members: tuple[tuple[Stream, str], ...]) -> float | None:
+        """The same, value by value; None where events would be compared with themselves, or are too few.
+
+        Which values the terms of a stream leave the heaviest ones of its type do not tell.
+        """
+        attributes = {attribute for _, attribute in members}
+        if len(attributes) > 1 or len(set(members)) < len(members):
+            return None
+        (attribute,) = attributes
+        words = " = ".join(f"{stream_text(stream)}.{attribute}" for stream, _ in members), "agreement"
+        found = self.counts.get(words)
+        if found is None:
+            seen = [self._seen(stream, ()) for stream, _ in members]
+            if self.sample is None or not self.sample.knows(attribute) or min(seen) < LEAST:
+                return None
+            codes = self.sample.codes(attribute, attribute)[0] + 1  # null is 0
+            product = np.ones(int(codes.max()) + 1)
+            for stream, _ in members:
+                mine = codes[self.sample.members(stream).positions]
+                product *= np.bincount(mine, minlength=len(product)) / len(mine)
+            found = self.counts[words] = Selectivity(max(float(product[1:].sum()), 0.5 / prod(seen)))
+        return found.value
 
     @remembered
     @otherwise(lambda *_: 1.0)
@@ -253,7 +284,7 @@ class Selectivities:
         """The share of pairs in the window that agree; None where the sample has too few of them to tell."""
         assert self.sample is not None
         for count in (FEW, *MORE):
-            base = self._drawn(frame, count)
+            base = self.drawn(frame, count)
             if not base.size or np.count_nonzero(base.weights) < LEAST:
                 return None
             found = draw(self.sample, frame._replace(given=(link,)), count, self.seed_of(frame))
@@ -268,10 +299,8 @@ class Selectivities:
     def to_json(self) -> dict[str, Any]:
         """What has been measured so far."""
         return {
-            "selectivity": [
-                {"term": term, "of": frame, "value": found.value, "error": found.error}
-                for (term, frame), found in sorted(self.known.items())
-            ],
+            "selectivity": _entries(self.known),
+            "counts": _entries(self.counts),
             "skew": [
                 {"stream": stream, "attribute": attribute, **skew.to_json()}
                 for (stream, attribute), skew in sorted(self.skews.items())
@@ -280,15 +309,26 @@ class Selectivities:
 
     @classmethod
     def from_json(cls, read: Mapping[str, Any]) -> "Selectivities":
-        known = {
-            (entry["term"], entry.get("of", "")): Selectivity(figure(entry["value"]), figure(entry["error"]))
-            for entry in read["selectivity"]
-        }
+        known, counts = _from_entries(read["selectivity"]), _from_entries(read.get("counts", ()))
         skews = {
             (entry["stream"], entry["attribute"]): Skew.from_json(entry) for entry in read.get("skew", ())
         }
         rates = {name: figure(rate) for name, rate in read.get("rates", {}).items()}
-        return cls(known=known, skews=skews, rates=rates)
+        return cls(known=known, skews=skews, rates=rates, counts=counts)
+
+
+def _entries(known: Mapping[Words, Selectivity]) -> list[dict[str, Any]]:
+    return [
+        {"term": term, "of": frame, "value": found.value, "error": found.error}
+        for (term, frame), found in sorted(known.items())
+    ]
+
+
+def _from_entries(read: Iterable[Mapping[str, Any]]) -> dict[Words, Selectivity]:
+    return {
+        (entry["term"], entry.get("of", "")): Selectivity(figure(entry["value"]), figure(entry["error"]))
+        for entry in read
+    }
 
 
 def share(passed: int, total: int) -> Selectivity:

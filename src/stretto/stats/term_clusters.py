@@ -165,7 +165,10 @@ def whole_cluster(piece: Piece, related: Related) -> Cluster:
     """All slots of a piece as one frame, with what is equal in it, and all other terms of its clusters."""
     shapes = [(term, _shape(term)) for term in piece.terms]
     terms = tuple(term for term, shape in shapes if shape.columns and not (shape.equal or shape.neighbours))
-    return _cluster(piece, range(len(piece.slots)), terms, related.equals)
+    found = _cluster(piece, range(len(piece.slots)), terms, related.equals)
+    # Times often are whole minutes: what a window of two minutes holds one of 100 seconds does not. So tuples are
+    # counted in the window itself.
+    return found._replace(frame=found.frame._replace(window=piece.window))
 
 
 def _links(equals: Equals, to: dict[int, int]) -> Iterable[Link]:

@@ -195,7 +195,7 @@ def profile_files(
     known = files.summary
     assert known is not None, "files are surveyed before they are profiled"
     special, wanted, before = files.special, files.selected(None), files.before
-    ranges, rare = wanted_sample(known, sample, seed)
+    ranges, rare = wanted_sample(known, sample, seed, workload)
 
     def sampled(number: int) -> Iterator[pa.RecordBatch]:
         unit = files.units[number]

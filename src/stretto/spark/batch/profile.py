@@ -27,7 +27,7 @@ from stretto.spark.io.columns import arrow_columns
 from stretto.spark.packed import EVENTS, PACKED, Packed, from_payload, gathered, packed_rows, to_payload
 from stretto.stats.profile import Stats
 from stretto.stats.sample import Sample, names_of
-from stretto.stats.sampling import LOOSE, NUMBER, check_columns, good, in_order
+from stretto.stats.sampling import LOOSE, check_columns, good, in_order, number_for
 from stretto.stats.selectivity import Selectivities
 from stretto.values.times import END_OF_TIME, START_OF_TIME, time_text
 
@@ -61,7 +61,7 @@ def profile(
     schema = Schema.of(arrow, None, special)
     with clear_failures():
         known = summary or summarize(df, special)
-        ranges, rare = wanted_sample(known, sample, seed)
+        ranges, rare = wanted_sample(known, sample, seed, workload)
         names = list(dict.fromkeys([special.ts, special.type, *schema.attributes]))
         ts = df.schema[special.ts].dataType
         inside = _inside(F.col(f"`{special.ts}`"), ts, ranges)
@@ -96,8 +96,13 @@ def summarize(df: DataFrame, special: Special) -> Summary:
     return total(Summary.from_json(row.summary) for row in found)
 
 
-def wanted_sample(known: Summary, share: float, seed: int) -> tuple[list[Range], tuple[str, ...]]:
-    """Ranges of time that hold about a share of the events, and the types that are too rare to be found there."""
+def wanted_sample(
+    known: Summary, share: float, seed: int, workload: Workload | None = None
+) -> tuple[list[Range], tuple[str, ...]]:
+    """Ranges of time that hold about a share of the events, and the types that are too rare to be found there.
+
+    With a workload there are fewer and longer ones, where its windows do not fit into them.
+    """
     if not 0.0 < share <= 1.0:
         raise EventsError(f"a sample is a share of the events, more than 0 and at most 1, not {share}")
     times = known.times
@@ -105,8 +110,15 @@ def wanted_sample(known: Summary, share: float, seed: int) -> tuple[list[Range],
     if times.total <= size:
         return [(START_OF_TIME, END_OF_TIME)], ()
     random = np.random.default_rng(seed)
-    part, length = 1.0 / NUMBER, size / times.total / NUMBER
-    starts = [i * part + random.random() * (part - length) for i in range(NUMBER)]
+
+    def usual_length(number: int) -> tuple[float, float]:
+        ends = times.at(np.arange(number + 1) / number)
+        return float(np.median(np.diff(ends))) * size / times.total, size / number
+
+    windows = [] if workload is None else [query.within for query in workload.queries]
+    number = number_for(windows, usual_length)
+    part, length = 1.0 / number, size / times.total / number
+    starts = [i * part + random.random() * (part - length) for i in range(number)]
     edges = times.at(np.array([edge for start in starts for edge in (start, start + length)])).tolist()
     ranges = [(low, max(high, low + 1)) for low, high in zip(edges[::2], edges[1::2], strict=True)]
     rare = [name for name, count in known.types.items() if count * size / times.total < ENOUGH]
@@ -175,7 +187,7 @@ def stats_of(
     rates = {name: known.types[name] / span for name in sorted(known.types)}
     schema = replace(schema, types=frozenset(rates) or None)
     batches = [from_payload(payload) for payload in found.column("payload").to_pylist()]
-    terms = Selectivities(_sample(batches, schema, ranges), seed)
+    terms = Selectivities(_sample(batches, schema, ranges), seed, rates=rates)
     stats = Stats(schema, times.seconds, rates, known.rows, selectivities=terms)
     return stats if workload is None else stats.measured(workload)
 
@@ -195,7 +207,10 @@ def _sample(batches: Sequence[pa.RecordBatch], schema: Schema, ranges: Sequence[
     stretches = [table.filter(pa.array(numbers == i)) for i in range(len(ranges))]
     stretches = [stretch for stretch in stretches if stretch.num_rows]
     loose = table.filter(pa.array(numbers < 0))
-    return Sample(stretches, loose if loose.num_rows else None, schema) if stretches else None
+    if not stretches:
+        return None
+    whole = ranges[0] == (START_OF_TIME, END_OF_TIME)
+    return Sample(stretches, loose if loose.num_rows else None, schema, whole=whole)
 
 
 def heaviest_of(stats: Stats | None) -> dict[str, float]:
