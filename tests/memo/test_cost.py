@@ -16,7 +16,6 @@ from stretto.memo.ways import Way, WayKind
 from stretto.papers.partial_matches import PaperCost
 from stretto.pattern.nodes import Stream
 from stretto.pattern.order import NO_ORDER
-from stretto.pattern.piece import Slot
 
 RATES = {"A": 5.0, "B": 7.0, "C": 11.0, "D": 2.0}
 
@@ -248,16 +247,16 @@ def test_one_model_serves_several_memos() -> None:
 
 @pytest.mark.parametrize(("low", "high"), [(1, None), (1, 3), (2, 4), (2, None)])
 def test_chains_from_their_number(low: int, high: int | None) -> None:
-    few = chains(Slot(Stream("A"), low, high), 1.5)
-    many = chains(Slot(Stream("A"), low, high), 4.0)
+    few = chains(low, high, 1.5)
+    many = chains(low, high, 4.0)
     assert few[0] < many[0]
     assert few[1] <= many[1]
     assert low <= few[1]
 
 
 def test_chains_of_poisson_candidates() -> None:
-    assert chains(Slot(Stream("A"), 1, None), 7.389056) == pytest.approx((2.0, 3.0))
-    assert chains(Slot(Stream("A"), 1, 2), 3.0)[0] == pytest.approx(2.0)
+    assert chains(1, None, 7.389056) == pytest.approx((2.0, 3.0))
+    assert chains(1, 2, 3.0)[0] == pytest.approx(2.0)
 
 
 # ---- the papers ------------------------------------------------------------------------------------------------

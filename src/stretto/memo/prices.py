@@ -12,7 +12,9 @@ from stretto.errors import StrettoError
 
 VARIABLE: Final = "STRETTO_PRICES"
 STEP: Final = 1 << 16
-"""Events that the engine takes in one step."""
+LARGE_STEP: Final = 1 << 20
+GROWTH: Final = 4
+"""Events that the engine takes in its first step, and in a long one; by what the next is longer."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """The named optimizers: rules that say what is possible, a cost to go by, a solver that chooses."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
@@ -24,7 +24,7 @@ from stretto.papers.motto.steiner import steiner
 from stretto.papers.muse.cost import paper_costs
 from stretto.papers.muse.sharing import choose
 from stretto.papers.partial_matches import PaperCost
-from stretto.solve.auto import auto
+from stretto.solve.auto import MANY, auto
 from stretto.solve.common.budget import Budget
 from stretto.solve.common.solution import Solution
 from stretto.solve.quick.as_written import none
@@ -34,21 +34,26 @@ from stretto.trends.benefit import engine_costs
 from stretto.trends.optimize import TrendRecipe
 
 Solver = Callable[[Memo, Pricing, Budget], Solution]
+Rivals = Callable[[Memo, Stats, Budget], Iterator[Solution]]
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """What makes an optimizer; `pricing` is what the solver goes by, `about` says in a line what it is."""
+    """What makes an optimizer; `pricing` is what the solver goes by, `about` says in a line what it is.
+
+    `rivals`: other solutions over the same memo that are worth trying, where plans are tried.
+    """
 
     rules: Callable[[Memo, Pricing], Rules]
     pricing: Callable[[Stats], Pricing]
     solve: Solver
     about: str = ""
+    rivals: Rivals | None = None
 
 
 def model_of(stats: Stats) -> CostModel:
     """Nanoseconds, by this machine's prices."""
-    return CostModel(Estimator(stats), load())
+    return CostModel(Estimator(stats), load(), stats.events)
 
 
 def partial_matches(stats: Stats) -> PaperCost:
@@ -79,6 +84,22 @@ def all_that_fit(memo: Memo, pricing: Pricing) -> Rules:
 QUICK: Final[tuple[Solver, ...]] = (share,)
 OF_ORDERS: Final[tuple[Solver, ...]] = (reorder,)
 """What no plan of `auto` may be worse than, however short the time."""
+
+RIVALS_PART: Final = 0.25
+"""The part of the planning time that one rival may take at least."""
+ANNEALED: Final = 2_000
+"""Steps of annealing for each component: fixed, so that the same input has the same plan."""
+RIVALS: Final[tuple[Solver, ...]] = (partial(anneal, steps=ANNEALED), reorder, share, none)
+
+
+def rivals(memo: Memo, stats: Stats, budget: Budget) -> Iterator[Solution]:
+    """What others would do, each by the papers' own cost; as many as there is time for."""
+    pricing = partial_matches(stats)
+    for solve in RIVALS if len(memo.roots) <= MANY else ():
+        if budget.over:
+            return
+        yield solve(memo, pricing, budget.at_least(RIVALS_PART))
+
 
 RECIPES: Final[Mapping[str, Recipe]] = MappingProxyType(
     {
@@ -145,7 +166,8 @@ RECIPES: Final[Mapping[str, Recipe]] = MappingProxyType(
             all_that_fit,
             model_of,
             partial(auto, quick=QUICK, of_orders=OF_ORDERS),
-            "every rule, by what the engine would spend; proven best where the time allows",
+            "every rule, by what the engine would spend; the best few plans are tried on sampled events",
+            rivals,
         ),
     }
 )

@@ -22,7 +22,16 @@ from stretto.stats.growth import Law, Once, Repeated, grown, once, spread_of, th
 from stretto.stats.remembered import remembered
 from stretto.stats.safe_estimates import otherwise
 from stretto.stats.selectivity import assumed
-from stretto.stats.term_clusters import Equals, Related, is_neighbour, pair, relate, rounded, stream_of, whole_cluster
+from stretto.stats.term_clusters import (
+    Equals,
+    Related,
+    is_neighbour,
+    pair,
+    relate,
+    rounded,
+    stream_of,
+    whole_cluster,
+)
 
 if TYPE_CHECKING:
     from stretto.stats.profile import Stats
