@@ -47,7 +47,7 @@ class JoinWork:
 
     def __init__(self, estimator: Estimates, events: int = 0) -> None:
         """`events`: how many there are, if that is known; the engine takes few in few steps."""
-        self.estimator = estimator
+        self.estimator, self.events = estimator, events
         self._steps = steps_per_second(estimator.total_rate, events)
         self._forget(None)
 

@@ -99,7 +99,7 @@ def planned(
     plan = plan_of(bounded)
     if trial is None or measured is None or not recipe.rivals or not worth_trying(plan, measured):
         return plan
-    rivals = recipe.rivals(memo, stats, time)
+    rivals = recipe.rivals(memo, model, solution, time)
     others = (plan_of(replace(rival, lower_bound=bounded.lower_bound)) for rival in rivals)
     return best_tried(chain([plan], others), measured, model, trial, time)
 

@@ -6,6 +6,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Final
 
+from stretto.memo.caution import WEAKER, CautiousModel
 from stretto.memo.cost import CostModel
 from stretto.memo.explore import Rules
 from stretto.memo.memo import Memo
@@ -34,7 +35,7 @@ from stretto.trends.benefit import engine_costs
 from stretto.trends.optimize import TrendRecipe
 
 Solver = Callable[[Memo, Pricing, Budget], Solution]
-Rivals = Callable[[Memo, Stats, Budget], Iterator[Solution]]
+Rivals = Callable[[Memo, CostModel, Solution, Budget], Iterator[Solution]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,24 +82,49 @@ def all_that_fit(memo: Memo, pricing: Pricing) -> Rules:
     return replace(AUTO, hurried=by_rate) if parts <= MANY_PARTS else Rules(by_rate, few=True)
 
 
-QUICK: Final[tuple[Solver, ...]] = (share,)
-OF_ORDERS: Final[tuple[Solver, ...]] = (reorder,)
-"""What no plan of `auto` may be worse than, however short the time."""
-
-RIVALS_PART: Final = 0.25
-"""The part of the planning time that one rival may take at least."""
 ANNEALED: Final = 2_000
 """Steps of annealing for each component: fixed, so that the same input has the same plan."""
-RIVALS: Final[tuple[Solver, ...]] = (partial(anneal, steps=ANNEALED), reorder, share, none)
+FEW_ROOTS: Final = 50
+"""Queries up to which plans are annealed as well."""
+CAUTIOUS_PART: Final = 0.25
+"""The part of the planning time that the search by cautious costs may take."""
 
 
-def rivals(memo: Memo, stats: Stats, budget: Budget) -> Iterator[Solution]:
-    """What others would do, each by the papers' own cost; as many as there is time for."""
-    pricing = partial_matches(stats)
-    for solve in RIVALS if len(memo.roots) <= MANY else ():
-        if budget.over:
-            return
-        yield solve(memo, pricing, budget.at_least(RIVALS_PART))
+def by_partial_matches(solve: Solver) -> Solver:
+    """A solver that goes by the papers' cost, whatever the pricing; that must tell rows."""
+
+    def solved(memo: Memo, pricing: Pricing, budget: Budget) -> Solution:
+        assert isinstance(pricing, CostModel)
+        return solve(memo, PaperCost(pricing.estimator), budget)
+
+    return solved
+
+
+def annealed(memo: Memo, pricing: Pricing, budget: Budget) -> Solution:
+    """MCEP's plan after a fixed number of steps; where there are many queries only its start."""
+    steps = ANNEALED if len(memo.roots) <= FEW_ROOTS else 0
+    return anneal(memo, pricing, budget, steps=steps)
+
+
+QUICK: Final[tuple[Solver, ...]] = (share,)
+OF_ORDERS: Final[tuple[Solver, ...]] = (reorder, by_partial_matches(reorder), by_partial_matches(annealed))
+"""What no plan of `auto` may be worse than, however short the time."""
+RIVALS: Final[tuple[Solver, ...]] = (annealed, reorder, share, none)
+
+
+def rivals(memo: Memo, model: CostModel, chosen: Solution, budget: Budget) -> Iterator[Solution]:
+    """What others would do by the papers' own cost; before that, what a doubter would choose.
+
+    He is asked only where weaker pieces are shared.
+    """
+    if len(memo.roots) > MANY:
+        return
+    if any(node.way.rule in WEAKER for node in chosen.nodes()):
+        cautious = CautiousModel(model.estimator, model.prices, model.events)
+        yield auto(memo, cautious, budget.of(CAUTIOUS_PART * budget.seconds))
+    pricing = PaperCost(model.estimator)
+    for solve in RIVALS:
+        yield solve(memo, pricing, budget.of(budget.seconds))
 
 
 RECIPES: Final[Mapping[str, Recipe]] = MappingProxyType(

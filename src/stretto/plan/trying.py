@@ -37,6 +37,8 @@ TRYING: Final = 0.1
 NANOSECONDS: Final = 1e9
 KNOWN_ROWS: Final = 30
 """Rows counted, or expected, from which on a count is better than an estimate."""
+HOPELESS: Final = 2.0
+"""A plan that is estimated so many times the counted cost of another is not tried: rows are rarely overestimated so."""
 CLEARLY: Final = 0.97
 """A plan takes the place of the one with the least estimate if its counted cost is less than this part of its own."""
 
@@ -78,7 +80,7 @@ def best_tried(plans: Iterable[Plan], stats: Stats, model: CostModel, trial: Tri
     limit, tried = best.counted.events, 1
     seen = [first.ops]
     for plan in pending:
-        if plan.ops in seen:
+        if plan.ops in seen or (plan.estimate is not None and plan.estimate.cost > HOPELESS * best.cost):
             continue
         seen.append(plan.ops)
         tried += 1
