@@ -1,5 +1,6 @@
 """Events that come in bursts, with nights between, and random queries over them."""
 
+from itertools import pairwise
 from random import Random
 
 import numpy as np
@@ -39,7 +40,7 @@ def _query(random: Random, number: int) -> str:
     names = "abcd"[:size]
     slots = ", ".join(f"{random.choice(TYPES)} {name}" for name in names)
     terms = []
-    for one, other in zip(names, names[1:], strict=False):
+    for one, other in pairwise(names):
         shape = random.random()
         if shape < 0.5:
             terms.append(f"{one}.k = {other}.k")

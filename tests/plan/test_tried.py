@@ -44,7 +44,8 @@ def looked_through(plan: Plan, seed: int) -> int:
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_auto_looks_through_no_more_than_others(seed: int) -> None:
     plan, stats, workload = planned(seed)
-    assert plan.estimate is not None and plan.estimate.tried is not None
+    assert plan.estimate is not None
+    assert plan.estimate.tried is not None
     best = min(looked_through(by_estimates(workload, stats, name, 5.0), seed) for name in OTHERS)
     assert looked_through(plan, seed) <= 1.3 * best
 
@@ -75,7 +76,8 @@ def test_the_same_input_has_the_same_plan() -> None:
 
 def test_records_hold_the_rows_that_were_counted() -> None:
     plan, stats, workload = planned(1)
-    assert plan.estimate is not None and plan.estimate.tried is not None
+    assert plan.estimate is not None
+    assert plan.estimate.tried is not None
     events = trying.sampled(by_estimates(workload, stats, "auto", 5.0), stats)
     *_, counted = try_out(plan, events)
     scale = stats.total_rate / counted.events
