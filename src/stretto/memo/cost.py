@@ -39,6 +39,8 @@ from stretto.pattern.piece import Piece, Slot
 from stretto.pattern.predicates import Reduce, Ref, walk
 from stretto.stats.safe_estimates import otherwise
 
+HALF: Final = 0.5
+"""Of the call of an operator, for a scan and for handing over."""
 MOST_LINKS: Final = 60
 """Repetitions beyond which chains are not counted."""
 
@@ -100,7 +102,7 @@ class CostModel(JoinWork):
     def emit_work(self, memo: Memo, root: Root) -> Work:
         work = [0.0] * len(NAMES)
         rows, piece = self.rows(memo, root.piece), memo.pieces[root.piece]
-        work[A_STEP] += 0.1 * self._steps
+        work[A_STEP] += HALF * self._steps
         work[EMIT] += rows
         work[EMIT_COLUMN] += rows * piece.width
         return work
@@ -125,6 +127,7 @@ class CostModel(JoinWork):
     def _scan(self, piece: Piece, work: Work) -> None:
         (slot,) = piece.slots
         assert isinstance(slot.source, Stream)
+        work[A_STEP] += HALF * self._steps
         work[SCAN] += self.estimator.rows(one_event(Stream(slot.source.type), ())) * (
             1 + len(slot.source.where)
         )

@@ -21,9 +21,9 @@ GROWTH: Final = 4
 class Prices:
     """Nanoseconds per unit of work. The defaults were measured by `stretto calibrate` on a core of an AMD EPYC."""
 
-    event: float = 11.0  # an event taken in, ordered, split by type; once for the whole plan
+    event: float = 45.0  # an event taken in, ordered, split by type; once for the whole plan
     attribute: float = 12.0  # an attribute of it
-    scan: float = 4.0  # an event of a stream's type, looked at for one scan
+    scan: float = 5.0  # an event of a stream's type, looked at for one scan
     step: float = 95_000.0  # an operator in one step of the engine, whatever it finds
     store: float = 5.0  # a row kept in a band
     store_lane: float = 0.6  # a column or key of such a row
@@ -46,7 +46,7 @@ class Prices:
     element: float = 2.0  # a repetition in it
     unite: float = 60.0  # a row of an alternative
     follow: float = 77.0  # an event of a step under the policy NEXT, or a run that takes one
-    emit: float = 0.2  # a match handed over
+    emit: float = 0.8  # a match handed over
     emit_column: float = 0.1  # an event in it
     update: float = (
         50.0  # a value of a trend query, updated by one event; not fitted, the trials have no trends

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
 
-from stretto.memo.cost import chains
+from stretto.memo.cost import HALF, chains
 from stretto.memo.join_work import (
     CANDIDATE,
     CHAIN,
@@ -168,11 +168,11 @@ class WorkOf:
 
 
 def called(plan: Plan, counted: Counted) -> list[float]:
-    """How many calls an operator costs in a step: none of a scan or without input, little of one that hands over."""
+    """How many calls an operator costs in a step: half a one of a scan, or where it hands over or has nothing to do."""
     found = []
     for op in plan.ops:
-        idle = not any(counted.rows[i] for i in op.inputs)
-        found.append(0.0 if isinstance(op, Scan) or idle else 0.1 if isinstance(op, Emit) else 1.0)
+        busy = all(counted.rows[i] for i in op.inputs)
+        found.append(1.0 if busy and not isinstance(op, Scan | Emit) else HALF)
     return found
 
 
