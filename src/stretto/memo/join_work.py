@@ -24,6 +24,8 @@ Work = list[float]
 
 LOOKED_AT_FIRST: Final = 16.0
 """Forbidden events of an interval that are compared before the others."""
+LAST_STEP: Final = 0.25
+"""What the end of the input takes of a step: few operators have something left to do."""
 COMPUTED_EQUAL: Final = 0.1
 """The share of pairs that is guessed to pass an equality of computed values."""
 MICROSECONDS: Final = 1e6
@@ -278,7 +280,7 @@ def steps_per_second(rate: float, events: int) -> float:
     """Steps of the engine, which grow while operators have little to do (engine/pace.py), and the one that ends it."""
     if not events:
         return rate / STEP
-    steps, left, size = 1.0, float(events), STEP
+    steps, left, size = LAST_STEP, float(events), STEP
     while left > 0 and size < LARGE_STEP:
         steps, left, size = steps + min(1.0, left / size), left - size, size * GROWTH
     steps += max(left, 0.0) / LARGE_STEP

@@ -40,10 +40,10 @@ class Prices:
     )
     gather_column: float = 3.3  # a column of it
     evaluate: float = 9.0  # a term evaluated on a pair or row because it is no comparison of keys
-    forbid: float = 37.0  # a row looked up among forbidden events
-    link: float = 31.0  # an earlier repetition that a row may take
+    forbid: float = 42.0  # a row looked up among forbidden events
+    link: float = 45.0  # an earlier repetition that a row may take
     grow: float = 1.0  # a row made by adding repetitions
-    element: float = 2.0  # a repetition in it
+    element: float = 3.0  # a repetition in it
     unite: float = 60.0  # a row of an alternative
     follow: float = 77.0  # an event of a step under the policy NEXT, or a run that takes one
     emit: float = 0.8  # a match handed over
