@@ -21,7 +21,7 @@ GROWTH: Final = 4
 class Prices:
     """Nanoseconds per unit of work. The defaults were measured by `stretto calibrate` on a core of an AMD EPYC."""
 
-    event: float = 45.0  # an event taken in, ordered, split by type; once for the whole plan
+    event: float = 70.0  # an event taken in, ordered, split by type; once for the whole plan
     attribute: float = 12.0  # an attribute of it
     scan: float = 5.0  # an event of a stream's type, looked at for one scan
     step: float = 95_000.0  # an operator in one step of the engine, whatever it finds
