@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from benchmarks import cost_on_sets, real
 from benchmarks.real_workloads import SETS
-
-from stretto.pattern.workload import Workload
 from tests.plan.bursts import bursty, queries
+
+from benchmarks import cost_on_sets, real
+from stretto.pattern.workload import Workload
 
 EVENTS = 2_000
 
@@ -21,7 +21,19 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_optimizers_are_compared_on_the_events_of_a_folder(folder: Path, tmp_path: Path) -> None:
-    options = "--sets flights --optimizers none,reorder,auto --workloads 1 --queries 2 3 --repeat 1".split()
+    options = [
+        "--sets",
+        "flights",
+        "--optimizers",
+        "none,reorder,auto",
+        "--workloads",
+        "1",
+        "--queries",
+        "2",
+        "3",
+        "--repeat",
+        "1",
+    ]
     assert real.run(tmp_path / "out", folder, [*options, "--events", str(EVENTS), "--budget", "1"]) == 0
     (trial,) = json.loads((tmp_path / "out" / "real.json").read_text(encoding="utf-8"))["trials"]
     assert set(trial["outcomes"]) == {"none", "reorder", "auto"}
