@@ -25,7 +25,7 @@ from stretto.papers.motto.steiner import steiner
 from stretto.papers.muse.cost import paper_costs
 from stretto.papers.muse.sharing import choose
 from stretto.papers.partial_matches import PaperCost
-from stretto.solve.auto import MANY, auto
+from stretto.solve.auto import auto
 from stretto.solve.common.budget import Budget
 from stretto.solve.common.solution import Solution
 from stretto.solve.quick.as_written import none
@@ -85,7 +85,7 @@ def all_that_fit(memo: Memo, pricing: Pricing) -> Rules:
 ANNEALED: Final = 2_000
 """Steps of annealing for each component: fixed, so that the same input has the same plan."""
 FEW_ROOTS: Final = 50
-"""Queries up to which plans are annealed as well."""
+"""Queries up to which plans are annealed, and all rivals are tried; of more queries `reorder` is the only one."""
 CAUTIOUS_PART: Final = 0.25
 """The part of the planning time that the search by cautious costs may take."""
 
@@ -101,9 +101,10 @@ def by_partial_matches(solve: Solver) -> Solver:
 
 
 def annealed(memo: Memo, pricing: Pricing, budget: Budget) -> Solution:
-    """MCEP's plan after a fixed number of steps; where there are many queries only its start."""
-    steps = ANNEALED if len(memo.roots) <= FEW_ROOTS else 0
-    return anneal(memo, pricing, budget, steps=steps)
+    """MCEP's plan after a fixed number of steps; where there are many queries that of `reorder`."""
+    if len(memo.roots) > FEW_ROOTS:
+        return reorder(memo, pricing, budget)
+    return anneal(memo, pricing, budget, steps=ANNEALED)
 
 
 QUICK: Final[tuple[Solver, ...]] = (share,)
@@ -117,13 +118,12 @@ def rivals(memo: Memo, model: CostModel, chosen: Solution, budget: Budget) -> It
 
     He is asked only where weaker pieces are shared.
     """
-    if len(memo.roots) > MANY:
-        return
-    if any(node.way.rule in WEAKER for node in chosen.nodes()):
+    few = len(memo.roots) <= FEW_ROOTS
+    if few and any(node.way.rule in WEAKER for node in chosen.nodes()):
         cautious = CautiousModel(model.estimator, model.prices, model.events)
         yield auto(memo, cautious, budget.of(CAUTIOUS_PART * budget.seconds))
     pricing = PaperCost(model.estimator)
-    for solve in RIVALS:
+    for solve in RIVALS if few else (reorder,):
         yield solve(memo, pricing, budget.of(budget.seconds))
 
 
