@@ -1,7 +1,9 @@
 """How well the cost model predicts: random plans of one workload, their predicted and their measured run times.
 
 `stretto bench cost [options]` or `python -m benchmarks.cost [options]`. Every plan's matches are compared with those
-of the plan in the order of the text before it is timed; a wrong answer ends the experiment with exit code 1.
+of the plan in the order of the text before it is timed; a wrong answer ends the experiment with exit code 1. With
+`--data DIR` the same is asked of every set of real events there (benchmarks/cost_on_sets.py), and also which kinds of
+operators are misjudged.
 """
 
 import argparse
@@ -22,6 +24,7 @@ if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))  # so that the folder's modules are found however this one was loaded
 
 from benchmarks.contestants.report import machine  # noqa: E402  (after the path is set)
+from benchmarks.cost_on_sets import SetRun, runs_on_sets, set_lines  # noqa: E402
 
 from stretto.engine.kernels import when_to_compile  # noqa: E402
 from stretto.engine.pace import STEP  # noqa: E402
@@ -77,22 +80,23 @@ class Run:
 
 def run(out: Path, data: Path | None, options: Sequence[str]) -> int:
     """Compare, measure, print the correlation, and write cost.json, cost.txt and cost.png into `out`."""
-    del data  # the stream is generated
     given = _parse(options)
     when_to_compile.always = True
     try:
         runs = Experiment(given).runs()
+        on_sets = [] if data is None else list(runs_on_sets(data, given.workloads, given.seed, given.repeat))
     except WrongAnswerError as error:
         print(f"cost: {error}", file=sys.stderr)
         return 1
     finally:
         when_to_compile.always = None
     rank = spearman([r.predicted for r in runs], [r.measured for r in runs])
-    lines = _table(runs, rank, given)
+    lines = [*_table(runs, rank, given), *_of_sets(on_sets)]
     print("\n".join(lines))
     out.mkdir(parents=True, exist_ok=True)
     record = {"seed": given.seed, "events": given.events, "machine": machine(), "spearman": rank}
     record["runs"] = [asdict(r) for r in runs]
+    record["sets"] = [{**asdict(r), "ratio": r.ratio} for r in on_sets]
     (out / "cost.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     (out / "cost.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
     _plot(runs, rank, out / "cost.png")
@@ -110,7 +114,23 @@ def _parse(options: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--events", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--repeat", type=int, default=3, help="the best of so many runs counts")
+    parser.add_argument("--workloads", type=int, default=3, help="of each set of real events")
     return parser.parse_args(options)
+
+
+def _of_sets(runs: Sequence[SetRun]) -> list[str]:
+    """The table of the sets, if there are any."""
+    names = dict.fromkeys(run.data for run in runs)
+    ranks = {name: _within_workloads([run for run in runs if run.data == name]) for name in names}
+    return list(set_lines(runs, ranks)) if runs else []
+
+
+def _within_workloads(runs: Sequence[SetRun]) -> float:
+    """The correlation of ranks among the plans of one workload, at the mean: what a choice depends on."""
+    by_number = [[run for run in runs if run.workload == n] for n in dict.fromkeys(r.workload for r in runs)]
+    return float(
+        np.mean([spearman([r.predicted for r in some], [r.measured for r in some]) for some in by_number])
+    )
 
 
 def workload(queries: int, seed: int) -> str:
@@ -151,7 +171,7 @@ class Experiment:
         self.detections: Sequence[Detection] = plannable(bound)
         self.memo: Memo = build_memo(self.detections)
         explore(self.memo, Rules(pieces=(join_left_to_right, split_in_two)))
-        self.model = CostModel(Estimator(self.stats), load())
+        self.model = CostModel(Estimator(self.stats), load(), self.stats.events)
 
     def runs(self) -> list[Run]:
         """All plans compared, then all timed."""
@@ -280,4 +300,6 @@ def _plot(runs: Sequence[Run], rank: float, path: Path) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(run(ROOT / "benchmarks" / "results", None, sys.argv[1:]))
+    folder = sys.argv[sys.argv.index("--data") + 1] if "--data" in sys.argv[:-1] else None
+    rest = [one for one in sys.argv[1:] if one not in ("--data", folder)]
+    sys.exit(run(ROOT / "benchmarks" / "results", Path(folder) if folder else None, rest))

@@ -28,11 +28,11 @@ from benchmarks.contestants.report import machine  # noqa: E402  (after the path
 from benchmarks.real_workloads import SETS, events_of, workload_over  # noqa: E402
 
 from stretto.engine.kernels import when_to_compile  # noqa: E402
+from stretto.engine.planning import optimize  # noqa: E402
 from stretto.engine.run import Engine  # noqa: E402
 from stretto.pattern.workload import Workload  # noqa: E402
 from stretto.plan.dag import Plan  # noqa: E402
 from stretto.plan.ops import Forbid, Join, Repeat  # noqa: E402
-from stretto.plan.optimize import optimize  # noqa: E402
 from stretto.stats.profile import Stats  # noqa: E402
 
 OPTIMIZERS = ("none", "share", "reorder", "motto", "mcep", "auto")
@@ -193,9 +193,7 @@ def _answer(plan: Plan, table: pa.Table) -> tuple[int, str]:
     rows = pa.concat_tables(parts).sort_by([("query", "ascending"), ("match_id", "ascending")])
     digest = hashlib.sha256()
     for name in rows.column_names:
-        for value in (
-            rows[name].cast(pa.string()).combine_chunks(),
-        ):
+        for value in (rows[name].cast(pa.string()).combine_chunks(),):
             digest.update("\n".join(value.to_pylist()).encode())
     return rows.num_rows, digest.hexdigest()
 
@@ -221,10 +219,14 @@ def _line(trial: Trial) -> str:
 def table_of(trials: Sequence[Trial], given: argparse.Namespace) -> list[str]:
     """One line for each set."""
     lines = [
-        f"real: {len(trials)} workloads of {given.queries[0]} to {given.queries[1]} queries, "
-        f"{given.events:,} events each, seed {given.seed}; {machine()}",
-        f"{'set':9} {'trials':>6} {'auto/best':>9} {'worst':>6} {f'over {SLOW}':>8} {'auto/none':>9} "
-        f"{'measured/predicted':>22} {'q-error':>8} {'planning':>9}",
+        (
+            f"real: {len(trials)} workloads of {given.queries[0]} to {given.queries[1]} queries, "
+            f"{given.events:,} events each, seed {given.seed}; {machine()}"
+        ),
+        (
+            f"{'set':9} {'trials':>6} {'auto/best':>9} {'worst':>6} {f'over {SLOW}':>8} {'auto/none':>9} "
+            f"{'measured/predicted':>22} {'q-error':>8} {'planning':>9}"
+        ),
     ]
     for name in dict.fromkeys(trial.data for trial in trials):
         here = [trial for trial in trials if trial.data == name]

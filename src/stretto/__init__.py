@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from stretto.engine.adapt import AdaptOptions
+    from stretto.engine.planning import optimize
     from stretto.engine.results.matches import Matches
     from stretto.engine.run import Engine
     from stretto.engine.whole_table import run
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from stretto.pattern.functions import register_function
     from stretto.pattern.workload import Workload
     from stretto.plan.dag import Plan
-    from stretto.plan.optimize import optimize
     from stretto.schema import Kind, Schema, Special
     from stretto.stats.profile import Stats
     from stretto.text.build import AND, ANY, NOT, OR, SEQ, E, query
@@ -34,7 +34,7 @@ _HOMES = {
     "stretto.pattern.functions": ("register_function",),
     "stretto.pattern.workload": ("Workload",),
     "stretto.plan.dag": ("Plan",),
-    "stretto.plan.optimize": ("optimize",),
+    "stretto.engine.planning": ("optimize",),
     "stretto.schema": ("Kind", "Schema", "Special"),
     "stretto.stats.profile": ("Stats",),
     "stretto.text.build": ("AND", "ANY", "NOT", "OR", "SEQ", "E", "query"),

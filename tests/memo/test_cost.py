@@ -8,15 +8,17 @@ from tests.memo.plain_estimates import PlainEstimates, memo_of
 
 from stretto.errors import StrettoError
 from stretto.memo import prices as files
+from stretto.memo.caution import UNDERESTIMATED, CautiousModel, weaker_pieces
 from stretto.memo.cost import CostModel, chains
-from stretto.memo.join_work import CANDIDATE, CHAIN, FORBID, ROW, STORE
+from stretto.memo.explore import explore
+from stretto.memo.join_work import CANDIDATE, CHAIN, FORBID, ROW, STORE, steps_per_second
 from stretto.memo.memo import Memo
 from stretto.memo.prices import NAMES, Prices
+from stretto.memo.rules import AUTO
 from stretto.memo.ways import Way, WayKind
 from stretto.papers.partial_matches import PaperCost
 from stretto.pattern.nodes import Stream
 from stretto.pattern.order import NO_ORDER
-from stretto.pattern.piece import Slot
 
 RATES = {"A": 5.0, "B": 7.0, "C": 11.0, "D": 2.0}
 
@@ -232,11 +234,34 @@ def test_output_and_intake_are_told_apart() -> None:
     memo = seq("SEQ(A a, B b)")
     costs = model()
     few = costs.emit_cost(memo, memo.roots[0])
-    steps = 0.1 * 100 / 65_536  # an output is a small operator
+    steps = 0.5 * 100 / 65_536  # an output is a small operator
     assert few == pytest.approx(350 * (Prices().emit + 2 * Prices().emit_column) + steps * Prices().step)
     assert costs.fixed_cost(memo) == pytest.approx(100 * Prices().event)
     reading = seq("SEQ(A a, B b, NOT(C c))", "[k] AND a.x > 0.5")
     assert costs.fixed_cost(reading) == pytest.approx(100 * (Prices().event + 2 * Prices().attribute))
+
+
+def test_few_events_take_few_steps_and_many_take_long_ones() -> None:
+    per_event = [steps_per_second(1.0, events) for events in (1_000, 1 << 16, 1 << 20, 1 << 26)]
+    assert per_event == sorted(per_event, reverse=True)
+    assert per_event[1] * (1 << 16) == pytest.approx(1.25)
+    assert per_event[3] == pytest.approx(1 / (1 << 20), rel=0.05)
+    assert steps_per_second(1.0, 0) == pytest.approx(1 / (1 << 16))
+
+
+def test_weaker_pieces_cost_a_doubter_more() -> None:
+    memo = memo_of(
+        "QUERY p PATTERN SEQ(A a, B b) WHERE a.x > b.x + 1 WITHIN 10 SECONDS;"
+        "QUERY q PATTERN SEQ(A a, B b) WHERE a.x < b.x WITHIN 5 SECONDS;"
+    )
+    explore(memo, AUTO)
+    weaker = weaker_pieces(memo)
+    assert weaker
+    assert not weaker & {root.piece for root in memo.roots}
+    costs = CautiousModel(model().estimator, Prices())
+    for number in weaker:
+        assert costs.rows(memo, number) == UNDERESTIMATED * model().rows(memo, number)
+    assert costs.rows(memo, memo.roots[0].piece) == model().rows(memo, memo.roots[0].piece)
 
 
 def test_one_model_serves_several_memos() -> None:
@@ -248,16 +273,16 @@ def test_one_model_serves_several_memos() -> None:
 
 @pytest.mark.parametrize(("low", "high"), [(1, None), (1, 3), (2, 4), (2, None)])
 def test_chains_from_their_number(low: int, high: int | None) -> None:
-    few = chains(Slot(Stream("A"), low, high), 1.5)
-    many = chains(Slot(Stream("A"), low, high), 4.0)
+    few = chains(low, high, 1.5)
+    many = chains(low, high, 4.0)
     assert few[0] < many[0]
     assert few[1] <= many[1]
     assert low <= few[1]
 
 
 def test_chains_of_poisson_candidates() -> None:
-    assert chains(Slot(Stream("A"), 1, None), 7.389056) == pytest.approx((2.0, 3.0))
-    assert chains(Slot(Stream("A"), 1, 2), 3.0)[0] == pytest.approx(2.0)
+    assert chains(1, None, 7.389056) == pytest.approx((2.0, 3.0))
+    assert chains(1, 2, 3.0)[0] == pytest.approx(2.0)
 
 
 # ---- the papers ------------------------------------------------------------------------------------------------

@@ -64,10 +64,21 @@ def test_no_worse_than_the_quick_plans_in_a_hurry(after: int) -> None:
 
 def test_orders_are_tried_only_where_trees_are_missing() -> None:
     text = workload("mcep-stocks", 12, seed=3, length=4)
-    assert worth_trying(hurried(text, after=5), QUICK, OF_ORDERS) == (share, reorder)
+    assert worth_trying(hurried(text, after=5), QUICK, OF_ORDERS) == (share, *OF_ORDERS)
+    assert OF_ORDERS[0] is reorder
     whole = build_memo(plannable(Workload.parse(text).bind(SCHEMA)))
     explore(whole, all_that_fit(whole, model_of(Stats.assumed(SCHEMA))))
     assert worth_trying(whole, QUICK, OF_ORDERS) == (share,)
+
+
+def test_a_bound_is_one_of_all_splits() -> None:
+    text = workload("mcep-stocks", 4, seed=3, length=4)
+    model = model_of(Stats.assumed(SCHEMA))
+    cut = hurried(text, after=1)
+    assert auto(cut, model, Budget(1.0), quick=QUICK).lower_bound is None
+    whole = build_memo(plannable(Workload.parse(text).bind(SCHEMA)))
+    explore(whole, all_that_fit(whole, model))
+    assert auto(whole, model, Budget(1.0), quick=QUICK).lower_bound is not None
 
 
 def test_every_name_of_the_papers_is_there() -> None:

@@ -44,7 +44,7 @@ def name_unsupported(workload: Workload, schema: Schema, said: str) -> None:
 
 def plan_for(workload: Workload, known: "Schema | Stats", planning: PlanningOptions) -> Plan:
     """The plan of a workload; mistakes are shown with their lines."""
-    from stretto.plan.optimize import optimize
+    from stretto.engine.planning import optimize
 
     with mistakes_of(workload):
         plan = optimize(workload, known, planning.optimizer, planning.budget)

@@ -12,6 +12,7 @@ from stretto.engine.counters import Counters
 from stretto.engine.live_plan import LivePlan, streams_of
 from stretto.engine.memory.limits import Meter
 from stretto.engine.pace import STEP, Pace
+from stretto.engine.planning import optimize
 from stretto.engine.results.matches import Matches, Output
 from stretto.engine.snapshot import Counts, Snapshot, StepRange
 from stretto.engine.stream.arena import Block
@@ -22,7 +23,6 @@ from stretto.errors import EngineError
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan, attributes_of
 from stretto.plan.ops import Emit
-from stretto.plan.optimize import optimize
 from stretto.schema import Special
 from stretto.trends.work import TrendWork
 from stretto.values.rows import I64, Bool

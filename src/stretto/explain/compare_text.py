@@ -46,8 +46,10 @@ def _figures(found: PlanComparison) -> Iterator[str]:
     rows = [["", *titles(found), ""]]
     here, there = found.left.estimate, found.right.estimate
     if here is not None and there is not None:
-        ratio = factor_text(there.cost / here.cost) if here.cost > 0 else ""
-        rows.append(["cost per second", time_text(here.cost), time_text(there.cost), ratio])
+        # Estimates beside estimates: not every plan was tried.
+        costs = here.estimated, there.estimated
+        ratio = factor_text(costs[1] / costs[0]) if costs[0] > 0 else ""
+        rows.append(["cost per second", *map(time_text, costs), ratio])
         gaps = ["unknown" if gap is None else share_text(gap, 1.0) for gap in (here.gap, there.gap)]
         rows.append(["may still be saved", *gaps, ""])
         rows.append(["time to plan", time_text(here.seconds * 1e9), time_text(there.seconds * 1e9), ""])

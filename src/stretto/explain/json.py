@@ -22,7 +22,12 @@ def explanation_json(found: Explanation) -> dict[str, Any]:
 def figures_json(found: Explanation) -> dict[str, Any]:
     """What is known of the whole plan."""
     figures = ("cost", "lower_bound", "gap", "seconds")
-    return {"optimizer": found.optimizer, **{name: getattr(found.estimate, name, None) for name in figures}}
+    tried = None if found.estimate is None else found.estimate.tried
+    return {
+        "optimizer": found.optimizer,
+        **{name: getattr(found.estimate, name, None) for name in figures},
+        **({} if tried is None else {"tried": asdict(tried)}),
+    }
 
 
 def row_json(row: Row) -> dict[str, Any]:

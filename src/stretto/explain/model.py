@@ -23,24 +23,41 @@ ENDS: Final = ("emit", UNIT)
 
 
 @dataclass(frozen=True, slots=True)
+class Tried:
+    """Plans were run on so many events of the sample: the cost of the chosen one as estimated before and as counted."""
+
+    events: int
+    plans: int
+    estimated: float
+    counted: float
+
+
+@dataclass(frozen=True, slots=True)
 class Estimate:
     """What the optimizer expects of a plan.
 
-    `alone` is the cost of the same workload with nothing shared or reordered, `lower_bound` what no plan of the memo
-    can go below, if that is known, `seconds` the time the optimizer took.
+    `alone` is the cost of the same workload with nothing shared or reordered, `lower_bound` what no plan that was
+    considered can go below, if that is known, `seconds` the time the optimizer took. Where the plan was `tried` its
+    cost is what was counted; `alone` and the bound are estimates.
     """
 
     cost: float
     alone: float
     lower_bound: float | None
     seconds: float
+    tried: Tried | None = None
+
+    @property
+    def estimated(self) -> float:
+        """The cost before anything was tried, which other estimates compare with."""
+        return self.cost if self.tried is None else self.tried.estimated
 
     @property
     def gap(self) -> float | None:
-        """The share of the cost that may still be saved: 0 is a proven optimum."""
+        """The share of the estimated cost that may still be saved: 0 is a proven optimum."""
         if self.lower_bound is None:
             return None
-        return max(0.0, 1.0 - self.lower_bound / self.cost) if self.cost > 0 else 0.0
+        return max(0.0, 1.0 - self.lower_bound / self.estimated) if self.estimated > 0 else 0.0
 
 
 @dataclass(frozen=True, slots=True)

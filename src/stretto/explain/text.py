@@ -21,7 +21,11 @@ def explanation_text(found: Explanation, *, limit: int | None = None) -> str:
     sizes = f"{counted(len(found.rows), 'operator')}, {counted(len(found.queries), 'query')}"
     lines = [f"plan by {found.optimizer}: {sizes}"]
     if found.estimate is not None:
-        lines += [_cost_line(found.estimate), _sharing_line(found, found.estimate)]
+        lines += [
+            _cost_line(found.estimate),
+            *tried_lines(found.estimate),
+            _sharing_line(found, found.estimate),
+        ]
     lines += (f"{row.name} = {'  '.join(_parts_of_line(found, row))}" for row in shown)
     if len(shown) < len(found.rows):
         lines.append(f".. and {counted(len(found.rows) - len(shown), 'more operator')}")
@@ -33,10 +37,21 @@ def explanation_text(found: Explanation, *, limit: int | None = None) -> str:
 def _cost_line(known: Estimate) -> str:
     """The cost of a plan, that of the same workload alone, and the time it took to find."""
     return (
-        f"estimated cost {time_text(known.cost)} per second of stream,"
+        f"estimated cost {time_text(known.estimated)} per second of stream,"
         f" {time_text(known.alone)} with nothing shared or reordered;"
         f" planned in {time_text(known.seconds * 1e9)}"
     )
+
+
+def tried_lines(known: Estimate) -> Iterator[str]:
+    """On what plans were tried, if they were, and both figures of the one that was taken."""
+    if known.tried is not None:
+        one = known.tried
+        yield (
+            f"tried on {counted(one.events, 'event')} of the sample, the best of {counted(one.plans, 'plan')}:"
+            f" estimated {time_text(one.estimated)}, by the work counted there {time_text(one.counted)};"
+            " rows and costs below are as counted"
+        )
 
 
 def _sharing_line(found: Explanation, known: Estimate) -> str:
@@ -51,23 +66,24 @@ def _sharing_line(found: Explanation, known: Estimate) -> str:
 
 def saving_text(known: Estimate) -> str:
     """What the plan saves against the same workload alone; a plan that costs more says so."""
-    if known.alone <= 0 or known.cost <= 0:
+    cost = known.estimated
+    if known.alone <= 0 or cost <= 0:
         return ""
-    if known.cost > 1.0005 * known.alone:
-        return f"it costs {factor_text(known.cost / known.alone)} of what nothing shared or reordered would"
-    if known.cost > 0.9995 * known.alone:
+    if cost > 1.0005 * known.alone:
+        return f"it costs {factor_text(cost / known.alone)} of what nothing shared or reordered would"
+    if cost > 0.9995 * known.alone:
         return "nothing is saved by sharing or reordering"
-    saved = share_text(known.alone - known.cost, known.alone)
-    return (
-        f"sharing and reordering save {saved} ({factor_text(known.alone / known.cost)}) of the estimated cost"
-    )
+    saved = share_text(known.alone - cost, known.alone)
+    return f"sharing and reordering save {saved} ({factor_text(known.alone / cost)}) of the estimated cost"
 
 
 def bound_text(known: Estimate) -> str:
-    """How far from the best plan it may be; nothing where no bound is known."""
+    """How far from the best of the plans considered it may be, as estimated; nothing where no bound is known."""
     if known.gap is None:
         return ""
-    return "no plan is better" if known.gap == 0 else f"within {share_text(known.gap, 1.0)} of the best plan"
+    if known.gap == 0:
+        return "of the plans considered none is better"
+    return f"within {share_text(known.gap, 1.0)} of the best of the plans considered"
 
 
 def _parts_of_line(found: Explanation, row: Row) -> Iterator[str]:

@@ -39,6 +39,8 @@ from stretto.pattern.piece import Piece, Slot
 from stretto.pattern.predicates import Reduce, Ref, walk
 from stretto.stats.safe_estimates import otherwise
 
+HALF: Final = 0.5
+"""Of the call of an operator, for a scan and for handing over."""
 MOST_LINKS: Final = 60
 """Repetitions beyond which chains are not counted."""
 
@@ -50,8 +52,8 @@ class CostModel(JoinWork):
     other lets the later row of a pair find it; where the order says which side that is, only that side looks.
     """
 
-    def __init__(self, estimator: Estimates, prices: Prices) -> None:
-        super().__init__(estimator)
+    def __init__(self, estimator: Estimates, prices: Prices, events: int = 0) -> None:
+        super().__init__(estimator, events)
         self.prices = prices
         self._values = prices.values()
 
@@ -66,6 +68,11 @@ class CostModel(JoinWork):
         """Nanoseconds of some work."""
         total: float = sum(map(mul, work, self._values))
         return total
+
+    @property
+    def step_cost(self) -> float:
+        """The cost of calling one operator in every step."""
+        return self._steps * self.prices.step
 
     def work(self, memo: Memo, number: int, way: Way) -> Work:
         """The units of work of one way."""
@@ -95,7 +102,7 @@ class CostModel(JoinWork):
     def emit_work(self, memo: Memo, root: Root) -> Work:
         work = [0.0] * len(NAMES)
         rows, piece = self.rows(memo, root.piece), memo.pieces[root.piece]
-        work[A_STEP] += 0.1 * self._steps
+        work[A_STEP] += HALF * self._steps
         work[EMIT] += rows
         work[EMIT_COLUMN] += rows * piece.width
         return work
@@ -120,6 +127,7 @@ class CostModel(JoinWork):
     def _scan(self, piece: Piece, work: Work) -> None:
         (slot,) = piece.slots
         assert isinstance(slot.source, Stream)
+        work[A_STEP] += HALF * self._steps
         work[SCAN] += self.estimator.rows(one_event(Stream(slot.source.type), ())) * (
             1 + len(slot.source.where)
         )
@@ -173,7 +181,7 @@ class CostModel(JoinWork):
         self, piece: Piece, slot: Slot, rows: float, events: float, times: float, work: Work
     ) -> float:
         """One slot grown; the rows with all of its chains come back."""
-        links, length = chains(slot, times)
+        links, length = chains(slot.low, slot.high, times)
         made = rows * times
         candidates = rows * events * self.seconds(piece.window)
         work[A_STEP] += 2 * self._steps
@@ -222,16 +230,16 @@ def attributes(piece: Piece) -> set[str]:
     return {name for name in found if name and name != "ts" and not name.startswith("@")}
 
 
-def chains(slot: Slot, times: float) -> tuple[float, float]:
+def chains(fewest: int, many: int | None, times: float) -> tuple[float, float]:
     """Earlier repetitions that a row may take and the mean number that its chains hold, of all chains together.
 
-    `times`: how many chains a row has on average. With x repetitions to take from in the mean, Poisson gives x^n / n!
-    chains of n of them.
+    A slot has `fewest` to `many` repetitions. `times`: how many chains a row has on average. With x repetitions to take
+    from in the mean, Poisson gives x^n / n! chains of n of them.
     """
-    low, high = max(slot.low - 1, 0), MOST_LINKS if slot.high is None else min(slot.high - 1, MOST_LINKS)
+    low, high = max(fewest - 1, 0), MOST_LINKS if many is None else min(many - 1, MOST_LINKS)
     if high < 1:
         return 0.0, 1.0
-    if low == 0 and slot.high is None:
+    if low == 0 and many is None:
         links = log(max(times, 1.0))
         return links, 1.0 + links
     least, most = 0.0, float(MOST_LINKS)

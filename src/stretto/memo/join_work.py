@@ -6,7 +6,7 @@ from typing import Final, Protocol
 
 from stretto.memo.memo import NO_WINDOW, Memo
 from stretto.memo.orders import JoinLook
-from stretto.memo.prices import NAMES, STEP
+from stretto.memo.prices import GROWTH, LARGE_STEP, NAMES, STEP
 from stretto.memo.pricing import MOST_INPUTS, RowEstimates
 from stretto.memo.slot_masks import Facts
 from stretto.memo.ways import Input, Way
@@ -24,6 +24,8 @@ Work = list[float]
 
 LOOKED_AT_FIRST: Final = 16.0
 """Forbidden events of an interval that are compared before the others."""
+LAST_STEP: Final = 0.25
+"""What the end of the input takes of a step: few operators have something left to do."""
 COMPUTED_EQUAL: Final = 0.1
 """The share of pairs that is guessed to pass an equality of computed values."""
 MICROSECONDS: Final = 1e6
@@ -45,9 +47,10 @@ class JoinWork:
     forgotten when another one is asked about.
     """
 
-    def __init__(self, estimator: Estimates) -> None:
-        self.estimator = estimator
-        self._steps = estimator.total_rate / STEP
+    def __init__(self, estimator: Estimates, events: int = 0) -> None:
+        """`events`: how many there are, if that is known; the engine takes few in few steps."""
+        self.estimator, self.events = estimator, events
+        self._steps = steps_per_second(estimator.total_rate, events)
         self._forget(None)
 
     def _forget(self, memo: Memo | None) -> None:
@@ -153,7 +156,7 @@ class JoinWork:
                 work[TERM] += met * terms
             else:
                 work[CANDIDATE] += candidates
-                work[TERM] += _further_terms(candidates, terms, made)
+                work[TERM] += further_terms(candidates, terms, made)
         columns = facts.width(joined)
         if equal or rest or alike:
             work[GATHER] += made
@@ -273,6 +276,17 @@ class JoinWork:
         return found
 
 
+def steps_per_second(rate: float, events: int) -> float:
+    """Steps of the engine, which grow while operators have little to do (engine/pace.py), and the one that ends it."""
+    if not events:
+        return rate / STEP
+    steps, left, size = LAST_STEP, float(events), STEP
+    while left > 0 and size < LARGE_STEP:
+        steps, left, size = steps + min(1.0, left / size), left - size, size * GROWTH
+    steps += max(left, 0.0) / LARGE_STEP
+    return rate * steps / events
+
+
 def one_event(stream: Stream, same: tuple[str, ...]) -> Piece:
     """One event of a stream."""
     return Piece((Slot(stream),), NO_ORDER, (), same, (), NO_WINDOW)
@@ -288,7 +302,7 @@ def _store_and_probe(look: JoinLook, kept: float, looking: float, lanes: int, ke
     work[KEY] += (keys + look.terms) * (kept + looking) + look.times * looking
 
 
-def _further_terms(candidates: float, terms: int, made: float) -> float:
+def further_terms(candidates: float, terms: int, made: float) -> float:
     """How often a term behind the first is looked at.
 
     The first two are looked at for every candidate. Of the others the k-th is reached by those that passed the ones

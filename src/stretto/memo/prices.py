@@ -12,16 +12,18 @@ from stretto.errors import StrettoError
 
 VARIABLE: Final = "STRETTO_PRICES"
 STEP: Final = 1 << 16
-"""Events that the engine takes in one step."""
+LARGE_STEP: Final = 1 << 20
+GROWTH: Final = 4
+"""Events that the engine takes in its first step, and in a long one; by what the next is longer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prices:
     """Nanoseconds per unit of work. The defaults were measured by `stretto calibrate` on a core of an AMD EPYC."""
 
-    event: float = 11.0  # an event taken in, ordered, split by type; once for the whole plan
+    event: float = 70.0  # an event taken in, ordered, split by type; once for the whole plan
     attribute: float = 12.0  # an attribute of it
-    scan: float = 4.0  # an event of a stream's type, looked at for one scan
+    scan: float = 5.0  # an event of a stream's type, looked at for one scan
     step: float = 95_000.0  # an operator in one step of the engine, whatever it finds
     store: float = 5.0  # a row kept in a band
     store_lane: float = 0.6  # a column or key of such a row
@@ -38,13 +40,13 @@ class Prices:
     )
     gather_column: float = 3.3  # a column of it
     evaluate: float = 9.0  # a term evaluated on a pair or row because it is no comparison of keys
-    forbid: float = 37.0  # a row looked up among forbidden events
-    link: float = 31.0  # an earlier repetition that a row may take
+    forbid: float = 42.0  # a row looked up among forbidden events
+    link: float = 45.0  # an earlier repetition that a row may take
     grow: float = 1.0  # a row made by adding repetitions
-    element: float = 2.0  # a repetition in it
+    element: float = 3.0  # a repetition in it
     unite: float = 60.0  # a row of an alternative
     follow: float = 77.0  # an event of a step under the policy NEXT, or a run that takes one
-    emit: float = 0.2  # a match handed over
+    emit: float = 0.8  # a match handed over
     emit_column: float = 0.1  # an event in it
     update: float = (
         50.0  # a value of a trend query, updated by one event; not fitted, the trials have no trends

@@ -131,7 +131,7 @@ def _terms(
         if sides is not None:
             pairs.append(sides)
             continue
-        found = _comparison(term, bits)
+        found = comparison(term, bits)
         if found is None:
             rest.append(term)
         else:
@@ -140,7 +140,8 @@ def _terms(
     return tuple(compared), equal, tuple(rest)
 
 
-def _comparison(term: Expr, bits: Sequence[int]) -> Comparison | None:
+def comparison(term: Expr, bits: Sequence[int]) -> Comparison | None:
+    """A term as a comparison of a key of either side, if it is one; `bits[c]` are the slots of column c."""
     if not isinstance(term, Apply) or term.op not in COMPARISONS:
         return None
     left, right = term.arguments

@@ -4,6 +4,7 @@ import gc
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import chain
 
 from stretto.errors import Mistake, QueryError, StrettoError, near
 from stretto.memo.cost import CostModel
@@ -23,8 +24,10 @@ from stretto.plan.estimate import estimated
 from stretto.plan.forbid import refuse_entangled
 from stretto.plan.grow import growth_order
 from stretto.plan.optimizers import RECIPES, TREND_RECIPES, Recipe, model_of
+from stretto.plan.trying import Trial, best_tried, worth_trying
 from stretto.schema import Schema
 from stretto.solve.common.budget import Budget
+from stretto.solve.common.solution import Solution
 from stretto.stats.profile import Stats
 from stretto.trends.estimate import estimated as estimated_trends
 from stretto.trends.optimize import trend_plan
@@ -44,41 +47,61 @@ FOR_TRENDS = {"muse": "auto", "greta": "none"}
 
 
 def optimize(
-    workload: Workload, known: Stats | Schema, optimizer: str = "auto", budget: float | None = None
+    workload: Workload,
+    known: Stats | Schema,
+    optimizer: str = "auto",
+    budget: float | None = None,
+    trial: Trial | None = None,
 ) -> Plan:
     """The plan for a workload's queries over events with these statistics, or just this schema.
 
-    `budget`: seconds that an optimizer which searches may take. Raises QueryError if the workload does not fit the
+    `budget`: seconds that an optimizer which searches may take. `trial`: how plans are tried on sampled events, by an
+    optimizer that compares some; without one the estimates decide. Raises QueryError if the workload does not fit the
     schema or holds a statement that no plan can run.
     """
     time = Budget(DEFAULT_BUDGET_S if budget is None else budget)
     with uncollected():
-        return planned(workload, known, optimizer, recipe_of(optimizer), time)
+        return planned(workload, known, optimizer, recipe_of(optimizer), time, trial)
 
 
-def planned(workload: Workload, known: Stats | Schema, optimizer: str, recipe: Recipe, time: Budget) -> Plan:
+def planned(
+    workload: Workload,
+    known: Stats | Schema,
+    optimizer: str,
+    recipe: Recipe,
+    time: Budget,
+    trial: Trial | None = None,
+) -> Plan:
     """The same by a recipe, for which the plan has the name of an optimizer."""
     stats = known if isinstance(known, Stats) else Stats.assumed(known)
     bound = workload.bind(stats.schema)
     detections = plannable(bound)
     memo, pricing = explored(detections, stats, recipe, time)
     solution = recipe.solve(memo, pricing, time.at_least(SOLVING))
-    builder = Builder(stats.schema.attributes)
     model = pricing if isinstance(pricing, CostModel) else model_of(stats)
-    measured = (
-        known if isinstance(known, Stats) else None
-    )  # figures made up for a bare schema are nobody's business
-    emits = assemble(detections, memo, solution, builder, None if measured is None else model)
     # A bound in another cost than the model's says nothing here.
     bounded = solution if model is pricing else replace(solution, lower_bound=None)
+    # Figures made up for a bare schema are nobody's business.
+    measured = known if isinstance(known, Stats) else None
     trends = _trends(bound, measured, optimizer, model)
-    estimate = None
-    if measured is not None:
-        estimate = estimated(memo, bounded, builder, emits, model, trends, time)
-    records = tuple(builder.records)
-    return check(
-        Plan(tuple(builder.ops), emits, records, stats.schema, optimizer, estimate, workload, trends)
-    )
+
+    def plan_of(found: Solution) -> Plan:
+        builder = Builder(stats.schema.attributes)
+        emits = assemble(detections, memo, found, builder, None if measured is None else model)
+        estimate = None
+        if measured is not None:
+            estimate = estimated(memo, found, builder, emits, model, trends, time)
+        records = tuple(builder.records)
+        return check(
+            Plan(tuple(builder.ops), emits, records, stats.schema, optimizer, estimate, workload, trends)
+        )
+
+    plan = plan_of(bounded)
+    if trial is None or measured is None or not recipe.rivals or not worth_trying(plan, measured):
+        return plan
+    rivals = recipe.rivals(memo, model, solution, time)
+    others = (plan_of(replace(rival, lower_bound=bounded.lower_bound)) for rival in rivals)
+    return best_tried(chain([plan], others), measured, model, trial, time)
 
 
 def _trends(bound: BoundWorkload, stats: Stats | None, optimizer: str, model: CostModel) -> TrendPlan | None:

@@ -1,11 +1,12 @@
 """The named optimizers: rules that say what is possible, a cost to go by, a solver that chooses."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
 from typing import Final
 
+from stretto.memo.caution import WEAKER, CautiousModel
 from stretto.memo.cost import CostModel
 from stretto.memo.explore import Rules
 from stretto.memo.memo import Memo
@@ -34,21 +35,26 @@ from stretto.trends.benefit import engine_costs
 from stretto.trends.optimize import TrendRecipe
 
 Solver = Callable[[Memo, Pricing, Budget], Solution]
+Rivals = Callable[[Memo, CostModel, Solution, Budget], Iterator[Solution]]
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """What makes an optimizer; `pricing` is what the solver goes by, `about` says in a line what it is."""
+    """What makes an optimizer; `pricing` is what the solver goes by, `about` says in a line what it is.
+
+    `rivals`: other solutions over the same memo that are worth trying, where plans are tried.
+    """
 
     rules: Callable[[Memo, Pricing], Rules]
     pricing: Callable[[Stats], Pricing]
     solve: Solver
     about: str = ""
+    rivals: Rivals | None = None
 
 
 def model_of(stats: Stats) -> CostModel:
     """Nanoseconds, by this machine's prices."""
-    return CostModel(Estimator(stats), load())
+    return CostModel(Estimator(stats), load(), stats.events)
 
 
 def partial_matches(stats: Stats) -> PaperCost:
@@ -77,9 +83,50 @@ def all_that_fit(memo: Memo, pricing: Pricing) -> Rules:
     return replace(AUTO, hurried=by_rate) if parts <= MANY_PARTS else Rules(by_rate, few=True)
 
 
+ANNEALED: Final = 2_000
+"""Steps of annealing for each component: fixed, so that the same input has the same plan."""
+FEW_ROOTS: Final = 50
+"""Queries up to which plans are annealed, and all rivals are tried; of more queries `reorder` is the only one."""
+CAUTIOUS_PART: Final = 0.25
+"""The part of the planning time that the search by cautious costs may take."""
+
+
+def by_partial_matches(solve: Solver) -> Solver:
+    """A solver that goes by the papers' cost, whatever the pricing; that must tell rows."""
+
+    def solved(memo: Memo, pricing: Pricing, budget: Budget) -> Solution:
+        assert isinstance(pricing, CostModel)
+        return solve(memo, PaperCost(pricing.estimator), budget)
+
+    return solved
+
+
+def annealed(memo: Memo, pricing: Pricing, budget: Budget) -> Solution:
+    """MCEP's plan after a fixed number of steps; where there are many queries that of `reorder`."""
+    if len(memo.roots) > FEW_ROOTS:
+        return reorder(memo, pricing, budget)
+    return anneal(memo, pricing, budget, steps=ANNEALED)
+
+
 QUICK: Final[tuple[Solver, ...]] = (share,)
-OF_ORDERS: Final[tuple[Solver, ...]] = (reorder,)
+OF_ORDERS: Final[tuple[Solver, ...]] = (reorder, by_partial_matches(reorder), by_partial_matches(annealed))
 """What no plan of `auto` may be worse than, however short the time."""
+RIVALS: Final[tuple[Solver, ...]] = (annealed, reorder, share, none)
+
+
+def rivals(memo: Memo, model: CostModel, chosen: Solution, budget: Budget) -> Iterator[Solution]:
+    """What others would do by the papers' own cost; before that, what a doubter would choose.
+
+    He is asked only where weaker pieces are shared.
+    """
+    few = len(memo.roots) <= FEW_ROOTS
+    if few and any(node.way.rule in WEAKER for node in chosen.nodes()):
+        cautious = CautiousModel(model.estimator, model.prices, model.events)
+        yield auto(memo, cautious, budget.of(CAUTIOUS_PART * budget.seconds))
+    pricing = PaperCost(model.estimator)
+    for solve in RIVALS if few else (reorder,):
+        yield solve(memo, pricing, budget.of(budget.seconds))
+
 
 RECIPES: Final[Mapping[str, Recipe]] = MappingProxyType(
     {
@@ -164,7 +211,8 @@ RECIPES: Final[Mapping[str, Recipe]] = MappingProxyType(
             all_that_fit,
             model_of,
             partial(auto, quick=QUICK, of_orders=OF_ORDERS),
-            "every rule, by what the engine would spend; proven best where the time allows",
+            "every rule, by what the engine would spend; the best few plans are tried on sampled events",
+            rivals,
         ),
     }
 )

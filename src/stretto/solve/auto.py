@@ -35,7 +35,8 @@ def auto(
 ) -> Solution:
     """The cheapest plan found, with its proven bound; it is never dearer than what the `quick` solvers find.
 
-    Those `of_orders` join one slot at a time; they are left out where they can have nothing to add.
+    Those `of_orders` are left out where they can have nothing to add. Where the memo lacks splits of long pieces, or
+    of all pieces of a large workload, there is no bound: it would be one of a few plans.
     """
     solvers = worth_trying(memo, quick, of_orders)
     starts = quick_plans(memo, pricing, budget.of(QUICK_PART * budget.left, FREE), solvers)
@@ -45,7 +46,7 @@ def auto(
     if not left.denies(sum(map(len, problem.inputs))):
         starts.append(solve_greedy(problem, left))
     found, bound = solve_exact(problem, left, min(starts, key=problem.cost))
-    return Solution(one_way_each(memo, found), bound)
+    return Solution(one_way_each(memo, found), bound if is_complete(memo) else None)
 
 
 def quick_plans(
@@ -73,8 +74,12 @@ def worth_trying(memo: Memo, quick: Sequence[Solver], of_orders: Sequence[Solver
     """
     if len(memo.roots) > MANY:
         return ()
-    complete = all(map(partial(_is_split, memo), range(len(memo))))
-    return (*quick, *(() if complete else of_orders))
+    return (*quick, *(() if is_complete(memo) else of_orders))
+
+
+def is_complete(memo: Memo) -> bool:
+    """Whether all pieces have all of their splits."""
+    return all(map(partial(_is_split, memo), range(len(memo))))
 
 
 def by_rate(memo: Memo) -> dict[int, int]:

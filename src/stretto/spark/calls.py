@@ -8,9 +8,9 @@ from typing import Final
 
 from pyspark.sql import DataFrame
 
+from stretto.engine.planning import optimize
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan
-from stretto.plan.optimize import optimize
 from stretto.plan.spread.spreads import ByTime, Spread
 from stretto.plan.spread.stream_slices import Slices, StreamSpread
 from stretto.schema import Special

@@ -7,10 +7,10 @@ from typing import Final, Literal
 
 from pyspark.sql import DataFrame
 
+from stretto.engine.planning import optimize
 from stretto.errors import EventsError, StrettoError, near
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan
-from stretto.plan.optimize import optimize
 from stretto.plan.spread.choice import choose
 from stretto.plan.spread.spreads import EventLoad, Spread
 from stretto.schema import Schema, Special

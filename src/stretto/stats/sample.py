@@ -75,6 +75,11 @@ class Sample:
     def __len__(self) -> int:
         return len(self.ts)
 
+    @property
+    def events(self) -> pa.Table:
+        """The events of the complete stretches, one stretch after another."""
+        return self._table.slice(0, self.inside)
+
     # ---- values ------------------------------------------------------------------------------------------------
 
     def values(self, attribute: str, positions: I64) -> Vector:

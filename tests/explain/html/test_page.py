@@ -77,7 +77,7 @@ def test_the_summary() -> None:
     text = read(explain_page(explanation(SHARED))).text
     for words in ("1.5ms", "21ms", "14x as much", "0.4%", "310ms", "8", "3 for several queries"):
         assert words in text
-    assert "within 0.4% of the best plan" in text
+    assert "within 0.4% of the best of the plans considered" in text
 
 
 def test_queries_and_what_each_shares() -> None:

@@ -121,7 +121,7 @@ class Bench:
     def __init__(self, events: int) -> None:
         self.table: pa.Table = generate("uniform", events, 1, RATE, types=TYPES, keys=KEYS)
         self.stats = Stats.of(self.table)
-        self.model = CostModel(Estimator(self.stats), Prices())
+        self.model = CostModel(Estimator(self.stats), Prices(), self.stats.events)
 
     def outcomes(self, trials: Sequence[Trial], repeat: int) -> Iterator[TrialOutcome]:
         """The trials one by one, each the best of some runs."""

@@ -16,6 +16,7 @@ from stretto.atomic import write_text
 from stretto.cli.demo.found import DemoMatches
 from stretto.cli.demo.page import Alone, Demo, Step
 from stretto.cli.demo.patterns import demo_workload
+from stretto.engine.planning import optimize
 from stretto.engine.run import Engine
 from stretto.errors import StrettoError
 from stretto.explain.text import saving_text
@@ -23,7 +24,6 @@ from stretto.generate.trades import SECTORS, SYMBOLS, day_of_trades
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan
 from stretto.plan.explanation import explanation
-from stretto.plan.optimize import optimize
 from stretto.screen import counted
 from stretto.spark.batch.event_files import EventFiles, open_files, profile_files, survey
 from stretto.spark.batch.find_in_files import detect_files

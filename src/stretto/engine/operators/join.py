@@ -13,7 +13,7 @@ from stretto.engine.rows.known_order import joined, place_of
 from stretto.pattern.order import mask_of
 from stretto.plan.ops import Join
 from stretto.values.evaluate import Events
-from stretto.values.rows import I64, Rows, Sets, take_column
+from stretto.values.rows import I64, Rows, Sets, concat_rows, take_column
 
 
 class JoinOperator(Bookkeeping):
@@ -42,7 +42,7 @@ class JoinOperator(Bookkeeping):
         for look in self._looks:
             look.band.expire(before)
             look.band.append(inputs[look.stored], clock.events, clock.meter)
-            for part in inputs[1 - look.stored]:
+            for part in look.probes(inputs[1 - look.stored], clock):
                 for rows in look.pairs(part, clock):
                     if len(rows):
                         clock.meter.charge(size_of(rows), len(rows))
@@ -81,12 +81,26 @@ class _Look:
             inside=self._place.inside,
         )
 
+    def probes(self, parts: Sequence[Rows], clock: Clock) -> Sequence[Rows]:
+        """Probing rows as they come; where stored rows are found by their keys, all together."""
+        parts = [part for part in parts if len(part)]
+        if not self.band.hashes or len(parts) < 2 or not len(self.band):
+            return parts
+        clock.meter.reserve(sum(map(size_of, parts)), sum(map(len, parts)))
+        return [concat_rows(parts)]
+
     def pairs(self, probe: Rows, clock: Clock) -> Iterator[Rows]:
         """Rows of all pairs with the stored rows."""
         band, stored_first = self.band, self.stored == 0
         if not len(probe) or not len(band):
             return
         lo, hi, floor = self._range(probe, clock.events)
+        # A chain is walked from its latest row. Rows enter when a probe reaches so far, so a probe that comes after
+        # one that reached further walks over all that it must not see: with few keys, over most of a step.
+        if band.hashes and (hi[1:] < hi[:-1]).any():
+            clock.meter.reserve(size_of(probe), len(probe))
+            order = np.argsort(hi, kind="stable")
+            probe, lo, hi, floor = probe.take(order), lo[order], hi[order], floor[order]
         if band.plain:
             narrow = self._narrow and clock.end < 1 << 31
             yield from band.joined(

@@ -109,6 +109,11 @@ class Band:
         return self._stored.width
 
     @property
+    def hashes(self) -> bool:
+        """Whether stored rows are found by equal keys."""
+        return bool(self._equal)
+
+    @property
     def held(self) -> int:
         kept = self._lanes.nbytes + self._heads.nbytes + sum(pool.nbytes for pool in self._pools)
         return int(kept + self._probe.nbytes + self._room.nbytes)

@@ -55,15 +55,15 @@ def _cards(found: Explanation) -> Iterator[Card]:
 
 
 def _against(known: Estimate) -> str:
-    times = f", {factor_text(known.alone / known.cost)} as much" if known.cost > 0 else ""
+    times = f", {factor_text(known.alone / known.estimated)} as much" if known.estimated > 0 else ""
     return f"by none, with nothing shared or reordered{times}"
 
 
 def _bound(known: Estimate) -> str:
     """What the gap means."""
     if known.lower_bound is None:
-        return "gap to the best plan: no lower bound"
-    return f"gap to the best plan at most; lower bound {time_text(known.lower_bound)}"
+        return "gap to the best of the plans considered: no lower bound"
+    return f"gap to the best of the plans considered, at most; lower bound {time_text(known.lower_bound)}"
 
 
 def _measured_cards(found: Explanation) -> Iterator[Card]:

@@ -1,0 +1,31 @@
+"""Planning where an engine is at hand: the best few plans are tried before one is taken."""
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+from stretto.pattern.workload import Workload
+from stretto.plan import optimize as planning
+from stretto.plan.counted_work import Counted
+from stretto.plan.dag import Plan
+from stretto.schema import Schema
+from stretto.stats.profile import Stats
+
+
+def optimize(
+    workload: Workload, known: Stats | Schema, optimizer: str = "auto", budget: float | None = None
+) -> Plan:
+    """The plan for a workload's queries over events with these statistics, or just this schema.
+
+    `budget`: seconds that an optimizer which searches may take. Where the statistics hold a sample, `auto` tries the
+    best few plans on it. Raises QueryError if the workload does not fit the schema or holds a statement that no plan
+    can run.
+    """
+    return planning.optimize(workload, known, optimizer, budget, _trial)
+
+
+def _trial(plan: Plan, events: pa.Table) -> Iterator[Counted]:
+    """The engine is loaded when something is tried: a plan alone needs no kernel."""
+    from stretto.engine.trial import try_out
+
+    return try_out(plan, events)

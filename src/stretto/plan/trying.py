@@ -1,0 +1,160 @@
+"""Plans are tried on sampled events, and what they did decides between them.
+
+An estimate can be wrong by more than two plans differ. So the best few are run on complete stretches of the sample,
+and compared by the work that was counted there, at the model's prices: the same input has the same plan, whatever
+else the machine is doing. After Wu, Naughton and Singh, Sampling-Based Query Re-Optimization (SIGMOD 2016).
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import pyarrow as pa
+
+from stretto.explain.model import Estimate, Tried
+from stretto.memo.cost import CostModel
+from stretto.plan.counted_work import Counted, WorkOf, called
+from stretto.plan.dag import Plan
+from stretto.plan.record import Record
+from stretto.solve.common.budget import Budget
+from stretto.stats.profile import Stats
+
+Trial = Callable[[Plan, pa.Table], Iterator[Counted]]
+"""What a plan has done after each step of some events; the engine knows how."""
+
+FEWEST_EVENTS: Final = 20_000
+"""Inputs with fewer events are run sooner than plans are compared."""
+LEAST_NS: Final = 5e6
+"""And so are plans that are expected to take less than this, all events together."""
+PART: Final = 0.25
+MOST_EVENTS: Final = 1 << 15
+"""Events tried: this part of the input, and no more than so many."""
+PARTS: Final = 8
+"""Places of the sample they come from, at most; each holds a few windows."""
+WINDOWS: Final = 4
+TRYING: Final = 0.1
+"""The part of the planning time that the work of one trial may take, at the model's prices."""
+NANOSECONDS: Final = 1e9
+KNOWN_ROWS: Final = 30
+"""Rows counted, or expected, from which on a count is better than an estimate."""
+HOPELESS: Final = 2.0
+"""A plan that is estimated so many times the counted cost of another is not tried: rows are rarely overestimated so."""
+CLEARLY: Final = 0.97
+"""A plan takes the place of the one with the least estimate if its counted cost is less than this part of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """A plan that was tried: what was counted, the cost of its operators and of all, per second of the stream."""
+
+    plan: Plan
+    counted: Counted
+    costs: Sequence[float]
+    cost: float
+
+
+def worth_trying(plan: Plan, stats: Stats) -> bool:
+    """Whether there is something to try a plan on, and so much to run that it pays."""
+    sample, known = stats.sample, plan.estimate
+    if sample is None or known is None or plan.trends is not None:
+        return False
+    return (
+        min(stats.events, sample.inside) >= FEWEST_EVENTS
+        and known.cost * stats.seconds >= LEAST_NS
+        and bool(plan.queries)
+    )
+
+
+def best_tried(plans: Iterable[Plan], stats: Stats, model: CostModel, trial: Trial, time: Budget) -> Plan:
+    """The plan that does the least work on the tried events; its estimate and records then hold what was counted.
+
+    The first is the one that others have to beat. A plan is given up as soon as it has done more than the best one.
+    """
+    pending = iter(plans)
+    first = next(pending)
+    events = sampled(first, stats)
+    race = _Race(events, stats, model, trial)
+    best = race.run(first, TRYING * time.seconds * NANOSECONDS, None)
+    if best is None:
+        return first
+    limit, tried = best.counted.events, 1
+    seen = [first.ops]
+    for plan in pending:
+        if plan.ops in seen or (plan.estimate is not None and plan.estimate.cost > HOPELESS * best.cost):
+            continue
+        seen.append(plan.ops)
+        tried += 1
+        found = race.run(plan, CLEARLY * best.cost, limit)
+        if found is not None and found.cost < CLEARLY * best.cost:
+            best = found
+    return _told(best, stats, tried, time)
+
+
+class _Race:
+    """Runs plans on the same events."""
+
+    def __init__(self, events: pa.Table, stats: Stats, model: CostModel, trial: Trial) -> None:
+        self._events, self._stats, self._model, self._trial = events, stats, model, trial
+
+    def run(self, plan: Plan, most: float, limit: int | None) -> _Outcome | None:
+        """What a plan does with the first `limit` events; None where that is more than `most`.
+
+        Without a limit `most` are the nanoseconds after which a trial ends, as far as it has come.
+        """
+        work, found = WorkOf(plan, self._model.estimator), None
+        for counted in self._trial(plan, self._events):
+            found = self._outcome(plan, work, counted, counted.events if limit is None else limit)
+            if limit is None:
+                if found.cost * counted.events / max(self._stats.total_rate, 1e-9) > most:
+                    break
+            elif found.cost > most:
+                return None
+            elif counted.events >= limit:
+                return found
+        return found if limit is None or (found and found.counted.events >= limit) else None
+
+    def _outcome(self, plan: Plan, work: WorkOf, counted: Counted, limit: int) -> _Outcome:
+        """The costs, if nothing more came until the limit."""
+        model = self._model
+        scale = self._stats.total_rate / limit
+        calls = called(plan, counted)
+        costs = [
+            scale * model.price(one) + calls[number] * model.step_cost
+            for number, one in enumerate(work.all(counted))
+        ]
+        return _Outcome(plan, counted, costs, model.fixed_cost() + sum(costs))
+
+
+def sampled(plan: Plan, stats: Stats) -> pa.Table:
+    """The events to try plans on: some windows from several places of the sample, in order of time."""
+    sample = stats.sample
+    assert sample is not None
+    events, inside = sample.events, sample.inside
+    held = max(plan.horizon_us * stats.total_rate / 1e6, float(plan.horizon_events), 1.0)
+    count = int(min(inside, MOST_EVENTS, max(PART * stats.events, WINDOWS * held)))
+    parts = int(max(1, min(PARTS, count / (WINDOWS * held))))
+    length = count // parts
+    gap = inside / parts
+    starts = [int(i * gap + (gap - length) / 2) for i in range(parts)]
+    return pa.concat_tables([events.slice(start, length) for start in starts])
+
+
+def _told(best: _Outcome, stats: Stats, tried: int, time: Budget) -> Plan:
+    """The plan with what was counted in the place of what was estimated, where that says more."""
+    plan, counted = best.plan, best.counted
+    known = plan.estimate
+    assert known is not None
+    scale = stats.total_rate / counted.events
+    records = tuple(
+        _corrected(record, rows, scale, cost)
+        for record, rows, cost in zip(plan.records, counted.rows, best.costs, strict=True)
+    )
+    figures = Tried(counted.events, tried, known.cost, best.cost)
+    estimate: Estimate = replace(known, cost=best.cost, seconds=time.spent, tried=figures)
+    return replace(plan, records=records, estimate=estimate)
+
+
+def _corrected(record: Record, rows: int, scale: float, cost: float) -> Record:
+    expected = 0.0 if record.rows is None else record.rows / scale
+    sure = record.rows is None or max(rows, expected) >= KNOWN_ROWS
+    return replace(record, rows=rows * scale if sure else record.rows, cost=cost)

@@ -1,0 +1,58 @@
+"""The comparison on real events, in small on generated ones."""
+
+import json
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from benchmarks.real_workloads import SETS
+from tests.plan.bursts import bursty, queries
+
+from benchmarks import cost_on_sets, real
+from stretto.pattern.workload import Workload
+
+EVENTS = 2_000
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    pq.write_table(bursty(EVENTS, 1), tmp_path / SETS["flights"])
+    return tmp_path
+
+
+def test_optimizers_are_compared_on_the_events_of_a_folder(folder: Path, tmp_path: Path) -> None:
+    options = [
+        "--sets",
+        "flights",
+        "--optimizers",
+        "none,reorder,auto",
+        "--workloads",
+        "1",
+        "--queries",
+        "2",
+        "3",
+        "--repeat",
+        "1",
+    ]
+    assert real.run(tmp_path / "out", folder, [*options, "--events", str(EVENTS), "--budget", "1"]) == 0
+    (trial,) = json.loads((tmp_path / "out" / "real.json").read_text(encoding="utf-8"))["trials"]
+    assert set(trial["outcomes"]) == {"none", "reorder", "auto"}
+    assert 2 <= trial["queries"] <= 3
+    assert all(one["candidates"] >= 0 and one["predicted"] > 0 for one in trial["outcomes"].values())
+    assert "flights" in (tmp_path / "out" / "real.txt").read_text(encoding="utf-8")
+
+
+def test_without_events_there_is_nothing_to_compare(tmp_path: Path) -> None:
+    assert real.run(tmp_path, tmp_path / "none", []) == 2
+
+
+def test_predictions_are_held_to_account_by_kind() -> None:
+    workload = Workload.parse(queries(1, 2))
+    runs = list(cost_on_sets.runs_of("flights", 0, bursty(EVENTS, 1), workload, 1))
+    assert [run.optimizer for run in runs] == list(cost_on_sets.OPTIMIZERS)
+    for run in runs:
+        assert run.predicted > 0
+        assert {"scan", "join", "emit"} <= set(run.kinds)
+        assert sum(predicted for predicted, _ in run.kinds.values()) <= run.predicted * 1.0001
+    lines = list(cost_on_sets.set_lines(runs, {"flights": 1.0}))
+    assert len(lines) == 2 + len({kind for run in runs for kind in run.kinds})

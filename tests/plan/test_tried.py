@@ -1,0 +1,109 @@
+"""Plans are tried on sampled events: what was counted decides, and EXPLAIN says so."""
+
+import json
+
+import pytest
+from tests.plan.bursts import bursty, queries
+
+from stretto.engine.planning import optimize
+from stretto.engine.trial import TRIED_STEP, try_out
+from stretto.engine.whole_table import run
+from stretto.pattern.workload import Workload
+from stretto.plan import trying
+from stretto.plan.counted_work import WorkOf
+from stretto.plan.dag import Plan
+from stretto.plan.optimize import optimize as by_estimates
+from stretto.plan.optimizers import model_of
+from stretto.stats.profile import Stats
+
+EVENTS = 6_000
+OTHERS = ("none", "share", "reorder", "mcep")
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small inputs are worth trying too."""
+    monkeypatch.setattr(trying, "FEWEST_EVENTS", EVENTS // 2)
+    monkeypatch.setattr(trying, "LEAST_NS", 0.0)
+
+
+def planned(seed: int, optimizer: str = "auto") -> tuple[Plan, Stats, Workload]:
+    table = bursty(EVENTS, seed)
+    workload = Workload.parse(queries(seed, 6))
+    stats = Stats.of(table)
+    return optimize(workload, stats, optimizer, 5.0), stats, workload
+
+
+def looked_through(plan: Plan, seed: int) -> int:
+    """Candidates examined and rows made in all events."""
+    counters = run(plan, bursty(EVENTS, seed)).counters
+    assert counters is not None
+    return sum(counters.candidates) + sum(counters.rows)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_auto_looks_through_no_more_than_others(seed: int) -> None:
+    plan, stats, workload = planned(seed)
+    assert plan.estimate is not None
+    assert plan.estimate.tried is not None
+    best = min(looked_through(by_estimates(workload, stats, name, 5.0), seed) for name in OTHERS)
+    assert looked_through(plan, seed) <= 1.3 * best
+
+
+def test_a_plan_is_tried_on_a_part_and_told_with_both_figures() -> None:
+    plan, *_ = planned(1)
+    assert plan.estimate is not None
+    tried = plan.estimate.tried
+    assert tried is not None
+    assert 0 < tried.events <= EVENTS
+    assert tried.plans >= 2
+    assert plan.estimate.cost == tried.counted
+    text = plan.explain()
+    assert (
+        f"tried on {tried.events:,} events of the sample, the best of {tried.plans} plans: estimated " in text
+    )
+    assert json.loads(plan.explain("json"))["tried"] == {
+        "events": tried.events,
+        "plans": tried.plans,
+        "estimated": tried.estimated,
+        "counted": tried.counted,
+    }
+
+
+def test_the_same_input_has_the_same_plan() -> None:
+    assert planned(2)[0].ops == planned(2)[0].ops
+
+
+def test_records_hold_the_rows_that_were_counted() -> None:
+    plan, stats, workload = planned(1)
+    assert plan.estimate is not None
+    assert plan.estimate.tried is not None
+    events = trying.sampled(by_estimates(workload, stats, "auto", 5.0), stats)
+    *_, counted = try_out(plan, events)
+    scale = stats.total_rate / counted.events
+    sure = [i for i, rows in enumerate(counted.rows) if rows >= trying.KNOWN_ROWS]
+    assert sure
+    assert [plan.records[i].rows for i in sure] == pytest.approx([counted.rows[i] * scale for i in sure])
+
+
+def test_nothing_is_tried_where_there_is_little_to_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trying, "FEWEST_EVENTS", EVENTS + 1)
+    plan, *_ = planned(1)
+    assert plan.estimate is not None
+    assert plan.estimate.tried is None
+    assert "tried" not in plan.explain()
+
+
+def test_other_optimizers_try_nothing() -> None:
+    plan, *_ = planned(1, "reorder")
+    assert plan.estimate is not None
+    assert plan.estimate.tried is None
+
+
+def test_a_trial_can_be_ended_after_each_step() -> None:
+    plan, stats, _ = planned(1)
+    first = next(try_out(plan, bursty(3 * TRIED_STEP, 1)))
+    assert TRIED_STEP <= first.events < 2 * TRIED_STEP
+    work = WorkOf(plan, model_of(stats).estimator).all(first)
+    assert len(work) == len(plan.ops)
+    assert any(sum(one) > 0 for one in work)
