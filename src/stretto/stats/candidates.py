@@ -16,17 +16,17 @@ MOST: Final = 1 << 17  # pairs of a tuple and an event that are looked at
 
 
 @dataclass(frozen=True, slots=True)
-class Candidates:
+class CandidateSets:
     """Events for one more slot of the first `tuples` tuples: the tuple of each, and its position; in order of both."""
 
     tuples: int
     row: I64
     events: I64
 
-    def first(self, tuples: int) -> "Candidates":
+    def first(self, tuples: int) -> "CandidateSets":
         """Those of fewer tuples."""
         until = int(np.searchsorted(self.row, tuples))
-        return Candidates(tuples, self.row[:until], self.events[:until])
+        return CandidateSets(tuples, self.row[:until], self.events[:until])
 
 
 def mixed(tuples: Tuples) -> Tuples:
@@ -38,7 +38,7 @@ def mixed(tuples: Tuples) -> Tuples:
 
 def candidates(
     sample: Sample, frame: TupleFrame, tuples: Tuples, terms: Sequence[Expr], *, anywhere: bool = False
-) -> Candidates:
+) -> CandidateSets:
     """The events for the last slot of the frame that satisfy the terms, for as many tuples as `MOST` allows.
 
     Tuples of no weight have none. `anywhere`: from the first event of the tuple on, within the window.
@@ -61,7 +61,7 @@ def candidates(
         passed &= _agree(sample, link, [*drawn, events])
     if terms:
         passed &= holds(terms, (*drawn, events), len(row), sample)
-    return Candidates(until, row[passed], events[passed])
+    return CandidateSets(until, row[passed], events[passed])
 
 
 def places(counts: I64) -> I64:

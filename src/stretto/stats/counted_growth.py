@@ -7,7 +7,7 @@ import numpy as np
 
 from stretto.pattern.piece import Piece
 from stretto.pattern.predicates import Expr, columns_of
-from stretto.stats.candidates import Candidates, candidates, places
+from stretto.stats.candidates import CandidateSets, candidates, places
 from stretto.stats.drawn_tuples import TupleFrame, Tuples
 from stretto.stats.growth import CAP, Repeated, with_earlier
 from stretto.stats.sample import Sample
@@ -78,7 +78,7 @@ def _grown(sample: Sample, tuples: Tuples, chains: Chains) -> Growth:
     return _summed(found, last, earlier[kept], later[kept], chains)
 
 
-def _pairs(found: Candidates) -> tuple[Candidates, tuple[I64, I64]]:
+def _pairs(found: CandidateSets) -> tuple[CandidateSets, tuple[I64, I64]]:
     """Each two candidates of one tuple, the earlier first; of as many tuples as `PAIRS` allows."""
     counts = np.bincount(found.row, minlength=found.tuples)
     until = max(int(np.searchsorted(np.cumsum(counts * (counts - 1) // 2), PAIRS, "right")), 1)
@@ -97,7 +97,7 @@ def _fits(sample: Sample, chains: Chains, columns: Sequence[I64], row: I64, late
     return holds(chains.adjacent, (*read, earlier), len(row), sample).astype(np.float64)
 
 
-def _summed(found: Candidates, last: F64, earlier: I64, later: I64, chains: Chains) -> Growth:
+def _summed(found: CandidateSets, last: F64, earlier: I64, later: I64, chains: Chains) -> Growth:
     """The number of chains by length, summed over the lengths that are allowed."""
     # `ending` counts the chains of j events by their first one: each is led on by those that may stand before it.
     least = max(chains.low - 1, 0)
