@@ -48,7 +48,7 @@ SABOTAGED = [
     (Estimator, "_placed"),
     (Estimator, "_equal"),
     (Selectivities, "_measure"),
-    (Selectivities, "_drawn"),
+    (Selectivities, "drawn"),
     (Selectivities, "_seen"),
     (Selectivities, "agreement"),
     (CostModel, "work"),

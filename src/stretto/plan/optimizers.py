@@ -92,11 +92,11 @@ CAUTIOUS_PART: Final = 0.25
 
 
 def by_partial_matches(solve: Solver) -> Solver:
-    """A solver that goes by the papers' cost, whatever the pricing; that must tell rows."""
+    """A solver that goes by the papers' cost, where the pricing can tell rows."""
 
     def solved(memo: Memo, pricing: Pricing, budget: Budget) -> Solution:
-        assert isinstance(pricing, CostModel)
-        return solve(memo, PaperCost(pricing.estimator), budget)
+        counted = PaperCost(pricing.estimator) if isinstance(pricing, CostModel) else pricing
+        return solve(memo, counted, budget)
 
     return solved
 

@@ -73,7 +73,7 @@ def test_an_operator_that_gives_borrowed_rows_is_found(monkeypatch):
         "QUERY q PATTERN SEQ(A a, B b) WITHIN 9 us; QUERY r PATTERN SEQ(A a, B b) WITHIN 4 us;"
     )
     events = to_table(random_events(Random(1), ("A", "B"), 30))
-    plan = optimize(workload, Stats.of(events), "motto")
+    plan = optimize(workload, Stats.of(events), "motto-paper")
     assert any(isinstance(op, Filter) for op in plan.ops), "the narrower window is a filter on the wider one"
     with pytest.raises(AssertionError, match="used again"):
         run(plan, events)
