@@ -109,7 +109,7 @@ def annealed(memo: Memo, pricing: Pricing, budget: Budget) -> Solution:
 
 
 QUICK: Final[tuple[Solver, ...]] = (share,)
-OF_ORDERS: Final[tuple[Solver, ...]] = (reorder, by_partial_matches(reorder), by_partial_matches(annealed))
+OF_ORDERS: Final[tuple[Solver, ...]] = (reorder, by_partial_matches(reorder))
 """What no plan of `auto` may be worse than, however short the time."""
 RIVALS: Final[tuple[Solver, ...]] = (annealed, reorder, share, none)
 
