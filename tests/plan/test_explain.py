@@ -62,7 +62,7 @@ def test_pieces_read_as_patterns() -> None:
         "edges": "SEQ(A a, C c) without B before a without B after c",
         "anywhere": "SEQ(A a, B b) without B anywhere",
         "beside": "AND(SEQ(A a, C c), B b) without B between a and c",
-        "some": "OR(A a without B after a, SEQ(A a, C c))",
+        "some": "OR(SEQ(A a, C c), A a without B after a)",
     }
 
 

@@ -36,8 +36,8 @@ def test_table_2() -> None:
     assert divided("SEQ(E1, CONJ(E2 & E3))") == ["AND(E2, E3)", "SEQ(E1, AND(E2, E3))"]
     memo = memo_of("QUERY q11 PATTERN SEQ(E1, DISJ(E4 | E5), CONJ(E2 & E3)) WITHIN 10 s;")
     assert [[text(memo, level) for level in levels(memo, number)] for number in memo.cores()] == [
-        ["AND(E4, E5)", "AND(E2, E3)", "SEQ(E1, AND(E4, E5), AND(E2, E3))"],
         ["AND(E2, E3)", "SEQ(E1, E4, AND(E2, E3))"],
+        ["AND(E4, E5)", "AND(E2, E3)", "SEQ(E1, AND(E4, E5), AND(E2, E3))"],
         ["AND(E2, E3)", "SEQ(E1, E5, AND(E2, E3))"],
     ]
 
