@@ -38,12 +38,16 @@ Solver = Callable[[Memo, Pricing, Budget], Solution]
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """What makes an optimizer; `pricing` is what the solver goes by, `about` says in a line what it is."""
+    """What makes an optimizer; `pricing` is what the solver goes by, `about` says in a line what it is.
+
+    `as_written`: whether it may go by the order of a query's text, as the papers do.
+    """
 
     rules: Callable[[Memo, Pricing], Rules]
     pricing: Callable[[Stats], Pricing]
     solve: Solver
     about: str = ""
+    as_written: bool = True
 
 
 def model_of(stats: Stats) -> CostModel:
@@ -71,7 +75,6 @@ MANY_PARTS: Final = 60_000
 
 def all_that_fit(memo: Memo, pricing: Pricing) -> Rules:
     """Every rule, or for very large workloads those whose number of pieces grows with the queries' length alone."""
-    memo.forget_text()
     parts = sum(2.0 ** min(len(memo.pieces[core].slots), 12) for core in memo.cores())
     by_rate = (join_left_to_right, split_off_commonest(pricing))
     return replace(AUTO, hurried=by_rate) if parts <= MANY_PARTS else Rules(by_rate, few=True)
@@ -147,6 +150,7 @@ RECIPES: Final[Mapping[str, Recipe]] = MappingProxyType(
             model_of,
             partial(auto, quick=QUICK, of_orders=OF_ORDERS),
             "every rule, by what the engine would spend; proven best where the time allows",
+            as_written=False,
         ),
     }
 )
