@@ -25,7 +25,7 @@ SCHEMA = Schema({"price": Kind.FLOAT, "diff": Kind.FLOAT})
 def test_no_worse_than_the_quick_plans(seconds: float) -> None:
     text = workload("mcep-stocks", 12, seed=3, length=4)
     stats = Stats.assumed(SCHEMA)
-    memo = build_memo(plannable(Workload.parse(text).bind(SCHEMA)))
+    memo = build_memo(plannable(Workload.parse(text).bind(SCHEMA)), as_written=False)
     model = model_of(stats)
     explore(memo, all_that_fit(memo, model))
     found = auto(memo, model, Budget(seconds), quick=QUICK, of_orders=OF_ORDERS)
@@ -38,7 +38,7 @@ def test_no_worse_than_the_quick_plans(seconds: float) -> None:
 
 def hurried(text: str, after: int) -> Memo:
     """A memo for whose exploration the time was up when so many pieces had been looked at."""
-    memo = build_memo(plannable(Workload.parse(text).bind(SCHEMA)))
+    memo = build_memo(plannable(Workload.parse(text).bind(SCHEMA)), as_written=False)
     turns = count()
     explore(memo, all_that_fit(memo, model_of(Stats.assumed(SCHEMA))), over=lambda: next(turns) >= after)
     return memo
@@ -66,7 +66,7 @@ def test_orders_are_tried_only_where_trees_are_missing() -> None:
     text = workload("mcep-stocks", 12, seed=3, length=4)
     assert worth_trying(hurried(text, after=5), QUICK, OF_ORDERS) == (share, *OF_ORDERS)
     assert OF_ORDERS[0] is reorder
-    whole = build_memo(plannable(Workload.parse(text).bind(SCHEMA)))
+    whole = build_memo(plannable(Workload.parse(text).bind(SCHEMA)), as_written=False)
     explore(whole, all_that_fit(whole, model_of(Stats.assumed(SCHEMA))))
     assert worth_trying(whole, QUICK, OF_ORDERS) == (share,)
 

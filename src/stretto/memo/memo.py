@@ -154,11 +154,6 @@ class Memo:
         """The slots of a core as its first query wrote them; of a part as they are numbered."""
         return self.own_order.get(number) or range(len(self.pieces[number].slots))
 
-    def forget_text(self) -> None:
-        """Let cores begin with their slots as they are numbered: AND has no order, and one meaning has one plan."""
-        for number, order in self.own_order.items():
-            self.own_order[number] = tuple(range(len(order)))
-
     def is_core(self, number: int) -> bool:
         """Whether a piece has several slots and is computed by joins: the ways to do so are the rules' to find."""
         known = self._cores.get(number)
@@ -288,9 +283,14 @@ def _without_needless_window(piece: Piece) -> Piece:
     return piece
 
 
-def build_memo(detections: Iterable[Detection]) -> Memo:
-    """The memo of a workload before any rule: roots, whole pieces, and single slots."""
+def build_memo(detections: Iterable[Detection], *, as_written: bool = True) -> Memo:
+    """The memo of a workload before any rule: roots, whole pieces, and single slots.
+
+    Not `as_written`: cores begin with their slots as they are numbered. AND has no order, and one meaning has one plan.
+    """
     memo = Memo()
     for detection in detections:
         memo.add_root(detection)
+    if not as_written:
+        memo.own_order = {number: tuple(range(len(order))) for number, order in memo.own_order.items()}
     return memo

@@ -139,7 +139,7 @@ def explored(
     detections: Iterable[Detection], stats: Stats, recipe: Recipe, time: Budget | None = None
 ) -> tuple[Memo, Pricing]:
     """The memo of a workload with the ways that an optimizer considers, and the costs it goes by."""
-    memo, pricing = build_memo(detections), recipe.pricing(stats)
+    memo, pricing = build_memo(detections, as_written=recipe.as_written), recipe.pricing(stats)
     rules = recipe.rules(memo, pricing)
     if time is None:
         explore(memo, rules)

@@ -43,6 +43,7 @@ class Recipe:
     """What makes an optimizer; `pricing` is what the solver goes by, `about` says in a line what it is.
 
     `rivals`: other solutions over the same memo that are worth trying, where plans are tried.
+    `as_written`: whether it may go by the order of a query's text, as the papers do.
     """
 
     rules: Callable[[Memo, Pricing], Rules]
@@ -50,6 +51,7 @@ class Recipe:
     solve: Solver
     about: str = ""
     rivals: Rivals | None = None
+    as_written: bool = True
 
 
 def model_of(stats: Stats) -> CostModel:
@@ -77,7 +79,6 @@ MANY_PARTS: Final = 60_000
 
 def all_that_fit(memo: Memo, pricing: Pricing) -> Rules:
     """Every rule, or for very large workloads those whose number of pieces grows with the queries' length alone."""
-    memo.forget_text()
     parts = sum(2.0 ** min(len(memo.pieces[core].slots), 12) for core in memo.cores())
     by_rate = (join_left_to_right, split_off_commonest(pricing))
     return replace(AUTO, hurried=by_rate) if parts <= MANY_PARTS else Rules(by_rate, few=True)
@@ -213,6 +214,7 @@ RECIPES: Final[Mapping[str, Recipe]] = MappingProxyType(
             partial(auto, quick=QUICK, of_orders=OF_ORDERS),
             "every rule, by what the engine would spend; the best few plans are tried on sampled events",
             rivals,
+            as_written=False,
         ),
     }
 )

@@ -98,7 +98,7 @@ def test_a_threshold_of_nothing_lets_nothing_dearer_through() -> None:
     walk = walk_of(random_patterns(6, count=10))
     costs = []
     for _ in range(200):
-        _one_round(walk, Random(1), FOREVER, PAPER, threshold=0.0, last=walk.steps + 1)
+        _one_round(walk, FOREVER, PAPER, threshold=0.0, last=walk.steps + 1)
         costs.append(walk.multitree.cost)
     assert all(later <= earlier * (1 + 1e-9) for earlier, later in pairwise(costs))
 
@@ -106,7 +106,7 @@ def test_a_threshold_of_nothing_lets_nothing_dearer_through() -> None:
 def test_a_high_threshold_lets_dearer_plans_through() -> None:
     walk = walk_of(random_patterns(6, count=10))
     start = walk.multitree.cost
-    _one_round(walk, Random(1), FOREVER, PAPER, threshold=1e9, last=walk.steps + 20)
+    _one_round(walk, FOREVER, PAPER, threshold=1e9, last=walk.steps + 20)
     assert walk.multitree.cost > start
 
 

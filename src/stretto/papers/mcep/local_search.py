@@ -23,7 +23,7 @@ from stretto.solve.common.solution import Computation, NodeOf, Solution, around_
 FREE: Final = 20_000
 """Squares of slots of patterns that are taken apart in the order of their text, however short the time."""
 Planner = Callable[[Trees, CoreParts, Budget], LocalPlans]
-Improve = Callable[[Walk, Random, Budget, float], None]
+Improve = Callable[[Walk, Budget, float], None]
 """Walks from a plan to better ones until the budget or the steps are over or nothing more is to be hoped for."""
 
 
@@ -137,7 +137,7 @@ def search(
             break
         found = patterns.multitree({core: patterns.chosen[core] for core in component})
         walk = Walk(found, Neighbourhood(graph, component, patterns.plans, found, random, most))
-        improve(walk, random, budget.share(weights[i] / sum(weights[i:])), steps)
+        improve(walk, budget.share(weights[i] / sum(weights[i:])), steps)
         walk.to_best()
         patterns.chosen.update(found.chosen)
     return patterns.solution()

@@ -41,7 +41,7 @@ class Neighbourhood:
         self._graph = graph
         self._plans = plans
         self._multitree = multitree
-        self._random = random
+        self.random = random
         self._most = most
         self._vicinity = {pattern: graph.vicinity(pattern) for pattern in patterns}
         self._patterns = [pattern for pattern in patterns if self._vicinity[pattern]]
@@ -72,21 +72,21 @@ class Neighbourhood:
 
     def _drawn(self) -> tuple[int, int]:
         if self._most == EDGE:
-            at = bisect(self._until, self._random.random() * self._until[-1])
+            at = bisect(self._until, self.random.random() * self._until[-1])
             return self._choices[min(at, len(self._choices) - 1)]
-        pattern = self._random.choice(self._patterns)
+        pattern = self.random.choice(self._patterns)
         found = self._vicinity[pattern]
-        at = self._random.randrange(len(found) + 1)
+        at = self.random.randrange(len(found) + 1)
         return pattern, found[at] if at < len(found) else NOTHING
 
     def _others(self, pattern: int, shape: int) -> list[int]:
         """The patterns that change with the first."""
         wanted = max(self._most, 2) - 1
-        seen = self._random.choice(self._vicinity[pattern]) if shape == NOTHING else shape
+        seen = self.random.choice(self._vicinity[pattern]) if shape == NOTHING else shape
         having = self._having[seen]
         if len(having) - 1 <= wanted:
             return [other for other in having if other != pattern]
-        drawn = self._random.sample(having, wanted + 1)
+        drawn = self.random.sample(having, wanted + 1)
         return [other for other in drawn if other != pattern][:wanted]
 
     def _share(self, one: int, other: int, shape: int) -> bool:
@@ -121,11 +121,11 @@ class Neighbourhood:
 
     def _where(self, pattern: int, shape: int) -> int:
         masks = self._graph.masks(pattern, shape)
-        return masks[0] if len(masks) == 1 else self._random.choice(masks)
+        return masks[0] if len(masks) == 1 else self.random.choice(masks)
 
     def _kept(self, pattern: int) -> list[Placed]:
         """The shared joins of a pattern's tree, or none of them, as chance has it."""
-        if self._random.random() < 0.5:
+        if self.random.random() < 0.5:
             return []
         multitree = self._multitree
         joins = self._plans[pattern].joins(multitree.chosen[pattern])

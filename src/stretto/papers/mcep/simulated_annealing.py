@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import chain, cycle
 from math import exp, inf
-from random import Random
 from typing import Final
 
 from stretto.papers.mcep.local_search import search
@@ -37,14 +36,14 @@ COLD = 1e-9
 """Below so much of its start the threshold lets nothing through."""
 
 
-def cool(walk: Walk, random: Random, budget: Budget, steps: float, schedule: CoolingSchedule = PAPER) -> None:
+def cool(walk: Walk, budget: Budget, steps: float, schedule: CoolingSchedule = PAPER) -> None:
     """Anneal until the time or the steps are over, or nothing more is to be hoped for."""
     start = largest_difference(walk, min(schedule.probes, steps), budget)
     if not start:
         return
     for height in chain((1.0,), cycle(schedule.reheats)):
         walk.to_best()
-        _one_round(walk, random, budget, schedule, start * height, steps)
+        _one_round(walk, budget, schedule, start * height, steps)
         if walk.steps >= steps or budget.over or walk.hopeless:
             return
 
@@ -53,16 +52,16 @@ anneal: Final = partial(search, cool)
 """`search` by simulated annealing."""
 
 
-def _one_round(
-    walk: Walk, random: Random, budget: Budget, schedule: CoolingSchedule, threshold: float, last: float
-) -> None:
+def _one_round(walk: Walk, budget: Budget, schedule: CoolingSchedule, threshold: float, last: float) -> None:
     """Let the threshold fall, then improve until nothing better has been found for long enough."""
     patience = schedule.patience * walk.moves.extent
     cold = threshold * COLD
     lowest, lowest_at = inf, walk.steps
     while walk.steps < last and not budget.over:
         difference = walk.step()
-        if difference <= 0 or (threshold > cold and random.random() < exp(-difference / threshold)):
+        if difference <= 0 or (
+            threshold > cold and walk.moves.random.random() < exp(-difference / threshold)
+        ):
             walk.stay()
         else:
             walk.back()

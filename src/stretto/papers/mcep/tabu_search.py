@@ -6,7 +6,6 @@ before; the last 10,000 visited plans are remembered.
 
 from collections import OrderedDict
 from functools import partial
-from random import Random
 from typing import Final
 
 from stretto.papers.mcep.local_search import search
@@ -31,7 +30,7 @@ class Visited(OrderedDict[int, None]):
             self.popitem(last=False)
 
 
-def roam(walk: Walk, random: Random, budget: Budget, steps: float) -> None:  # noqa: ARG001 - the moves draw from it
+def roam(walk: Walk, budget: Budget, steps: float) -> None:
     """Tabu search until the time or the steps are over or no hope is left; a step is one neighbour looked at."""
     visited = Visited()
     plan = 0
