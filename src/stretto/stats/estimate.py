@@ -19,6 +19,7 @@ from stretto.pattern.predicates import Changed, columns_of
 from stretto.pattern.repetition_terms import tighten
 from stretto.stats.counted_tuples import TupleCounts
 from stretto.stats.growth import Law, Once, Repeated, grown, once, spread_of, thinned, with_earlier
+from stretto.stats.meetings import MOST_COUNTED
 from stretto.stats.remembered import remembered
 from stretto.stats.safe_estimates import otherwise
 from stretto.stats.selectivity import assumed
@@ -158,7 +159,7 @@ class Estimator:
         then = [meetings.rate(stream) for stream in whole.frame.streams]
         window = whole.frame.window
         expected = 0.0 if window is None else self._placed(window, then, piece.order)
-        if expected:
+        if expected and len(piece.slots) <= MOST_COUNTED:
             found = self.counts.rows(whole)
             if found is not None:
                 return found / expected
@@ -287,6 +288,8 @@ class Estimator:
         return sum(found) / 2.0
 
     def _spared_as_counted(self, piece: Piece, negation: Negation) -> float | None:
+        if len(piece.slots) >= MOST_COUNTED:
+            return None
         alone = replace(piece, negations=())
         related = relate(alone)
         if related.chains or piece.policy is not Policy.ANY:
