@@ -15,11 +15,12 @@ from stretto.pattern.linear_extensions import count_linear_extensions, gaps_betw
 from stretto.pattern.nodes import Policy, Stream, Window
 from stretto.pattern.order import Order
 from stretto.pattern.piece import Negation, Piece, Place, Slot
-from stretto.pattern.predicates import Changed, columns_of
+from stretto.pattern.predicates import Changed
 from stretto.pattern.repetition_terms import tighten
 from stretto.stats.counted_tuples import TupleCounts
 from stretto.stats.growth import Law, Once, Repeated, grown, once, spread_of, thinned, with_earlier
 from stretto.stats.meetings import MOST_COUNTED
+from stretto.stats.next_runs import runs
 from stretto.stats.remembered import remembered
 from stretto.stats.safe_estimates import otherwise
 from stretto.stats.selectivity import assumed
@@ -125,7 +126,7 @@ class Estimator:
 
     def _counted(self, piece: Piece) -> float:
         if piece.policy is Policy.NEXT:
-            return self._runs(piece)
+            return runs(piece, self)
         if piece.is_plain:
             return self._survivors(piece) if piece.negations else self._single_events(piece)
         alternatives, times = once(tighten(piece))
@@ -427,44 +428,6 @@ class Estimator:
         least = max(repeated.low, 1)
         # The geometric series of again^(j - 1) over the allowed numbers j of repetitions.
         return float((again ** (least - 1) - again**most) / (1.0 - again)) if again else float(least == 1)
-
-    # ---- runs --------------------------------------------------------------------------------------------------
-
-    def _runs(self, piece: Piece) -> float:
-        """A bound for the policy NEXT: each first event starts one run, which goes on if the next step comes."""
-        alternatives, _ = once(replace(piece, policy=Policy.ANY))
-        found = max((self._run(one) for one in alternatives), default=0.0)
-        return found * max(1, len(alternatives))
-
-    def _run(self, found: Once) -> float:
-        piece = found.piece
-        window = self.window(piece)
-        rates = [self.rate(stream_of(slot)) for slot in piece.slots]
-        first = next((slot for slot in range(len(rates)) if slot not in found.optional), len(rates) - 1)
-        result = sum(rates[: first + 1])
-        before = self._prefix(piece, first + 1)
-        for slot in range(first + 1, len(rates)):
-            here = self._prefix(piece, slot + 1)
-            # A run is never split: it goes on with the first event that passes, so a step adds no rows, it only may
-            # fail to come.
-            share = min(1.0, here / before) if before else 0.0
-            before = here
-            if slot not in found.optional:
-                result *= 1.0 - exp(-min(rates[slot] * share * window, 700.0))
-        return result
-
-    def _prefix(self, piece: Piece, count: int) -> float:
-        """The selectivity of what relates the first slots of a piece."""
-        kept = set(range(count))
-        return self.selectivity(
-            replace(
-                piece,
-                slots=piece.slots[:count],
-                order=piece.order.part(range(count)),
-                terms=tuple(term for term in piece.terms if columns_of(term) <= kept),
-                negations=(),
-            )
-        )
 
 
 def seconds_of(window: Window, total_rate: float) -> float:
