@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from stretto.pattern.linear_extensions import count_linear_extensions, gaps_between
 from stretto.pattern.nodes import Policy, Stream, Window
-from stretto.pattern.order import Order
+from stretto.pattern.order import NO_ORDER, Order
 from stretto.pattern.piece import Negation, Piece, Place, Slot
 from stretto.pattern.predicates import Changed
 from stretto.pattern.repetition_terms import tighten
@@ -112,6 +112,23 @@ class Estimator:
                 apart = self._equal(piece, mine) * self._equal(piece, other)
                 result *= min(1.0, both / apart) if apart else 1.0
         return result
+
+    @otherwise(lambda *_: 1.0)
+    def crowding(self, piece: Piece, left: Sequence[int], right: Sequence[int]) -> float:
+        """How many more pairs of rows over two sets of slots a window holds than with independent streams.
+
+        As the two streams tell that meet most: rows of several events stand where there are many of each.
+        """
+        if len(piece.slots) > MOST_COUNTED:
+            left, right = left[-1:], right[:1]
+        return max(self._meeting(piece, i, j) for i in left for j in right)
+
+    def _meeting(self, piece: Piece, i: int, j: int) -> float:
+        if (j, i) in piece.order:
+            i, j = j, i
+        order = Order.total(2) if (i, j) in piece.order else NO_ORDER
+        streams = [self._any_stream(piece.slots[slot]) for slot in (i, j)]
+        return self.counts.meetings.of_pair(*streams, order, piece.window)
 
     def window(self, piece: Piece) -> float:
         """The seconds of a piece's window."""
