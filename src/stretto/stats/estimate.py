@@ -127,8 +127,8 @@ class Estimator:
         if (j, i) in piece.order:
             i, j = j, i
         order = Order.total(2) if (i, j) in piece.order else NO_ORDER
-        streams = [self._any_stream(piece.slots[slot]) for slot in (i, j)]
-        return self.counts.meetings.of_pair(*streams, order, piece.window)
+        one, other = self._any_stream(piece.slots[i]), self._any_stream(piece.slots[j])
+        return self.counts.meetings.of_pair(one, other, order, piece.window)
 
     def window(self, piece: Piece) -> float:
         """The seconds of a piece's window."""
