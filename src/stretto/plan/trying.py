@@ -38,7 +38,7 @@ TRYING: Final = 0.1
 """The part of the planning time that the work of one trial may take, at the model's prices."""
 NANOSECONDS: Final = 1e9
 KNOWN_ROWS: Final = 30
-"""Rows counted, or expected, from which on a count is better than an estimate."""
+"""Rows counted from which on a count is better than an estimate. Fewer may be chance where rows come in bursts."""
 HOPELESS: Final = 2.0
 """A plan that is estimated so many times the counted cost of another is not tried: rows are rarely overestimated so."""
 MANY_QUERIES: Final = 50
@@ -182,6 +182,5 @@ def _told(best: _Outcome, stats: Stats, tried: int, time: Budget) -> Plan:
 
 
 def _corrected(record: Record, rows: int, scale: float, cost: float) -> Record:
-    expected = 0.0 if record.rows is None else record.rows / scale
-    sure = record.rows is None or max(rows, expected) >= KNOWN_ROWS
+    sure = record.rows is None or rows >= KNOWN_ROWS
     return replace(record, rows=rows * scale if sure else record.rows, cost=cost)
