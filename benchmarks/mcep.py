@@ -259,7 +259,9 @@ class Sweeps:
             partial=PARTIAL,
             unusual=0.0,
         )
-        follow = AdaptOptions(budget=setting.budget / 2, every=setting.follow, sample=setting.follow)
+        follow = AdaptOptions(
+            budget=setting.budget / 2, every=setting.follow, sample=setting.follow, background=False
+        )
         contestants = [Contestant("none", "none")]
         for name in ("mcep", "auto"):
             contestants.append(Contestant(f"{name} static", name, setting.budget))

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.support.html_page import read
 
-from stretto.cli.inputs import measure
+from stretto.cli.inputs import measure, read_workload
 from stretto.data.files import open_events
 from stretto.pattern.workload import Workload
 from stretto.stats.profile import Stats
@@ -157,7 +157,7 @@ def test_trends_are_compared_too(call) -> None:
 
 
 def test_analyze_with_statistics_of_other_events(call) -> None:
-    stats = measure(open_events("events.csv"))
+    stats = measure(open_events("events.csv"), read_workload("rules.cep"))
     Path("stats.json").write_text(stats.with_rates({"A": 100.0}).to_json())
     options = ("--events", "events.csv", "--stats", "stats.json", "--analyze", "--format", "json", *NONE)
     result = call("explain", "rules.cep", *options)
@@ -169,7 +169,7 @@ def test_analyze_with_statistics_of_other_events(call) -> None:
 
 def test_analyze_checks_the_queries_against_the_events(call) -> None:
     Path("other.csv").write_text("ts,type,y\n2024-01-01T00:00:00,A,1\n")
-    Path("stats.json").write_text(measure(open_events("events.csv")).to_json())
+    Path("stats.json").write_text(measure(open_events("events.csv"), read_workload("rules.cep")).to_json())
     result = call("explain", "rules.cep", "--events", "other.csv", "--stats", "stats.json", "--analyze")
     assert result.code == 2
     assert "rules.cep:3:9: unknown attribute `x`" in result.err

@@ -1,6 +1,8 @@
 """Following the events: drift, planning anew, other plans and other queries in a running engine."""
 
 from dataclasses import replace
+from threading import Event
+from threading import enumerate as enumerate_threads
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +15,7 @@ from stretto.engine.whole_table import run
 from stretto.plan.dag import Estimate
 from stretto.plan.ops import Scan
 from stretto.schema import Special
+from stretto.stats.profile import Stats
 
 PAIRS = "QUERY q PATTERN SEQ(A a, B b) WHERE a.x < b.x WITHIN 10 us;"
 MORE = "QUERY more PATTERN SEQ(B b, C c) WHERE b.y = c.y WITHIN 10 us;"
@@ -156,13 +159,13 @@ def drifts(parts, options):
 
 def test_events_that_stay_as_they_are_are_planned_for_once():
     parts = [stream(4000, [0.2, 0.3, 0.5], seed, seed * 80_000) for seed in range(12)]
-    assert drifts(parts, AdaptOptions(every=8000)) == [2]
+    assert drifts(parts, AdaptOptions(every=8000, background=False)) == [2]
 
 
 def test_other_rates_are_noticed():
     shares = [[0.2, 0.3, 0.5]] * 8 + [[0.5, 0.3, 0.2]] * 8
     parts = [stream(4000, share, seed, seed * 80_000) for seed, share in enumerate(shares)]
-    assert drifts(parts, AdaptOptions(every=8000)) == [2, 10]
+    assert drifts(parts, AdaptOptions(every=8000, background=False)) == [2, 10]
 
 
 def test_other_selectivities_are_noticed():
@@ -173,7 +176,10 @@ def test_other_selectivities_are_noticed():
             2, "x", pa.array(np.where(a, 0.01, part["x"]) if seed < 8 else np.where(a, 0.9, part["x"]))
         )
 
-    assert drifts([falling(seed) for seed in range(16)], AdaptOptions(every=8000))[:2] == [2, 10]
+    assert drifts([falling(seed) for seed in range(16)], AdaptOptions(every=8000, background=False))[:2] == [
+        2,
+        10,
+    ]
 
 
 def test_planning_anew_changes_no_result(monkeypatch):
@@ -197,7 +203,7 @@ def test_planning_anew_changes_no_result(monkeypatch):
     plan = plan_of(TRIPLES)
     expected = pairs(run(plan, whole))
     found = []
-    engine = Engine(plan, adapt=AdaptOptions(every=2000, budget=0.5))
+    engine = Engine(plan, adapt=AdaptOptions(every=2000, budget=0.5, background=False))
     for part in whole.to_batches(2000):
         found += [(row["a"], row["b"]) for row in engine.push(part)["q"].to_pylist()]
     found += [(row["a"], row["b"]) for row in engine.flush()["q"].to_pylist()]
@@ -205,6 +211,104 @@ def test_planning_anew_changes_no_result(monkeypatch):
     assert sorted(found) == expected
     assert calls[0][1:] == ("none", 0.5)
     assert 10_000 < calls[0][0] < 40_000  # a fifth of the events, ten microseconds apart
+
+
+# ---- explosions --------------------------------------------------------------------------------------------
+
+CHAIN = """QUERY q PATTERN SEQ(A a, B b, C c) WHERE a.x < b.x AND b.x < c.x WITHIN 500 us;
+QUERY r PATTERN SEQ(A a, D d, C c) WHERE a.x < d.x AND d.x < c.x WITHIN 500 us;"""
+BEFORE, AFTER = [0.03, 0.30, 0.30, 0.37], [0.30, 0.30, 0.03, 0.37]  # A comes ten times as often, C a tenth
+
+
+def part_of(n, shares, seed, start=0):
+    rng = np.random.default_rng(seed)
+    ts = start + np.cumsum(rng.integers(1, 20, n))
+    return events(ts, rng.choice(list("ABCD"), n, p=shares), rng.random(n))
+
+
+def examined_behind(engine, first, rest):
+    """Candidates in the second part of some events."""
+    for batch in first.to_batches(1000):
+        engine.push(batch)
+    before, changes = sum(engine.counters.candidates), len(engine.adaptations)
+    for batch in rest.to_batches(1000):
+        engine.push(batch)
+    engine.flush()
+    assert len(engine.adaptations) == changes
+    return sum(engine.counters.candidates) - before
+
+
+def test_after_a_tenth_of_a_change_the_plan_is_as_good_as_one_made_for_it():
+    workload = Workload.parse(CHAIN)
+    old, new = part_of(20_000, BEFORE, 1), part_of(60_000, AFTER, 2, 400_000)
+    tenth, rest = new.slice(0, 6_000), new.slice(6_000)
+    plan = optimize(workload, Stats.of(old, workload=workload))
+    # Looks are so far apart that the change of rates alone would be noticed too late.
+    options = AdaptOptions(every=40_000, background=False)
+    engine = Engine(plan, adapt=options)
+    found = examined_behind(engine, pa.concat_tables([old, tenth]), rest)
+    assert [adaptation.switched for adaptation in engine.adaptations] == [True]
+    made_for_it = optimize(workload, Stats.of(new, workload=workload))
+    wanted = examined_behind(Engine(made_for_it), tenth, rest)
+    stayed = examined_behind(Engine(plan), tenth, rest)
+    assert found <= 1.2 * wanted
+    assert stayed > 1.5 * wanted  # else there was nothing to adapt to
+
+
+def test_events_are_run_while_a_plan_is_made(monkeypatch):
+    """The plan is held back for some batches; what is found is the same as without it."""
+    release = Event()
+
+    def held(workload, stats, optimizer, budget):
+        release.wait(60)
+        return optimize(workload, stats, optimizer, budget)
+
+    monkeypatch.setattr(run_module, "optimize", held)
+    workload = Workload.parse(CHAIN)
+    whole = pa.concat_tables([part_of(8000, BEFORE, 1), part_of(16_000, AFTER, 2, 200_000)]).combine_chunks()
+    plan = optimize(workload, Stats.of(whole.slice(0, 8000), workload=workload))
+    engine, found = Engine(plan, adapt=AdaptOptions(every=4000)), 0
+    batches = whole.to_batches(1000)
+    for batch in batches[:20]:
+        found += len(engine.push(batch))
+    assert engine.adaptations == []
+    release.set()
+    for thread in enumerate_threads():
+        if thread.name == "planner":
+            thread.join(60)
+    for batch in batches[20:]:
+        found += len(engine.push(batch))
+    found += len(engine.flush())
+    assert engine.adaptations[0].events == 21_000
+    assert engine.adaptations[0].switched
+    assert found == len(run(plan, whole))
+
+
+def test_a_plan_for_queries_that_have_gone_is_not_taken(monkeypatch):
+    release = Event()
+    monkeypatch.setattr(run_module, "optimize", lambda *given: (release.wait(60), optimize(*given))[1])
+    engine = Engine(plan_of(TRIPLES), adapt=AdaptOptions(every=1000), updatable=True)
+    for seed in range(4):
+        engine.push(stream(1000, [0.2, 0.3, 0.5], seed, seed * 20_000))
+    release.set()
+    engine.update(Workload.parse(PAIRS))
+    for thread in enumerate_threads():
+        if thread.name == "planner":
+            thread.join(60)
+    engine.push(stream(10, [0.2, 0.3, 0.5], 9, 90_000))
+    assert {op.stream.type for op in engine.plan.ops if isinstance(op, Scan)} == {"A", "B"}
+    assert engine.adaptations == []
+
+
+def test_what_goes_wrong_while_planning_is_raised(monkeypatch):
+    def fails(*_):
+        raise EngineError("no plan")
+
+    monkeypatch.setattr(run_module, "optimize", fails)
+    engine = Engine(plan_of(TRIPLES), adapt=AdaptOptions(every=1000, background=False))
+    engine.push(stream(1000, [0.2, 0.3, 0.5], 0))
+    with pytest.raises(EngineError, match="no plan"):
+        engine.push(stream(1000, [0.2, 0.3, 0.5], 1, 20_000))
 
 
 def test_without_a_workload_nothing_can_be_planned_anew():
@@ -244,7 +348,7 @@ def test_the_estimate_of_a_plan_says_what_it_was_made_for():
             for op, record in zip(plan.ops, plan.records, strict=True)
         )
         known = replace(plan, records=records, estimate=Estimate(1.0, 1.0, None, 0.0))
-        engine = Engine(known, adapt=AdaptOptions(every=8000))
+        engine = Engine(known, adapt=AdaptOptions(every=8000, background=False))
         for seed in range(6):
             engine.push(stream(4000, [0.2, 0.3, 0.5], seed, seed * 80_000))
         assert [a.events // 4000 - 1 for a in engine.adaptations] == expected

@@ -110,7 +110,9 @@ class Run:
             options |= {"updatable": True, "history_us": rng.choice((0, 5, 100))}
         if way.change == "adapt":
             chosen, every = rng.choice(sorted(RECIPES)), rng.choice((100, 400))
-            options["adapt"] = AdaptOptions(chosen, BUDGET_S, every=every, threshold=0.2, sample=300)
+            options["adapt"] = AdaptOptions(
+                chosen, BUDGET_S, every=every, threshold=0.2, sample=300, background=False
+            )
         return options
 
     # ---- events --------------------------------------------------------------------------------------------

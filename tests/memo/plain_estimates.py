@@ -42,6 +42,10 @@ class PlainEstimates:
         across = any({a.column, b.column} & {*left} and {a.column, b.column} & {*right} for a, b in sides)
         return self.equal ** (len(piece.same) + across)
 
+    def crowding(self, piece: Piece, left: Sequence[int], right: Sequence[int]) -> float:
+        del piece, left, right
+        return 1.0
+
     def _slot(self, source: object, high: int | None) -> float:
         if not isinstance(source, Stream):
             return sum(self.rows(branch.piece) for branch in source.branches)

@@ -107,3 +107,15 @@ def test_a_trial_can_be_ended_after_each_step() -> None:
     work = WorkOf(plan, model_of(stats).estimator).all(first)
     assert len(work) == len(plan.ops)
     assert any(sum(one) > 0 for one in work)
+
+
+def test_what_a_plan_computes_does_not_depend_on_the_order_of_its_operators() -> None:
+    table = bursty(EVENTS, 1)
+    texts = queries(1, 2).splitlines()
+    one, other, less = (
+        by_estimates(Workload.parse("\n".join(chosen)), Stats.of(table), "none")
+        for chosen in (texts, texts[::-1], texts[:1])
+    )
+    assert one.ops != other.ops
+    assert trying.computations(one) == trying.computations(other)
+    assert trying.computations(less) < trying.computations(one)

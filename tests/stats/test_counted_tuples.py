@@ -209,3 +209,16 @@ def test_wild_events(name) -> None:
         piece = piece_of(pattern, SCHEMA)
         assert 0.0 <= estimator.rows(piece) < inf
         assert 0.0 <= estimator.extent(piece) < inf
+
+
+def test_candidates_are_as_many_as_streams_meet() -> None:
+    """Pairs that one window really holds, against those that Poisson streams of the same rates would have."""
+    piece = piece_of("SEQ(A a, B b) WITHIN 100ms", SCHEMA)
+    estimator = Estimator(Stats.of(TABLE))
+    rates = [estimator.rate(slot.source) for slot in piece.slots]
+    plan = optimize(workload("SEQ(A a, B b) WITHIN 100ms"), SCHEMA, "none")
+    pairs = len(run(plan, TABLE)) / estimator.stats.seconds
+    assert estimator.crowding(piece, (0,), (1,)) == pytest.approx(
+        pairs / (rates[0] * rates[1] * 0.1), rel=0.3
+    )
+    assert Estimator(Stats.of(poisson(12_000, seed=3))).crowding(piece, (0,), (1,)) == 1.0

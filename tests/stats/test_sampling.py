@@ -4,8 +4,9 @@ import numpy as np
 import pyarrow as pa
 from tests.stats.worlds import poisson
 
+from stretto.pattern.nodes import Window
 from stretto.schema import Schema
-from stretto.stats.sampling import LOOSE, NUMBER, Stretches
+from stretto.stats.sampling import LOOSE, NUMBER, Stretches, stretches_for
 
 
 def fed(table: pa.Table, size: int, batch: int = 1000, seed: int = 0) -> Stretches:
@@ -57,3 +58,12 @@ def test_no_events() -> None:
     table = poisson(10).slice(0, 0)
     stretches = fed(table, 10)
     assert (stretches.sample(), stretches.seconds, stretches.rates()) == (None, 0.0, {})
+
+
+def test_long_windows_have_fewer_and_longer_stretches() -> None:
+    def usual_us(events: int) -> float:
+        return 10.0 * events
+
+    found = [stretches_for([Window(size, "us")], usual_us, 8000) for size in (2_500, 2_501, 10_001, 1 << 40)]
+    assert found == [8, 4, 1, 1]
+    assert stretches_for([Window(1_001, "events")], usual_us, 8000) == 1

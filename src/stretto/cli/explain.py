@@ -95,7 +95,7 @@ def _as_read(options: ExplainOptions) -> str:
 
 def _understood(options: ExplainOptions) -> str:
     """The requested stage of the workload, bound to what is known of the events."""
-    from stretto.cli.inputs import plan_for, read_workload
+    from stretto.cli.inputs import measure, plan_for, read_workload
     from stretto.plan.explanation import explanation
     from stretto.plan.optimize import recipe_of
 
@@ -103,6 +103,8 @@ def _understood(options: ExplainOptions) -> str:
     read = read_workload(options.workload, None if known is None else _schema(known))
     if source is not None:
         read.bind(source.schema)
+        if options.stats is None and options.stage is not Stage.PATTERN:
+            known = measure(source, read)
     if known is None:
         from stretto.pattern.guessed_schema import guess_schema
 
@@ -153,16 +155,14 @@ def _refuse(options: ExplainOptions) -> None:
 
 
 def _known(options: ExplainOptions) -> "tuple[EventFile | None, Schema | Stats | None]":
-    """The events, if any, and what is known of them: a file of statistics, or their own unless --stage is pattern."""
-    from stretto.cli.inputs import measure, read_stats
+    """The events, if any, and what is known of them: a file of statistics, or their schema."""
+    from stretto.cli.inputs import read_stats
     from stretto.data.files import open_events
 
     source = None if options.events is None else open_events(options.events, options.columns.special)
     if options.stats is not None:
         return source, read_stats(options.stats)
-    if source is not None:
-        return source, source.schema if options.stage is Stage.PATTERN else measure(source)
-    return None, None
+    return source, None if source is None else source.schema
 
 
 def _schema(known: "Schema | Stats") -> "Schema":

@@ -63,14 +63,19 @@ def mistakes_of(workload: Workload) -> Iterator[None]:
         raise QueryError(error.mistakes, text, file) from None
 
 
-def measure(events: "EventFile", most: int | None = None) -> "Stats":
-    """The statistics of a file's events, or of about its first `most`; terms are measured on a sample."""
-    from stretto.stats.profile import Stats
+def measure(events: "EventFile", workload: Workload, most: int | None = None) -> "Stats":
+    """The statistics of a file's events, or of about its first `most`; terms are measured on a sample.
 
-    rows = events.survey().rows
+    It is made of stretches that the workload's windows fit into.
+    """
+    from stretto.stats.profile import Stats
+    from stretto.stats.sampling import stretches_for
+
+    rows, windows = events.survey().rows, [query.within for query in workload.queries]
+    number = stretches_for(windows, events.survey().times.usual_length)
     if most is None or rows <= most:
-        return Stats.of_batches(events.batches(), events.schema, rows)
-    stats = Stats.of_batches(_first(events.batches(), most), events.schema, most)
+        return Stats.of_batches(events.batches(), events.schema, rows, stretches=number)
+    stats = Stats.of_batches(_first(events.batches(), most), events.schema, most, stretches=number)
     return replace(stats, schema=events.schema)  # other types may come later
 
 

@@ -127,7 +127,7 @@ def _run_in_process(options: RunOptions) -> None:
     source = open_events(options.events, options.columns.special)
     read = read_workload(options.workload, source.schema)
     budget = options.planning.budget
-    known = source.schema if options.planning.optimizer == "none" else measure(source, PROFILED)
+    known = source.schema if options.planning.optimizer == "none" else measure(source, read, PROFILED)
     plan = plan_for(read, known, options.planning)
 
     # These load the kernels: after what may be wrong.

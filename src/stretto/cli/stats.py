@@ -71,13 +71,15 @@ def _in_process(options: StatsOptions) -> "Stats":
     pieces = read.bind(source.schema).normal_forms()
 
     from stretto.stats.profile import Stats  # loads what evaluates terms, so after what may be wrong
-    from stretto.stats.sampling import SIZE
+    from stretto.stats.sampling import SIZE, stretches_for
 
     with reported(FAILED):
         rows = source.survey().rows
         size = SIZE if options.sample is None else max(1, round(options.sample * rows))
+        windows = [query.within for query in read.queries]
+        number = stretches_for(windows, source.survey().times.usual_length, size)
         return Stats.of_batches(
-            source.batches(), source.schema, rows, sample=size, seed=options.seed
+            source.batches(), source.schema, rows, sample=size, seed=options.seed, stretches=number
         ).measured(pieces)
 
 

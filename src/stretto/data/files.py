@@ -15,9 +15,11 @@ from stretto.data.casts import TIME, TYPES
 from stretto.data.columnar import open_arrow, open_parquet
 from stretto.data.csv_text import open_csv
 from stretto.data.json_text import open_json
+from stretto.data.marks import TimeMarks
 from stretto.data.parts import FilePart, ReadChunk, Rejected, need_content, unknown_ending
 from stretto.errors import EventsError
 from stretto.schema import Kind, Schema, Special, kind_of
+from stretto.values.rows import I64
 from stretto.values.strings import decoded
 from stretto.values.times import START_OF_TIME, in_time
 
@@ -53,6 +55,7 @@ class Survey:
     types: frozenset[str]
     rows: int
     disorder_us: int
+    times: TimeMarks = field(default_factory=TimeMarks)
 
 
 @dataclass(slots=True)
@@ -113,13 +116,15 @@ class EventFile:
         """Types, number and disorder of the events; they are read once for it."""
         if self._surveyed is None:
             types: set[str] = set()
-            rows, top, disorder = 0, START_OF_TIME, 0
+            rows, top, disorder, times = 0, START_OF_TIME, 0, TimeMarks()
             for part in self.parts:
                 for chunk in part.survey(self.special, Rejected(keep=False)):
                     rows += len(chunk.rows)
                     types.update(_types_in(chunk.batch.column(self.special.type)))
-                    top, disorder = _disorder(chunk.batch.column(self.special.ts), top, disorder)
-            self._surveyed = Survey(frozenset(types), rows, disorder)
+                    seen, late = _disorder(chunk.batch.column(self.special.ts), top)
+                    top, disorder = int(seen[-1]) if len(seen) else top, max(disorder, late)
+                    times = times.extended(seen)
+            self._surveyed = Survey(frozenset(types), rows, disorder, times)
         return self._surveyed
 
     def batches(self, size: int = BATCH, *, threads: bool = False) -> Iterator[pa.RecordBatch]:
@@ -212,14 +217,12 @@ def _types_in(column: Any) -> list[str]:
     return [name for name in decoded(column.unique()) if name is not None]
 
 
-def _disorder(ts: Any, top: int, disorder: int) -> tuple[int, int]:
-    """The latest time so far, and how far a time was at most behind the latest before it."""
+def _disorder(ts: Any, top: int) -> tuple[I64, int]:
+    """The latest times so far, by event, and how far a time was at most behind the latest before it."""
     us = ts.drop_null().cast(pa.int64()).to_numpy()
     us = us[in_time(us)]  # the engine rejects the others
-    if not len(us):
-        return top, disorder
     seen = np.maximum(np.maximum.accumulate(us), top)
-    return int(seen[-1]), max(disorder, int((seen - us).max()))
+    return seen, int((seen - us).max(initial=0))
 
 
 def _rebatched(pieces: Iterator[pa.RecordBatch], size: int) -> Iterator[pa.RecordBatch]:

@@ -1,6 +1,7 @@
 """The engine: events in, in batches of any size; matches out, as soon as they are certain."""
 
 from collections.abc import Iterator
+from functools import partial
 from time import perf_counter
 from typing import Any, Literal, Self
 
@@ -12,6 +13,7 @@ from stretto.engine.counters import Counters
 from stretto.engine.live_plan import LivePlan, streams_of
 from stretto.engine.memory.limits import Meter
 from stretto.engine.pace import STEP, Pace
+from stretto.engine.planner import Planner
 from stretto.engine.planning import optimize
 from stretto.engine.results.matches import Matches, Output
 from stretto.engine.snapshot import Counts, Snapshot, StepRange
@@ -76,6 +78,7 @@ class Engine:
         self._outputs = _outputs(plan)
         self._begin(plan, base)
         self._watch: DriftWatch | None = None
+        self._planner: Planner | None = None
         if adapt:
             self._watch = DriftWatch(AdaptOptions() if adapt is True else adapt, self._special)
             self._watch.expect(plan)
@@ -321,27 +324,30 @@ class Engine:
             )
 
     def _adapt(self, watch: DriftWatch) -> None:
-        """Plan anew if the events have changed, and go on with that plan if it is another one."""
-        events, until = self.counts.events, self._live.until
-        if not watch.due(events, until) or not watch.calls_for_a_plan(
-            self.plan, self.counters, events, until
-        ):
+        """Plan anew if the events have changed; go on with that plan when it is made, if it is another one."""
+        if self._planner is None:
+            events, until = self.counts.events, self._live.until
+            if watch.due(events, until) and watch.calls_for_a_plan(self.plan, self.counters, events, until):
+                stats = watch.stats(self.plan.schema)
+                if stats is not None:
+                    options, optimizer = watch.options, watch.options.optimizer or self.plan.optimizer
+                    task = partial(optimize, self._needed_workload(), stats, optimizer, options.budget)
+                    self._planner = Planner(task, self._needed_workload(), background=options.background)
+        planner = self._planner
+        if planner is None or not planner.done:
             return
-        stats = watch.stats(self.plan.schema)
-        if stats is None:
+        self._planner = None
+        if planner.workload is not self._workload:  # other queries have come meanwhile
             return
-        begun = perf_counter()
-        options = watch.options
-        plan = optimize(
-            self._needed_workload(), stats, options.optimizer or self.plan.optimizer, options.budget
-        )
+        plan, begun = planner.plan(), perf_counter()
         switched = plan.ops != self.plan.ops
         if switched:
             try:
                 self.switch(plan)
             except EngineError:  # it needs more memory than there is
                 switched = False
-        self.adaptations.append(Adaptation(self.counts.events, perf_counter() - begun, switched))
+        took = planner.seconds + perf_counter() - begun
+        self.adaptations.append(Adaptation(self.counts.events, took, switched))
 
     def _needed_workload(self) -> Workload:
         if self._workload is None:

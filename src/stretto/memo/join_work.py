@@ -38,6 +38,10 @@ class Estimates(RowEstimates, Protocol):
         """The share of pairs of rows over two sets of slots that satisfy the equalities between them."""
         ...
 
+    def crowding(self, piece: Piece, left: Sequence[int], right: Sequence[int]) -> float:
+        """How many more pairs of rows over two sets of slots a window holds than with independent streams."""
+        ...
+
 
 class JoinWork:
     """Units of work, added to a list in the order of the prices.
@@ -60,6 +64,7 @@ class JoinWork:
         self._demanded: dict[int, int] = {}
         self._parts: dict[tuple[int, int], float] = {}
         self._shares: dict[tuple[int, int, int], float] = {}
+        self._crowds: dict[tuple[int, int, int], float] = {}
         self._judged: dict[tuple[int, int, int], float] = {}
         self._settled_in: dict[tuple[int, int], frozenset[int]] = {}
 
@@ -136,11 +141,12 @@ class JoinWork:
         pairs = self._unjudged(number, facts, one, other, made) if rest else made
         for slot in members(one) if facts.any_alike else ():
             alike += (facts.alike[slot] & other).bit_count()
-        window = self.seconds(facts.piece.window)
+        window = self.seconds(facts.piece.window) * self._crowd(number, facts, one, other)
         looks = facts.orders.looks(one, other)
         # One look where the order says which side holds a pair's last event, else two: each side stores its rows and
         # looks among the other's. A look meets the stored rows of its band, window times rate, but for what the
-        # order takes off (`share`); equalities are hashed, so that only rows of the same chain are met.
+        # order takes off (`share`), or more where events come in bursts; equalities are hashed, so that only rows of
+        # the same chain are met.
         work[A_STEP] += self._steps * len(looks)
         for look in looks:
             kept, looking = (one_rows, other_rows) if look.stored == one else (other_rows, one_rows)
@@ -151,6 +157,7 @@ class JoinWork:
             lanes = terms + width + (width > 1) + (2 if equal else 0)
             _store_and_probe(look, kept, looking, lanes, keys + equal, work)
             if equal:
+                work[SORT] += looking if look.mixed else 0.0
                 met = candidates * share
                 work[CHAIN] += met + kept + looking
                 work[TERM] += met * terms
@@ -197,6 +204,15 @@ class JoinWork:
         if found is None:
             sides = members(one), members(other)
             found = self._shares[key] = self.estimator.selectivity_of_equalities(facts.piece, *sides)
+        return found
+
+    def _crowd(self, number: int, facts: Facts, one: int, other: int) -> float:
+        """How many more pairs of rows over two sets of slots a window holds than with independent streams."""
+        key = (number, one, other)
+        found = self._crowds.get(key)
+        if found is None:
+            sides = members(one), members(other)
+            found = self._crowds[key] = self.estimator.crowding(facts.piece, *sides)
         return found
 
     # ---- negations -------------------------------------------------------------------------------------------------

@@ -15,7 +15,8 @@ class JoinLook:
     `share`: the part of a window, before the end of the row that looks, in which stored rows have to end. `terms`: how
     many pairs in order are still to be compared; `times`: of how many events the time has to be looked up to bound the
     range. `floor`: the first event of stored rows has to be compared with the window. `sorts`: any of several events
-    may be the last of a stored row, so that rows come in no order.
+    may be the last of a stored row, so that rows come in no order. `mixed`: where rows that look have to stop comes in
+    no order.
     """
 
     stored: int
@@ -25,6 +26,7 @@ class JoinLook:
     times: int
     floor: bool
     sorts: bool
+    mixed: bool
 
 
 class Orders:
@@ -66,7 +68,8 @@ class Orders:
     def _found(self, one: int, other: int) -> Iterator[JoinLook]:
         if all(not other & ~self.after[i] for i in members(one)):
             sorts = len(self.order.latest(members(one))) > 1
-            yield JoinLook(one, other, self._gap(other, 0, other), 0, 0, one.bit_count() > 1, sorts)
+            floor, mixed = one.bit_count() > 1, other.bit_count() > 1
+            yield JoinLook(one, other, self._gap(other, 0, other), 0, 0, floor, sorts, mixed)
             return
         if not self.order.never_last(members(other), one):
             yield self._look(one, other)
@@ -89,7 +92,9 @@ class Orders:
             bounds -= set(ends) if len(ends) == 1 else set()
         floor = stored.bit_count() > 1 and not inside
         share = self._gap(probing, after, before)
-        return JoinLook(stored, probing, share, len(left), len(bounds), floor, len(last) > 1)
+        several = len(self.order.latest(members(probing))) > 1
+        mixed = probing.bit_count() > 1 and bool(before or several)
+        return JoinLook(stored, probing, share, len(left), len(bounds), floor, len(last) > 1, mixed)
 
     def _covers(self, one: int, other: int) -> list[tuple[int, int]]:
         """Pairs of a slot of one side and one of the other that comes right after it."""

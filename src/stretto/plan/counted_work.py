@@ -4,7 +4,7 @@ The model estimates these units before a plan runs; here they follow from what w
 judged by the same prices before and after, and what differs is what was misjudged of the events.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
 
@@ -28,6 +28,7 @@ from stretto.memo.join_work import (
     PROBE,
     ROW,
     SCAN,
+    SORT,
     STORE,
     STORE_LANE,
     TERM,
@@ -96,6 +97,7 @@ class WorkOf:
             for number, op in enumerate(plan.ops)
             if isinstance(op, Join)
         }
+        self._sorted = _sorted(plan, self._demands)
         self._shares = {
             number: _equal_share(plan.records[number].computed, plan.width(op.left), estimates)
             for number, op in enumerate(plan.ops)
@@ -148,6 +150,7 @@ class WorkOf:
         work[STORE_LANE] += kept * (terms + self.plan.width(op.left) + (2 if asked.equal else 0))
         work[PROBE] += looking
         work[KEY] += (asked.keys + asked.equal) * (kept + looking)
+        work[SORT] += self._to_sort(op, asked, left, right, both=both)
         met = candidates
         if asked.equal:
             met = max(candidates * self._shares[number], float(made))
@@ -165,6 +168,32 @@ class WorkOf:
         else:
             work[ROW] += made
             work[COLUMN] += made * self.plan.width(number)
+
+    def _to_sort(self, op: Join, asked: Demands, left: int, right: int, *, both: bool) -> float:
+        """Rows that are put in order: those kept, and where keys are hashed those that look."""
+        found = 0.0 if self._sorted[op.left] else float(left)
+        if both and not self._sorted[op.right]:
+            found += right
+        if asked.equal:
+            in_turn = self.plan.width(op.right) == 1 or (both and self._sorted[op.right])
+            found += 0.0 if in_turn else right
+            found += left if both and not self._sorted[op.left] else 0.0
+        return found
+
+
+def _sorted(plan: Plan, demands: Mapping[int, Demands]) -> list[bool]:
+    """By operator, whether its rows come in order of their last event: of two sides that both look they do not."""
+    found: list[bool] = []
+    for number, op in enumerate(plan.ops):
+        match op:
+            case Join():
+                one_looks = op.order == "before" or bool(demands[number].in_order)
+                found.append(one_looks and found[op.right])
+            case Union():
+                found.append(False)
+            case _:
+                found.append(not op.inputs or found[op.inputs[0]])
+    return found
 
 
 def called(plan: Plan, counted: Counted) -> list[float]:

@@ -4,7 +4,7 @@ import gc
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import chain
+from functools import partial
 
 from stretto.errors import Mistake, QueryError, StrettoError, near
 from stretto.memo.cost import CostModel
@@ -24,7 +24,7 @@ from stretto.plan.estimate import estimated
 from stretto.plan.forbid import refuse_entangled
 from stretto.plan.grow import growth_order
 from stretto.plan.optimizers import RECIPES, TREND_RECIPES, Recipe, model_of
-from stretto.plan.trying import Trial, best_tried, worth_trying
+from stretto.plan.trying import Rival, Trial, best_tried, worth_trying
 from stretto.schema import Schema
 from stretto.solve.common.budget import Budget
 from stretto.solve.common.solution import Solution
@@ -99,9 +99,16 @@ def planned(
     plan = plan_of(bounded)
     if trial is None or measured is None or not recipe.rivals or not worth_trying(plan, measured):
         return plan
-    rivals = recipe.rivals(memo, model, solution, time)
-    others = (plan_of(replace(rival, lower_bound=bounded.lower_bound)) for rival in rivals)
-    return best_tried(chain([plan], others), measured, model, trial, time)
+    assert plan.estimate is not None
+    always = plan.estimate.cost - solution.cost(memo, model)
+    rivals = (
+        Rival(
+            always + rival.cost(memo, model),
+            partial(plan_of, replace(rival, lower_bound=bounded.lower_bound)),
+        )
+        for rival in recipe.rivals(memo, model, solution, time)
+    )
+    return best_tried(plan, rivals, measured, model, trial, time)
 
 
 def _trends(bound: BoundWorkload, stats: Stats | None, optimizer: str, model: CostModel) -> TrendPlan | None:

@@ -6,7 +6,7 @@ else the machine is doing. After Wu, Naughton and Singh, Sampling-Based Query Re
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Final
 
 import pyarrow as pa
@@ -29,6 +29,8 @@ LEAST_NS: Final = 5e6
 PART: Final = 0.25
 MOST_EVENTS: Final = 1 << 15
 """Events tried: this part of the input, and no more than so many."""
+MOST_WORK: Final = 1 << 23
+"""Operators times events, at most: a plan of hundreds of operators is tried on fewer events."""
 PARTS: Final = 8
 """Places of the sample they come from, at most; each holds a few windows."""
 WINDOWS: Final = 4
@@ -36,11 +38,25 @@ TRYING: Final = 0.1
 """The part of the planning time that the work of one trial may take, at the model's prices."""
 NANOSECONDS: Final = 1e9
 KNOWN_ROWS: Final = 30
-"""Rows counted, or expected, from which on a count is better than an estimate."""
+"""Rows counted from which on a count is better than an estimate. Fewer may be chance where rows come in bursts."""
 HOPELESS: Final = 2.0
 """A plan that is estimated so many times the counted cost of another is not tried: rows are rarely overestimated so."""
+MANY_QUERIES: Final = 50
+"""Of more queries rivals take long to find: they are tried only where a plan did more than was estimated."""
 CLEARLY: Final = 0.97
 """A plan takes the place of the one with the least estimate if its counted cost is less than this part of its own."""
+
+
+INPUTS: Final = frozenset({"left", "right", "input", "base", "element", "events", "steps", "parts"})
+"""Fields of operators that hold the numbers of others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rival:
+    """A plan that may be tried: its estimated cost, and how it is made if that is worth it."""
+
+    cost: float
+    make: Callable[[], Plan]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,29 +81,39 @@ def worth_trying(plan: Plan, stats: Stats) -> bool:
     )
 
 
-def best_tried(plans: Iterable[Plan], stats: Stats, model: CostModel, trial: Trial, time: Budget) -> Plan:
+def best_tried(
+    first: Plan, rivals: Iterable[Rival], stats: Stats, model: CostModel, trial: Trial, time: Budget
+) -> Plan:
     """The plan that does the least work on the tried events; its estimate and records then hold what was counted.
 
     The first is the one that others have to beat. A plan is given up as soon as it has done more than the best one.
     """
-    pending = iter(plans)
-    first = next(pending)
-    events = sampled(first, stats)
-    race = _Race(events, stats, model, trial)
+    race = _Race(sampled(first, stats), stats, model, trial)
     best = race.run(first, TRYING * time.seconds * NANOSECONDS, None)
     if best is None:
         return first
-    limit, tried = best.counted.events, 1
-    seen = [first.ops]
-    for plan in pending:
-        if plan.ops in seen or (plan.estimate is not None and plan.estimate.cost > HOPELESS * best.cost):
+    limit, seen = best.counted.events, {computations(first)}
+    surprising = first.estimate is None or best.cost > first.estimate.cost
+    for rival in rivals if surprising or len(first.queries) <= MANY_QUERIES else ():
+        if rival.cost > HOPELESS * best.cost:
             continue
-        seen.append(plan.ops)
-        tried += 1
+        plan = rival.make()
+        if computations(plan) in seen:
+            continue
+        seen.add(computations(plan))
         found = race.run(plan, CLEARLY * best.cost, limit)
         if found is not None and found.cost < CLEARLY * best.cost:
             best = found
-    return _told(best, stats, tried, time)
+    return _told(best, stats, len(seen), time)
+
+
+def computations(plan: Plan) -> frozenset[int]:
+    """What a plan computes, by hashes that do not depend on the numbers of its operators."""
+    known: list[int] = []
+    for op in plan.ops:
+        own = tuple(getattr(op, one.name) for one in fields(op) if one.name not in INPUTS)
+        known.append(hash((type(op), own, *(known[i] for i in op.inputs))))
+    return frozenset(known)
 
 
 class _Race:
@@ -131,7 +157,8 @@ def sampled(plan: Plan, stats: Stats) -> pa.Table:
     assert sample is not None
     events, inside = sample.events, sample.inside
     held = max(plan.horizon_us * stats.total_rate / 1e6, float(plan.horizon_events), 1.0)
-    count = int(min(inside, MOST_EVENTS, max(PART * stats.events, WINDOWS * held)))
+    most = min(inside, MOST_EVENTS, MOST_WORK // len(plan.ops))
+    count = int(max(min(most, max(PART * stats.events, WINDOWS * held)), 1))
     parts = int(max(1, min(PARTS, count / (WINDOWS * held))))
     length = count // parts
     gap = inside / parts
@@ -155,6 +182,5 @@ def _told(best: _Outcome, stats: Stats, tried: int, time: Budget) -> Plan:
 
 
 def _corrected(record: Record, rows: int, scale: float, cost: float) -> Record:
-    expected = 0.0 if record.rows is None else record.rows / scale
-    sure = record.rows is None or max(rows, expected) >= KNOWN_ROWS
+    sure = record.rows is None or rows >= KNOWN_ROWS
     return replace(record, rows=rows * scale if sure else record.rows, cost=cost)

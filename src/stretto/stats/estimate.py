@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from stretto.pattern.linear_extensions import count_linear_extensions, gaps_between
 from stretto.pattern.nodes import Policy, Stream, Window
-from stretto.pattern.order import Order
+from stretto.pattern.order import NO_ORDER, Order
 from stretto.pattern.piece import Negation, Piece, Place, Slot
-from stretto.pattern.predicates import Changed, columns_of
+from stretto.pattern.predicates import Changed
 from stretto.pattern.repetition_terms import tighten
 from stretto.stats.counted_tuples import TupleCounts
 from stretto.stats.growth import Law, Once, Repeated, grown, once, spread_of, thinned, with_earlier
 from stretto.stats.meetings import MOST_COUNTED
+from stretto.stats.next_runs import runs
 from stretto.stats.remembered import remembered
 from stretto.stats.safe_estimates import otherwise
 from stretto.stats.selectivity import assumed
@@ -112,6 +113,23 @@ class Estimator:
                 result *= min(1.0, both / apart) if apart else 1.0
         return result
 
+    @otherwise(lambda *_: 1.0)
+    def crowding(self, piece: Piece, left: Sequence[int], right: Sequence[int]) -> float:
+        """How many more pairs of rows over two sets of slots a window holds than with independent streams.
+
+        As the two streams tell that meet most: rows of several events stand where there are many of each.
+        """
+        if len(piece.slots) > MOST_COUNTED:
+            left, right = left[-1:], right[:1]
+        return max(self._meeting(piece, i, j) for i in left for j in right)
+
+    def _meeting(self, piece: Piece, i: int, j: int) -> float:
+        if (j, i) in piece.order:
+            i, j = j, i
+        order = Order.total(2) if (i, j) in piece.order else NO_ORDER
+        one, other = self._any_stream(piece.slots[i]), self._any_stream(piece.slots[j])
+        return self.counts.meetings.of_pair(one, other, order, piece.window)
+
     def window(self, piece: Piece) -> float:
         """The seconds of a piece's window."""
         return seconds_of(piece.window, self.total_rate)
@@ -125,7 +143,7 @@ class Estimator:
 
     def _counted(self, piece: Piece) -> float:
         if piece.policy is Policy.NEXT:
-            return self._runs(piece)
+            return runs(piece, self)
         if piece.is_plain:
             return self._survivors(piece) if piece.negations else self._single_events(piece)
         alternatives, times = once(tighten(piece))
@@ -427,44 +445,6 @@ class Estimator:
         least = max(repeated.low, 1)
         # The geometric series of again^(j - 1) over the allowed numbers j of repetitions.
         return float((again ** (least - 1) - again**most) / (1.0 - again)) if again else float(least == 1)
-
-    # ---- runs --------------------------------------------------------------------------------------------------
-
-    def _runs(self, piece: Piece) -> float:
-        """A bound for the policy NEXT: each first event starts one run, which goes on if the next step comes."""
-        alternatives, _ = once(replace(piece, policy=Policy.ANY))
-        found = max((self._run(one) for one in alternatives), default=0.0)
-        return found * max(1, len(alternatives))
-
-    def _run(self, found: Once) -> float:
-        piece = found.piece
-        window = self.window(piece)
-        rates = [self.rate(stream_of(slot)) for slot in piece.slots]
-        first = next((slot for slot in range(len(rates)) if slot not in found.optional), len(rates) - 1)
-        result = sum(rates[: first + 1])
-        before = self._prefix(piece, first + 1)
-        for slot in range(first + 1, len(rates)):
-            here = self._prefix(piece, slot + 1)
-            # A run is never split: it goes on with the first event that passes, so a step adds no rows, it only may
-            # fail to come.
-            share = min(1.0, here / before) if before else 0.0
-            before = here
-            if slot not in found.optional:
-                result *= 1.0 - exp(-min(rates[slot] * share * window, 700.0))
-        return result
-
-    def _prefix(self, piece: Piece, count: int) -> float:
-        """The selectivity of what relates the first slots of a piece."""
-        kept = set(range(count))
-        return self.selectivity(
-            replace(
-                piece,
-                slots=piece.slots[:count],
-                order=piece.order.part(range(count)),
-                terms=tuple(term for term in piece.terms if columns_of(term) <= kept),
-                negations=(),
-            )
-        )
 
 
 def seconds_of(window: Window, total_rate: float) -> float:

@@ -150,6 +150,11 @@ def number_for(windows: Iterable[Sized], length: Callable[[int], tuple[float, fl
     return number
 
 
+def stretches_for(windows: Iterable[Sized], usual_us: Callable[[int], float], size: int = SIZE) -> int:
+    """In how many stretches a sample of `size` events comes; `usual_us`: what so many events usually take."""
+    return number_for(windows, lambda number: (usual_us(max(size // number, 1)), size / number))
+
+
 def usual_length(times: I64, size: int, number: int) -> tuple[float, float]:
     """Of one of `number` stretches with `size` of the events at these times, in microseconds and in events."""
     rows = max(size // number, 1)

@@ -37,6 +37,7 @@ from stretto.spark.stream.metrics import StreamMetrics, read_metrics
 from stretto.spark.stream.stream_spread import stream_spread
 from stretto.spark.stream.versions import Publisher, difference
 from stretto.stats.profile import Stats
+from stretto.stats.sampling import stretches_for
 
 PROFILED: Final = 200_000
 """So many events of the first file tell what to plan for."""
@@ -256,9 +257,10 @@ def _knowledge(job: StreamJob, schema: Schema) -> Stats | Schema:
         return schema
     try:
         events = open_events(first, job.special)
-        return replace(
-            Stats.of_batches(events.batches(), schema, events.survey().rows, sample=PROFILED), schema=schema
-        )
+        survey, windows = events.survey(), [query.within for query in job.workload.queries]
+        number = stretches_for(windows, survey.times.usual_length, PROFILED)
+        stats = Stats.of_batches(events.batches(), schema, survey.rows, sample=PROFILED, stretches=number)
+        return replace(stats, schema=schema)
     except StrettoError:  # the stream reads what it can of it, and rejects the rest
         return schema
 
