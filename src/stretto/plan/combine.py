@@ -36,6 +36,12 @@ class Source:
         """The columns of the computed piece, in the order of the rows."""
         return tuple(self.columns[column] for column in self.made.layout)
 
+    @property
+    def grown(self) -> frozenset[int]:
+        """The slots of the rows, numbered as the rows hold them, that bind all of their repetitions."""
+        growing = self.piece.growing
+        return frozenset(i for i, slot in enumerate(self.piece.slots_of(self.made.layout)) if slot in growing)
+
 
 def join_all(piece: Piece, sources: Sequence[Source], builder: Builder, because: str) -> Made:
     """The sources, which cover the piece's slots, joined from left to right."""
@@ -64,8 +70,9 @@ def narrow(piece: Piece, source: Source, builder: Builder, because: str) -> Made
     draft.pending = tuple(missing_negations(here, here.negations, provided))
     if terms or window:
         draft.add(Filter(draft.op, terms, window), because)
-    for negation in draft.pending:
-        forbid(draft, negation, slots_inside(negation, draft.piece))
+    # Rows that wait are not looked at before their interval has passed: what can drop them at once comes first.
+    for negation in sorted(draft.pending, key=lambda n: n.place.waits):
+        forbid(draft, negation, slots_inside(negation, draft.piece), because if here.growing else None)
     return Made(row, source.made.parts, draft.part())
 
 
