@@ -32,7 +32,7 @@ class Rules:
 
 
 def explore(memo: Memo, rules: Rules, most: int = MOST_PIECES, over: Callable[[], bool] = never) -> None:
-    """Apply the piece rules to cores, their parts and what grows on them, then the workload rules; again for what is new.
+    """Apply the piece rules to cores, their parts and what grows on them, then workload rules; again for what is new.
 
     Afterwards every piece has a way. Cores that queries need come first, so `most` leaves them theirs. Pieces that are
     looked at when `over` tells that the time is up have those of the `hurried` rules.
