@@ -25,13 +25,12 @@ from stretto.memo.join_work import (
     STORE,
     STORE_LANE,
     UNITE,
-    Estimates,
     JoinWork,
     Work,
     one_event,
 )
 from stretto.memo.memo import Memo, Root
-from stretto.memo.prices import NAMES, Prices
+from stretto.memo.prices import NAMES
 from stretto.memo.pricing import DEAREST
 from stretto.memo.ways import Input, Way, WayKind
 from stretto.pattern.core import by_last_repetition, comparable, judged_by_last, unjudged
@@ -53,11 +52,6 @@ class CostModel(JoinWork):
     other lets the later row of a pair find it; where the order says which side that is, only that side looks.
     """
 
-    def __init__(self, estimator: Estimates, prices: Prices, events: int = 0) -> None:
-        super().__init__(estimator, events)
-        self.prices = prices
-        self._values = prices.values()
-
     # ---- what a solver asks ----------------------------------------------------------------------------------------
 
     @otherwise(lambda *_: DEAREST)
@@ -65,10 +59,11 @@ class CostModel(JoinWork):
         """The cost of computing a piece this way, its inputs given."""
         return self.price(self.work(memo, number, way))
 
-    def price(self, work: Work) -> float:
-        """Nanoseconds of some work."""
-        total: float = sum(map(mul, work, self._values))
-        return total
+    def hashed(self, memo: Memo, number: int, way: Way) -> tuple[bool, ...]:
+        """For each join of a way whether it finds equal keys by hash: where that is cheaper than to compare all."""
+        if memo is not self._memo:
+            self._forget(memo)
+        return tuple(self._join(memo, number, way, [0.0] * len(NAMES)))
 
     @property
     def step_cost(self) -> float:

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from stretto.memo.cost import CostModel
 from stretto.memo.memo import Memo
-from stretto.memo.pricing import Pricing
 from stretto.memo.ways import WayKind
 from stretto.pattern.core import unjudged
 from stretto.pattern.nodes import Stream
@@ -31,7 +31,7 @@ class Assembler:
     could give one repetition twice.
     """
 
-    def __init__(self, memo: Memo, builder: Builder, pricing: Pricing | None, *, ambiguous: bool) -> None:
+    def __init__(self, memo: Memo, builder: Builder, pricing: CostModel | None, *, ambiguous: bool) -> None:
         self.memo, self.builder, self.pricing, self.ambiguous = memo, builder, pricing, ambiguous
         # By identity: a shared computation is one object of the solution, and its operators are added once.
         self._made: dict[int, Made] = {}
@@ -64,7 +64,7 @@ class Assembler:
             case WayKind.UNITE:
                 return self._unite(piece, sources)
             case WayKind.JOIN:
-                return join_all(piece, sources, self.builder, node.way.rule)
+                return join_all(piece, sources, self.builder, node.way.rule, self._hashed(node))
             case WayKind.FILTER | WayKind.FORBID:
                 return narrow(piece, sources[0], self.builder, node.way.rule)
             case WayKind.GROW:
@@ -72,6 +72,12 @@ class Assembler:
             case WayKind.NEXT:
                 part = follow_next(piece, self.builder)
                 return of_one_slot(part, range(part.width))
+
+    def _hashed(self, node: Computation) -> tuple[bool, ...]:
+        """How the joins of a way find equal keys; by hash, where costs are not known."""
+        if self.pricing is None:
+            return (True,) * (len(node.inputs) - 1)
+        return self.pricing.hashed(self.memo, node.piece, node.way)
 
     def _unite(self, piece: Piece, sources: Sequence[Source]) -> Made:
         """The repetitions of a group: the rows of its alternatives, united; then the terms over it alone."""
@@ -177,7 +183,7 @@ def assemble(
     memo: Memo,
     solution: Solution,
     builder: Builder,
-    pricing: Pricing | None = None,
+    pricing: CostModel | None = None,
 ) -> dict[str, int]:
     """Add a solution's operators and an Emit for each query; the Emits' numbers by query come back."""
     assembler = Assembler(memo, builder, pricing, ambiguous=any(d.ambiguous for d in detections))

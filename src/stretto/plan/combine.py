@@ -43,15 +43,17 @@ class Source:
         return frozenset(i for i, slot in enumerate(self.piece.slots_of(self.made.layout)) if slot in growing)
 
 
-def join_all(piece: Piece, sources: Sequence[Source], builder: Builder, because: str) -> Made:
-    """The sources, which cover the piece's slots, joined from left to right."""
+def join_all(
+    piece: Piece, sources: Sequence[Source], builder: Builder, because: str, hashed: Sequence[bool]
+) -> Made:
+    """The sources, which cover the piece's slots, joined from left to right; `hashed` says how each join finds keys."""
     row = tuple(column for source in sources for column in source.row)
     here, places = rearrange(piece, row), _Places(piece, row)
     chain, provided = Chain(here, [source.made for source in sources], builder), Provided()
     places.add(provided, sources[0])
-    for source in sources[1:]:
+    for source, by_hash in zip(sources[1:], hashed, strict=True):
         places.add(provided, source)
-        chain.join(source.made, provided, because)
+        chain.join(source.made, provided, because, hashed=by_hash)
         # All that concerns the slots joined so far has been checked: from here on it is enough to know how many.
         joined = chain.draft.joined
         provided = Provided(joined, here.starts[joined])
