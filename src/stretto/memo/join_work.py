@@ -137,17 +137,8 @@ class JoinWork:
         """Rows kept, rows that probe, candidates, and the rows made. Whether equal keys are hashed comes back."""
         (one, one_rows), (other, other_rows) = left, right
         joined = one | other
-        keys = equal = rest = alike = 0
-        share = 1.0
-        if facts.equal or facts.piece.same:
-            equal, share = self._equalities(number, facts, one, other)
-        for term in facts.compared:
-            if term.crosses(one, other):
-                if term.equal:
-                    share *= 1.0 if equal else COMPUTED_EQUAL
-                    equal += 1
-                else:
-                    keys += 1
+        rest = alike = 0
+        keys, equal, share = self._compared(number, facts, one, other)
         for mask, _ in facts.rest:
             rest += bool(mask & one and mask & other) and not mask & ~joined
         pairs = self._unjudged(number, facts, one, other, made) if rest else made
@@ -190,6 +181,20 @@ class JoinWork:
             work[ROW] += made
             work[COLUMN] += made * columns
         return hashed
+
+    def _compared(self, number: int, facts: Facts, one: int, other: int) -> tuple[int, int, float]:
+        """How many comparisons and equalities of keys relate two sides, and the share of pairs that have equal keys."""
+        keys, equal, share = 0, 0, 1.0
+        if facts.equal or facts.piece.same:
+            equal, share = self._equalities(number, facts, one, other)
+        for term in facts.compared:
+            if term.crosses(one, other):
+                if term.equal:
+                    share *= 1.0 if equal else COMPUTED_EQUAL
+                    equal += 1
+                else:
+                    keys += 1
+        return keys, equal, share
 
     def _hash_pays(
         self, searched: Sequence[Searched], keys: int, equal: int, share: float, made: float
