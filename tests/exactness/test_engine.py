@@ -5,18 +5,15 @@ seed of its workload, so that `STRETTO_SEED=n STRETTO_WORKLOADS=1` runs it again
 """
 
 import os
-import pickle
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from random import Random
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from tests.support.comparison import assert_same_matches, matches_of
+from tests.support.runners import RUNNERS, Found, Runner, batched, disordered, restored
 from tests.support.strategies import (
     Sample,
-    in_batches,
-    out_of_order,
     random_workload,
     to_table,
     with_ties,
@@ -25,10 +22,8 @@ from tests.support.strategies import (
 
 from stretto import oracle
 from stretto.engine.kernels import when_to_compile
-from stretto.engine.run import Engine
 from stretto.engine.whole_table import run
 from stretto.errors import QueryError
-from stretto.oracle.detections import Match
 from stretto.pattern.nodes import Query
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan
@@ -39,54 +34,6 @@ SEED = int(os.environ.get("STRETTO_SEED", "20240601"))
 CHUNK = 25  # workloads of one test
 REFUSED_AT_MOST = 0.05  # the share of workloads that may be refused, and how a refusal reads
 REFUSALS = ("not supported yet", "cannot be planned")
-
-Found = Mapping[str, list[Match]]
-Runner = Callable[[Plan, Sample, tuple[Query, ...], Random], Found]
-
-
-def whole(plan: Plan, sample: Sample, queries: tuple[Query, ...], rng: Random) -> Found:
-    """The table at once; without an id column the row numbers are the ids."""
-    found = run(plan, to_table(sample.events, ids=rng.random() < 0.5))
-    return {query.name: matches_of(found[query.name], query) for query in queries}
-
-
-def batched(plan: Plan, sample: Sample, queries: tuple[Query, ...], rng: Random) -> Found:
-    """Batches in time order, none late."""
-    engine = Engine(plan, lateness_us=0)
-    table = to_table(sorted(sample.events, key=lambda event: event.ts))
-    return _gathered([*map(engine.push, in_batches(rng, table)), engine.flush()], queries)
-
-
-def disordered(plan: Plan, sample: Sample, queries: tuple[Query, ...], rng: Random) -> Found:
-    """Batches in any order within the lateness."""
-    lateness = rng.choice((1, 3, 10))
-    engine = Engine(plan, lateness_us=lateness)
-    table = to_table(out_of_order(rng, sorted(sample.events, key=lambda event: event.ts), lateness))
-    return _gathered([*map(engine.push, in_batches(rng, table)), engine.flush()], queries)
-
-
-def restored(plan: Plan, sample: Sample, queries: tuple[Query, ...], rng: Random) -> Found:
-    """As disordered, but the engine is replaced by its restored snapshot between two batches."""
-    lateness = rng.choice((0, 2, 10))
-    engine = Engine(plan, lateness_us=lateness)
-    table = to_table(out_of_order(rng, sorted(sample.events, key=lambda event: event.ts), lateness))
-    parts = []
-    for batch in in_batches(rng, table):
-        parts.append(engine.push(batch))
-        if rng.random() < 0.5:
-            engine = Engine.restore(plan, pickle.loads(pickle.dumps(engine.snapshot())))
-    return _gathered([*parts, engine.flush()], queries)
-
-
-def _gathered(parts: Iterable[Any], queries: tuple[Query, ...]) -> Found:
-    found: dict[str, list[Match]] = {query.name: [] for query in queries}
-    for part in parts:
-        for query in queries:
-            found[query.name] += matches_of(part[query.name], query)
-    return found
-
-
-RUNNERS: tuple[Runner, ...] = (whole, batched, disordered, restored)
 
 
 def check(sample: Sample, seed: int = 0, runners: Iterable[Runner] = RUNNERS) -> int:

@@ -23,6 +23,7 @@ CASES = Path(__file__).parent / "cases"
 TYPES = (*(f"E{i}" for i in range(1, 10)), *"ABCDE")
 SCHEMA = Schema({"x": Kind.FLOAT, "n": Kind.INT, "k": Kind.INT}, frozenset(TYPES))
 PIECE_RULES = frozenset(rules.AUTO.pieces)
+GROWN_RULES = frozenset(rules.AUTO.grown)
 ALL_RULES = (*rules.ALL, *motto.ALL)
 
 
@@ -64,6 +65,8 @@ def rule_named(name: str) -> Rules:
         return Rules((join_left_to_right,))
     if rule in PIECE_RULES:
         return Rules((join_left_to_right, rule))
+    if rule in GROWN_RULES:
+        return Rules((join_left_to_right,), grown=(rule,))
     if name == "join_wider":  # it looks at joins that are there
         return Rules(rules.AUTO.pieces, (rule,))
     return Rules((join_left_to_right,), (rule,))

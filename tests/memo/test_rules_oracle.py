@@ -2,19 +2,23 @@
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from random import Random
 
 import pytest
+from tests.memo.grown import grown_workload
 from tests.memo.related import related_workload
-from tests.support.comparison import assert_same_matches, matches_of
-from tests.support.strategies import Sample, random_workload, to_table
+from tests.support.comparison import assert_same_matches
+from tests.support.runners import RUNNERS, Runner, whole
+from tests.support.strategies import Sample, random_workload
 
 from stretto import oracle
-from stretto.engine.whole_table import run
 from stretto.errors import QueryError
 from stretto.memo import rules
 from stretto.memo.explore import Rules, explore
 from stretto.memo.memo import Memo, build_memo
+from stretto.memo.rules.forbid_after import forbid_after
+from stretto.memo.rules.join_left_to_right import join_left_to_right
 from stretto.papers.motto import rules as motto
 from stretto.pattern.piece import Detection
 from stretto.pattern.workload import Workload
@@ -22,6 +26,7 @@ from stretto.plan.assemble import assemble
 from stretto.plan.build import Builder
 from stretto.plan.check import check
 from stretto.plan.dag import Plan
+from stretto.plan.ops import Join
 from stretto.plan.optimize import plannable
 from stretto.schema import Schema
 from stretto.solve.common.solution import Solution, one_way_each
@@ -74,8 +79,14 @@ def plan_of(detections: Sequence[Detection], memo: Memo, chosen: dict[int, int],
     return check(Plan(tuple(builder.ops), emits, tuple(builder.records), schema, "test"))
 
 
-def check_ways(sample: Sample, used: Rules, seed: int) -> set[str]:
-    """Compare plans that use every way with the oracle; the rules that took part come back."""
+def either_search(plan: Plan, rng: Random) -> Plan:
+    """The plan with some joins that hash equal keys, and some that compare all rows."""
+    ops = [replace(op, hashed=rng.random() < 0.5) if isinstance(op, Join) else op for op in plan.ops]
+    return replace(plan, ops=tuple(ops))
+
+
+def check_ways(sample: Sample, used: Rules, seed: int, runners: Sequence[Runner] = (whole,)) -> set[str]:
+    """Compare plans that use every way with the oracle, by each runner in turn; the rules that took part come back."""
     workload = Workload.parse(sample.text)
     bound = workload.bind(sample.schema)
     try:
@@ -89,7 +100,7 @@ def check_ways(sample: Sample, used: Rules, seed: int) -> set[str]:
     left = {(number, i) for number in lead for i in range(len(memo.ways[number]))}
     expected = {query.name: oracle.matches(query, sample.events) for query in bound.detections}
     took_part: set[str] = set()
-    for _ in range(MOST_PLANS):
+    for turn in range(MOST_PLANS):
         if not left:
             break
         number, i = min(left, key=lambda way: (len(memo.pieces[way[0]].slots), way))
@@ -99,11 +110,12 @@ def check_ways(sample: Sample, used: Rules, seed: int) -> set[str]:
         left -= ways
         names = {memo.ways[n][w].rule for n, w in ways}
         took_part |= names
-        plan = plan_of(detections, memo, chosen, sample.schema)
-        found = run(plan, to_table(sample.events))
+        plan = either_search(plan_of(detections, memo, chosen, sample.schema), rng)
+        runner = runners[turn % len(runners)]
+        found = runner(plan, sample, bound.detections, rng)
         for query in bound.detections:
-            about = f"seed {seed}, rules {sorted(names)}\n{sample}"
-            assert_same_matches(matches_of(found[query.name], query), expected[query.name], about=about)
+            about = f"seed {seed}, {runner.__name__}, rules {sorted(names)}\n{sample}"
+            assert_same_matches(found[query.name], expected[query.name], about=about)
     return took_part
 
 
@@ -114,6 +126,14 @@ def test_ways_of_related_queries(name: str) -> None:
         took_part |= check_ways(related_workload(Random(seed)), SETS[name], seed)
     wanted = {rule.__name__ for rule in (*SETS[name].pieces, *SETS[name].workload)}
     assert wanted <= took_part
+
+
+def test_ways_of_queries_that_repeat_and_forbid() -> None:
+    used = Rules((join_left_to_right, forbid_after), grown=rules.AUTO.grown)
+    took_part: set[str] = set()
+    for seed in range(SEED, SEED + 2 * WORKLOADS):
+        took_part |= check_ways(grown_workload(Random(seed)), used, seed, RUNNERS)
+    assert {rule.__name__ for rule in used.grown} <= took_part
 
 
 @pytest.mark.parametrize("name", SETS)

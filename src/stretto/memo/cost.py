@@ -1,6 +1,6 @@
 """The cost of every way to compute a piece: how much work the engine has with it, times what such work costs."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import log
 from operator import mul
@@ -25,17 +25,17 @@ from stretto.memo.join_work import (
     STORE,
     STORE_LANE,
     UNITE,
-    Estimates,
     JoinWork,
     Work,
     one_event,
 )
 from stretto.memo.memo import Memo, Root
-from stretto.memo.prices import NAMES, Prices
+from stretto.memo.prices import NAMES
 from stretto.memo.pricing import DEAREST
 from stretto.memo.ways import Input, Way, WayKind
+from stretto.pattern.core import by_last_repetition, comparable, judged_by_last, unjudged
 from stretto.pattern.nodes import Stream
-from stretto.pattern.piece import Piece, Slot
+from stretto.pattern.piece import Negation, Piece, Slot
 from stretto.pattern.predicates import Reduce, Ref, walk
 from stretto.stats.safe_estimates import otherwise
 
@@ -52,11 +52,6 @@ class CostModel(JoinWork):
     other lets the later row of a pair find it; where the order says which side that is, only that side looks.
     """
 
-    def __init__(self, estimator: Estimates, prices: Prices, events: int = 0) -> None:
-        super().__init__(estimator, events)
-        self.prices = prices
-        self._values = prices.values()
-
     # ---- what a solver asks ----------------------------------------------------------------------------------------
 
     @otherwise(lambda *_: DEAREST)
@@ -64,10 +59,11 @@ class CostModel(JoinWork):
         """The cost of computing a piece this way, its inputs given."""
         return self.price(self.work(memo, number, way))
 
-    def price(self, work: Work) -> float:
-        """Nanoseconds of some work."""
-        total: float = sum(map(mul, work, self._values))
-        return total
+    def hashed(self, memo: Memo, number: int, way: Way) -> tuple[bool, ...]:
+        """For each join of a way whether it finds equal keys by hash: where that is cheaper than to compare all."""
+        if memo is not self._memo:
+            self._forget(memo)
+        return tuple(self._join(memo, number, way, [0.0] * len(NAMES)))
 
     @property
     def step_cost(self) -> float:
@@ -84,6 +80,8 @@ class CostModel(JoinWork):
                 self._join(memo, number, way, work)
             case WayKind.SCAN:
                 self._scan(memo.pieces[number], work)
+            case WayKind.FORBID if memo.grows(number):
+                self._forbid_grown(memo, number, way.inputs[0], work)
             case WayKind.FILTER | WayKind.FORBID:
                 self._narrow(memo, number, way.inputs[0], work)
             case WayKind.GROW:
@@ -155,22 +153,51 @@ class CostModel(JoinWork):
         return self.estimator.rows(replace(piece, negations=piece.negations[:kept]))
 
     def _grow(self, memo: Memo, number: int, way: Way, work: Work) -> None:
-        """Slot by slot the earlier repetitions, then the negations that had to wait for them."""
-        piece, core = memo.pieces[number], memo.pieces[way.inputs[0].piece]
-        late = piece.negations[: len(piece.negations) - len(core.negations)]
-        rows, kept = self.rows(memo, way.inputs[0].piece), self.rows(memo, number)
-        grown = self.estimator.rows(replace(piece, negations=core.negations)) if late else kept
-        growing = sorted(piece.growing)
+        """Slot by slot the repetitions that the rows lack; negations before them, or after them if they must be."""
+        piece, first = memo.pieces[number], way.inputs[0]
+        growing = piece.growing - grown_slots(piece, memo.pieces[first.piece], first)
+        missing = self._missing(memo, number, first, growing)
+        late = [n for n in missing if n.place.waits or not judged_by_last(n, piece, growing)]
+        rows, kept = self.rows(memo, first.piece), self.rows(memo, number)
+        known = tuple(n for n in piece.negations if n not in late)
+        if len(late) < len(missing):
+            for negation in missing:
+                if negation not in late:
+                    self._judge(piece, negation, rows, work)
+            rows = self.estimator.rows(by_last_repetition(piece, growing, known))
+        grown = self.estimator.rows(replace(piece, negations=known)) if late else kept
         times = max(grown / rows, 1e-9) ** (1 / max(len(growing), 1)) if rows > 0 else 1.0
         elements = {frozenset(part.columns): part.piece for part in way.inputs[1:]}
-        for slot in growing:
+        for slot in sorted(growing):
             group = elements.get(frozenset(piece.columns(slot)))
             events = self._repetitions(piece, slot) if group is None else self.rows(memo, group)
             rows = self._repeat(piece, piece.slots[slot], rows, events, times, work)
-        for negation in late:
+        self._judge_grown(piece, late, rows, kept, work)
+
+    def _forbid_grown(self, memo: Memo, number: int, part: Input, work: Work) -> None:
+        """Rows with all of their repetitions, judged by the negations that are missing."""
+        piece = memo.pieces[number]
+        missing = self._missing(memo, number, part, frozenset())
+        self._judge_grown(piece, missing, self.rows(memo, part.piece), self.rows(memo, number), work)
+
+    def _judge_grown(
+        self, piece: Piece, negations: Sequence[Negation], rows: float, kept: float, work: Work
+    ) -> None:
+        """Rows judged one by one; those that are kept are written anew, with the events of their sets."""
+        for negation in negations:
             self._judge(piece, negation, rows, work)
-        if late:
+        if negations:
             work[GATHER_COLUMN] += kept * (2 + piece.width)
+
+    @staticmethod
+    def _missing(memo: Memo, number: int, part: Input, growing: frozenset[int]) -> list[Negation]:
+        """The negations of a piece that an input, with some slots by their last repetition, was not judged by."""
+        piece, source = memo.pieces[number], memo.pieces[part.piece]
+        if not piece.negations:
+            return []
+        slots = piece.slots_of(part.columns[start] for start in source.starts[:-1])
+        to = [*part.columns, piece.width]
+        return unjudged(piece, growing, {comparable(n.moved(slots, to), piece) for n in source.negations})
 
     def _repetitions(self, piece: Piece, slot: int) -> float:
         source = piece.slots[slot].source
@@ -212,6 +239,11 @@ class CostModel(JoinWork):
         work[A_STEP] += len(streams) * self._steps
         work[FOLLOW] += taken + rows
         work[GATHER_COLUMN] += rows * piece.width
+
+
+def grown_slots(piece: Piece, source: Piece, part: Input) -> frozenset[int]:
+    """The slots of a piece that have all of their repetitions in an input."""
+    return frozenset(piece.slots_of(part.columns[column] for column in source.columns_of(source.growing)))
 
 
 def attributes(piece: Piece) -> set[str]:

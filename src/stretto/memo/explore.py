@@ -21,17 +21,18 @@ class Rules:
     """The rules of an optimizer, in the order in which they are applied.
 
     `few`: they find few ways per query, so that all are sought however short the time. `hurried`: piece rules that take
-    the place of the others when the time is up.
+    the place of the others when the time is up. `grown`: piece rules for what stands on a core.
     """
 
     pieces: tuple[PieceRule, ...] = ()
     workload: tuple[WorkloadRule, ...] = ()
     few: bool = False
     hurried: tuple[PieceRule, ...] = ()
+    grown: tuple[PieceRule, ...] = ()
 
 
 def explore(memo: Memo, rules: Rules, most: int = MOST_PIECES, over: Callable[[], bool] = never) -> None:
-    """Apply the piece rules to every core and its parts, then the workload rules; both again for what is new.
+    """Apply the piece rules to cores, their parts and what grows on them, then workload rules; again for what is new.
 
     Afterwards every piece has a way. Cores that queries need come first, so `most` leaves them theirs. Pieces that are
     looked at when `over` tells that the time is up have those of the `hurried` rules.
@@ -50,6 +51,8 @@ def explore(memo: Memo, rules: Rules, most: int = MOST_PIECES, over: Callable[[]
         while done < len(memo):
             if memo.is_core(done):
                 _apply(rules.hurried if ends() else rules.pieces, done, memo)
+            elif rules.grown and memo.grows(done) and not memo.is_wide(done) and not ends():
+                _apply(rules.grown, done, memo)
             done += 1
         # A rule walks over the ways that are there: it has to be through before what it found is added.
         added = [

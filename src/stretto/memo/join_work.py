@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from operator import mul
 from typing import Final, Protocol
 
 from stretto.memo.memo import NO_WINDOW, Memo
 from stretto.memo.orders import JoinLook
-from stretto.memo.prices import GROWTH, LARGE_STEP, NAMES, STEP
+from stretto.memo.prices import GROWTH, LARGE_STEP, NAMES, STEP, Prices
 from stretto.memo.pricing import MOST_INPUTS, RowEstimates
 from stretto.memo.slot_masks import Facts
 from stretto.memo.ways import Input, Way
@@ -31,6 +32,10 @@ COMPUTED_EQUAL: Final = 0.1
 MICROSECONDS: Final = 1e6
 
 
+Searched = tuple[JoinLook, float, float, float]
+"""A look, the rows that it keeps, those that look, and how many they could meet."""
+
+
 class Estimates(RowEstimates, Protocol):
     """What joins need to know in addition."""
 
@@ -51,9 +56,10 @@ class JoinWork:
     forgotten when another one is asked about.
     """
 
-    def __init__(self, estimator: Estimates, events: int = 0) -> None:
+    def __init__(self, estimator: Estimates, prices: Prices, events: int = 0) -> None:
         """`events`: how many there are, if that is known; the engine takes few in few steps."""
-        self.estimator, self.events = estimator, events
+        self.estimator, self.prices, self.events = estimator, prices, events
+        self._values = prices.values()
         self._steps = steps_per_second(estimator.total_rate, events)
         self._forget(None)
 
@@ -77,10 +83,19 @@ class JoinWork:
             found = self._rows[number] = self.estimator.rows(memo.pieces[number])
         return found
 
+    def price(self, work: Work) -> float:
+        """Nanoseconds of some work."""
+        total: float = sum(map(mul, work, self._values))
+        return total
+
     # ---- joins -----------------------------------------------------------------------------------------------------
 
-    def _join(self, memo: Memo, number: int, way: Way, work: Work) -> None:
-        """The sides from left to right; between them rows that nothing else reads. Of many each costs as the last."""
+    def _join(self, memo: Memo, number: int, way: Way, work: Work) -> list[bool]:
+        """The sides from left to right; between them rows that nothing else reads. Of many each costs as the last.
+
+        For each join comes back whether it hashes.
+        """
+        hashed: list[bool] = []
         facts = self._facts(memo, number)
         left, left_rows = self._side(memo, number, facts, way.inputs[0], work)
         provided = len(memo.pieces[way.inputs[0].piece].negations)
@@ -94,11 +109,13 @@ class JoinWork:
             if facts.piece.negations:
                 made = self._forbidden(number, facts, left, right, rows, provided, work)
                 provided = len(self._settled(number, facts, joined))
-            self._pairs(number, facts, (left, left_rows), (right, right_rows), made, work)
+            hashed.append(self._pairs(number, facts, (left, left_rows), (right, right_rows), made, work))
             left, left_rows = joined, rows
         if len(way.inputs) > MOST_INPUTS:
             more = len(way.inputs) - MOST_INPUTS
             work[:] = [now + more * (now - then) for now, then in zip(work, before, strict=True)]
+            hashed += hashed[-1:] * more
+        return hashed
 
     def _side(self, memo: Memo, number: int, facts: Facts, part: Input, work: Work) -> tuple[int, float]:
         """The slots and rows of an input; of a weaker one, what is left when all that it lacks has been checked."""
@@ -121,21 +138,12 @@ class JoinWork:
         right: tuple[int, float],
         made: float,
         work: Work,
-    ) -> None:
-        """Rows kept, rows that probe, candidates, and the rows made."""
+    ) -> bool:
+        """Rows kept, rows that probe, candidates, and the rows made. Whether equal keys are hashed comes back."""
         (one, one_rows), (other, other_rows) = left, right
         joined = one | other
-        keys = equal = rest = alike = 0
-        share = 1.0
-        if facts.equal or facts.piece.same:
-            equal, share = self._equalities(number, facts, one, other)
-        for term in facts.compared:
-            if term.crosses(one, other):
-                if term.equal:
-                    share *= 1.0 if equal else COMPUTED_EQUAL
-                    equal += 1
-                else:
-                    keys += 1
+        rest = alike = 0
+        keys, equal, share = self._compared(number, facts, one, other)
         for mask, _ in facts.rest:
             rest += bool(mask & one and mask & other) and not mask & ~joined
         pairs = self._unjudged(number, facts, one, other, made) if rest else made
@@ -145,12 +153,19 @@ class JoinWork:
         looks = facts.orders.looks(one, other)
         # One look where the order says which side holds a pair's last event, else two: each side stores its rows and
         # looks among the other's. A look meets the stored rows of its band, window times rate, but for what the
-        # order takes off (`share`), or more where events come in bursts; equalities are hashed, so that only rows of
-        # the same chain are met.
+        # order takes off (`share`), or more where events come in bursts; where equalities are hashed only rows of the
+        # same chain are met.
         work[A_STEP] += self._steps * len(looks)
+        searched: list[Searched] = []
         for look in looks:
             kept, looking = (one_rows, other_rows) if look.stored == one else (other_rows, one_rows)
-            candidates = kept * looking * window * look.share
+            searched.append((look, kept, looking, kept * looking * window * look.share))
+        # Pairs that are made of equal keys cost alike, however they were found.
+        gathers = bool(equal or rest or alike)
+        hashed = not equal or self._hash_pays(searched, keys, equal, share, made)
+        if not hashed:
+            keys, equal = keys + 2 * equal, 0
+        for look, kept, looking, candidates in searched:
             # Several equalities are hashed together and compared again one by one.
             terms = keys + look.terms + (2 * equal if equal > 1 else 0) + look.floor
             width = facts.width(look.stored)
@@ -165,13 +180,48 @@ class JoinWork:
                 work[CANDIDATE] += candidates
                 work[TERM] += further_terms(candidates, terms, made)
         columns = facts.width(joined)
-        if equal or rest or alike:
+        if gathers:
             work[GATHER] += made
             work[GATHER_COLUMN] += made * columns
             work[EVALUATE] += made * alike + pairs * rest
         else:
             work[ROW] += made
             work[COLUMN] += made * columns
+        return hashed
+
+    def _compared(self, number: int, facts: Facts, one: int, other: int) -> tuple[int, int, float]:
+        """How many comparisons and equalities of keys relate two sides, and the share of pairs that have equal keys."""
+        keys, equal, share = 0, 0, 1.0
+        if facts.equal or facts.piece.same:
+            equal, share = self._equalities(number, facts, one, other)
+        for term in facts.compared:
+            if term.crosses(one, other):
+                if term.equal:
+                    share *= 1.0 if equal else COMPUTED_EQUAL
+                    equal += 1
+                else:
+                    keys += 1
+        return keys, equal, share
+
+    def _hash_pays(
+        self, searched: Sequence[Searched], keys: int, equal: int, share: float, made: float
+    ) -> bool:
+        """Whether rows of a chain cost less to meet than all rows of the window, each compared twice per equality.
+
+        The same rows come of either, in no promised order, so the cheaper one is taken for each join by itself. With
+        few different values a chain holds most rows of the window, and to walk it is dearer than to run over them.
+        """
+        value, gained = self._values, 0.0
+        for look, kept, looking, candidates in searched:
+            others = keys + look.terms + look.floor
+            met, again = candidates * share, 2 * equal if equal > 1 else 0
+            gained += value[CANDIDATE] * candidates
+            gained += value[TERM] * (
+                further_terms(candidates, others + 2 * equal, made) - met * (others + again)
+            )
+            gained += value[KEY] * equal * (kept + looking)
+            gained -= value[CHAIN] * (met + kept + looking)
+        return gained >= 0
 
     def _unjudged(self, number: int, facts: Facts, one: int, other: int, made: float) -> float:
         """Pairs on which the terms that are no comparison of keys are evaluated."""

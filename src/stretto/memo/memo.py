@@ -67,12 +67,14 @@ class _Whole:
 class Memo:
     """Pieces by number, ways by piece, and the roots: what has to be computed.
 
-    A piece is stored in its canonical form, cores and whole pieces alike. `own_order[p]` gives the slots of a core in
+    A piece is stored in its canonical form, cores and whole pieces alike. `own_order[p]` gives the slots of a piece in
     the order in which the first query that brought it wrote them; parts of cores have none. `ends` tells rules whether
     no more ways may be sought.
 
     A rule reads the memo and yields ways. It changes nothing but this: the pieces that its ways read are interned, by
     `part` and `input`, and those that no query wrote by `invent`. What several rules need to know is an `analysis`.
+
+    The first way of a piece that is no core is its given one.
     """
 
     def __init__(self) -> None:
@@ -81,7 +83,6 @@ class Memo:
         self.ways: list[list[Way]] = []
         self.roots: list[Root] = []
         self.own_order: dict[int, tuple[int, ...]] = {}
-        self._ordered: set[int] = set()
         self._numbers: dict[Piece, int] = {}
         self._seen: dict[Piece, tuple[int, tuple[int, ...]]] = {}
         self._parts: dict[tuple[int, tuple[int, ...]], Input] = {}
@@ -142,16 +143,15 @@ class Memo:
         """
         found = self.input(piece, columns)
         if found.piece not in self.own_order:
-            owner, own = self.pieces[reader], self.pieces[found.piece]
+            owner = self.pieces[reader]
             place = {
                 column: i for i, slot in enumerate(self.text_order(reader)) for column in owner.columns(slot)
             }
-            theirs = [place[found.columns[own.columns(slot).start]] for slot in range(len(own.slots))]
-            self.own_order[found.piece] = tuple(sorted(range(len(theirs)), key=theirs.__getitem__))
+            self._keep_own_order(found.piece, [place[column] for column in found.columns])
         return found
 
     def text_order(self, number: int) -> Sequence[int]:
-        """The slots of a core as its first query wrote them; of a part as they are numbered."""
+        """The slots of a piece as its first query wrote them; of a part as they are numbered."""
         return self.own_order.get(number) or range(len(self.pieces[number].slots))
 
     def is_core(self, number: int) -> bool:
@@ -162,6 +162,10 @@ class Memo:
             known = len(piece.slots) > 1 and piece.policy is Policy.ANY and not self._grows(piece)
             self._cores[number] = known
         return known
+
+    def grows(self, number: int) -> bool:
+        """Whether a piece is given as a core with repetitions or late negations on it."""
+        return any(way.kind is WayKind.GROW for way in self.ways[number][:1])
 
     def is_wide(self, number: int) -> bool:
         """Whether a piece has too many slots to be taken apart."""
@@ -186,7 +190,7 @@ class Memo:
                 slots = range(len(self.pieces[number].slots))
                 pending.extend(self.part(number, (slot,)).piece for slot in slots)
             else:
-                pending.extend(piece for way in self.ways[number] for piece in way.pieces)
+                pending.extend(piece for way in self.ways[number][:1] for piece in way.pieces)
         self._needed = list(found)
         return list(found)
 
@@ -227,24 +231,23 @@ class Memo:
             self._keep_own_order(number, columns)
 
     def _keep_own_order(self, number: int, text: Sequence[int]) -> None:
-        """Keep the order of the text for every core below a piece; column i of the piece is column text[i] there."""
-        if number in self._ordered:
+        """Keep the order of the text for a piece and all below it; column i of the piece is column text[i] there."""
+        if number in self.own_order:
             return
-        self._ordered.add(number)
         piece = self.pieces[number]
+        columns = [piece.columns(slot) for slot in range(len(piece.slots))]
+        first = [min(text[column] for column in own) for own in columns]
+        self.own_order[number] = tuple(sorted(range(len(first)), key=first.__getitem__))
         if self.is_core(number):
-            columns = [piece.columns(slot) for slot in range(len(piece.slots))]
-            first = [min(text[column] for column in own) for own in columns]
-            self.own_order[number] = tuple(sorted(range(len(first)), key=first.__getitem__))
             groups = [i for i, slot in enumerate(piece.slots) if isinstance(slot.source, Group)]
             inputs = [self.part(number, (slot,)) for slot in groups]
         else:
-            inputs = [part for way in self.ways[number] for part in way.inputs]
+            inputs = [part for way in self.ways[number][:1] for part in way.inputs]
         for part in inputs:
             self._keep_own_order(part.piece, [text[column] for column in part.columns])
 
     def _add_given_way(self, number: int) -> None:
-        """The one way of a piece that is no core: nothing is to be chosen there."""
+        """The first way of a piece that is no core: it needs no rule."""
         piece = self.pieces[number]
         if piece.policy is Policy.NEXT:
             self.add(number, Way(WayKind.NEXT, (), "follow_next"))

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from stretto.memo.cost import CostModel
 from stretto.memo.memo import Memo
-from stretto.memo.pricing import Pricing
 from stretto.memo.ways import WayKind
+from stretto.pattern.core import unjudged
 from stretto.pattern.nodes import Stream
 from stretto.pattern.order import NO_ORDER
 from stretto.pattern.piece import Detection, Piece, Slot
@@ -20,7 +21,6 @@ from stretto.plan.grow import grow_slot, growth_order
 from stretto.plan.made import Made, draft_of, of_one_slot
 from stretto.plan.ops import Emit, Filter, Union
 from stretto.plan.record import Computed
-from stretto.plan.residual import missing_negations
 from stretto.solve.common.solution import Computation, Solution, inputs_first
 
 
@@ -31,7 +31,7 @@ class Assembler:
     could give one repetition twice.
     """
 
-    def __init__(self, memo: Memo, builder: Builder, pricing: Pricing | None, *, ambiguous: bool) -> None:
+    def __init__(self, memo: Memo, builder: Builder, pricing: CostModel | None, *, ambiguous: bool) -> None:
         self.memo, self.builder, self.pricing, self.ambiguous = memo, builder, pricing, ambiguous
         # By identity: a shared computation is one object of the solution, and its operators are added once.
         self._made: dict[int, Made] = {}
@@ -64,14 +64,20 @@ class Assembler:
             case WayKind.UNITE:
                 return self._unite(piece, sources)
             case WayKind.JOIN:
-                return join_all(piece, sources, self.builder, node.way.rule)
+                return join_all(piece, sources, self.builder, node.way.rule, self._hashed(node))
             case WayKind.FILTER | WayKind.FORBID:
                 return narrow(piece, sources[0], self.builder, node.way.rule)
             case WayKind.GROW:
-                return self._grow(piece, sources)
+                return self._grow(piece, sources, node.way.rule)
             case WayKind.NEXT:
                 part = follow_next(piece, self.builder)
                 return of_one_slot(part, range(part.width))
+
+    def _hashed(self, node: Computation) -> tuple[bool, ...]:
+        """How the joins of a way find equal keys; by hash, where costs are not known."""
+        if self.pricing is None:
+            return (True,) * (len(node.inputs) - 1)
+        return self.pricing.hashed(self.memo, node.piece, node.way)
 
     def _unite(self, piece: Piece, sources: Sequence[Source]) -> Made:
         """The repetitions of a group: the rows of its alternatives, united; then the terms over it alone."""
@@ -117,35 +123,43 @@ class Assembler:
             exits=tuple(sorted(set.union(*exits))),
         )
 
-    def _grow(self, piece: Piece, sources: Sequence[Source]) -> Made:
-        """The earlier repetitions, slot by slot; negations as soon as the rows they judge are whole."""
+    def _grow(self, piece: Piece, sources: Sequence[Source], because: str) -> Made:
+        """The repetitions that the rows lack, slot by slot; negations as soon as the rows they judge are whole."""
         core = sources[0]
         row = core.row
         here = rearrange(piece, row)
-        growing = here.growing
-        parts = self._elements(here, core.made.parts, row, sources[1:])
+        growing, grown = here.growing, core.grown
+        parts = self._elements(here, growing - grown, core.made.parts, row, sources[1:])
         rows = draft_of(here, parts, growing, self.builder)
-        rows.op = core.made.op
+        rows.op, rows.grown = core.made.op, set(grown)
         duties = tuple(duty(term, here, growing) for term in here.terms)
         provided = provided_by([core], piece, row)
-        rows.pending = tuple(missing_negations(here, here.negations, provided))
+        rows.pending = tuple(unjudged(here, growing - grown, provided.negations))
         # A negation that is judged early drops rows before their repetitions are enumerated. It must not be judged
         # before the slots that its interval or its terms depend on have grown: those would have more events then.
         pending = forbid_known(rows, rows.pending)
         for slot in growth_order(here, growing, duties):
-            grow_slot(rows, slot, duties)
-            pending = forbid_known(rows, pending)
+            if slot not in grown:
+                grow_slot(rows, slot, duties, because)
+                pending = forbid_known(rows, pending)
         for negation in pending:
             forbid(rows, negation, range(len(parts)))
-        return of_one_slot(rows.part(), row)
+        sets = [rows.sets[here.starts[slot] : here.starts[slot + 1]] for slot in range(len(parts))]
+        whole = (replace(part, sets=held) for part, held in zip(parts, sets, strict=True))
+        return Made(row, tuple(whole), rows.part())
 
     def _elements(
-        self, here: Piece, parts: Sequence[Part], row: Sequence[int], groups: Sequence[Source]
+        self,
+        here: Piece,
+        growing: frozenset[int],
+        parts: Sequence[Part],
+        row: Sequence[int],
+        groups: Sequence[Source],
     ) -> list[Part]:
-        """The parts of the slots, with the operator that gives single repetitions where a slot grows."""
+        """The parts of the slots, with the operator that gives single repetitions where a slot is to grow."""
         found = list(parts)
         group_of = {frozenset(source.columns): source for source in groups}
-        for slot in here.growing:
+        for slot in sorted(growing):
             source = here.slots[slot].source
             if isinstance(source, Stream):
                 found[slot] = self.builder.scan_part(source, here.same)
@@ -169,7 +183,7 @@ def assemble(
     memo: Memo,
     solution: Solution,
     builder: Builder,
-    pricing: Pricing | None = None,
+    pricing: CostModel | None = None,
 ) -> dict[str, int]:
     """Add a solution's operators and an Emit for each query; the Emits' numbers by query come back."""
     assembler = Assembler(memo, builder, pricing, ambiguous=any(d.ambiguous for d in detections))

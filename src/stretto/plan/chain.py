@@ -38,7 +38,7 @@ class Chain:
             for kind in frozenset().union(*part.types):
                 self._of_type[kind] = self._of_type.get(kind, 0) | 1 << slot
 
-    def join(self, right: Made, provided: Provided, because: str) -> None:
+    def join(self, right: Made, provided: Provided, because: str, *, hashed: bool = True) -> None:
         """Join the rows so far with those of an input; of both is `provided` what need not be checked."""
         draft = self.draft
         start = draft.joined
@@ -68,6 +68,7 @@ class Chain:
                 *(term for term in cross if joinable(term) and term not in ordered),
             ),
             distinct=tuple(self._clashes(whole_left, new, width)),
+            hashed=hashed,
         )
         # Terms over neighbours and sums need whole sets: a filter follows, and until then rows count as not checked.
         late = tuple(term for term in cross if not joinable(term))

@@ -232,13 +232,21 @@ def _check_queries(plan: Plan) -> None:
 
 
 def _check_waiting(plan: Plan) -> None:
-    """Rows that had to wait go only to further waiting negations and to an Emit that knows it."""
+    """Rows that had to wait go only to what looks at no time but theirs, and to an Emit that knows it.
+
+    Such are negations, filters, and repetitions: what those add to a row is inside the window that it waited for.
+    """
     waiting: list[bool] = []
     for number, op in enumerate(plan.ops):
         late = [waiting[source] for source in op.inputs]
         if isinstance(op, Emit):
             if tuple(late) != op.waits:
                 _blame(plan, number, [f"`waits` is {op.waits}, but its parts wait {tuple(late)}"])
-        elif any(late) and not (isinstance(op, Forbid) and op.place.waits):
+        elif any(late) and not (isinstance(op, Forbid | Filter) or _grows_late(op, late)):
             _blame(plan, number, ["reads rows that come out only when their interval has passed"])
         waiting.append(any(late) or (isinstance(op, Forbid) and op.place.waits))
+
+
+def _grows_late(op: Op, late: Sequence[bool]) -> bool:
+    """Whether the rows that an operator repeats a slot of had to wait, and the repetitions had not."""
+    return isinstance(op, Repeat) and late == [True, False]

@@ -36,16 +36,24 @@ class Source:
         """The columns of the computed piece, in the order of the rows."""
         return tuple(self.columns[column] for column in self.made.layout)
 
+    @property
+    def grown(self) -> frozenset[int]:
+        """The slots of the rows, numbered as the rows hold them, that bind all of their repetitions."""
+        growing = self.piece.growing
+        return frozenset(i for i, slot in enumerate(self.piece.slots_of(self.made.layout)) if slot in growing)
 
-def join_all(piece: Piece, sources: Sequence[Source], builder: Builder, because: str) -> Made:
-    """The sources, which cover the piece's slots, joined from left to right."""
+
+def join_all(
+    piece: Piece, sources: Sequence[Source], builder: Builder, because: str, hashed: Sequence[bool]
+) -> Made:
+    """The sources, which cover the piece's slots, joined from left to right; `hashed` says how each join finds keys."""
     row = tuple(column for source in sources for column in source.row)
     here, places = rearrange(piece, row), _Places(piece, row)
     chain, provided = Chain(here, [source.made for source in sources], builder), Provided()
     places.add(provided, sources[0])
-    for source in sources[1:]:
+    for source, by_hash in zip(sources[1:], hashed, strict=True):
         places.add(provided, source)
-        chain.join(source.made, provided, because)
+        chain.join(source.made, provided, because, hashed=by_hash)
         # All that concerns the slots joined so far has been checked: from here on it is enough to know how many.
         joined = chain.draft.joined
         provided = Provided(joined, here.starts[joined])
@@ -64,8 +72,9 @@ def narrow(piece: Piece, source: Source, builder: Builder, because: str) -> Made
     draft.pending = tuple(missing_negations(here, here.negations, provided))
     if terms or window:
         draft.add(Filter(draft.op, terms, window), because)
-    for negation in draft.pending:
-        forbid(draft, negation, slots_inside(negation, draft.piece))
+    # Rows that wait are not looked at before their interval has passed: what can drop them at once comes first.
+    for negation in sorted(draft.pending, key=lambda n: n.place.waits):
+        forbid(draft, negation, slots_inside(negation, draft.piece), because if here.growing else None)
     return Made(row, source.made.parts, draft.part())
 
 

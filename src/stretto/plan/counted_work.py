@@ -60,12 +60,16 @@ class Counted:
 
 @dataclass(frozen=True, slots=True)
 class Demands:
-    """What a join checks of pairs, by how it is checked."""
+    """What a join checks of pairs, by how it is checked.
+
+    An equality that is not hashed is two keys; `keyed`: there is one, hashed or not.
+    """
 
     equal: int = 0
     keys: int = 0
     rest: int = 0
     in_order: int = 0
+    keyed: bool = False
 
     @classmethod
     def of(cls, op: Join, width: int) -> "Demands":
@@ -73,18 +77,19 @@ class Demands:
         bits = [LEFT] * width + [RIGHT] * (
             1 + max((max(columns_of(t), default=0) for t in op.terms), default=0)
         )
-        equal = keys = rest = in_order = 0
+        equal = keys = rest = in_order = compared = 0
         for term in op.terms:
             found = comparison(term, bits)
             if _of_times(term):
                 in_order += 1
             elif equality(term) is not None or (found is not None and found.equal):
-                equal += 1
+                equal += op.hashed
+                compared += not op.hashed
             elif found is not None:
                 keys += 1
             else:
                 rest += 1
-        return cls(equal, keys, rest + len(op.distinct), in_order)
+        return cls(equal, keys + 2 * compared, rest + len(op.distinct), in_order, bool(equal or compared))
 
 
 class WorkOf:
@@ -162,7 +167,7 @@ class WorkOf:
         if asked.rest:
             # What the keys let through is not counted: it lies between what came out and what was met.
             work[EVALUATE] += (sqrt(met * made) if asked.keys or asked.equal else met) * asked.rest
-        if asked.equal or asked.rest:
+        if asked.keyed or asked.rest:
             work[GATHER] += made
             work[GATHER_COLUMN] += made * self.plan.width(number)
         else:

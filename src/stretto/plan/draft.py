@@ -47,10 +47,6 @@ class Draft:
         if terms:
             self.add(Filter(self.op, terms), "filter_terms")
 
-    def whole(self, slot: int) -> bool:
-        """Whether the rows bind all events of a slot."""
-        return slot < self.joined and (slot not in self.growing or slot in self.grown)
-
     def entries(self, slot: int) -> list[int]:
         """Columns among which a slot has its earliest event."""
         return [self.starts[slot] + column for column in self.parts[slot].entries]

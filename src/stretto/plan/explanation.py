@@ -130,6 +130,8 @@ def _words(plan: "Plan", op: Op) -> Iterator[str]:
                 yield "in order"
             yield from _terms("where", op.terms, columns(width + plan.width(op.right) if op.terms else 0))
             yield from _distinct((left, column_name(width + right)) for left, right in op.distinct)
+            if not op.hashed:
+                yield "without hashing"
         case Filter():
             yield f"filter n{op.input}"
             yield from _terms("where", op.terms, columns(plan.width(op.input)))

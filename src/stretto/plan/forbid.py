@@ -3,27 +3,32 @@
 from collections.abc import Sequence
 
 from stretto.pattern.branches import NotPlannable
-from stretto.pattern.piece import Negation, Piece, Place
+from stretto.pattern.core import judged_by_last
+from stretto.pattern.piece import Negation, Piece
 from stretto.pattern.predicates import Changed
 from stretto.pattern.project import slots_inside
-from stretto.pattern.repetition_terms import Use, duty, fit
+from stretto.pattern.repetition_terms import duty, fit
 from stretto.plan.draft import Draft
 from stretto.plan.grow import flattens
 from stretto.plan.ops import Forbid
 
 
 def forbid_known(rows: Draft, pending: Sequence[Negation]) -> list[Negation]:
-    """Check the negations whose interval and terms the rows settle; those still pending come back."""
+    """Check the negations that no repetition still to grow can change, for rows that bind all slots of a piece.
+
+    Those still pending come back, and all that wait.
+    """
+    ungrown = rows.growing - rows.grown
     left: list[Negation] = []
     for negation in pending:
-        if not negation.place.waits and _settled(rows, negation):
+        if not negation.place.waits and judged_by_last(negation, rows.piece, ungrown):
             forbid(rows, negation, slots_inside(negation, rows.piece))
         else:
             left.append(negation)
     return left
 
 
-def forbid(rows: Draft, negation: Negation, inside: Sequence[int]) -> None:
+def forbid(rows: Draft, negation: Negation, inside: Sequence[int], because: str | None = None) -> None:
     """Drop the rows with a forbidden event; only slots in `inside` can bind events of its interval."""
     column = len(rows.sets)
     events = rows.builder.scan(negation.stream, rows.piece.same)
@@ -43,22 +48,8 @@ def forbid(rows: Draft, negation: Negation, inside: Sequence[int]) -> None:
         ),
     )
     rows.pending = tuple(other for other in rows.pending if other != negation)
-    rows.add(operator, "forbid_when_certain" if negation.place.waits else "forbid_when_known")
-
-
-def _settled(rows: Draft, negation: Negation) -> bool:
-    """Whether later joins and repetitions can no longer change which events are forbidden to a row."""
-    if negation.place is Place.FIRST and rows.joined < len(rows.parts):
-        return False  # its interval starts from the last event of the match
-    if any(slot >= rows.joined for slot in negation.after):
-        return False
-    needed = {*negation.before, *slots_inside(negation, rows.piece)}
-    for term in negation.terms:
-        found = duty(term, rows.piece, rows.growing)
-        if any(slot >= rows.joined for slot in found.slots):
-            return False
-        needed |= {slot for slot, use in found.uses.items() if use is not Use.LAST}
-    return all(rows.whole(slot) for slot in needed)
+    when = "forbid_when_certain" if negation.place.waits else "forbid_when_known"
+    rows.add(operator, because or when)
 
 
 def refuse_entangled(piece: Piece, growing: frozenset[int]) -> None:

@@ -47,7 +47,7 @@ def flattens(piece: Piece, slot: int, term: Expr) -> bool:
     return is_stream or survives_flattening(term, piece.columns(slot))
 
 
-def grow_slot(rows: Draft, slot: int, duties: Sequence[Duty]) -> None:
+def grow_slot(rows: Draft, slot: int, duties: Sequence[Duty], because: str) -> None:
     """Add the earlier repetitions of one slot, then check the terms that needed its whole set."""
     part = rows.parts[slot]
     start, width = rows.starts[slot], len(rows.sets)
@@ -76,7 +76,7 @@ def grow_slot(rows: Draft, slot: int, duties: Sequence[Duty]) -> None:
     )
     rows.sets = tuple(held or column in repeat.final for column, held in enumerate(rows.sets))
     rows.grown.add(slot)
-    rows.add(repeat, "grow_repetitions", tuple(whole))
+    rows.add(repeat, because, tuple(whole))
     rows.filter(fit(whole, rows.sets))
 
 

@@ -35,7 +35,8 @@ class Join(Op):
 
     `order` "before": all left events are strictly earlier than all right events; "any": no such rule (finer order
     constraints are terms over `ts`). `distinct`: pairs (left column, right column) that must not be one event, by the
-    right's own numbering.
+    right's own numbering. `hashed`: rows with equal keys are found by hash; else equalities are compared with all rows
+    of the window, as other terms are.
     """
 
     left: int
@@ -44,6 +45,7 @@ class Join(Op):
     order: OneOf["before", "any"] = "any"
     terms: tuple[Expr, ...] = ()
     distinct: tuple[tuple[int, int], ...] = ()
+    hashed: bool = True
 
     @property
     def inputs(self) -> tuple[int, ...]:

@@ -11,6 +11,7 @@ from stretto.pattern.canonical_terms import (
     equality_terms,
     key,
 )
+from stretto.pattern.core import comparable
 from stretto.pattern.disjoint_sets import DisjointSets
 from stretto.pattern.nodes import Stream
 from stretto.pattern.order import Order
@@ -89,8 +90,7 @@ def missing_negations(piece: Piece, negations: Iterable[Negation], provided: Pro
     asked = list(negations)
     if not asked:
         return []
-    slots, to = range(len(piece.slots)), [*range(piece.width), FORBIDDEN]
-    return [n for n in asked if canonical_negation(n.moved(slots, to)) not in provided.negations]
+    return [n for n in asked if comparable(n, piece) not in provided.negations]
 
 
 class Classes:

@@ -79,6 +79,7 @@ class _Look:
             stored_at=of_stored.start,
             probing_at=of_probing.start,
             inside=self._place.inside,
+            hashed=op.hashed,
         )
 
     def probes(self, parts: Sequence[Rows], clock: Clock) -> Sequence[Rows]:

@@ -20,7 +20,7 @@ from stretto.engine.memory import reuse
 from stretto.engine.memory.limits import Meter, Undo, size_of
 from stretto.engine.operators.protocol import RowShape
 from stretto.engine.rows.coordinates import coordinates
-from stretto.engine.rows.join_keys import MOST, KeyTerm, probing_keys, split_terms, stored_keys
+from stretto.engine.rows.join_keys import MOST, KeyTerm, all_probing_keys, all_stored_keys, split_terms
 from stretto.engine.rows.sets import differs
 from stretto.engine.stream.arena import room_for
 from stretto.pattern.nodes import Window
@@ -46,6 +46,7 @@ class Band:
     Terms read the stored row's columns as `stored_at`.., the probing row's as `probing_at`..; `distinct` are pairs
     (stored column, probing column), each by its own numbering. Row numbers are valid until the next append or expire.
     `inside`: no stored row begins before the row that probes, so that its first coordinate need not be looked at.
+    `hashed`: rows with equal keys are found by hash, else they are compared like all others.
     """
 
     def __init__(
@@ -59,16 +60,22 @@ class Band:
         stored_at: int,
         probing_at: int,
         inside: bool = False,
+        hashed: bool = True,
     ) -> None:
         self.looked = 0  # candidates: stored rows in the ranges that were searched, all together
         self._stored, self._probing, self._window = stored, probing, window
         self._stored_at, self._probing_at = stored_at, probing_at
         self._distinct = tuple(distinct)
         split = split_terms(terms, stored, probing, stored_at, probing_at)
-        self._equal, self._rest = split.equal, split.rest
+        self._rest = split.rest
         # One equality is exact by its key; several meet in a mixed key, so each is checked again as two comparisons.
-        again = [KeyTerm(op, t.stored, t.probing, t.kind) for t in split.equal for op in ("<=", ">=")]
-        self._at_most = (*split.at_most, *(again if len(split.equal) > 1 else ()))
+        twice = [KeyTerm(op, t.stored, t.probing, t.kind) for t in split.equal for op in ("<=", ">=")]
+        if hashed:
+            self._equal = split.equal
+            self._at_most = (*split.at_most, *(twice if len(split.equal) > 1 else ()))
+        else:
+            self._equal = ()
+            self._at_most = (*twice, *split.at_most)
         # The first coordinate, negated, is the last term: a band on the last one is all there is for single events.
         self._has_floor = not (stored.single or inside)
         self._pair_parts = 128 * (4 + stored.width + probing.width)
@@ -133,12 +140,7 @@ class Band:
         last = coordinates(rows, self._window)[1]
         if (last[1:] < last[:-1]).any():
             rows = rows.take(np.argsort(last, kind="stable"))
-        keys: list[I64] = []
-        alive: Bool | None = None
-        for term in (*self._at_most, *self._equal):
-            key, can = stored_keys(term, rows.columns, len(rows), events)
-            keys.append(key)
-            alive = can if alive is None else (alive if can is None else alive & can)
+        keys, alive = all_stored_keys((*self._at_most, *self._equal), rows.columns, len(rows), events)
         if alive is not None and not alive.all():
             rows = rows.take(alive)
             keys = [key[alive] for key in keys]
@@ -359,18 +361,13 @@ class Band:
         bounds = np.empty((len(self._at_most) + self._has_floor, len(probe)), np.int64)
         if not (self._at_most or self._equal or self._has_floor):
             return _NO_KEYS, bounds, None
-        alive: Bool | None = None
-        equal: list[I64] = []
-        for t, term in enumerate((*self._at_most, *self._equal)):
-            key, can = probing_keys(term, probe.columns, len(probe), events)
-            if t < len(self._at_most):
-                bounds[t] = key
-            else:
-                equal.append(key)
-            alive = can if alive is None else (alive if can is None else alive & can)
+        terms = (*self._at_most, *self._equal)
+        keys, alive = all_probing_keys(terms, probe.columns, len(probe), events)
+        for t, key in enumerate(keys[: len(self._at_most)]):
+            bounds[t] = key
         if self._has_floor:
             bounds[-1] = MOST if floor is None else -floor
-        return (_mixed(equal) if equal else _NO_KEYS), bounds, alive
+        return (_mixed(keys[len(self._at_most) :]) if self._equal else _NO_KEYS), bounds, alive
 
     def _candidates(self, lo: I64, hi: I64, keys: I64, bounds: I64, few: int) -> Iterator[tuple[I64, I64]]:
         """Blocks of pairs that the keys leave; `few` is how many are looked at together, at most."""

@@ -90,15 +90,61 @@ def _over(expr: Expr, shape: RowShape, at: int) -> bool:
     )
 
 
-def stored_keys(term: KeyTerm, columns: Sequence[Column], n: int, events: Events) -> tuple[I64, Bool | None]:
-    """The stored side's keys, and which rows can satisfy the term at all (None: all)."""
-    keys, alive = order_keys(_values(term.stored, columns, n, events), term.kind)
+Keys = tuple[I64, Bool | None]
+"""Keys of one side of a term, and which rows can satisfy it at all (None: all)."""
+
+
+def stored_keys(term: KeyTerm, columns: Sequence[Column], n: int, events: Events) -> Keys:
+    """The stored side's keys, and which rows can satisfy the term at all."""
+    return _stored(term, order_keys(_values(term.stored, columns, n, events), term.kind))
+
+
+def probing_keys(term: KeyTerm, columns: Sequence[Column], n: int, events: Events) -> Keys:
+    """The probing side's keys, so that the term is `stored <= probing` (or `=`), and which rows can satisfy it."""
+    return _probing(term, order_keys(_values(term.probing, columns, n, events), term.kind))
+
+
+def all_stored_keys(
+    terms: Sequence[KeyTerm], columns: Sequence[Column], n: int, events: Events
+) -> tuple[list[I64], Bool | None]:
+    """The stored side's keys of several terms, and which rows can satisfy all; a value of two terms is read once."""
+    sides = _once([(term.stored, term.kind) for term in terms], columns, n, events)
+    return _all([_stored(term, side) for term, side in zip(terms, sides, strict=True)])
+
+
+def all_probing_keys(
+    terms: Sequence[KeyTerm], columns: Sequence[Column], n: int, events: Events
+) -> tuple[list[I64], Bool | None]:
+    """The same of the probing side."""
+    sides = _once([(term.probing, term.kind) for term in terms], columns, n, events)
+    return _all([_probing(term, side) for term, side in zip(terms, sides, strict=True)])
+
+
+def _once(
+    sides: Sequence[tuple[Expr, Kind]], columns: Sequence[Column], n: int, events: Events
+) -> list[Keys]:
+    """The keys of expressions, each object of them evaluated once."""
+    known: dict[int, Keys] = {}
+    for expr, kind in sides:
+        if id(expr) not in known:
+            known[id(expr)] = order_keys(_values(expr, columns, n, events), kind)
+    return [known[id(expr)] for expr, _ in sides]
+
+
+def _all(found: Sequence[Keys]) -> tuple[list[I64], Bool | None]:
+    alive: Bool | None = None
+    for _, can in found:
+        alive = can if alive is None else (alive if can is None else alive & can)
+    return [keys for keys, _ in found], alive
+
+
+def _stored(term: KeyTerm, side: Keys) -> Keys:
+    keys, alive = side
     return (~keys if term.op in (">", ">=") else keys), alive
 
 
-def probing_keys(term: KeyTerm, columns: Sequence[Column], n: int, events: Events) -> tuple[I64, Bool | None]:
-    """The probing side's keys, so that the term is `stored <= probing` (or `=`), and which rows can satisfy it."""
-    keys, alive = order_keys(_values(term.probing, columns, n, events), term.kind)
+def _probing(term: KeyTerm, side: Keys) -> Keys:
+    keys, alive = side
     if term.op in (">", ">="):
         keys = ~keys
     if term.op in ("<", ">"):

@@ -4,6 +4,9 @@ from typing import Final
 
 from stretto.memo.explore import PieceRule, Rules, WorkloadRule
 from stretto.memo.rules.forbid_after import forbid_after
+from stretto.memo.rules.forbid_after_growth import forbid_after_growth
+from stretto.memo.rules.grow_after_forbid import grow_after_forbid
+from stretto.memo.rules.grow_one_more import grow_one_more
 from stretto.memo.rules.join_left_to_right import join_left_to_right
 from stretto.memo.rules.join_wider import join_wider
 from stretto.memo.rules.meet import meet
@@ -18,6 +21,10 @@ OURS: Final = Rules(
         join_wider,
     ),
 )
-AUTO: Final = Rules((join_left_to_right, split_in_two, *OURS.pieces), OURS.workload)
+AUTO: Final = Rules(
+    (join_left_to_right, split_in_two, *OURS.pieces),
+    OURS.workload,
+    grown=(forbid_after_growth, grow_after_forbid, grow_one_more),
+)
 
-ALL: Final[tuple[PieceRule | WorkloadRule, ...]] = (*AUTO.pieces, *AUTO.workload)
+ALL: Final[tuple[PieceRule | WorkloadRule, ...]] = (*AUTO.pieces, *AUTO.grown, *AUTO.workload)
