@@ -15,7 +15,7 @@ from stretto.engine.trends.executor import concat_results
 from stretto.engine.trends.windowed import Windowed
 from stretto.pattern.predicates import Apply, Const, Ref, Which
 from stretto.schema import Kind
-from stretto.trends.plan import Edge, Entry, Measure, Member, TrendUnit
+from stretto.trends.plan import Edge, Entry, Measure, Member, TrendUnit, UnitPart
 
 KINDS = {"x": Kind.FLOAT, "k": Kind.INT, "s": Kind.STRING, "ts": Kind.TIME}
 
@@ -99,14 +99,10 @@ def units(draw):
         measures.sort(key=lambda m: not m.is_linear)
         members.append(Member(number, entries(1), entries(1), edges, tuple(measures)))
     entered = {e.node for m in members for e in m.starts} | {e.target for m in members for e in m.edges}
-    return TrendUnit(
-        (),
-        tuple(nodes),
-        shared,
-        tuple(p for p in shared if p in entered),
-        tuple(Edge(a, b, draw(conditions)) for a, b in common),
-        tuple(members),
-    )
+    entries = tuple(p for p in shared if p in entered)
+    edges = tuple(Edge(a, b, draw(conditions)) for a, b in common)
+    parts = (UnitPart(shared, entries, edges, tuple(range(len(members)))),) if shared else ()
+    return TrendUnit((), tuple(nodes), parts, tuple(members))
 
 
 @st.composite
@@ -183,8 +179,8 @@ def assert_found(unit, results, wanted):
 
 
 def unshared(unit):
-    members = tuple(replace(m, edges=(*m.edges, *unit.edges)) for m in unit.members)
-    return replace(unit, shared=(), entries=(), edges=(), members=members)
+    members = tuple(replace(m, edges=unit.edges_of(place)) for place, m in enumerate(unit.members))
+    return replace(unit, parts=(), members=members)
 
 
 def never(unit, cells, *_):
@@ -231,7 +227,8 @@ def many_members(condition, count):
         )
         for n in range(count)
     ]
-    return TrendUnit((), (0, 1, 2, 3), (0,), (0,), (Edge(0, 0, condition),), tuple(members))
+    part = UnitPart((0,), (0,), (Edge(0, 0, condition),), tuple(range(count)))
+    return TrendUnit((), (0, 1, 2, 3), (part,), tuple(members))
 
 
 @settings(max_examples=20)
@@ -261,9 +258,8 @@ def test_where_matstates_are_many_members_stand_side_by_side():
 
 
 def rising(measures=()):
-    return TrendUnit(
-        (), (0,), (), (), (), (Member(0, (Entry(0),), (Entry(0),), (Edge(0, 0, RISING),), measures),)
-    )
+    member = Member(0, (Entry(0),), (Entry(0),), (Edge(0, 0, RISING),), measures)
+    return TrendUnit((), (0,), (), (member,))
 
 
 @pytest.mark.parametrize("n", [3, 4, 5, 16, 17, 62, 63, 64, 65, 300, 5000])

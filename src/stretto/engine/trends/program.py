@@ -83,7 +83,7 @@ class _Builder:
                 having[entry.node].add(place)
         self.comps = [() if p in shared else tuple(sorted(having[p])) for p in self.nodes]
         self.masks: list[tuple[int, Condition]] = []
-        self.measures = shared_measures(unit) if shared else ()
+        self.measures = shared_measures(unit, unit.parts[0]) if shared else ()
 
     def build(self) -> UnitProgram:
         stores, reads = self._reads()
@@ -124,7 +124,7 @@ class _Builder:
             tuple(len(store_comps[store]) for store in stores),
             tuple(reads),
             weigh,
-            shared_lanes(self.unit, self.measures),
+            shared_lanes([(member.measures, self.measures) for member in self.unit.members]),
             self.measures,
             int(at_shared.sum()),
         )

@@ -52,8 +52,8 @@ class Windowed:
         self._columns = weight_columns(measures)
         parts = [split(member.measures) for member in unit.members]
         self._lanes = (1 + max(len(p[0]) for p in parts), max(len(p[1]) for p in parts))
-        linear, extreme = split(shared_measures(unit))
-        self._shared_lanes = 1 + len(linear) + len(extreme)
+        assert len(unit.parts) <= 1
+        self._shared_lanes = 1 + sum(len(shared_measures(unit, part)) for part in unit.parts)
         self._kept = KeptEvents(_attributes(unit) | {m.attribute for m in measures if m.attribute})
         self._stores = frozenset(look.store for edge in unit.edges for look in looks_of(edge))
         self._programs: dict[tuple[int, ...] | None, UnitProgram] = {}
