@@ -20,6 +20,7 @@ from stretto.trends.units import unit_of
 
 OPTIMIZERS = ["auto", "muse", "none", "greta"]
 STATS = Stats(SCHEMA, 1000.0, {"A": 0.002, "B": 5.0, "C": 0.1, "D": 1.0})
+MINUTE = 60 * SECOND
 WINDOWS = st.sampled_from([(100, 100), (100, 5), (60, 20), (10, 30)])
 
 
@@ -160,21 +161,29 @@ def shared_types(plan: TrendPlan, unit: TrendUnit) -> dict[tuple[int, ...], set[
     }
 
 
-@pytest.mark.parametrize("optimizer", ["auto", "muse"])
-def test_crossing_queries_share_both_edges(optimizer: str) -> None:
+CROSSING_RATES = {
+    f"{kind}{i}": rate for kind, rate in {"S": 0.01, "A": 0.5, "B": 9.0}.items() for i in range(5)
+}
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "stats"),
+    [("auto", None), ("muse", None), ("auto", Stats(SCHEMA, 1000.0, CROSSING_RATES))],
+    ids=["auto", "muse", "auto with rates"],
+)
+def test_crossing_queries_share_both_edges(optimizer: str, stats: Stats | None) -> None:
     """25 queries SEQ(Si, Ai+, Bj+): each Ai+ is shared by five, and each Bj+ by five others."""
     pairs = [(i, j) for i in range(5) for j in range(5)]
     queries = [
         trend(
             ("seq", f"S{i}", ("+", f"A{i}"), ("+", f"B{j}")),
             f"q{i}{j}",
-            window_us=60 * SECOND,
-            slide_us=SECOND,
+            window_us=MINUTE,
+            slide_us=10 * SECOND,
         )
         for i, j in pairs
     ]
-    rates = {f"{kind}{i}": rate for kind, rate in {"S": 0.01, "A": 0.05, "B": 9.0}.items() for i in range(5)}
-    plan = trend_plan(queries, Stats(SCHEMA, 1000.0, rates), optimizer)
+    plan = trend_plan(queries, stats, optimizer)
     (unit,) = plan.units
     shared = shared_types(plan, unit)
     for i in range(5):

@@ -1,10 +1,9 @@
 """A unit as the arrays that the loops read."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
@@ -171,30 +170,21 @@ def _entries(unit: TrendUnit, part: UnitPart) -> list[int]:
 
 
 def _layout(unit: TrendUnit, queries: Sequence[TrendQuery], seating: _Seating) -> Layout:
-    places, parts, touches = seating.places, unit.parts, seating.touches
-    spans = [(queries[member.query].window_us, queries[member.query].slide_us) for member in unit.members]
+    places, touches, members = seating.places, seating.touches, unit.members
+    spans = [(queries[member.query].window_us, queries[member.query].slide_us) for member in members]
     frames = sorted(set(spans))
     ring = [-(-window // slide) for window, slide in spans]
     base = _begins(w * r for w, r in zip(seating.widths, ring, strict=True))
-    seats, members = seating.seats, range(len(unit.members))
-    users = _begins(map(len, seating.users))
-    into = [[e.source for e in unit.members[m].edges if e.target == node] for node, m in seats]
-    own, source = _ragged(zip(seats, into, strict=True), lambda s: [places[s[0][1]][n] for n in s[1]])
-    _, via = _ragged(zip(seats, into, strict=True), lambda s: [seating.share(n, s[0][1]) for n in s[1]])
-    ends, end = _ragged(members, lambda m: [places[m][e.node] for e in unit.members[m].ends])
-    _, end_via = _ragged(members, lambda m: [seating.share(e.node, m) for e in unit.members[m].ends])
+    seats, users = seating.seats, _begins(map(len, seating.users))
+    into = [(m, [e.source for e in members[m].edges if e.target == node]) for node, m in seats]
+    own, source = ragged([[places[m][node] for node in sources] for m, sources in into])
+    _, source_share = ragged([[seating.share(node, m) for node in sources] for m, sources in into])
+    ends, end = ragged([[places[m][e.node] for e in one.ends] for m, one in enumerate(members)])
+    _, end_share = ragged([[seating.share(e.node, m) for e in one.ends] for m, one in enumerate(members)])
     joins, joined = ragged(seating.joined)
-    nodes = [(part, node) for part in parts for node in part.nodes]
-    inner, inside = _ragged(
-        nodes, lambda n: [n[0].nodes.index(e.source) for e in n[0].edges if e.target == n[1]]
-    )
-    affects, touch = _ragged(
-        range(len(unit.nodes)), lambda node: [c for c, (_, by, _) in enumerate(touches) if by == node]
-    )
-    concerns, concerned = ragged([shares for _, _, shares in touches])
-    starts = [{start.node for start in member.starts} for member in unit.members]
-    matrix = [len(p.nodes) * (len(p.nodes) + len(e)) for p, e in zip(parts, seating.entries, strict=True)]
-    steps = [_steps(sum(ring[m] for m in part.members)) if len(part.members) > 1 else 1 for part in parts]
+    nodes = range(len(unit.nodes))
+    affects, touch = ragged([[c for c, (_, by, _) in enumerate(touches) if by == node] for node in nodes])
+    starts = [{start.node for start in member.starts} for member in members]
     return Layout(
         window=ints(window for window, _ in frames),
         slide=ints(slide for _, slide in frames),
@@ -206,42 +196,56 @@ def _layout(unit: TrendUnit, queries: Sequence[TrendQuery], seating: _Seating) -
         joined=joined,
         ends=ends,
         end=end,
-        end_share=end_via,
+        end_share=end_share,
         users=users,
         member=ints(m for _, m in seats),
         place=ints(places[m][node] for node, m in seats),
         start=np.array([node in starts[m] for node, m in seats], np.bool_),
         own=own,
         source=source,
-        source_share=via,
-        part=ints(seating.part_of.get(node, -1) for node in range(len(unit.nodes))),
-        shared=ints(_place_in(unit, seating.part_of.get(node), node) for node in range(len(unit.nodes))),
+        source_share=source_share,
+        part=ints(seating.part_of.get(node, -1) for node in nodes),
+        shared=ints(_place_in(unit, seating.part_of.get(node), node) for node in nodes),
         affects=affects,
         touch=touch,
-        touched=_begins(sum(t == part for t, _, _ in touches) for part in range(len(parts))),
-        touches_part=ints(t for t, _, _ in touches),
-        concerns=concerns,
-        concerned=concerned,
-        shares=_begins(len(part.members) for part in parts),
-        share_part=ints(t for t, _ in seating.shares),
-        share_member=ints(m for _, m in seating.shares),
-        share_row=ints(seating.rows[share] for share in seating.shares),
-        places=_begins(len(part.nodes) for part in parts),
-        inner=inner,
-        inside=inside,
-        entry=ints(
-            len(part.nodes) + entries.index(node) if node in entries else -1
-            for part, entries in zip(parts, seating.entries, strict=True)
+        rows=int(base[-1]),
+        most=max((len(part.nodes) for part in unit.parts), default=0),
+        **_part_tables(unit, seating, users, ring),
+    )
+
+
+def _part_tables(unit: TrendUnit, seating: _Seating, users: I64, ring: Sequence[int]) -> dict[str, I64]:
+    """What a layout has by parts, shares and touches."""
+    parts, touches, entries = unit.parts, seating.touches, seating.entries
+    concerns, concerned = ragged([shares for _, _, shares in touches])
+    inner, inside = ragged(
+        [[p.nodes.index(e.source) for e in p.edges if e.target == node] for p in parts for node in p.nodes]
+    )
+    matrix = [len(p.nodes) * (len(p.nodes) + len(e)) for p, e in zip(parts, entries, strict=True)]
+    steps = [_steps(sum(ring[m] for m in part.members)) if len(part.members) > 1 else 1 for part in parts]
+    return {
+        "touched": _begins(sum(t == part for t, _, _ in touches) for part in range(len(parts))),
+        "touches_part": ints(t for t, _, _ in touches),
+        "concerns": concerns,
+        "concerned": concerned,
+        "shares": _begins(len(part.members) for part in parts),
+        "share_part": ints(t for t, _ in seating.shares),
+        "share_member": ints(m for _, m in seating.shares),
+        "share_row": ints(seating.rows[share] for share in seating.shares),
+        "places": _begins(len(part.nodes) for part in parts),
+        "inner": inner,
+        "inside": inside,
+        "entry": ints(
+            len(part.nodes) + entered.index(node) if node in entered else -1
+            for part, entered in zip(parts, entries, strict=True)
             for node in part.nodes
         ),
-        entries=_begins(map(len, seating.entries)),
-        entered=ints(users[node] for entries in seating.entries for node in entries),
-        steps=ints(steps),
-        matrix=_begins(matrix),
-        ladder=_begins(2 * n * size if n > 1 else 0 for n, size in zip(steps, matrix, strict=True)),
-        rows=int(base[-1]),
-        most=max((len(part.nodes) for part in parts), default=0),
-    )
+        "entries": _begins(map(len, entries)),
+        "entered": ints(users[node] for entered in entries for node in entered),
+        "steps": ints(steps),
+        "matrix": _begins(matrix),
+        "ladder": _begins(2 * n * size if n > 1 else 0 for n, size in zip(steps, matrix, strict=True)),
+    }
 
 
 def _place_in(unit: TrendUnit, part: int | None, node: int) -> int:
@@ -278,7 +282,3 @@ def _lists(first: I64, items: I64) -> list[I64]:
 def _begins(sizes: Iterable[int]) -> I64:
     """Where each of some lists begins that lie one after another, and where the last ends."""
     return np.cumsum([0, *sizes]).astype(np.int64)
-
-
-def _ragged(rows: Iterable[Any], items: Callable[[Any], list[int]]) -> tuple[I64, I64]:
-    return ragged([items(row) for row in rows])
