@@ -22,7 +22,7 @@ SHAPES = (
     "SEQ({a} a+, {s} s, {b} b+)+",
     "SEQ({a} a+, {b} b+)+",
 )
-TERMS = ("", "", "", "WHERE b[i].x >= b[i-1].x")
+TERMS = ("", "", "WHERE b[i].x >= b[i-1].x", "WHERE a[i].n != a[i-1].n AND FIRST(b).x > 0")
 
 
 def crossing(rng: Random) -> Sample:

@@ -41,7 +41,6 @@ def check(plan: TrendPlan) -> None:
         assert {tuple(sorted({*query.groups, *query.same})) for query in queries} == {unit.partition}
         if unit.is_conditioned:
             assert len({(query.window_us, query.slide_us) for query in queries}) == 1
-            assert len(unit.parts) <= 1
 
 
 def connected(unit: TrendUnit) -> list[list[int]]:

@@ -52,9 +52,7 @@ def shared_parts(judge: Judge, sharing: Sharing) -> list[SharedPart]:
             return found
         found.append(best)
         for query in best.queries:
-            # Windows with conditions are computed part by part of all members (`Windowed`): one part for each query.
-            conditioned = judge.classes[query][1] is not None
-            taken[query].update(judge.graph.places[query] if conditioned else best.nodes)
+            taken[query] |= best.nodes
 
 
 def _best(

@@ -75,34 +75,47 @@ MEASURES = [
 
 @st.composite
 def units(draw):
-    nodes = range(draw(st.integers(1, 4)))
-    inner = draw(st.integers(0, 2))
-    shared = tuple(p for p in nodes if p < inner)
-    every = [(a, b) for a in nodes for b in nodes]
-    inside = [(a, b) for a, b in every if a in shared and b in shared]
-    common = draw(st.lists(st.sampled_from(inside), unique=True)) if inside else []
-    free = [pair for pair in every if pair not in common]
+    """Units with up to three parts; a member may be in any of them."""
+    homes = [*draw(st.lists(st.sampled_from([-1, -1, 0, 0, 1, 2]), max_size=4)), -1]
     conditions = st.sampled_from(ON_PAIRS)
+    count = draw(st.integers(1, 5))
+    shared = []
+    for home in sorted(set(homes) - {-1}):
+        nodes = tuple(p for p, of in enumerate(homes) if of == home)
+        pairs = draw(st.lists(st.sampled_from([(a, b) for a in nodes for b in nodes]), unique=True))
+        edges = tuple(Edge(a, b, draw(conditions)) for a, b in pairs)
+        shared.append((nodes, edges, tuple(sorted(draw(st.sets(st.sampled_from(range(count)), min_size=1))))))
+    members = [
+        draw(members_of(number, homes, [one for one in shared if number in one[2]]))
+        for number in range(count)
+    ]
+    parts = []
+    for nodes, edges, mine in shared:
+        entered = {e.node for m in mine for e in members[m].starts}
+        entered |= {e.target for m in mine for e in members[m].edges}
+        parts.append(UnitPart(nodes, tuple(p for p in nodes if p in entered), edges, mine))
+    return TrendUnit((), tuple(range(len(homes))), tuple(parts), tuple(members))
 
-    def entries(least):
-        chosen = draw(st.lists(st.sampled_from(nodes), unique=True, min_size=least))
+
+@st.composite
+def members_of(draw, number, homes, shared):
+    """A member with these parts, and any of the nodes that are in none."""
+    nodes = [p for p, of in enumerate(homes) if of < 0 or any(p in part for part, _, _ in shared)]
+    common = {(e.source, e.target) for _, edges, _ in shared for e in edges}
+    free = [(a, b) for a in nodes for b in nodes if (a, b) not in common]
+    own = draw(st.lists(st.sampled_from(free), unique=True, max_size=4)) if free else []
+    edges = tuple(Edge(a, b, draw(st.sampled_from(ON_PAIRS))) for a, b in own)
+
+    def entries():
+        chosen = draw(st.lists(st.sampled_from(nodes), unique=True, min_size=1))
         return tuple(Entry(p, draw(st.sampled_from(ON_EVENTS))) for p in sorted(chosen))
 
-    members = []
-    for number in range(draw(st.integers(1, 5))):
-        own = draw(st.lists(st.sampled_from(free), unique=True, max_size=4)) if free else []
-        edges = tuple(Edge(a, b, draw(conditions)) for a, b in own)
-        found = draw(
-            st.lists(st.tuples(st.sampled_from(nodes), st.sampled_from(MEASURES)), unique=True, max_size=3)
-        )
-        measures = [Measure(node, attribute, what) for node, (attribute, what) in found]
-        measures.sort(key=lambda m: not m.is_linear)
-        members.append(Member(number, entries(1), entries(1), edges, tuple(measures)))
-    entered = {e.node for m in members for e in m.starts} | {e.target for m in members for e in m.edges}
-    entries = tuple(p for p in shared if p in entered)
-    edges = tuple(Edge(a, b, draw(conditions)) for a, b in common)
-    parts = (UnitPart(shared, entries, edges, tuple(range(len(members)))),) if shared else ()
-    return TrendUnit((), tuple(nodes), parts, tuple(members))
+    found = draw(
+        st.lists(st.tuples(st.sampled_from(nodes), st.sampled_from(MEASURES)), unique=True, max_size=3)
+    )
+    measures = [Measure(node, attribute, what) for node, (attribute, what) in found]
+    measures.sort(key=lambda m: not m.is_linear)
+    return Member(number, entries(), entries(), edges, tuple(measures))
 
 
 @st.composite
@@ -183,11 +196,11 @@ def unshared(unit):
     return replace(unit, parts=(), members=members)
 
 
-def never(unit, cells, *_):
+def never(unit, part, cells, *_):
     return np.zeros(len(cells), np.bool_)
 
 
-def always(unit, cells, *_):
+def always(unit, part, cells, *_):
     return np.ones(len(cells), np.bool_)
 
 
