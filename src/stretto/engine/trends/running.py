@@ -150,8 +150,10 @@ class RunningTotals:
             shared = worth & self._pays(
                 work, self._read(work, reads, np.ones(work.shape[:2], np.bool_)), span
             )
-            # Events of a part that does not share read more of the others: they are judged anew.
-            state.sharing[:] = worth & self._pays(work, self._read(work, reads, shared), span)
+            if np.any(arrays.reads.links[:, 0] >= 0):
+                # Events of a part that does not share read more of the others: they are judged anew.
+                shared = worth & self._pays(work, self._read(work, reads, shared), span)
+            state.sharing[:] = shared
         else:
             state.sharing[:] = self._share
         concerned = work[:, :, 0] > 0
