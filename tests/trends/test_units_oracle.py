@@ -15,7 +15,7 @@ from stretto.oracle.values import Event, evaluate
 from stretto.pattern.nodes import TrendQuery
 from stretto.pattern.predicates import Expr, Which
 from stretto.pattern.workload import Workload
-from stretto.trends.plan import Condition, Member, TrendPlan, TrendUnit
+from stretto.trends.plan import Condition, TrendPlan, TrendUnit
 
 
 def holds(terms: tuple[Expr, ...], *events: Event) -> bool:
@@ -28,11 +28,11 @@ def meets(condition: Condition | None, *events: Event) -> bool:
     return condition is None or any(holds(terms, *events) for terms in condition)
 
 
-def counted(plan: TrendPlan, unit: TrendUnit, member: Member, events: list[Event]) -> int:
+def counted(plan: TrendPlan, unit: TrendUnit, place: int, events: list[Event]) -> int:
     """The number of paths of one query over the events of one window and partition, in order of time."""
     counts: dict[tuple[int, int], int] = {}
-    edges = (*unit.edges, *member.edges)
-    mine = {local for local, node in enumerate(unit.nodes) if node in plan.places[member.query]}
+    member, edges, local = unit.members[place], unit.edges_of(place), unit.local_nodes(place)
+    mine = {local[node] for node in plan.places[member.query]}
     for i, event in enumerate(events):
         for node in mine:
             stream = plan.nodes[unit.nodes[node]].stream
@@ -55,9 +55,9 @@ def counted(plan: TrendPlan, unit: TrendUnit, member: Member, events: list[Event
     )
 
 
-def found_by(plan: TrendPlan, unit: TrendUnit, member: Member, events: list[Event]) -> Counter[Any]:
+def found_by(plan: TrendPlan, unit: TrendUnit, place: int, events: list[Event]) -> Counter[Any]:
     """Trends by window and group."""
-    query = plan.queries[member.query]
+    query = plan.queries[unit.members[place].query]
     parts: dict[Any, list[Event]] = {}
     for event in sorted(events, key=lambda event: event.ts):
         key = tuple(event.value(name) for name in unit.partition)
@@ -69,7 +69,7 @@ def found_by(plan: TrendPlan, unit: TrendUnit, member: Member, events: list[Even
     for (start, key), inside in parts.items():
         values = dict(zip(unit.partition, key, strict=True))
         group = tuple(values[name] for name in query.groups)
-        found[start, group] += counted(plan, unit, member, inside)
+        found[start, group] += counted(plan, unit, place, inside)
     return +found
 
 
@@ -86,6 +86,6 @@ def test_paths_of_units_are_the_trends(seed: int) -> None:
     queries = [replace(query, aggregates=(COUNT,)) for query in bound]
     plan = trend_plan(queries, None, rng.choice(("auto", "muse")))
     for unit in plan.units:
-        for member in unit.members:
+        for place, member in enumerate(unit.members):
             query = queries[member.query]
-            assert found_by(plan, unit, member, events) == expected(query, events), sample.text
+            assert found_by(plan, unit, place, events) == expected(query, events), sample.text

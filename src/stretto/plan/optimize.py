@@ -20,6 +20,7 @@ from stretto.plan.assemble import assemble
 from stretto.plan.build import Builder
 from stretto.plan.check import check
 from stretto.plan.dag import Plan
+from stretto.plan.disjunction import unite_disjunctions
 from stretto.plan.estimate import estimated
 from stretto.plan.forbid import refuse_entangled
 from stretto.plan.grow import growth_order
@@ -92,9 +93,8 @@ def planned(
         if measured is not None:
             estimate = estimated(memo, found, builder, emits, model, trends, time)
         records = tuple(builder.records)
-        return check(
-            Plan(tuple(builder.ops), emits, records, stats.schema, optimizer, estimate, workload, trends)
-        )
+        plan = Plan(tuple(builder.ops), emits, records, stats.schema, optimizer, estimate, workload, trends)
+        return check(unite_disjunctions(plan) if recipe.disjunctions else plan)
 
     plan = plan_of(bounded)
     if trial is None or measured is None or not recipe.rivals or not worth_trying(plan, measured):

@@ -43,7 +43,8 @@ class Recipe:
     """What makes an optimizer; `pricing` is what the solver goes by, `about` says in a line what it is.
 
     `rivals`: other solutions over the same memo that are worth trying, where plans are tried.
-    `as_written`: whether it may go by the order of a query's text, as the papers do.
+    `as_written`: whether it may go by the order of a query's text, as the papers do. `disjunctions`: whether an ANY
+    whose alternatives nobody else reads is one chain of joins.
     """
 
     rules: Callable[[Memo, Pricing], Rules]
@@ -52,6 +53,7 @@ class Recipe:
     about: str = ""
     rivals: Rivals | None = None
     as_written: bool = True
+    disjunctions: bool = False
 
 
 def model_of(stats: Stats) -> CostModel:
@@ -140,18 +142,21 @@ RECIPES: Final[Mapping[str, Recipe]] = MappingProxyType(
             model_of,
             unbounded_steiner,
             "MOTTO: merging, decomposition and operator transformation, as a directed Steiner tree",
+            disjunctions=True,
         ),
         "motto-paper": Recipe(
             by(MOTTO),
             partial_matches,
             unbounded_steiner,
             "MOTTO by the number of partial matches, as MCEP counts",
+            disjunctions=True,
         ),
         "motto-anneal": Recipe(
             by(MOTTO),
             model_of,
             partial(unbounded_steiner, exact_share=0.0),
             "MOTTO with its approximate solution alone: simulated annealing",
+            disjunctions=True,
         ),
         "motto-mst": Recipe(
             by(MOTTO_MST), model_of, unbounded_steiner, "MOTTO with its merge technique alone"
@@ -215,6 +220,7 @@ RECIPES: Final[Mapping[str, Recipe]] = MappingProxyType(
             "every rule, by what the engine would spend; the best few plans are tried on sampled events",
             rivals,
             as_written=False,
+            disjunctions=True,
         ),
     }
 )

@@ -6,7 +6,7 @@ from stretto.explain.model import EVENTS, UNIT, MatStateFigures, Meaning, Row, S
 from stretto.explain.numbers import some
 from stretto.pattern.describe import stream_text, term_text
 from stretto.trends.graph import merged, processing_order
-from stretto.trends.plan import Condition, TrendPlan, TrendUnit
+from stretto.trends.plan import Condition, TrendPlan, TrendUnit, UnitPart
 from stretto.trends.work import TrendWork
 
 
@@ -65,7 +65,7 @@ def _node(plan: TrendPlan, node: int, place: int, done: TrendWork | None) -> Row
 def _unit(plan: TrendPlan, number: int, first: int, places: dict[int, int], done: TrendWork | None) -> Row:
     """A unit takes the events of its nodes."""
     unit, known = plan.units[number], plan.estimate
-    inputs = tuple(sorted(places[node] for node in unit.nodes))
+    inputs = tuple(sorted({places[node] for node in unit.nodes}))
     rest = _sharing_text(plan, unit)
     work = None if done is None else done.units[number]
     matstates = None
@@ -81,10 +81,12 @@ def _unit(plan: TrendPlan, number: int, first: int, places: dict[int, int], done
         UNIT,
         inputs,
         f"trends {' '.join(f'n{place}' for place in inputs)} {rest}",
-        Meaning(lambda: unit, lambda: f"{', '.join(_node_name(plan, node) for node in unit.nodes)} {rest}"),
+        Meaning(
+            lambda: unit, lambda: f"{', '.join(_node_name(plan, n) for n in sorted(set(unit.nodes)))} {rest}"
+        ),
         _names(plan, [member.query for member in unit.members]),
         "compute_alone" if not unit.shared else "share_trends" if len(unit.members) > 1 else "share_windows",
-        None if known is None else sum(known.nodes[node] for node in unit.nodes),
+        None if known is None else sum(known.nodes[node] for node in set(unit.nodes)),
         None if known is None else known.units[number].cost,
         None if work is None else work.events,
         None if work is None else work.seconds,
@@ -94,18 +96,26 @@ def _unit(plan: TrendPlan, number: int, first: int, places: dict[int, int], done
 
 
 def _sharing_text(plan: TrendPlan, unit: TrendUnit) -> str:
-    """A unit's partition, and what it shares from which MatPoints: `by k share B from B`."""
+    """A unit's partition, and what it shares from which MatPoints: `by k share B from B`.
+
+    Of several parts, each with how many of the queries share it: `share A from A (5); B from B (3)`.
+    """
     parts = [f"by {', '.join(unit.partition)}"] if unit.partition else []
-    if unit.shared:
-        shared, points = (
-            ", ".join(_node_name(plan, node) for node in _of(unit, local))
-            for local in (unit.shared, unit.entries)
-        )
-        whose = "" if len(unit.members) > 1 else " over overlapping windows"
-        parts.append(f"share {shared} from {points}{whose}")
-    else:
-        parts.append("alone")
-    return " ".join(parts)
+    if not unit.parts:
+        return " ".join([*parts, "alone"])
+    whose = "" if len(unit.members) > 1 else " over overlapping windows"
+    shared = (
+        _part_text(plan, unit, part) + (f" ({len(part.members)})" if len(unit.parts) > 1 else whose)
+        for part in unit.parts
+    )
+    return " ".join([*parts, f"share {'; '.join(shared)}"])
+
+
+def _part_text(plan: TrendPlan, unit: TrendUnit, part: UnitPart) -> str:
+    shared, points = (
+        ", ".join(_node_name(plan, node) for node in _of(unit, local)) for local in (part.nodes, part.entries)
+    )
+    return f"{shared} from {points}"
 
 
 def _of(unit: TrendUnit, local: Sequence[int]) -> list[int]:

@@ -7,7 +7,7 @@ from stretto.stats.profile import Stats
 from stretto.trends.benefit import Costs
 from stretto.trends.graph import TrendGraph, merged
 from stretto.trends.judge import Judge, SharedPart
-from stretto.trends.plan import Edge, TrendEstimate, TrendPlan, TrendUnit, UnitEstimate
+from stretto.trends.plan import Edge, TrendEstimate, TrendPlan, TrendUnit, UnitEstimate, UnitPart
 from stretto.trends.rates import Rates
 
 
@@ -28,28 +28,28 @@ def estimated(plan: TrendPlan, stats: Stats, price: float = 1.0) -> TrendEstimat
 
 def _unit(judge: Judge, unit: TrendUnit) -> UnitEstimate:
     """Costs are updates of one value by one event."""
-    part = part_of(judge.graph, unit)
+    parts = [part_of(judge.graph, unit, part) for part in unit.parts]
     queries = [member.query for member in unit.members]
     alone = {(query, edge): cost for query in queries for edge, cost in _alone(judge, query)}
-    own = sum(cost for (_, edge), cost in alone.items() if edge not in part.edges)
-    if not part.edges:
-        return UnitEstimate(0.0, own, own)
-    matstates = judge.matstates(part)
-    cost = own
-    for edge in part.edges:
-        found = _costs(judge, edge, part, matstates)
-        cost += found.shared + found.evaluation
-    entries = judge.entries(part)
-    return UnitEstimate(matstates * _times(judge, part, sorted(entries)), cost, sum(alone.values()))
+    shared = {(query, edge) for part in parts for query in part.queries for edge in part.edges}
+    cost = sum(own for place, own in alone.items() if place not in shared)
+    rate = 0.0
+    for part in parts:
+        matstates = judge.matstates(part)
+        for edge in part.edges:
+            found = _costs(judge, edge, part, matstates)
+            cost += found.shared + found.evaluation
+        rate += matstates * _times(judge, part, sorted(judge.entries(part)))
+    return UnitEstimate(rate, cost, sum(alone.values()))
 
 
-def part_of(graph: TrendGraph, unit: TrendUnit) -> SharedPart:
-    """What the queries of a unit share, by nodes and edges of the graph."""
+def part_of(graph: TrendGraph, unit: TrendUnit, part: UnitPart) -> SharedPart:
+    """What queries of a unit share, by nodes and edges of the graph."""
     numbers = {labelled.edge: number for number, labelled in enumerate(graph.edges)}
-    edges = (Edge(unit.nodes[one.source], unit.nodes[one.target], one.condition) for one in unit.edges)
+    edges = (Edge(unit.nodes[one.source], unit.nodes[one.target], one.condition) for one in part.edges)
     return SharedPart(
-        frozenset(member.query for member in unit.members),
-        frozenset(unit.nodes[node] for node in unit.shared),
+        frozenset(unit.members[place].query for place in part.members),
+        frozenset(unit.nodes[node] for node in part.nodes),
         frozenset(numbers[edge] for edge in edges),
     )
 

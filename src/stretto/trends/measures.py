@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from stretto.pattern.nodes import Aggregate, TrendQuery
-from stretto.trends.plan import Measure, Member, TrendPlan, TrendUnit, What
+from stretto.trends.plan import Measure, TrendPlan, TrendUnit, What
 
 # A sum, a minimum or a maximum over nothing but nulls is null, which only the number of known values tells.
 NEEDS: Final[Mapping[str, tuple[What, ...]]] = {
@@ -33,9 +33,9 @@ def needed(aggregate: Aggregate, places: Sequence[int]) -> tuple[Measure, ...]:
     )
 
 
-def places_in(plan: TrendPlan, unit: TrendUnit, member: Member) -> tuple[dict[What, int], ...]:
-    """For every aggregate of a member's query, where among the member's measures what it needs stands."""
-    local = {node: number for number, node in enumerate(unit.nodes)}
+def places_in(plan: TrendPlan, unit: TrendUnit, place: int) -> tuple[dict[What, int], ...]:
+    """For every aggregate of the query of a member, where among the member's measures what it needs stands."""
+    member, local = unit.members[place], unit.local_nodes(place)
     places = [local[node] for node in plan.places[member.query]]
     number = {measure: place for place, measure in enumerate(member.measures)}
     return tuple(

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from stretto.pattern.disjoint_sets import DisjointSets
 from stretto.pattern.nodes import TrendQuery
 from stretto.stats.profile import Stats
 from stretto.trends.automaton import automaton
@@ -12,6 +13,8 @@ from stretto.trends.judge import Judge, SharedPart
 from stretto.trends.plan import TrendPlan
 from stretto.trends.rates import Rates
 from stretto.trends.units import Sharing, decisions_of, pane_part, shared_parts, unit_of
+
+Judged = tuple[Judge, SharedPart]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,26 +37,42 @@ def trend_plan(queries: Sequence[TrendQuery], stats: Stats | None, recipe: Trend
     """The plan of trend queries, every query in one unit, in the order of each unit's first query."""
     graph = merged([automaton(query) for query in queries])
     rates = Rates(graph.nodes, graph.repeated, stats)
-    judged = _parts(graph, queries, rates, recipe, known=stats is not None)
-    judged.sort(key=lambda one: min(one[1].queries))
-    decisions = [list(decisions_of(judge, part)) for judge, part in judged]
+    units = _units(_parts(graph, queries, rates, recipe, known=stats is not None))
+    decisions = [[one for judge, part in unit for one in decisions_of(judge, part)] for unit in units]
     return TrendPlan(
         tuple(queries),
         graph.automata,
         graph.places,
         graph.nodes,
         graph.edges,
-        tuple(unit_of(graph, queries, part, judge.entries(part)) for judge, part in judged),
+        tuple(
+            unit_of(graph, queries, [part for _, part in unit], [judge.entries(part) for judge, part in unit])
+            for unit in units
+        ),
         tuple(sorted((one for some in decisions for one in some), key=lambda one: (one.edge, one.queries))),
         tuple(sum(one.benefit for one in some) for some in decisions),
         recipe.name,
     )
 
 
+def _units(judged: Sequence[Judged]) -> list[list[Judged]]:
+    """The parts of each unit: those that common queries connect, in the order of the first query."""
+    sets = DisjointSets((min(part.queries), query) for _, part in judged for query in part.queries)
+    units: dict[int, list[Judged]] = {min(queries): [] for queries in sets.sets()}
+    first = {query: min(queries) for queries in sets.sets() for query in queries}
+    for judge, part in judged:
+        units[first[min(part.queries)]].append((judge, part))
+    ordered = (
+        sorted(units[query], key=lambda one: (min(one[1].queries), min(one[1].nodes, default=-1)))
+        for query in sorted(units)
+    )
+    return list(ordered)
+
+
 def _parts(
     graph: TrendGraph, queries: Sequence[TrendQuery], rates: Rates, recipe: TrendRecipe, *, known: bool
-) -> list[tuple[Judge, SharedPart]]:
-    """Every query in one part, with the judge of its costs; a part without nodes shares nothing."""
+) -> list[Judged]:
+    """Every query in some part, with the judge of its costs; a part without nodes shares nothing."""
     engine = Judge(graph, queries, rates, engine_costs)
     model = recipe.model if known else recipe.unmeasured
     judge = Judge(graph, queries, rates, model, panes=recipe.panes and model is engine_costs)

@@ -122,25 +122,64 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True)
+class UnitPart:
+    """What some members of a unit share: local nodes with one computation for all of them, along `edges`.
+
+    `members`: their places in the unit; every one has these nodes and edges. `entries`: the MatPoints, nodes that some
+    of them enters by a start or by an edge of its own.
+    """
+
+    nodes: tuple[int, ...]
+    entries: tuple[int, ...]
+    edges: tuple[Edge, ...]
+    members: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class TrendUnit:
     """Queries that are computed together. Edges, entries and measures have local nodes: places in `nodes`.
 
-    `partition`: attributes whose values all events of a trend agree on, the same for every member. `shared`: the nodes
-    with one computation for all members, along `edges`, which every member has; () if there are none. `entries`: the
-    MatPoints, shared nodes that some member enters by a start or by an edge of its own.
+    `partition`: attributes whose values all events of a trend agree on, the same for every member. A local node is in
+    at most one of `parts`, and then only the members of that part have it: a node of the graph that several parts
+    share, or that some members have for themselves, is in `nodes` several times.
     """
 
     partition: tuple[str, ...]
     nodes: tuple[int, ...]
-    shared: tuple[int, ...]
-    entries: tuple[int, ...]
-    edges: tuple[Edge, ...]
+    parts: tuple[UnitPart, ...]
     members: tuple[Member, ...]
+
+    @property
+    def shared(self) -> tuple[int, ...]:
+        """The local nodes of all parts."""
+        return tuple(sorted(node for part in self.parts for node in part.nodes))
+
+    @property
+    def entries(self) -> tuple[int, ...]:
+        """The MatPoints of all parts."""
+        return tuple(sorted(node for part in self.parts for node in part.entries))
+
+    @property
+    def edges(self) -> tuple[Edge, ...]:
+        """The shared edges."""
+        return tuple(edge for part in self.parts for edge in part.edges)
 
     @property
     def is_conditioned(self) -> bool:
         """Whether an edge, start or end has a condition; the members' windows and slides are equal then."""
         return _any_condition(self.edges) or any(member.is_conditioned for member in self.members)
+
+    def edges_of(self, member: int) -> tuple[Edge, ...]:
+        """All edges of the member at a place: those it shares and its own."""
+        shared = (edge for part in self.parts if member in part.members for edge in part.edges)
+        return (*shared, *self.members[member].edges)
+
+    def local_nodes(self, member: int) -> dict[int, int]:
+        """By nodes of the graph the local ones that the member at a place has, if it has them at all."""
+        shared = set(self.shared)
+        own = {node: local for local, node in enumerate(self.nodes) if local not in shared}
+        parts = (part for part in self.parts if member in part.members)
+        return own | {self.nodes[local]: local for part in parts for local in part.nodes}
 
 
 @dataclass(frozen=True, slots=True)

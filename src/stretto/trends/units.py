@@ -1,11 +1,13 @@
 """From decisions about edges to units: which queries are computed together, and what of it is shared.
 
-A query is in one unit, while decisions may have it share different edges with different queries. So units are picked
-greedily: of all sets of queries that share something, the one that saves most, with everything its members share.
+A query may share different edges with different queries, so it may be in several parts, but each of its nodes is in one
+of them at most: a value has one computation. Parts are picked greedily: of all sets of queries that share something,
+the one that saves most, with everything its members share and no part before it has taken. Queries that parts connect
+are one unit.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
@@ -14,7 +16,7 @@ from stretto.pattern.nodes import TrendQuery
 from stretto.trends.graph import TrendGraph
 from stretto.trends.judge import Edges, Judge, Queries, SharedPart
 from stretto.trends.measures import measures_of
-from stretto.trends.plan import Decision, Edge, Entry, Measure, Member, TrendUnit
+from stretto.trends.plan import Decision, Edge, Entry, Measure, Member, TrendUnit, UnitPart
 from stretto.trends.rates import Nodes
 
 MOST_SETS = 24
@@ -39,41 +41,60 @@ class Sharing:
 
 
 def shared_parts(judge: Judge, sharing: Sharing) -> list[SharedPart]:
-    """Parts of disjoint sets of at least two queries, the most beneficial first."""
-    # Each round takes the best part of those queries that are left, so that no query is in two; it ends, as every part
-    # takes at least two of them.
-    left = frozenset(range(len(judge.queries)))
+    """Parts of at least two queries, the most beneficial first; no two of them have a node of one query."""
+    # Each round takes the best part of what is left. It ends, as every part takes nodes of at least two queries.
+    taken: dict[int, set[int]] = {query: set() for query in range(len(judge.queries))}
+    worth: dict[SharedPart, float] = {}
     found: list[SharedPart] = []
     while True:
-        best = _best(judge, _parts(judge, sharing, left))
+        best = _best(judge, _parts(judge, sharing, taken), worth)
         if best is None:
             return found
         found.append(best)
-        left -= best.queries
+        for query in best.queries:
+            taken[query] |= best.nodes
 
 
-def _best(judge: Judge, parts: Iterable[SharedPart]) -> SharedPart | None:
-    """The first of the most beneficial parts; None where none saves anything."""
-    worth = [(judge.benefit(part), -number, part) for number, part in enumerate(parts)]
-    best = max(worth, default=None, key=lambda one: one[:2])
-    return None if best is None or best[0] <= 0.0 else best[2]
+def _best(
+    judge: Judge, parts: Iterable[SharedPart], worth: dict[SharedPart, float] | None = None
+) -> SharedPart | None:
+    """The first of the most beneficial parts; None where none saves anything. `worth`: what is known of some."""
+    known = {} if worth is None else worth
+    best, most = None, 0.0
+    for part in parts:
+        if part not in known:
+            known[part] = judge.benefit(part)
+        if known[part] > most:
+            best, most = part, known[part]
+    return best
 
 
-def _parts(judge: Judge, sharing: Sharing, left: Queries) -> Iterator[SharedPart]:
-    """Everything a set of sharing queries has in common, and the pieces of it that hang together."""
-    for queries in _sets(sharing, left):
-        ends = [judge.graph.edges[number].edge for number in sorted(sharing.shared_by(queries))]
-        pieces = list(map(frozenset, DisjointSets((edge.source, edge.target) for edge in ends).sets()))
+def _parts(judge: Judge, sharing: Sharing, taken: Mapping[int, set[int]]) -> Iterator[SharedPart]:
+    """Everything a set of sharing queries has in common, and the pieces of it that hang together.
+
+    Of what is taken in part, those queries that have all of it left, and what all queries have left of it.
+    """
+    for queries, pieces in _pieces(judge, sharing):
         whole = [frozenset().union(*pieces)] if len(pieces) > 1 else []
         for nodes in (*whole, *pieces):
-            yield SharedPart(queries, nodes, judge.graph.common_edges(queries, nodes))
+            untouched = frozenset(query for query in queries if taken[query].isdisjoint(nodes))
+            rest = nodes.difference(*(taken[query] for query in queries))
+            for some, left in {(untouched, nodes): None, (queries, rest): None}:
+                edges = judge.graph.common_edges(some, left) if len(some) > 1 else ()
+                if edges:
+                    yield SharedPart(some, left, frozenset(edges))
 
 
-def _sets(sharing: Sharing, left: Queries) -> list[Queries]:
+def _pieces(judge: Judge, sharing: Sharing) -> Iterator[tuple[Queries, list[Nodes]]]:
+    """Sets of queries with the nodes that the edges which they share connect."""
+    for queries in _sets(sharing):
+        ends = [judge.graph.edges[number].edge for number in sorted(sharing.shared_by(queries))]
+        yield queries, list(map(frozenset, DisjointSets((edge.source, edge.target) for edge in ends).sets()))
+
+
+def _sets(sharing: Sharing) -> list[Queries]:
     decided = {
-        left.intersection(decision.queries)
-        for decisions in sharing.decisions.values()
-        for decision in decisions
+        frozenset(decision.queries) for decisions in sharing.decisions.values() for decision in decisions
     }
     if len(decided) <= MOST_SETS:
         decided |= {one & other for one, other in combinations(decided, 2)}
@@ -111,19 +132,39 @@ def _matpoint(graph: TrendGraph, part: SharedPart, edge: int, entries: Nodes) ->
     return min(front & entries or entries)
 
 
-def unit_of(graph: TrendGraph, queries: Sequence[TrendQuery], part: SharedPart, entries: Nodes) -> TrendUnit:
-    """The unit that computes a part, and beside it what its queries have of their own."""
-    members = sorted(part.queries)
-    nodes = sorted({place for query in members for place in graph.places[query]})
-    local = {node: number for number, node in enumerate(nodes)}
+def unit_of(
+    graph: TrendGraph, queries: Sequence[TrendQuery], parts: Sequence[SharedPart], entries: Sequence[Nodes]
+) -> TrendUnit:
+    """The unit that computes some parts with their MatPoints, and beside them what their queries have of their own."""
+    members = sorted(frozenset[int]().union(*(part.queries for part in parts)))
+    place = {query: number for number, query in enumerate(members)}
+    homes = {
+        (query, node): n for n, part in enumerate(parts) for query in part.queries for node in part.nodes
+    }
+    seats = {(node, homes.get((query, node), -1)) for query in members for node in graph.places[query]}
+    local = {seat: number for number, seat in enumerate(sorted(seats))}
+    of = {
+        query: {node: local[node, homes.get((query, node), -1)] for node in graph.places[query]}
+        for query in members
+    }
+    shared = {
+        query: frozenset[int]().union(*(p.edges for p in parts if query in p.queries)) for query in members
+    }
     first = queries[members[0]]
     return TrendUnit(
         tuple(sorted({*first.groups, *first.same})),
-        tuple(nodes),
-        tuple(sorted(local[node] for node in part.nodes)),
-        tuple(sorted(local[node] for node in entries)),
-        _local_edges(graph, part.edges, local),
-        tuple(_member(graph, queries[query], query, part.edges, local) for query in members),
+        tuple(node for node, _ in sorted(seats)),
+        tuple(
+            UnitPart(
+                tuple(sorted(local[node, n] for node in part.nodes)),
+                tuple(sorted(local[node, n] for node in entered)),
+                _local_edges(graph, part.edges, of[min(part.queries)]),
+                tuple(place[query] for query in sorted(part.queries)),
+            )
+            for n, (part, entered) in enumerate(zip(parts, entries, strict=True))
+            if part.nodes
+        ),
+        tuple(_member(graph, queries[query], query, shared[query], of[query]) for query in members),
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from stretto.engine.trends.executor import TakenEvents
 from stretto.engine.trends.numbers import extreme_doubles, extreme_integers, integers, log2
 from stretto.pattern.nodes import TrendQuery
-from stretto.trends.plan import Edge, Entry, Measure, Member, TrendUnit
+from stretto.trends.plan import Edge, Entry, Measure, Member, TrendUnit, UnitPart
 
 OCCURRENCES, SUM, KNOWN, MIN, MAX = "occurrences", "sum", "known", "min", "max"
 
@@ -30,23 +30,26 @@ def member(number, starts, ends, edges=(), measures=()):
 
 
 def unit(nodes, members, shared=(), edges=()):
-    entered = {start.node for one in members for start in one.starts}
-    entered |= {edge.target for one in members for edge in one.edges}
-    entries = tuple(node for node in shared if node in entered)
-    return TrendUnit(
-        (),
-        tuple(range(nodes)),
-        tuple(shared),
-        entries,
-        tuple(Edge(a, b, None) for a, b in edges),
-        tuple(members),
-    )
+    """A unit of which all members share these nodes and edges."""
+    return unit_of_parts(nodes, members, [(shared, edges, range(len(members)))] if shared else [])
+
+
+def unit_of_parts(nodes, members, parts):
+    """A unit with parts: nodes, edges between them, and the places of the members that share them."""
+    return TrendUnit((), tuple(range(nodes)), tuple(_part(members, *part) for part in parts), tuple(members))
+
+
+def _part(members, nodes, edges, mine):
+    starts = {start.node for place in mine for start in members[place].starts}
+    entered = starts | {edge.target for place in mine for edge in members[place].edges}
+    entries = tuple(node for node in nodes if node in entered)
+    return UnitPart(tuple(nodes), entries, tuple(Edge(a, b, None) for a, b in edges), tuple(mine))
 
 
 def alone(of):
     """The same unit, nothing of it shared."""
-    members = tuple(replace(one, edges=(*one.edges, *of.edges)) for one in of.members)
-    return replace(of, shared=(), entries=(), edges=(), members=members)
+    members = tuple(replace(one, edges=of.edges_of(place)) for place, one in enumerate(of.members))
+    return replace(of, parts=(), members=members)
 
 
 @dataclass(frozen=True)
@@ -127,7 +130,7 @@ def totals(of, queries, happenings):
     for m, one in enumerate(of.members):
         window, slide = queries[one.query].window_us, queries[one.query].slide_us
         into = {}
-        for edge in (*one.edges, *of.edges):
+        for edge in of.edges_of(m):
             into.setdefault(edge.target, set()).add(edge.source)
         cells = {}
         for event in happenings:

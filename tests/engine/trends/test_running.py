@@ -21,6 +21,7 @@ from tests.engine.trends.plain_trends import (
     taken_of,
     totals,
     unit,
+    unit_of_parts,
 )
 
 from stretto.engine.trends.executor import concat_results
@@ -60,9 +61,12 @@ ASKED = [("", OCCURRENCES), *((attribute, what) for attribute in "xk" for what i
 
 
 @st.composite
-def members_of(draw, number, nodes, shared, edges):
-    own = draw(st.lists(st.sampled_from(range(nodes)), unique=True)) if nodes else []
-    mine = sorted({*own, *shared}) or [0]
+def members_of(draw, number, free, parts):
+    """A member with these parts (nodes and edges), and any of the nodes that are in none."""
+    shared = {node for nodes, _ in parts for node in nodes}
+    edges = {edge for _, edges in parts for edge in edges}
+    own = draw(st.lists(st.sampled_from(free), unique=True)) if free else []
+    mine = sorted({*own, *shared}) or free[:1]
     some = st.lists(st.sampled_from(mine), min_size=1, unique=True)
     pairs = [(a, b) for a in mine for b in mine if (a, b) not in edges]
     own_edges = draw(st.lists(st.sampled_from(pairs), unique=True, max_size=6)) if pairs else []
@@ -76,14 +80,25 @@ def members_of(draw, number, nodes, shared, edges):
 
 @st.composite
 def units(draw):
-    nodes = draw(st.integers(1, 4))
-    shared = sorted(draw(st.sets(st.sampled_from(range(nodes)))))
-    pairs = [(a, b) for a in shared for b in shared]
-    edges = draw(st.lists(st.sampled_from(pairs), unique=True)) if pairs else []
-    count = draw(st.integers(1, 4))
-    members = [draw(members_of(m, nodes, shared, edges)) for m in range(count)]
+    """Units with up to three parts; a member may be in any of them."""
+    homes = draw(st.lists(st.sampled_from([-1, 0, 0, 1, 2]), min_size=1, max_size=5))
+    free = [node for node, home in enumerate(homes) if home < 0]
+    count = draw(st.integers(1, 5))
+    parts = []
+    for home in sorted(set(homes) - {-1}):
+        nodes = [node for node, of in enumerate(homes) if of == home]
+        pairs = [(a, b) for a in nodes for b in nodes]
+        mine = sorted(draw(st.sets(st.sampled_from(range(count)), min_size=1)))
+        parts.append((nodes, draw(st.lists(st.sampled_from(pairs), unique=True)), mine))
+    if not free:  # a member in no part has a node all the same
+        free = [len(homes)]
+        homes.append(-1)
+    members = [
+        draw(members_of(m, free, [(nodes, edges) for nodes, edges, mine in parts if m in mine]))
+        for m in range(count)
+    ]
     queries = [query(draw(st.integers(1, 12)), draw(st.integers(1, 12))) for _ in members]
-    return unit(nodes, members, shared, edges), queries
+    return unit_of_parts(len(homes), members, parts), queries
 
 
 @st.composite
@@ -131,7 +146,9 @@ def test_sharing_may_change_from_step_to_step(data):
     cuts, _ = data.draw(cuttings(happenings))
     running, arena, at = RunningTotals(of, queries), arena_for(happenings), 0
     for cut in [*cuts, len(happenings)]:
-        running._share = data.draw(st.booleans())
+        running._share = np.array(
+            data.draw(st.lists(st.booleans(), min_size=len(of.parts), max_size=len(of.parts))), np.bool_
+        )
         running.take(taken_of(happenings[at:cut], at), arena)
         at = cut
     assert_same(of, running.close(FOREVER), totals(of, queries, happenings))
@@ -283,4 +300,4 @@ def test_members_that_nothing_enters_wait(overlap):
     running = RunningTotals(of, queries, share=True)
     running.take(taken_of(happenings), arena_for(happenings))
     assert_same(of, running.close(FOREVER), totals(of, queries, happenings))
-    assert running._arrays.layout.steps == (4 if overlap == 1 else 16)
+    assert running._arrays.layout.steps.tolist() == [4 if overlap == 1 else 16]

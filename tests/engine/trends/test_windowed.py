@@ -15,7 +15,7 @@ from stretto.engine.trends.executor import concat_results
 from stretto.engine.trends.windowed import Windowed
 from stretto.pattern.predicates import Apply, Const, Ref, Which
 from stretto.schema import Kind
-from stretto.trends.plan import Edge, Entry, Measure, Member, TrendUnit
+from stretto.trends.plan import Edge, Entry, Measure, Member, TrendUnit, UnitPart
 
 KINDS = {"x": Kind.FLOAT, "k": Kind.INT, "s": Kind.STRING, "ts": Kind.TIME}
 
@@ -75,38 +75,47 @@ MEASURES = [
 
 @st.composite
 def units(draw):
-    nodes = range(draw(st.integers(1, 4)))
-    inner = draw(st.integers(0, 2))
-    shared = tuple(p for p in nodes if p < inner)
-    every = [(a, b) for a in nodes for b in nodes]
-    inside = [(a, b) for a, b in every if a in shared and b in shared]
-    common = draw(st.lists(st.sampled_from(inside), unique=True)) if inside else []
-    free = [pair for pair in every if pair not in common]
+    """Units with up to three parts; a member may be in any of them."""
+    homes = [*draw(st.lists(st.sampled_from([-1, -1, 0, 0, 1, 2]), max_size=4)), -1]
     conditions = st.sampled_from(ON_PAIRS)
+    count = draw(st.integers(1, 5))
+    shared = []
+    for home in sorted(set(homes) - {-1}):
+        nodes = tuple(p for p, of in enumerate(homes) if of == home)
+        pairs = draw(st.lists(st.sampled_from([(a, b) for a in nodes for b in nodes]), unique=True))
+        edges = tuple(Edge(a, b, draw(conditions)) for a, b in pairs)
+        shared.append((nodes, edges, tuple(sorted(draw(st.sets(st.sampled_from(range(count)), min_size=1))))))
+    members = [
+        draw(members_of(number, homes, [one for one in shared if number in one[2]]))
+        for number in range(count)
+    ]
+    parts = []
+    for nodes, edges, mine in shared:
+        entered = {e.node for m in mine for e in members[m].starts}
+        entered |= {e.target for m in mine for e in members[m].edges}
+        parts.append(UnitPart(nodes, tuple(p for p in nodes if p in entered), edges, mine))
+    return TrendUnit((), tuple(range(len(homes))), tuple(parts), tuple(members))
 
-    def entries(least):
-        chosen = draw(st.lists(st.sampled_from(nodes), unique=True, min_size=least))
+
+@st.composite
+def members_of(draw, number, homes, shared):
+    """A member with these parts, and any of the nodes that are in none."""
+    nodes = [p for p, of in enumerate(homes) if of < 0 or any(p in part for part, _, _ in shared)]
+    common = {(e.source, e.target) for _, edges, _ in shared for e in edges}
+    free = [(a, b) for a in nodes for b in nodes if (a, b) not in common]
+    own = draw(st.lists(st.sampled_from(free), unique=True, max_size=4)) if free else []
+    edges = tuple(Edge(a, b, draw(st.sampled_from(ON_PAIRS))) for a, b in own)
+
+    def entries():
+        chosen = draw(st.lists(st.sampled_from(nodes), unique=True, min_size=1))
         return tuple(Entry(p, draw(st.sampled_from(ON_EVENTS))) for p in sorted(chosen))
 
-    members = []
-    for number in range(draw(st.integers(1, 5))):
-        own = draw(st.lists(st.sampled_from(free), unique=True, max_size=4)) if free else []
-        edges = tuple(Edge(a, b, draw(conditions)) for a, b in own)
-        found = draw(
-            st.lists(st.tuples(st.sampled_from(nodes), st.sampled_from(MEASURES)), unique=True, max_size=3)
-        )
-        measures = [Measure(node, attribute, what) for node, (attribute, what) in found]
-        measures.sort(key=lambda m: not m.is_linear)
-        members.append(Member(number, entries(1), entries(1), edges, tuple(measures)))
-    entered = {e.node for m in members for e in m.starts} | {e.target for m in members for e in m.edges}
-    return TrendUnit(
-        (),
-        tuple(nodes),
-        shared,
-        tuple(p for p in shared if p in entered),
-        tuple(Edge(a, b, draw(conditions)) for a, b in common),
-        tuple(members),
+    found = draw(
+        st.lists(st.tuples(st.sampled_from(nodes), st.sampled_from(MEASURES)), unique=True, max_size=3)
     )
+    measures = [Measure(node, attribute, what) for node, (attribute, what) in found]
+    measures.sort(key=lambda m: not m.is_linear)
+    return Member(number, entries(), entries(), edges, tuple(measures))
 
 
 @st.composite
@@ -183,15 +192,15 @@ def assert_found(unit, results, wanted):
 
 
 def unshared(unit):
-    members = tuple(replace(m, edges=(*m.edges, *unit.edges)) for m in unit.members)
-    return replace(unit, shared=(), entries=(), edges=(), members=members)
+    members = tuple(replace(m, edges=unit.edges_of(place)) for place, m in enumerate(unit.members))
+    return replace(unit, parts=(), members=members)
 
 
-def never(unit, cells, *_):
+def never(unit, part, cells, *_):
     return np.zeros(len(cells), np.bool_)
 
 
-def always(unit, cells, *_):
+def always(unit, part, cells, *_):
     return np.ones(len(cells), np.bool_)
 
 
@@ -231,7 +240,8 @@ def many_members(condition, count):
         )
         for n in range(count)
     ]
-    return TrendUnit((), (0, 1, 2, 3), (0,), (0,), (Edge(0, 0, condition),), tuple(members))
+    part = UnitPart((0,), (0,), (Edge(0, 0, condition),), tuple(range(count)))
+    return TrendUnit((), (0, 1, 2, 3), (part,), tuple(members))
 
 
 @settings(max_examples=20)
@@ -261,9 +271,8 @@ def test_where_matstates_are_many_members_stand_side_by_side():
 
 
 def rising(measures=()):
-    return TrendUnit(
-        (), (0,), (), (), (), (Member(0, (Entry(0),), (Entry(0),), (Edge(0, 0, RISING),), measures),)
-    )
+    member = Member(0, (Entry(0),), (Entry(0),), (Edge(0, 0, RISING),), measures)
+    return TrendUnit((), (0,), (), (member,))
 
 
 @pytest.mark.parametrize("n", [3, 4, 5, 16, 17, 62, 63, 64, 65, 300, 5000])

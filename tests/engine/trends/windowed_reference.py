@@ -140,7 +140,7 @@ def totals_of(unit, member, events):
     """The member's total over the events of one cell."""
     values = []
     found = zero(member)
-    edges = (*unit.edges, *member.edges)
+    edges = unit.edges_of(unit.members.index(member))
     for event in events:
         for node in event.nodes:
             value = zero(member)

@@ -60,22 +60,21 @@ def totals(
 ) -> Values:
     """The totals, a row per cell and member. `states`: MatStates of occurrences, where the program has them."""
     cells = rankings.cells
-    count = np.zeros(len(cells), np.int64)
-    np.maximum.at(count, cells.cell, states + 1)
+    count = _counted(program, cells, states)
     places = _places(program, rankings, count)
     most = int(count.max(initial=0))
     own_values, shared_values = _values_at_once(program, cells, most)
-    at = _offsets(program, places, len(cells), most)
-    linear = 1 + sum(m.is_linear for m in program.measures)
+    basis = np.cumsum([0, *(count.max(axis=1, initial=0) * program.tables["sharers"])]).astype(np.int64)
+    at = _offsets(program, places, len(cells), most, int(basis[-1]))
     own = zeros(at.own + own_values, *lanes)
-    shared = zeros(at.common + shared_values, linear, 1 + len(program.measures) - linear)
+    shared = zeros(at.common + shared_values, *program.lanes)
     mask, mask_at = _masks(program, rankings)
     weight = cells.event - weighed.first if weighed.each else np.zeros(len(cells.event), np.int64)
-    opened = 0
+    opened = np.zeros(len(program.parts), np.int64)
     for begin, end, pairs in pair_blocks(places.scans, len(program.reads), cells, rankings.events):
         tables = Tables(
             members=len(program.chosen),
-            basis=at.basis,
+            basis=at.basis + basis[:-1],
             totals=at.totals,
             own=at.own,
             sums=at.sums,
@@ -95,7 +94,7 @@ def totals(
             linear=program.states.linear,
             extreme=program.states.extreme,
         )
-        opened = run_ticks(
+        run_ticks(
             begin,
             end,
             opened,
@@ -126,11 +125,20 @@ class _Offsets:
     common: int
 
 
-def _offsets(program: UnitProgram, places: "_Placed", cells: int, most: int) -> _Offsets:
+def _counted(program: UnitProgram, cells: Cells, states: I64) -> I64:
+    """The MatStates of every part in every cell."""
+    count = np.zeros((len(program.parts), len(cells)), np.int64)
+    some = np.flatnonzero(states >= 0)
+    part = program.tables["part"][cells.node[some]]
+    np.maximum.at(count, (part, cells.cell[some]), states[some] + 1)
+    return count
+
+
+def _offsets(program: UnitProgram, places: "_Placed", cells: int, most: int, states: int) -> _Offsets:
     """Stores come first, from row 1 on; what one tick needs comes last, and is used again by the next."""
     members = len(program.chosen)
     basis, sums = 1 + places.own_rows, 1 + places.shared_rows
-    totals, ends = basis + most * members, sums + most
+    totals, ends = basis + states, sums + most
     return _Offsets(basis, totals, totals + cells * members, sums, ends, ends + program.ends * most)
 
 
@@ -138,7 +146,7 @@ def _values_at_once(program: UnitProgram, cells: Cells, most: int) -> tuple[int,
     """Rows for the values of one tick, of members' own nodes and of shared ones, at most."""
     first = cells.tick_first[:-1]
     own = np.add.reduceat(program.tables["comps"][cells.node], first)
-    shared = np.add.reduceat(program.tables["shared"][cells.node], first)
+    shared = np.add.reduceat((program.tables["part"][cells.node] >= 0).astype(np.int64), first)
     return int(own.max(initial=0)), int(shared.max(initial=0)) * most
 
 
@@ -202,8 +210,9 @@ def _places(program: UnitProgram, rankings: Rankings, count: I64) -> _Placed:
         sources.append(standing.add(None if ranked is None else ranked.source, groups.first[-1]))
         cell = np.arange(len(rankings.cells)) if ranked is None else ranked.cell
         size = np.ones(len(cell), np.int64) if ranked is None else ranked.size
-        shared = store.source in program.shared
-        groups.add(size, count[cell] if shared else np.full(len(cell), width), shared=shared)
+        part = int(program.tables["part"][store.source])
+        widths = np.full(len(cell), width) if part < 0 else count[part, cell]
+        groups.add(size, widths, shared=part >= 0)
     group_first = dict(zip(program.stores, groups.first[:-1], strict=True))
     scans = []
     for number, read in enumerate(program.reads):

@@ -21,8 +21,6 @@ class Blocks:
 
     def __init__(self, arrays: Arrays) -> None:
         self._arrays = arrays
-        self._shared_rows = len(arrays.layout.entry) * arrays.basis
-        self._ladder_rows = 2 * arrays.layout.steps * self._shared_rows if arrays.layout.steps > 1 else 0
         self._of_key = np.empty(0, np.int64)
         self._free: list[int] = []
         self._each = 0  # bytes of a block, once they are asked for
@@ -86,7 +84,8 @@ class Blocks:
         state.high[blocks] = LONG_AGO
         state.low[blocks] = LONG_AGO + 1
         state.change[blocks] = LEAST
-        state.steps[blocks] = state.caught[blocks] = 0
+        state.steps[blocks] = 0
+        state.caught[blocks] = 0
         state.upset[blocks] = False
         state.stale[blocks] = state.dirty[blocks] = state.flat[blocks] = True
         state.sharing[blocks] = False
@@ -107,22 +106,27 @@ class Blocks:
             reuse.forgotten(*(array[block] for array in by_block for block in blocks))
 
     def _new_state(self, count: int) -> State:
-        arrays, frames = self._arrays, len(self._arrays.layout.window)
+        arrays, layout = self._arrays, self._arrays.layout
+        frames, parts, shared = (
+            len(layout.window),
+            len(layout.steps),
+            (arrays.shared_linear, arrays.shared_extreme),
+        )
         return State(
-            totals=zeros(count * arrays.layout.rows, arrays.linear, arrays.extreme),
-            coefficients=zeros(count * self._shared_rows, arrays.shared_linear, arrays.shared_extreme),
-            ladder=zeros(count * self._ladder_rows, arrays.shared_linear, arrays.shared_extreme),
+            totals=zeros(count * layout.rows, arrays.linear, arrays.extreme),
+            coefficients=zeros(count * int(layout.matrix[-1]), *shared),
+            ladder=zeros(count * int(layout.ladder[-1]), *shared),
             low=np.zeros((count, frames), np.int64),
             high=np.zeros((count, frames), np.int64),
             change=np.zeros(count, np.int64),
             key=np.full(count, NONE),
-            steps=np.zeros(count, np.int64),
-            caught=np.zeros((count, len(arrays.layout.frame)), np.int64),
-            upset=np.zeros((count, len(arrays.layout.shared)), np.bool_),
-            stale=np.zeros(count, np.bool_),
-            dirty=np.zeros(count, np.bool_),
-            flat=np.zeros(count, np.bool_),
-            sharing=np.zeros(count, np.bool_),
+            steps=np.zeros((count, parts), np.int64),
+            caught=np.zeros((count, len(layout.share_part)), np.int64),
+            upset=np.zeros((count, len(layout.touches_part)), np.bool_),
+            stale=np.zeros((count, parts), np.bool_),
+            dirty=np.zeros((count, parts), np.bool_),
+            flat=np.zeros((count, parts), np.bool_),
+            sharing=np.zeros((count, parts), np.bool_),
             made=np.zeros(1, np.int64),
         )
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from stretto.engine.trends.numbers import I32, Values, extreme_keys, scaled
-from stretto.trends.plan import Measure, TrendUnit
+from stretto.trends.plan import Measure, TrendUnit, UnitPart
 from stretto.values.evaluate import Events
 from stretto.values.rows import I64
 from stretto.values.vector import Vector
@@ -108,22 +108,22 @@ def lane_map(rows: Sequence[Sequence[Measure]], other: Callable[[int, Measure], 
     return LaneMap(linear, extreme)
 
 
-def shared_measures(unit: TrendUnit) -> tuple[Measure, ...]:
-    """All that members measure at shared nodes, linear measures first."""
-    found = {m for member in unit.members for m in member.measures if m.node in unit.shared}
+def shared_measures(unit: TrendUnit, part: UnitPart) -> tuple[Measure, ...]:
+    """All that members measure at the nodes of a part, linear measures first."""
+    members = (unit.members[place] for place in part.members)
+    found = {measure for member in members for measure in member.measures if measure.node in part.nodes}
     linear, extreme = split(sorted(found, key=lambda m: (m.node, m.attribute, m.what)))
     return linear + extreme
 
 
-def shared_lanes(unit: TrendUnit, measures: Sequence[Measure]) -> LaneMap:
-    """For every member of a unit: the lanes of values that have these measures."""
-    linear, extreme = split(measures)
+def shared_lanes(rows: Sequence[tuple[Sequence[Measure], Sequence[Measure]]]) -> LaneMap:
+    """For every row (the measures of a member, and those of a part): the lanes of the part's values."""
 
-    def place(_: int, measure: Measure) -> int | None:
-        kind = linear if measure.is_linear else extreme
+    def place(row: int, measure: Measure) -> int | None:
+        kind = split(rows[row][1])[0 if measure.is_linear else 1]
         return kind.index(measure) if measure in kind else None
 
-    return lane_map([member.measures for member in unit.members], place)
+    return lane_map([measures for measures, _ in rows], place)
 
 
 def weight_lanes(rows: Sequence[tuple[int, Sequence[Measure]]], columns: Columns) -> LaneMap:

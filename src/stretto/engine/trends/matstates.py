@@ -7,7 +7,7 @@ import numpy as np
 from stretto.engine.trends.cells import Cells
 from stretto.engine.trends.conditions import meets
 from stretto.engine.trends.program import merged
-from stretto.trends.plan import Condition, TrendUnit
+from stretto.trends.plan import Condition, TrendUnit, UnitPart
 from stretto.values.evaluate import Events
 from stretto.values.rows import I64, Bool
 
@@ -45,11 +45,11 @@ def _inputs(unit: TrendUnit, node: int) -> _Inputs:
     )
 
 
-def matstates_of(unit: TrendUnit, cells: Cells, events: Events) -> MatStates:
-    """Two events of a node have one MatState if the same has entered before both, for every member."""
+def matstates_of(unit: TrendUnit, part: UnitPart, cells: Cells, events: Events) -> MatStates:
+    """Two events of a part's node have one MatState if the same has entered before both, for every member."""
     n = len(cells.event)
     codes = np.full(n, -1, np.int64)
-    for node in unit.entries:
+    for node in part.entries:
         at = cells.of_node[node]
         if not len(at):
             continue
@@ -98,17 +98,16 @@ def _numbered(codes: I64, cells: Cells) -> MatStates:
 
 
 def worth_sharing(
-    unit: TrendUnit, cells: Cells, states: MatStates, own_lanes: int, shared_lanes: int
+    unit: TrendUnit, part: UnitPart, cells: Cells, states: MatStates, own_lanes: int, shared_lanes: int
 ) -> Bool:
-    """The cells that MatStates make cheaper: fewer than members, even with what turns them into members' values."""
-    shared = np.isin(cells.node, sorted(unit.shared))
+    """The cells that a part's MatStates make cheaper: fewer than members, even with what turns them into theirs."""
+    shared = np.isin(cells.node, part.nodes)
     inside = np.bincount(cells.cell[shared], minlength=len(cells))
-    sources = {
-        edge.target for member in unit.members for edge in member.edges if edge.source in unit.shared
-    } - set(unit.shared)
+    edges = (edge for place in part.members for edge in unit.members[place].edges)
+    sources = {edge.target for edge in edges if edge.source in part.nodes} - set(part.nodes)
     reading = np.isin(cells.node, sorted(sources))
     leaving = np.bincount(cells.cell[reading], minlength=len(cells)) + 1 + states.count
     # Turning a value into a member's takes about an eighth of what a walk through a tree does.
-    many = len(unit.members)
+    many = len(part.members)
     cost: Bool = states.count * shared_lanes * (inside + leaving * many / 8) < many * own_lanes * inside
     return cost & (states.count < many)

@@ -8,7 +8,7 @@ import numpy as np
 
 from stretto.engine.trends.conditions import Store, StoreLookup, looks_of
 from stretto.engine.trends.kernels.tables import ints, ragged
-from stretto.engine.trends.lanes import Columns, LaneMap, shared_lanes, shared_measures, weight_lanes
+from stretto.engine.trends.lanes import Columns, LaneMap, shared_lanes, shared_measures, split, weight_lanes
 from stretto.trends.plan import Condition, Edge, Entry, Measure, Member, TrendUnit
 from stretto.values.rows import I64
 
@@ -27,12 +27,13 @@ class Read:
 class UnitProgram:
     """What the kernel runs for the members `chosen` of a unit: its tables, and what they stand for.
 
-    `masks`: nodes and conditions on single events. Stores are numbered by source, reads by target. With MatStates
-    (`shared`), values at the shared nodes have lanes of their own, for `measures`.
+    `masks`: nodes and conditions on single events. Stores are numbered by source, reads by target. `parts`: the parts
+    of the unit, by number, that are computed for MatStates; values at their nodes have `lanes` of their own, linear
+    and extreme ones.
     """
 
     chosen: tuple[int, ...]
-    shared: frozenset[int]
+    parts: tuple[int, ...]
     tables: dict[str, I64]
     masks: tuple[tuple[int, Condition], ...]
     stores: tuple[Store, ...]
@@ -40,13 +41,19 @@ class UnitProgram:
     reads: tuple[Read, ...]
     weigh: LaneMap
     states: LaneMap
-    measures: tuple[Measure, ...]
+    lanes: tuple[int, int]
     ends: int
 
 
-def program_of(unit: TrendUnit, chosen: Sequence[int], columns: Columns, *, matstates: bool) -> UnitProgram:
-    """The program for these members. Without MatStates every node has a value for each member that has the node."""
-    return _Builder(unit, tuple(chosen), columns, frozenset(unit.shared if matstates else ())).build()
+def program_of(
+    unit: TrendUnit, chosen: Sequence[int], columns: Columns, parts: Sequence[int] = ()
+) -> UnitProgram:
+    """The program for these members, all of them where some parts are computed for MatStates.
+
+    Every other node has a value for each member that has it.
+    """
+    assert not parts or len(chosen) == len(unit.members)
+    return _Builder(unit, tuple(chosen), columns, tuple(parts)).build()
 
 
 def merged(entries: Iterable[Entry]) -> dict[int, Condition | None]:
@@ -66,24 +73,28 @@ def _lists(name: str, lists: Sequence[Sequence[int]]) -> dict[str, I64]:
 
 class _Builder:
     def __init__(
-        self, unit: TrendUnit, chosen: tuple[int, ...], columns: Columns, shared: frozenset[int]
+        self, unit: TrendUnit, chosen: tuple[int, ...], columns: Columns, parts: tuple[int, ...]
     ) -> None:
-        self.unit, self.chosen, self.columns, self.shared = unit, chosen, columns, shared
+        self.unit, self.chosen, self.columns, self.parts = unit, chosen, columns, parts
         self.members: list[Member] = [unit.members[c] for c in chosen]
+        self.active = [unit.parts[part] for part in parts]
+        self.shared = {node: number for number, part in enumerate(self.active) for node in part.nodes}
+        self.place_in = [{m: place for place, m in enumerate(part.members)} for part in self.active]
         self.nodes = range(len(unit.nodes))
         self.edges: dict[Edge, list[int]] = defaultdict(list)
+        others = [part for number, part in enumerate(unit.parts) if number not in parts]
         having: list[set[int]] = [set() for _ in self.nodes]
-        for place, member in enumerate(self.members):
-            edges = member.edges if shared else (*member.edges, *unit.edges)
+        for place, (c, member) in enumerate(zip(chosen, self.members, strict=True)):
+            edges = (*member.edges, *(edge for part in others if c in part.members for edge in part.edges))
             for edge in dict.fromkeys(edges):
                 self.edges[edge].append(place)
                 having[edge.source].add(place)
                 having[edge.target].add(place)
             for entry in (*member.starts, *member.ends):
                 having[entry.node].add(place)
-        self.comps = [() if p in shared else tuple(sorted(having[p])) for p in self.nodes]
+        self.comps = [() if p in self.shared else tuple(sorted(having[p])) for p in self.nodes]
         self.masks: list[tuple[int, Condition]] = []
-        self.measures = shared_measures(unit) if shared else ()
+        self.measures = [shared_measures(unit, part) for part in self.active]
 
     def build(self) -> UnitProgram:
         stores, reads = self._reads()
@@ -97,7 +108,9 @@ class _Builder:
         pairs = [self._pairs(read, store_comps[read.look.store]) for read in reads]
         pair_first, pair_from = ragged([[one for one, _ in some] for some in pairs])
         tables = {
-            "shared": ints(p in self.shared for p in self.nodes),
+            "part": ints(self.shared.get(p, -1) for p in self.nodes),
+            "sharers": ints(len(part.members) for part in self.active),
+            "share_first": self._begins(len(part.members) for part in self.active)[:-1],
             "comps": ints(map(len, self.comps)),
             **_lists("weigh", weigh_rows),
             **starts,
@@ -117,17 +130,38 @@ class _Builder:
         }
         return UnitProgram(
             self.chosen,
-            self.shared,
+            self.parts,
             tables,
             tuple(self.masks),
             tuple(stores),
             tuple(len(store_comps[store]) for store in stores),
             tuple(reads),
             weigh,
-            shared_lanes(self.unit, self.measures),
-            self.measures,
+            self._states(),
+            self._lanes(),
             int(at_shared.sum()),
         )
+
+    def _states(self) -> LaneMap:
+        """For every member of every part its lanes; the last rows only make the map as wide as any member's values."""
+        members = self.unit.members
+        rows = [
+            (members[m].measures, measures)
+            for part, measures in zip(self.active, self.measures, strict=True)
+            for m in part.members
+        ]
+        return shared_lanes([*rows, *((member.measures, ()) for member in members)])
+
+    def _lanes(self) -> tuple[int, int]:
+        """As many as the part that measures most needs."""
+        kinds = [split(measures) for measures in self.measures]
+        return 1 + max((len(sums) for sums, _ in kinds), default=0), max(
+            (len(x) for _, x in kinds), default=0
+        )
+
+    @staticmethod
+    def _begins(sizes: Iterable[int]) -> I64:
+        return np.cumsum([0, *sizes]).astype(np.int64)
 
     def _first(self, owners: Iterable[int]) -> I64:
         counts = np.bincount(ints(owners), minlength=len(self.nodes))
@@ -142,7 +176,8 @@ class _Builder:
         if self.shared:
             reads += [
                 Read(look, (), enters=False, common=True)
-                for edge in self.unit.edges
+                for part in self.active
+                for edge in part.edges
                 for look in looks_of(edge)
             ]
         reads.sort(key=lambda read: read.look.target)
@@ -161,16 +196,19 @@ class _Builder:
         }
 
     def _pairs(self, read: Read, kept: list[int]) -> list[tuple[int, int]]:
-        """Per member, the component of the store (of a shared one the member) and where its sum goes."""
+        """Per member, the component of the store (of a shared one its place in the part) and where its sum goes."""
         if read.common:
             return []
         source, target = read.look.store.source, read.look.target
-        at = {member: place for place, member in enumerate(self.comps[target])}
         of = {self.comps[source][c]: place for place, c in enumerate(kept)}
-        return [
-            (m if source in self.shared else of[m], m if target in self.shared else at[m])
-            for m in read.members
-        ]
+        of, at = self._seats(source, of), self._seats(target)
+        return [(of[m], at[m]) for m in read.members]
+
+    def _seats(self, node: int, own: dict[int, int] | None = None) -> dict[int, int]:
+        """By member its place in the part of a node; or, if the node is in none, its component there (or `own`)."""
+        if node in self.shared:
+            return self.place_in[self.shared[node]]
+        return {m: place for place, m in enumerate(self.comps[node])} if own is None else own
 
     def _entries(
         self, name: str, entries: Sequence[tuple[Entry, ...]]
@@ -188,8 +226,8 @@ class _Builder:
             if condition is not None:
                 self.masks.append((node, condition))
             places = found[node, condition]
-            at = {member: comp for comp, member in enumerate(self.comps[node])}
-            comps.append(places if node in self.shared else [at[m] for m in places])
+            at = self._seats(node)
+            comps.append([at[m] for m in places])
         first = self._first(node for node, _ in ordered)
         tables = {f"{name}_first": first, f"{name}_mask": ints(masks), **_lists(f"{name}_comp", comps)}
         return tables, [found[key] for key in ordered]
@@ -202,7 +240,9 @@ class _Builder:
         rows: list[tuple[int, Sequence[Measure]]] = [(-1, member.measures) for member in self.unit.members]
         lists: list[list[int]] = []
         for p in self.nodes:
-            kinds = [self.measures] if p in self.shared else [self.members[m].measures for m in self.comps[p]]
+            part = self.shared.get(p)
+            own = [self.members[m].measures for m in self.comps[p]]
+            kinds = own if part is None else [self.measures[part]]
             places = []
             for measures in kinds:
                 measured = any(m.node == p for m in measures)

@@ -37,16 +37,20 @@ class RunningTotals:
         self._share = share
         self._arrays = arrays = arrays_of(paned(unit, queries), queries)
         self._blocks = Blocks(arrays)
-        layout, places = arrays.layout, len(arrays.layout.entry)
+        layout = arrays.layout
         columns = arrays.columns
         self._scratch = Scratch(
-            zeros(layout.rows + 2 * places + 1, arrays.linear, arrays.extreme),
-            zeros((places + 1) * arrays.basis, arrays.shared_linear, arrays.shared_extreme),
+            zeros(layout.rows + 2 * layout.most + 1, arrays.linear, arrays.extreme),
+            zeros(
+                int(layout.matrix[-1] + arrays.basis.max(initial=0)),
+                arrays.shared_linear,
+                arrays.shared_extreme,
+            ),
             zeros(len(layout.shared), 1 + len(columns.linear), len(columns.extreme)),
             np.empty(len(layout.shared), np.int32),
             np.zeros(2, np.int64),
         )
-        room = ROOM + arrays.instances
+        room = ROOM + int(layout.ring.sum())
         starts, keys = np.empty(room, np.int64), np.empty(room, np.int64)
         values = zeros(room, arrays.linear, arrays.extreme)
         self._out = Out(np.empty(room, np.int32), starts, keys, values)
@@ -104,7 +108,7 @@ class RunningTotals:
         if np.any(ts[1:] == ts[:-1]):
             order = order_ties(ts, nodes, blocks)
             nodes, blocks, rows = nodes[order], blocks[order], rows[order]
-        if len(self._arrays.layout.entry):
+        if len(self._arrays.instances):
             self._decide(nodes, blocks, ts)
         given, out, at = self._given, by_reference(self._out), 0
         while at < len(ts):
@@ -131,36 +135,58 @@ class RunningTotals:
         return bool(np.any((until - layout.window) // layout.slide > (last - layout.window) // layout.slide))
 
     def _decide(self, nodes: I32, blocks: I64, ts: I64) -> None:
-        """Choose, block by block, whether this step's events of shared nodes share their work."""
+        """Choose, by block and part, whether this step's events of the part's nodes share their work."""
         state, count, arrays = self._blocks.state, len(self._blocks), self._arrays
-        if self._share is None and arrays.instances <= arrays.basis:
-            return  # as many coefficients as totals: blocks do not share to begin with
-        work = work_ahead(by_reference(arrays.layout), arrays.reads, arrays.touches, nodes, blocks, count)
+        # With as many coefficients as totals there is nothing to save: parts do not share to begin with.
+        worth = arrays.instances > arrays.basis
+        if self._share is None and not worth.any():
+            return
+        work, reads = work_ahead(
+            by_reference(arrays.layout), arrays.instances, by_reference(arrays.reads), arrays.touches,
+            nodes, blocks, count,
+        )  # fmt: skip
         if self._share is None:
-            state.sharing[:] = self._pays(work, int(ts[-1] - ts[0]))
+            span = int(ts[-1] - ts[0])
+            shared = worth & self._pays(
+                work, self._read(work, reads, np.ones(work.shape[:2], np.bool_)), span
+            )
+            if np.any(arrays.reads.links[:, 0] >= 0):
+                # Events of a part that does not share read more of the others: they are judged anew.
+                shared = worth & self._pays(work, self._read(work, reads, shared), span)
+            state.sharing[:] = shared
         else:
             state.sharing[:] = self._share
-        concerned = work[:, 0] > 0
-        shared = int(np.count_nonzero(state.sharing & concerned))
-        self.steps_shared += shared
-        self.steps_alone += int(np.count_nonzero(concerned)) - shared
+        concerned = work[:, :, 0] > 0
+        shares = int(np.count_nonzero(state.sharing & concerned))
+        self.steps_shared += shares
+        self.steps_alone += int(np.count_nonzero(concerned)) - shares
 
-    def _pays(self, work: I64, span: int) -> Bool:
+    def _read(self, work: I64, reads: I64, shared: Bool) -> I64:
+        """Totals of each part that are read: with MatStates of other parts, where these are `shared`, or by events."""
+        found = np.zeros(shared.shape, np.int64)
+        for link, (by, part) in enumerate(self._arrays.reads.links.tolist()):
+            at_matstates = np.minimum(reads[:, link], work[:, by, 2])
+            found[:, part] += (
+                reads[:, link] if by < 0 else np.where(shared[:, by], at_matstates, reads[:, link])
+            )
+        return found
+
+    def _pays(self, work: I64, reads: I64, span: int) -> Bool:
         """Whether coefficients and MatStates are less work than totals one by one, in rows touched."""
         layout, basis, instances = self._arrays.layout, self._arrays.basis, self._arrays.instances
-        events, matstates, touched, reads = work.T
-        places, entries = len(layout.entry), len(layout.entered)
+        events, matstates, touched = np.moveaxis(work, 2, 0)
+        places, entries = self._arrays.sizes, np.diff(layout.entries)
         matrix = places * basis
-        one = 1.5 + len(layout.inside) / places  # an event in one instance, or in one coefficient
+        one = (
+            1.5 + np.diff(layout.inner[layout.places]) / places
+        )  # an event in one instance, or in one coefficient
         opened = np.minimum(1 + int(np.sum(span // layout.slide)), events)
-        if layout.steps == 1:
-            up_to_date = (opened + matstates) * instances * (matrix + entries)
-        else:  # those concerned catch up by a few rungs, all of them when the ladder is full
-            all_of_them = (opened + matstates / layout.steps) * instances
-            few = layout.steps.bit_length() / 2
-            up_to_date = (touched + all_of_them) * (few * matrix + entries) + matstates * matrix * (
-                places + 1
-            )
+        at_once = (opened + matstates) * instances * (matrix + entries)
+        # With a ladder those concerned catch up by a few rungs, all of them when it is full.
+        all_of_them = (opened + matstates / layout.steps) * instances
+        few = np.ceil(np.log2(layout.steps + 1)) / 2
+        by_rungs = (touched + all_of_them) * (few * matrix + entries) + matstates * matrix * (places + 1)
+        up_to_date = np.where(layout.steps == 1, at_once, by_rungs)
         shared = events * basis * one + up_to_date + reads * matrix
         return np.asarray(shared < events * instances * one)
 

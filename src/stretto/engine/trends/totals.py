@@ -45,7 +45,7 @@ def total_rows(
         query, found = plan.queries[member.query], results.take(mine)
         if set(query.groups) != set(unit.partition):
             found = _merged(found, _labels(query, found.key, partitions))
-        places = places_in(plan, unit, member)
+        places = places_in(plan, unit, number)
         linear = sum(measure.is_linear for measure in member.measures)
         labels = {name: partitions.values(name, found.key) for name in query.groups}
         texts = [values for name, values in labels.items() if partitions.kind(name) is Kind.STRING]

@@ -5,6 +5,7 @@ values are kept for each MatState while these are few, and for the members side 
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -31,6 +32,8 @@ ROOM = 1 << 27
 """Bytes for the values of members side by side; more members take turns."""
 MOST = 1 << 29
 """Bytes for the values by MatStates; a cell that needs more has its members side by side."""
+MOST_PATTERNS = 8
+"""Sets of parts that are computed for MatStates, in the cells of one batch."""
 ROW = 20
 """Bytes of one linear lane."""
 CELL_BYTES = 320
@@ -52,11 +55,10 @@ class Windowed:
         self._columns = weight_columns(measures)
         parts = [split(member.measures) for member in unit.members]
         self._lanes = (1 + max(len(p[0]) for p in parts), max(len(p[1]) for p in parts))
-        linear, extreme = split(shared_measures(unit))
-        self._shared_lanes = 1 + len(linear) + len(extreme)
+        self._shared_lanes = [1 + len(shared_measures(unit, part)) for part in unit.parts]
         self._kept = KeptEvents(_attributes(unit) | {m.attribute for m in measures if m.attribute})
         self._stores = frozenset(look.store for edge in unit.edges for look in looks_of(edge))
-        self._programs: dict[tuple[int, ...] | None, UnitProgram] = {}
+        self._programs: dict[tuple[tuple[int, ...], tuple[int, ...]], UnitProgram] = {}
         self._next: int | None = None
         self._aggregates = 1 + max(len(member.measures) for member in unit.members)  # at most
         self.matstates = self.shared_cells = self.cells = 0
@@ -126,38 +128,48 @@ class Windowed:
         numbers = np.arange(first, int(cells.event.max()) + 1)
         weighed = Weighed(first, self._columns.weights(numbers, self._kept), self._columns.any)
         self.cells += len(cells)
-        if len(self._unit.members) > 1 and self._unit.shared:
-            states = matstates_of(self._unit, cells, self._kept)
-            chosen = worth_sharing(self._unit, cells, states, sum(self._lanes), self._shared_lanes)
-            room = self._room(cells, states)
-            most = min(MOST, left // 4)
-            chosen &= room <= most
-            if chosen.any():
-                yield from self._by_matstates(cells, chosen, room, most, states, weighed)
-                cells = cells.only(~chosen)
+        if len(self._unit.members) > 1 and self._unit.parts:
+            parted = self._parted(cells, min(MOST, left // 4))
+            for parts, chosen in parted.patterns():
+                yield from self._by_matstates(cells, chosen, parts, parted, min(MOST, left // 4), weighed)
+            cells = cells.only(np.logical_not(parted.chosen.any(axis=0)))
         if len(cells):
             yield from self._by_members(cells, weighed, min(ROOM, left // 4))
 
-    def _room(self, cells: Cells, states: MatStates) -> I64:
-        """Bytes for the values of each cell by MatStates."""
+    def _parted(self, cells: Cells, most: int) -> "_Parted":
+        """Which parts are computed for MatStates, cell by cell."""
+        unit, own = self._unit, sum(self._lanes)
+        states = [matstates_of(unit, part, cells, self._kept) for part in unit.parts]
         events = np.bincount(cells.cell, minlength=len(cells))
-        room: I64 = 2 * events * states.count * ROW * self._shared_lanes
-        return room
+        worth, room = [], []
+        for part, some, lanes in zip(unit.parts, states, self._shared_lanes, strict=True):
+            worth.append(worth_sharing(unit, part, cells, some, own, lanes))
+            room.append(2 * events * some.count * ROW * lanes)
+        taken = np.cumsum(np.where(worth, room, 0), axis=0)
+        return _Parted(states, _commonest(np.array(worth) & (taken <= most)), np.array(room))
 
     def _by_matstates(
-        self, cells: Cells, chosen: Bool, room: I64, most: int, states: MatStates, weighed: Weighed
+        self,
+        cells: Cells,
+        chosen: Bool,
+        parts: tuple[int, ...],
+        parted: "_Parted",
+        most: int,
+        weighed: Weighed,
     ) -> Iterator[Results]:
         """As many cells at a time as there is room for their values."""
-        program = self._program(None)
-        part = np.where(chosen, np.cumsum(np.where(chosen, room, 0)) // max(most, 1), -1)
-        for number in np.unique(part[chosen]):
-            mine = part == number
-            of = states.of[mine[cells.cell]]
-            self.matstates += int(states.count[mine].sum())
+        program = self._program(tuple(range(len(self._unit.members))), parts)
+        room = np.where(chosen, parted.room[list(parts)].sum(axis=0), 0)
+        turn = np.where(chosen, np.cumsum(room) // max(most, 1), -1)
+        states = [parted.states[part] for part in parts]
+        of = np.maximum.reduce([some.of for some in states])
+        for number in np.unique(turn[chosen]):
+            mine = turn == number
+            self.matstates += sum(int(some.count[mine].sum()) for some in states)
             self.shared_cells += int(mine.sum())
             some = cells.only(mine)
-            found = totals(program, Rankings(some, self._kept), weighed, of, self._lanes)
-            yield self._results(some, program, found)
+            values = totals(program, Rankings(some, self._kept), weighed, of[mine[cells.cell]], self._lanes)
+            yield self._results(some, program, values)
 
     def _by_members(self, cells: Cells, weighed: Weighed, room: int) -> Iterator[Results]:
         """As many members at a time as there is room for their values."""
@@ -171,12 +183,12 @@ class Windowed:
             yield self._results(cells, program, totals(program, rankings, weighed, none, self._lanes))
             rankings.keep_only(self._stores)
 
-    def _program(self, chosen: tuple[int, ...] | None) -> UnitProgram:
-        """The program of some members; None: of all, with MatStates."""
-        if chosen not in self._programs:
-            members = range(len(self._unit.members)) if chosen is None else chosen
-            self._programs[chosen] = program_of(self._unit, members, self._columns, matstates=chosen is None)
-        return self._programs[chosen]
+    def _program(self, chosen: tuple[int, ...], parts: tuple[int, ...] = ()) -> UnitProgram:
+        """The program of some members; with MatStates of some parts, of all."""
+        known = chosen, parts
+        if known not in self._programs:
+            self._programs[known] = program_of(self._unit, chosen, self._columns, parts)
+        return self._programs[known]
 
     @staticmethod
     def _results(cells: Cells, program: UnitProgram, found: Values) -> Results:
@@ -184,6 +196,32 @@ class Windowed:
         cell, place = np.divmod(rows, len(program.chosen))
         member = np.array(program.chosen, np.int32)[place]
         return Results(member, cells.start[cell], cells.key[cell], take_values(found, rows))
+
+
+@dataclass(frozen=True, slots=True)
+class _Parted:
+    """Per part the MatStates of cells; `chosen` and `room`, by part and cell: whether it is computed for them, and the
+    bytes that this takes.
+    """
+
+    states: list[MatStates]
+    chosen: Bool
+    room: I64
+
+    def patterns(self) -> Iterator[tuple[tuple[int, ...], Bool]]:
+        """Sets of parts that are computed for MatStates together, each with the cells in which they are."""
+        patterns, of = np.unique(self.chosen, axis=1, return_inverse=True)
+        for number, pattern in enumerate(patterns.T):
+            if pattern.any():
+                yield tuple(np.flatnonzero(pattern).tolist()), of.reshape(-1) == number
+
+
+def _commonest(chosen: Bool) -> Bool:
+    """The same choices, but none in cells whose set of parts is rare among many: every set is a run of its own."""
+    _, of, count = np.unique(chosen, axis=1, return_inverse=True, return_counts=True)
+    kept = np.argsort(-count, kind="stable")[:MOST_PATTERNS]
+    found: Bool = chosen & np.isin(of.reshape(-1), kept)
+    return found
 
 
 def _bounded(ts: int) -> int:

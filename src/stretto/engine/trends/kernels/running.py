@@ -14,7 +14,14 @@ from stretto.engine.trends.kernels.numbers import (
     copy,
     loop,
 )
-from stretto.engine.trends.kernels.shared import add_total, flatten, materialise, shared_apply, shared_value
+from stretto.engine.trends.kernels.shared import (
+    add_total,
+    basis_of,
+    flatten,
+    materialise,
+    shared_apply,
+    shared_value,
+)
 from stretto.values.rows import I64
 
 
@@ -30,7 +37,8 @@ def report(
         row = block * layout.rows + layout.base[m] + (k % layout.ring[m]) * layout.width[m]
         clear(out.values, n)
         for j in range(layout.ends[m], layout.ends[m + 1]):
-            add_total(layout, lanes, state, scratch, block, m, row, layout.end[j], out.values, n)
+            share = layout.end_share[j]
+            add_total(layout, lanes, state, scratch, block, share, row, layout.end[j], out.values, n)
         if out.values.f[n, 0] != 0.0:
             out.member[n] = m
             out.start[n] = k * layout.slide[frame]
@@ -41,14 +49,16 @@ def report(
 
 @loop
 def open_window(layout: Layout, state: State, block: int, frame: int, k: int) -> None:
-    """Nothing is known of window k yet. What enters is to be written down before a shared node takes an event."""
+    """Nothing is known of window k yet. What enters is to be written down before a node of a part takes an event."""
     for m in range(layout.frame.shape[0]):
         if layout.frame[m] == frame:
             width = layout.width[m]
             row = block * layout.rows + layout.base[m] + (k % layout.ring[m]) * width
             for i in range(row, row + width):
                 clear(state.totals, i)
-    state.stale[block] = state.dirty[block] = True
+            for j in range(layout.joins[m], layout.joins[m + 1]):
+                part = layout.joined[j]
+                state.stale[block, part] = state.dirty[block, part] = True
 
 
 @loop
@@ -79,37 +89,52 @@ def advance(
 @loop
 def own_value(
     layout: Layout, lanes: Lanes, state: State, scratch: Scratch,
-    block: int, seat: int, p: int, row: int, v: Values, i: int,
+    block: int, node: int, seat: int, row: int, v: Values, i: int,
 ) -> None:  # fmt: skip
-    """Row i of v becomes the trends of one instance that an event in this seat may join.
+    """Row i of v becomes the trends of one instance that an event of this node in this seat may join.
 
-    p: the seat's shared place if it is one; the block is flat then.
+    If the node is in a part, that is flat in this block.
     """
     clear(v, i)
     if layout.start[seat]:
         add_one(v, i)
-    m = layout.member[seat]
     for k in range(layout.own[seat], layout.own[seat + 1]):
-        add_total(layout, lanes, state, scratch, block, m, row, layout.source[k], v, i)
-    if p >= 0:
-        for k in range(layout.inner[p], layout.inner[p + 1]):
-            add(v, i, state.totals, row + layout.inside[k])
+        share = layout.source_share[k]
+        add_total(layout, lanes, state, scratch, block, share, row, layout.source[k], v, i)
+    part, p = layout.part[node], layout.shared[node]
+    if part >= 0:
+        first = row + layout.place[seat] - p
+        for k in range(layout.inner[layout.places[part] + p], layout.inner[layout.places[part] + p + 1]):
+            add(v, i, state.totals, first + layout.inside[k])
 
 
 @loop
-def bring_up_to_date(layout: Layout, lanes: Lanes, state: State, scratch: Scratch, block: int) -> None:
-    if state.sharing[block]:
-        materialise(layout, lanes, state, scratch, block)
+def bring_up_to_date(
+    layout: Layout, lanes: Lanes, state: State, scratch: Scratch, block: int, part: int
+) -> None:
+    if state.sharing[block, part]:
+        materialise(layout, lanes, state, scratch, block, part)
     else:
-        flatten(layout, lanes, state, scratch, block)
+        flatten(layout, lanes, state, scratch, block, part)
 
 
 @loop
-def prepare(layout: Layout, lanes: Lanes, state: State, scratch: Scratch, block: int, p: int) -> None:
-    """Make the block's totals ready for an event at shared place p (-1: none, and nothing to do)."""
-    shares = state.sharing[block]
-    if p >= 0 and (state.flat[block] == shares or (shares and state.stale[block])):
-        bring_up_to_date(layout, lanes, state, scratch, block)
+def prepare(layout: Layout, lanes: Lanes, state: State, scratch: Scratch, block: int, part: int) -> bool:
+    """Make a part's totals ready for an event of its nodes (-1: nothing to do); whether the event is shared."""
+    if part < 0:
+        return False
+    shares = bool(state.sharing[block, part])
+    if state.flat[block, part] == shares or (shares and state.stale[block, part]):
+        bring_up_to_date(layout, lanes, state, scratch, block, part)
+    return shares
+
+
+@loop
+def upset_parts(layout: Layout, state: State, block: int, node: int) -> None:
+    """After an event of a node something else enters the parts that it touches."""
+    for j in range(layout.affects[node], layout.affects[node + 1]):
+        touch = layout.touch[j]
+        state.stale[block, layout.touches_part[touch]] = state.upset[block, touch] = True
 
 
 @loop
@@ -124,14 +149,13 @@ def take_one(
     w: int,
 ) -> None:
     """An event of one node, alone at its time."""
-    p = layout.shared[node]
-    prepare(layout, lanes, state, scratch, block, p)
-    if p >= 0 and state.sharing[block]:
-        at = len(layout.entry) * (len(layout.entry) + len(layout.entered))
-        shared_value(layout, state, block, p, scratch.columns, at)
-        shared_apply(layout, lanes, state, block, p, scratch.columns, at, weights, w)
+    part, p = layout.part[node], layout.shared[node]
+    if prepare(layout, lanes, state, scratch, block, part):
+        at = layout.matrix[-1]
+        shared_value(layout, state, block, part, p, scratch.columns, at)
+        shared_apply(layout, lanes, state, block, part, p, scratch.columns, at, weights, w)
     else:
-        at = layout.rows + 2 * len(layout.entry)
+        at = layout.rows + 2 * layout.most
         for seat in range(layout.users[node], layout.users[node + 1]):
             m = layout.member[seat]
             low = state.low[block, layout.frame[m]]
@@ -139,25 +163,23 @@ def take_one(
             slot = low % ring if ring > 1 else 0
             for _ in range(low, state.high[block, layout.frame[m]] + 1):
                 row = block * layout.rows + layout.base[m] + slot * layout.width[m]
-                own_value(layout, lanes, state, scratch, block, seat, p, row, scratch.values, at)
+                own_value(layout, lanes, state, scratch, block, node, seat, row, scratch.values, at)
                 add_product(
                     state.totals, row + layout.place[seat], scratch.values, at,
                     weights, w, lanes.seat, lanes.seat_extreme, seat,
                 )  # fmt: skip
                 slot = slot + 1 if slot + 1 < ring else 0
-    if layout.affects[node] < layout.affects[node + 1]:
-        state.stale[block] = state.upset[block, node] = True
+    upset_parts(layout, state, block, node)
 
 
 @loop
 def look(layout: Layout, lanes: Lanes, state: State, scratch: Scratch, block: int, node: int) -> None:
     """First half of `take_one`: what the event may join, kept in scratch from rows `used` on, which move on."""
     used = scratch.used
-    p = layout.shared[node]
-    prepare(layout, lanes, state, scratch, block, p)
-    if p >= 0 and state.sharing[block]:
-        shared_value(layout, state, block, p, scratch.columns, used[1])
-        used[1] += layout.entry.shape[0] + layout.entered.shape[0]
+    part = layout.part[node]
+    if prepare(layout, lanes, state, scratch, block, part):
+        shared_value(layout, state, block, part, layout.shared[node], scratch.columns, used[1])
+        used[1] += basis_of(layout, part)
         return
     for seat in range(layout.users[node], layout.users[node + 1]):
         m = layout.member[seat]
@@ -165,7 +187,7 @@ def look(layout: Layout, lanes: Lanes, state: State, scratch: Scratch, block: in
         ring = layout.ring[m]
         for k in range(low, state.high[block, layout.frame[m]] + 1):
             row = block * layout.rows + layout.base[m] + (k % ring) * layout.width[m]
-            own_value(layout, lanes, state, scratch, block, seat, p, row, scratch.values, used[0])
+            own_value(layout, lanes, state, scratch, block, node, seat, row, scratch.values, used[0])
             used[0] += 1
 
 
@@ -173,10 +195,10 @@ def look(layout: Layout, lanes: Lanes, state: State, scratch: Scratch, block: in
 def join(layout: Layout, lanes: Lanes, state: State, scratch: Scratch, block: int, node: int, w: int) -> None:
     """Second half of `take_one`, in the same order."""
     used = scratch.used
-    p = layout.shared[node]
-    if p >= 0 and state.sharing[block]:
-        shared_apply(layout, lanes, state, block, p, scratch.columns, used[1], scratch.weights, w)
-        used[1] += layout.entry.shape[0] + layout.entered.shape[0]
+    part, p = layout.part[node], layout.shared[node]
+    if part >= 0 and state.sharing[block, part]:
+        shared_apply(layout, lanes, state, block, part, p, scratch.columns, used[1], scratch.weights, w)
+        used[1] += basis_of(layout, part)
     else:
         for seat in range(layout.users[node], layout.users[node + 1]):
             m = layout.member[seat]
@@ -189,8 +211,7 @@ def join(layout: Layout, lanes: Lanes, state: State, scratch: Scratch, block: in
                     scratch.weights, w, lanes.seat, lanes.seat_extreme, seat,
                 )  # fmt: skip
                 used[0] += 1
-    if layout.affects[node] < layout.affects[node + 1]:
-        state.stale[block] = state.upset[block, node] = True
+    upset_parts(layout, state, block, node)
 
 
 @loop

@@ -1,7 +1,7 @@
 """What the windows' loops read of a unit.
 
 `*_first` has one entry more than its owners: where what each of them has begins. Comps of a start, an end, a store or a
-read are numbers of components at their node; of a shared node, of members.
+read are numbers of components at their node; of a shared node, of its part's members.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,15 +17,18 @@ class Tables(NamedTuple):
     """Of some members of a unit, and of the occurrences (events at nodes) of some windows."""
 
     members: int
-    basis: int  # first row of the MatStates' values for each member
     totals: int
     own: int  # first row of the values of one tick's occurrences
     sums: int  # of the shared values: first row of sums on their way to members,
     ends: int  # of what ended at shared nodes,
     most: int  # with so many components at most,
     common: int  # and of the values of one tick's occurrences
+    # by part that is computed for MatStates
+    basis: I64  # first row of its MatStates' values, each for all its members
+    sharers: I64  # how many these are
+    share_first: I64  # the first of their rows in the lane maps
     # by node
-    shared: I64
+    part: I64  # -1: it is in none of these
     comps: I64  # number of components, where not shared
     weigh_first: I64
     weigh: I64  # row of the weights' lane map, by component, at a shared node the only one; -1: no measure
@@ -50,7 +53,7 @@ class Tables(NamedTuple):
     read_store: I64
     read_enters: I64  # a member's own edge into a shared node
     read_pair_first: I64
-    read_from: I64  # component of the store; of a shared one, a member
+    read_from: I64  # component of the store; of a shared one, a member of its part
     read_to: I64
     # where occurrences stand: groups and, behind them, leaves or counts, in an array of their own
     source_at: I64  # by store, -1: one sum per cell keeps everything
@@ -67,7 +70,7 @@ class Tables(NamedTuple):
     mask: Bool  # of conditions on single events
     pairs: I64  # rows of pairs,
     holds: Bool  # and which of them hold
-    # lane maps from weights to values, and from shared values to those of each member
+    # lane maps from weights to values, and from shared values to those of each member of a part
     weigh_linear: I32
     weigh_extreme: I32
     linear: I32

@@ -1,7 +1,8 @@
 """The events of closed windows, one cell (a window and a partition) after another, in order of time.
 
 Values of a node stand side by side, one per COMPONENT: a member that has the node or, at a shared node, a MatState:
-then they say how many trends lead from that state to the event, and `basis` what the state is for each member. Sums
+then they say how many trends lead from that state to the event, and `basis` what the state is for each member of the
+part. Parts are independent: each has MatStates of its own, and reads what others have as what it is for a member. Sums
 over the earlier events of an edge come from STORES: trees of which only prefixes are read, so that nothing is ever
 subtracted, or lists to be scanned.
 """
@@ -54,6 +55,12 @@ def _read_some(v: Values, t: Tables, read: int, number: int, cell: int, to: int)
 
 
 @loop
+def _part_read(t: Tables, read: int) -> int:
+    """The part whose values a read is of; -1: members' own."""
+    return int(t.part[t.store_source[t.read_store[read]]])
+
+
+@loop
 def _read_members(
     v: Values,
     w: Values,
@@ -64,20 +71,17 @@ def _read_members(
     to: int,
     states: int,
 ) -> None:
-    """Sums at shared nodes, as what they are for each member: states times what leads on from them."""
+    """Sums at nodes of a part, as what they are for each member: states times what leads on from them."""
+    part = _part_read(t, read)
     for c in range(states):
         clear(w, t.sums + c)
     _read_all(w, t, read, number, cell, t.sums, states)
     for i in range(t.read_pair_first[read], t.read_pair_first[read + 1]):
         member, place = t.read_from[i], to + t.read_to[i]
         for c in range(states):
-            state = t.basis + c * t.members + member
-            add_product(v, place, v, state, w, t.sums + c, t.linear, t.extreme, member)
-
-
-@loop
-def _reads_shared(t: Tables, read: int) -> bool:
-    return bool(t.shared[t.store_source[t.read_store[read]]])
+            state = t.basis[part] + c * t.sharers[part] + member
+            row = t.share_first[part] + member
+            add_product(v, place, v, state, w, t.sums + c, t.linear, t.extreme, row)
 
 
 # ---- occurrences -------------------------------------------------------------------------------------------
@@ -115,18 +119,20 @@ def _open(
     number: int,
     cell: int,
     states: int,
-    before: int,
+    before: I64,
 ) -> None:
-    """A new MatState: what enters a shared node now, for every member."""
-    to = t.basis + states * t.members
-    for member in range(t.members):
+    """A new MatState, number `states` of its part: what enters a shared node now, for every member of the part."""
+    part = t.part[node]
+    to = t.basis[part] + states * t.sharers[part]
+    for member in range(t.sharers[part]):
         clear(v, to + member)
     _start(v, t, node, number, to)
     for read in range(t.read_first[node], t.read_first[node + 1]):
         if not t.read_enters[read]:
             continue
-        if _reads_shared(t, read):
-            _read_members(v, w, t, read, number, cell, to, before)
+        source = _part_read(t, read)
+        if source >= 0:
+            _read_members(v, w, t, read, number, cell, to, before[source])
         else:
             _read_some(v, t, read, number, cell, to)
 
@@ -174,26 +180,64 @@ def _settle_shared(w: Values, t: Tables, node: int, number: int, cell: int, valu
 
 
 @loop
-def _finish(v: Values, w: Values, t: Tables, nodes: int, cell: int, states: int) -> None:
+def _finish(v: Values, w: Values, t: Tables, nodes: int, cell: int, opened: I64) -> None:
     """What ended at shared nodes becomes part of each member's totals."""
     for node in range(nodes):
-        if not t.shared[node]:
+        part = t.part[node]
+        if part < 0:
             continue
         for end in range(t.end_first[node], t.end_first[node + 1]):
             ended = t.ends + t.end_row[end] * t.most
             for i in range(t.end_comp_first[end], t.end_comp_first[end + 1]):
-                member = t.end_member[i]
-                to = t.totals + cell * t.members + member
-                for c in range(states):
-                    state = t.basis + c * t.members + member
-                    add_product(v, to, v, state, w, ended + c, t.linear, t.extreme, member)
+                to = t.totals + cell * t.members + t.end_member[i]
+                row = t.share_first[part] + t.end_comp[i]
+                for c in range(opened[part]):
+                    state = t.basis[part] + c * t.sharers[part] + t.end_comp[i]
+                    add_product(v, to, v, state, w, ended + c, t.linear, t.extreme, row)
+
+
+@loop
+def _value(
+    v: Values, t: Tables, node: int, number: int, cell: int, own: int,
+    w: Values, before: I64, weights: Values, weight: int,
+) -> None:  # fmt: skip
+    """Rows own.. of v become what an event of a node that is in no part ends, for its components."""
+    comps, lanes = t.comps[node], t.weigh_first[node]
+    for c in range(comps):
+        clear(v, own + c)
+    _start(v, t, node, number, own)
+    for read in range(t.read_first[node], t.read_first[node + 1]):
+        part = _part_read(t, read)
+        if part >= 0:
+            _read_members(v, w, t, read, number, cell, own, before[part])
+        else:
+            _read_some(v, t, read, number, cell, own)
+    for c in range(comps):
+        _weigh(v, t, own + c, weights, weight, t.weigh[lanes + c])
+
+
+@loop
+def _shared_value(
+    w: Values, t: Tables, node: int, number: int, cell: int, common: int,
+    states: int, before: int, matstate: int, weights: Values, weight: int,
+) -> None:  # fmt: skip
+    """Rows common.. of w become what an event of a part's node ends: a row per MatState, of trends that begin there."""
+    for c in range(states):
+        clear(w, common + c)
+    if matstate >= 0:
+        add_one(w, common + matstate)
+    for read in range(t.read_first[node], t.read_first[node + 1]):
+        if not t.read_enters[read]:
+            _read_all(w, t, read, number, cell, common, before)
+    for c in range(states):
+        _weigh(w, t, common + c, weights, weight, t.weigh[t.weigh_first[node]])
 
 
 @loop
 def run_ticks(
     first_tick: int,
     last_tick: int,
-    states: int,
+    opened: I64,
     nodes: int,
     t: Tables,
     tick_first: I64,
@@ -205,64 +249,59 @@ def run_ticks(
     v: Values,
     w: Values,
     weights: Values,
-) -> int:
-    """Go through these ticks, after `states` MatStates of the cell of the first; return those of the last.
+) -> None:
+    """Go through these ticks. `opened`: per part the MatStates of the first one's cell so far, afterwards the last's.
 
     A tick is all occurrences (events at nodes) of one cell and time. `v`: own values, `w`: shared ones.
     """
+    before = opened.copy()
     for tick in range(first_tick, last_tick):
         cell = tick_cell[tick]
         begin, end = tick_first[tick], tick_first[tick + 1]
         if tick == 0 or tick_cell[tick - 1] != cell:
-            states = 0
+            opened[:] = 0
             for row in range(t.ends, t.common):
                 clear(w, row)
         # Events of one time do not see each other. So a tick has two passes: first all of its occurrences read what
         # earlier ticks kept, then all of them are kept. In between their values lie from `own` and `common` on.
-        before = states
+        before[:] = opened
         for i in range(begin, end):
-            if matstate_of[i] == states:
-                _open(v, w, t, node_of[i], number_of[i], cell, states, before)
-                states += 1
+            part = t.part[node_of[i]]
+            if part >= 0 and matstate_of[i] == opened[part]:
+                _open(v, w, t, node_of[i], number_of[i], cell, opened[part], before)
+                opened[part] += 1
         own, common = t.own, t.common
         for i in range(begin, end):
             node, number = node_of[i], number_of[i]
-            reads = range(t.read_first[node], t.read_first[node + 1])
-            lanes = t.weigh_first[node]
-            if t.shared[node]:
-                # A value at a shared node has a row per MatState: how many trends begin with what entered there.
-                for c in range(states):
-                    clear(w, common + c)
-                if matstate_of[i] >= 0:
-                    add_one(w, common + matstate_of[i])
-                for read in reads:
-                    if not t.read_enters[read]:
-                        _read_all(w, t, read, number, cell, common, before)
-                for c in range(states):
-                    _weigh(w, t, common + c, weights, weight_of[i], t.weigh[lanes])
+            part = t.part[node]
+            if part >= 0:
+                states = opened[part]
+                _shared_value(
+                    w,
+                    t,
+                    node,
+                    number,
+                    cell,
+                    common,
+                    states,
+                    before[part],
+                    matstate_of[i],
+                    weights,
+                    weight_of[i],
+                )
                 common += states
-                continue
-            comps = t.comps[node]
-            for c in range(comps):
-                clear(v, own + c)
-            _start(v, t, node, number, own)
-            for read in reads:
-                if _reads_shared(t, read):
-                    _read_members(v, w, t, read, number, cell, own, before)
-                else:
-                    _read_some(v, t, read, number, cell, own)
-            for c in range(comps):
-                _weigh(v, t, own + c, weights, weight_of[i], t.weigh[lanes + c])
-            own += comps
+            else:
+                _value(v, t, node, number, cell, own, w, before, weights, weight_of[i])
+                own += t.comps[node]
         own, common = t.own, t.common  # the second pass, in the order of the first
         for i in range(begin, end):
             node = node_of[i]
-            if t.shared[node]:
-                _settle_shared(w, t, node, number_of[i], cell, common, states)
-                common += states
+            part = t.part[node]
+            if part >= 0:
+                _settle_shared(w, t, node, number_of[i], cell, common, opened[part])
+                common += opened[part]
             else:
                 _settle(v, t, node, number_of[i], cell, own)
                 own += t.comps[node]
         if tick + 1 == tick_cell.shape[0] or tick_cell[tick + 1] != cell:
-            _finish(v, w, t, nodes, cell, states)
-    return states
+            _finish(v, w, t, nodes, cell, opened)
