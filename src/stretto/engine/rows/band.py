@@ -14,13 +14,14 @@ from stretto.engine.kernels.band import (
     chained_pairs,
     chained_pairs_reference,
 )
+from stretto.engine.kernels.order_keys import MOST
 from stretto.engine.kernels.sorted_search import seek, seek_reference
 from stretto.engine.kernels.when_to_compile import is_due
 from stretto.engine.memory import reuse
 from stretto.engine.memory.limits import Meter, Undo, size_of
 from stretto.engine.operators.protocol import RowShape
 from stretto.engine.rows.coordinates import coordinates
-from stretto.engine.rows.join_keys import MOST, KeyTerm, probing_keys, split_terms, stored_keys
+from stretto.engine.rows.join_keys import KeyTerm, probing_keys, split_terms, stored_keys
 from stretto.engine.rows.sets import differs
 from stretto.engine.stream.arena import room_for
 from stretto.pattern.nodes import Window

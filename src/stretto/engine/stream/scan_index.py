@@ -11,10 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from stretto.engine.kernels.counting_sort import split_by_code, split_by_code_reference
+from stretto.engine.kernels.order_keys import LEAST, MOST
 from stretto.engine.kernels.when_to_compile import is_due
 from stretto.engine.memory.limits import size_of
 from stretto.engine.operators.protocol import Clock
-from stretto.engine.rows.join_keys import LEAST, MOST, order_keys
+from stretto.engine.rows.join_keys import order_keys
 from stretto.pattern.comparisons import RANGES, flipped
 from stretto.pattern.nodes import Stream
 from stretto.pattern.predicates import Apply, Const, Expr, columns_of
