@@ -82,6 +82,7 @@ class Band:
         self._block = _FIRST_CAPACITY
         self._room = reuse.room((2, PAIRS), np.int64)
         self._probe = reuse.room((2 + probing.width, 0), np.int64)
+        self._measure()
 
     def _lay_out(self) -> None:
         """Number the lanes: last coordinate, terms, first coordinate, times, columns; key and chain come last."""
@@ -114,10 +115,10 @@ class Band:
         """Whether stored rows are found by equal keys."""
         return bool(self._equal)
 
-    @property
-    def held(self) -> int:
-        kept = self._lanes.nbytes + self._heads.nbytes + sum(pool.nbytes for pool in self._pools)
-        return int(kept + self._probe.nbytes + self._room.nbytes)
+    def _measure(self) -> None:
+        """Say anew how many bytes are held: asked for in every turn, and changed when a buffer is another one."""
+        buffers = (self._lanes, self._heads, self._probe, self._room, *self._pools)
+        self.held = sum([buffer.nbytes for buffer in buffers])
 
     # ---- keeping rows --------------------------------------------------------------------------------------
 
@@ -196,6 +197,7 @@ class Band:
                 lanes[lane + 1, new] = column.lengths
                 old, self._pools[i] = self._pools[i], np.concatenate([self._pools[i], column.values])
                 reuse.forgotten(old)
+                self._measure()
             else:
                 lanes[lane, new] = column
         if self._equal:
@@ -230,6 +232,7 @@ class Band:
                 starts -= base
         self._lanes, self._begin, self._end = lanes, 0, live
         self._reset_chains()
+        self._measure()
 
     def _reset_chains(self) -> None:
         """Empty buckets, about one for each row that fits; rows enter them when they are first looked for."""
@@ -243,7 +246,7 @@ class Band:
         """Rows whose last coordinate is less than `before` are reached by nothing any more."""
         begin, end = self._begin, self._end
         if begin < end and self._lanes[0, begin] < before:
-            self._begin += int(np.searchsorted(self._lanes[0, begin:end], before, side="left"))
+            self._begin += int(self._lanes[0, begin:end].searchsorted(before, side="left"))
             if reuse.debug:
                 reuse.forgotten(self._lanes[:, begin : self._begin])
 
@@ -351,6 +354,7 @@ class Band:
         if self._probe.shape[1] < len(probe) or reuse.debug:
             reuse.forgotten(self._probe, self._room)
             self._probe = reuse.room((2 + self._probing.width, len(probe) + len(probe) // 4), np.int64)
+            self._measure()
         for i, column in enumerate((probe.first, probe.last, *probe.columns)):
             assert not isinstance(column, Sets)
             self._probe[i, : len(probe)] = column

@@ -75,7 +75,7 @@ class ScanIndex:
         if not count:
             return found
         split = split_by_code if is_due(split_by_code, count) else split_by_code_reference
-        order, starts = split(borrowed_types, len(self.codes) + 1)
+        order, starts = split(borrowed_types, len(self.codes) + 1, 1)
         for code, plain, looked in self._types:
             index = order[starts[code] : starts[code + 1]]
             if not len(index):
