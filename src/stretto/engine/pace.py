@@ -15,10 +15,6 @@ EVENT_BYTES = 1 << 10
 """Of the memory that there is, for each event of a long step."""
 BUSY_S = 2e-3
 """Operators that take more than this make many rows: the next step is half as long, down to the usual one."""
-SMALL_STEP = 1 << 13
-CROWDED_S = 4e-3
-"""Where they take more than this, on average, their rows of a step are more than a cache holds, and most of the memory:
-steps become shorter than usual."""
 
 
 @dataclass(slots=True)
@@ -36,10 +32,8 @@ class Pace:
             much = 2 if seconds > IDLE_S * turns / 2 else 4
             most = min(max(memory_bytes // EVENT_BYTES, STEP), LARGE_STEP)
             self.size = min(much * self.size, most)
-        elif seconds > CROWDED_S * turns:
-            self.size = max(self.size // 2, SMALL_STEP)
         elif seconds > BUSY_S * turns:
-            self.size = max(self.size // 2, min(self.size, STEP))
+            self.size = max(self.size // 2, STEP)
 
     def cut(self, blocks: list[Block]) -> Iterator[tuple[list[Block], int | None]]:
         """Blocks in time order as lists of about `size` events, with the time of the next event, if there is one.
