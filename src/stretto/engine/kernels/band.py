@@ -35,59 +35,51 @@ def chained_pairs_reference(lanes: I64, lo: I64, hi: I64, keys: I64, bounds: I64
 
 
 @njit(cache=True, nogil=True)
-def find_rows(lanes: I64, bounds: I64, i: int, start: int, stop: int, room: I64) -> int:
-    """Write the rows of start..stop - 1 that satisfy all terms of probing row i into `room`; return how many."""
-    terms = bounds.shape[0]
-    # Slices from 0 and an unsigned count spare the loops the check for negative indices: half their time.
-    found = np.uint64(0)
-    if terms == 0:
-        for r in range(stop - start):
-            room[r] = start + r
-        found = np.uint64(stop - start)
-    elif terms == 1:
-        bound = bounds[0, i]
-        keys = lanes[1, start:stop]
-        for r in range(keys.shape[0]):  # without branches: a row that fails is overwritten by the next
-            room[found] = start + r
-            found += np.uint64(keys[r] <= bound)
-    else:
-        bound, other_bound = bounds[0, i], bounds[1, i]
-        keys, other_keys = lanes[1, start:stop], lanes[2, start:stop]
-        for r in range(keys.shape[0]):
-            room[found] = start + r
-            found += np.uint64((keys[r] <= bound) & (other_keys[r] <= other_bound))
-    for t in range(2, terms):  # further terms look only at the rows that are left, in place
-        candidates = found
-        found = np.uint64(0)
-        bound = bounds[t, i]
-        for k in range(candidates):
-            row = room[k]
-            room[found] = row
-            found += np.uint64(lanes[1 + t, row] <= bound)
-    return int(found)
-
-
-@njit(cache=True, nogil=True)
 def band_pairs(
     lanes: I64, lo: I64, hi: I64, bounds: I64, probe: I64, stored: I64, i: int, j: int
 ) -> tuple[int, int, int]:
     """Go on from probing row i, stored row j; return (pairs written, i, j) to go on from."""
-    n = 0
+    terms = bounds.shape[0]
+    # An unsigned count and slices from 0 spare the loops the check for negative indices. Most ranges are short, so
+    # each is one loop that writes both sides of a pair: what a second one costs is the branch that ends it.
+    n = np.uint64(0)
     while i < lo.shape[0]:
         # Rows before j are done for probing row i. Never more candidates at a time than the room that is left, so
-        # that `find_rows` need not ask for it.
+        # that no loop need ask for it.
         j = max(j, lo[i])
         stop = max(hi[i], j)
-        cut = min(stop, j + stored.shape[0] - n)
-        end = n + find_rows(lanes, bounds, i, j, cut, stored[n:])
-        for k in range(n, end):
-            probe[k] = i
-        n = end
+        cut = min(stop, j + stored.shape[0] - int(n))
+        begin = n
+        if terms == 0:
+            for r in range(cut - j):
+                probe[n] = i
+                stored[n] = j + r
+                n += np.uint64(1)
+        elif terms == 1:
+            bound, keys = bounds[0, i], lanes[1, j:cut]
+            for r in range(keys.shape[0]):  # without branches: a pair that fails is overwritten by the next
+                probe[n] = i
+                stored[n] = j + r
+                n += np.uint64(keys[r] <= bound)
+        else:
+            bound, other_bound = bounds[0, i], bounds[1, i]
+            keys, other_keys = lanes[1, j:cut], lanes[2, j:cut]
+            for r in range(keys.shape[0]):
+                probe[n] = i
+                stored[n] = j + r
+                n += np.uint64((keys[r] <= bound) & (other_keys[r] <= other_bound))
+        for t in range(2, terms):  # further terms look only at the pairs that are left, in place
+            found, n = n, begin
+            bound = bounds[t, i]
+            for k in range(begin, found):
+                row = stored[k]
+                stored[n] = row
+                n += np.uint64(lanes[1 + t, row] <= bound)
         if cut < stop:
-            return n, i, cut
+            return int(n), i, cut
         i += 1
         j = 0
-    return n, i, j
+    return int(n), i, j
 
 
 def band_rows_reference(

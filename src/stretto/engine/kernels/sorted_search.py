@@ -10,6 +10,9 @@ from numba import njit
 from stretto.values.rows import I64, Bool
 
 MOST = np.iinfo(np.int64).max
+LINE = 8
+"""Entries in a line of the cache."""
+LINES = 4
 
 
 def look_up(distinct: I64, values: I64) -> tuple[I64, Bool]:
@@ -27,9 +30,7 @@ def seek_reference(array: I64, values: I64, *, after: bool) -> I64:
 
 @njit(cache=True, nogil=True)
 def seek(array: I64, values: I64, after: int) -> I64:
-    """As the reference. From the last place on a few steps one by one, then a search by halves of what is left:
-    values in order cost a comparison or two each.
-    """
+    """As the reference. From the last place on a few lines of the cache, then a search by halves of what is left."""
     n = array.shape[0]
     places = np.empty(values.shape[0], np.int64)
     at = 0
@@ -43,10 +44,17 @@ def seek(array: I64, values: I64, after: int) -> I64:
         # The place lies in low..high: all entries before low are less than the bound, none from high on is.
         low, high = 0, at
         if at == 0 or array[at - 1] < bound:
-            near = min(at + 8, n)  # eight entries: one line of the cache
-            while at < near and array[at] < bound:
-                at += 1
-            low, high = at, (n if at == near else at)
+            low, high = at, n
+            for _ in range(LINES):
+                if low + LINE > n:
+                    break
+                line, less = array[low : low + LINE], 0
+                for k in range(LINE):  # always all of them: nobody guesses how many it takes
+                    less += line[k] < bound
+                low += less
+                if less < LINE:
+                    high = low
+                    break
         while low < high:
             middle = (low + high) // 2
             if array[middle] < bound:

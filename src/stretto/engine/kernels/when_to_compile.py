@@ -14,13 +14,18 @@ always: bool | None = None
 """For tests and benchmarks: True takes loops at once, False never."""
 
 _spent: Counter[int] = Counter()
+_due: dict[int, Any] = {}  # loops that were due once, by id: a loop takes long to say that it is compiled
 
 
 def is_due(kernel: Any, work: int) -> bool:
     """Whether to call the compiled loop rather than its twin, for so many elements."""
     if always is not None:
         return always
-    if kernel.signatures:
+    key = id(kernel)
+    if key in _due:
         return True
-    _spent[id(kernel)] += work
-    return _spent[id(kernel)] > PATIENCE
+    _spent[key] += work
+    due = _spent[key] > PATIENCE or bool(kernel.signatures)
+    if due:
+        _due[key] = kernel
+    return due

@@ -4,12 +4,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from stretto.engine.kernels.order_keys import LEAST, MOST
 from stretto.engine.kernels.sorted_search import look_up
 from stretto.engine.memory.limits import Meter, Undo, size_of
 from stretto.engine.operators.protocol import Bookkeeping, Clock, RowShape
 from stretto.engine.rows.band import Band
 from stretto.engine.rows.coordinates import coordinates, last_inside, reach, times
-from stretto.engine.rows.join_keys import LEAST, MOST, split_terms
+from stretto.engine.rows.join_keys import split_terms
 from stretto.engine.rows.pending import Pending
 from stretto.engine.rows.sets import sliced
 from stretto.pattern.piece import Place

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stretto.engine.kernels.order_keys import MOST
 from stretto.engine.memory.limits import Meter, Undo, size_of
 from stretto.engine.operators.protocol import Bookkeeping, Clock, RowShape
 from stretto.engine.rows.coordinates import last_inside
-from stretto.engine.rows.join_keys import MOST
 from stretto.engine.rows.next_moves import BEGIN, Candidates, Move, moves_from, pending_terms
 from stretto.plan.ops import Next
 from stretto.values.evaluate import holds

@@ -14,13 +14,14 @@ from stretto.engine.kernels.band import (
     chained_pairs,
     chained_pairs_reference,
 )
+from stretto.engine.kernels.order_keys import MOST
 from stretto.engine.kernels.sorted_search import seek, seek_reference
 from stretto.engine.kernels.when_to_compile import is_due
 from stretto.engine.memory import reuse
 from stretto.engine.memory.limits import Meter, Undo, size_of
 from stretto.engine.operators.protocol import RowShape
 from stretto.engine.rows.coordinates import coordinates
-from stretto.engine.rows.join_keys import MOST, KeyTerm, all_probing_keys, all_stored_keys, split_terms
+from stretto.engine.rows.join_keys import KeyTerm, all_probing_keys, all_stored_keys, split_terms
 from stretto.engine.rows.sets import differs
 from stretto.engine.stream.arena import room_for
 from stretto.pattern.nodes import Window
@@ -88,6 +89,7 @@ class Band:
         self._block = _FIRST_CAPACITY
         self._room = reuse.room((2, PAIRS), np.int64)
         self._probe = reuse.room((2 + probing.width, 0), np.int64)
+        self._measure()
 
     def _lay_out(self) -> None:
         """Number the lanes: last coordinate, terms, first coordinate, times, columns; key and chain come last."""
@@ -120,10 +122,10 @@ class Band:
         """Whether stored rows are found by equal keys."""
         return bool(self._equal)
 
-    @property
-    def held(self) -> int:
-        kept = self._lanes.nbytes + self._heads.nbytes + sum(pool.nbytes for pool in self._pools)
-        return int(kept + self._probe.nbytes + self._room.nbytes)
+    def _measure(self) -> None:
+        """Say anew how many bytes are held: asked for in every turn, and changed when a buffer is another one."""
+        buffers = (self._lanes, self._heads, self._probe, self._room, *self._pools)
+        self.held = sum([buffer.nbytes for buffer in buffers])
 
     # ---- keeping rows --------------------------------------------------------------------------------------
 
@@ -197,6 +199,7 @@ class Band:
                 lanes[lane + 1, new] = column.lengths
                 old, self._pools[i] = self._pools[i], np.concatenate([self._pools[i], column.values])
                 reuse.forgotten(old)
+                self._measure()
             else:
                 lanes[lane, new] = column
         if self._equal:
@@ -231,6 +234,7 @@ class Band:
                 starts -= base
         self._lanes, self._begin, self._end = lanes, 0, live
         self._reset_chains()
+        self._measure()
 
     def _reset_chains(self) -> None:
         """Empty buckets, about one for each row that fits; rows enter them when they are first looked for."""
@@ -244,7 +248,7 @@ class Band:
         """Rows whose last coordinate is less than `before` are reached by nothing any more."""
         begin, end = self._begin, self._end
         if begin < end and self._lanes[0, begin] < before:
-            self._begin += int(np.searchsorted(self._lanes[0, begin:end], before, side="left"))
+            self._begin += int(self._lanes[0, begin:end].searchsorted(before, side="left"))
             if reuse.debug:
                 reuse.forgotten(self._lanes[:, begin : self._begin])
 
@@ -352,6 +356,7 @@ class Band:
         if self._probe.shape[1] < len(probe) or reuse.debug:
             reuse.forgotten(self._probe, self._room)
             self._probe = reuse.room((2 + self._probing.width, len(probe) + len(probe) // 4), np.int64)
+            self._measure()
         for i, column in enumerate((probe.first, probe.last, *probe.columns)):
             assert not isinstance(column, Sets)
             self._probe[i, : len(probe)] = column

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from stretto.engine.kernels.order_keys import LEAST, MOST
 from stretto.engine.operators.protocol import Clock
-from stretto.engine.rows.join_keys import LEAST, MOST
 from stretto.pattern.nodes import Window
 from stretto.values.evaluate import Events
 from stretto.values.rows import I64, UNBOUND, Bool, Rows, Sets

@@ -9,16 +9,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stretto.engine.kernels.order_keys import LEAST, keys_at, keys_of_bits
+from stretto.engine.kernels.when_to_compile import is_due
 from stretto.engine.operators.protocol import RowShape
+from stretto.engine.stream.arena import Arena
 from stretto.pattern.comparisons import RANGES, flipped
 from stretto.pattern.predicates import Apply, Expr, Ref, Which, columns_of, walk
 from stretto.schema import Kind
 from stretto.values.evaluate import Events, value
 from stretto.values.rows import I64, Bool, Column, Sets
 from stretto.values.vector import Vector
-
-LEAST = np.iinfo(np.int64).min
-MOST = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,41 +94,18 @@ Keys = tuple[I64, Bool | None]
 """Keys of one side of a term, and which rows can satisfy it at all (None: all)."""
 
 
-def stored_keys(term: KeyTerm, columns: Sequence[Column], n: int, events: Events) -> Keys:
-    """The stored side's keys, and which rows can satisfy the term at all."""
-    return _stored(term, order_keys(_values(term.stored, columns, n, events), term.kind))
-
-
-def probing_keys(term: KeyTerm, columns: Sequence[Column], n: int, events: Events) -> Keys:
-    """The probing side's keys, so that the term is `stored <= probing` (or `=`), and which rows can satisfy it."""
-    return _probing(term, order_keys(_values(term.probing, columns, n, events), term.kind))
-
-
 def all_stored_keys(
     terms: Sequence[KeyTerm], columns: Sequence[Column], n: int, events: Events
 ) -> tuple[list[I64], Bool | None]:
-    """The stored side's keys of several terms, and which rows can satisfy all; a value of two terms is read once."""
-    sides = _once([(term.stored, term.kind) for term in terms], columns, n, events)
-    return _all([_stored(term, side) for term, side in zip(terms, sides, strict=True)])
+    """The stored side's keys of several terms, and which rows can satisfy all."""
+    return _all([stored_keys(term, columns, n, events) for term in terms])
 
 
 def all_probing_keys(
     terms: Sequence[KeyTerm], columns: Sequence[Column], n: int, events: Events
 ) -> tuple[list[I64], Bool | None]:
     """The same of the probing side."""
-    sides = _once([(term.probing, term.kind) for term in terms], columns, n, events)
-    return _all([_probing(term, side) for term, side in zip(terms, sides, strict=True)])
-
-
-def _once(
-    sides: Sequence[tuple[Expr, Kind]], columns: Sequence[Column], n: int, events: Events
-) -> list[Keys]:
-    """The keys of expressions, each object of them evaluated once."""
-    known: dict[int, Keys] = {}
-    for expr, kind in sides:
-        if id(expr) not in known:
-            known[id(expr)] = order_keys(_values(expr, columns, n, events), kind)
-    return [known[id(expr)] for expr, _ in sides]
+    return _all([probing_keys(term, columns, n, events) for term in terms])
 
 
 def _all(found: Sequence[Keys]) -> tuple[list[I64], Bool | None]:
@@ -138,21 +115,44 @@ def _all(found: Sequence[Keys]) -> tuple[list[I64], Bool | None]:
     return [keys for keys, _ in found], alive
 
 
-def _stored(term: KeyTerm, side: Keys) -> Keys:
-    keys, alive = side
-    return (~keys if term.op in (">", ">=") else keys), alive
+def stored_keys(term: KeyTerm, columns: Sequence[Column], n: int, events: Events) -> Keys:
+    """The stored side's keys, and which rows can satisfy the term at all (None: all)."""
+    turned = term.op in (">", ">=")
+    read = _read_keys(term.stored, term.kind, columns, events, turned=turned, less=False)
+    if read is not None:
+        return read, None
+    keys, alive = order_keys(_values(term.stored, columns, n, events), term.kind)
+    return (~keys if turned else keys), alive
 
 
-def _probing(term: KeyTerm, side: Keys) -> Keys:
-    keys, alive = side
-    if term.op in (">", ">="):
+def probing_keys(term: KeyTerm, columns: Sequence[Column], n: int, events: Events) -> Keys:
+    """The probing side's keys, so that the term is `stored <= probing` (or `=`), and which rows can satisfy it."""
+    turned, less = term.op in (">", ">="), term.op in ("<", ">")
+    read = _read_keys(term.probing, term.kind, columns, events, turned=turned, less=less)
+    if read is not None:
+        return read, None
+    keys, alive = order_keys(_values(term.probing, columns, n, events), term.kind)
+    if turned:
         keys = ~keys
-    if term.op in ("<", ">"):
+    if less:
         above = keys > LEAST
         if not above.all():
             alive = above if alive is None else alive & above
         keys = keys - 1
     return keys, alive
+
+
+def _read_keys(
+    expr: Expr, kind: Kind, columns: Sequence[Column], events: Events, *, turned: bool, less: bool
+) -> I64 | None:
+    """The keys of an attribute in one pass, where that can be and every row has one."""
+    if not isinstance(expr, Ref) or not isinstance(events, Arena):
+        return None
+    column, borrowed_bits = columns[expr.column], events.borrowed_bits(expr.attribute)
+    if isinstance(column, Sets) or borrowed_bits is None or not is_due(keys_at, len(column)):
+        return None
+    keys, good = keys_at(borrowed_bits, events.base, column, int(kind is Kind.FLOAT), int(turned), int(less))
+    return keys if good else None
 
 
 def _values(expr: Expr, columns: Sequence[Column], n: int, events: Events) -> Vector:
@@ -169,8 +169,7 @@ def order_keys(vector: Vector, kind: Kind) -> tuple[I64, Bool | None]:
     if kind is not Kind.FLOAT:
         return vector.data.astype(np.int64, copy=False), vector.valid
     data = vector.data + 0.0  # so that -0.0 and 0.0 are one value
-    bits = data.view(np.int64)
-    keys = bits ^ ((bits >> 63) & np.int64(MOST))
+    keys = keys_of_bits(data.view(np.int64))
     numbers = data == data  # noqa: PLR0124 - NaN is the value that differs from itself
     if numbers.all():
         return keys, vector.valid

@@ -194,6 +194,15 @@ class Arena:
         valid = self._valid[attribute].borrowed[at] if self._nulls[attribute] > self.base else None
         return Vector(self._data[attribute].borrowed[at], valid)
 
+    def borrowed_bits(self, attribute: str) -> I64 | None:
+        """All values of an attribute as 64-bit integers, of doubles the bits; None: some are null, or not so wide."""
+        if attribute == "ts":
+            return self.borrowed_ts
+        if attribute == POSITION or self._nulls[attribute] > self.base:
+            return None
+        values = self._data[attribute].borrowed
+        return values.view(np.int64) if values.itemsize == np.dtype(np.int64).itemsize else None
+
     def block(self, start: int, end: int) -> Block:
         """A copy of the events at positions `start`..`end` - 1."""
         at = slice(start - self.base, end - self.base)

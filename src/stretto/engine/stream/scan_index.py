@@ -11,10 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from stretto.engine.kernels.counting_sort import split_by_code, split_by_code_reference
+from stretto.engine.kernels.order_keys import LEAST, MOST
 from stretto.engine.kernels.when_to_compile import is_due
 from stretto.engine.memory.limits import size_of
 from stretto.engine.operators.protocol import Clock
-from stretto.engine.rows.join_keys import LEAST, MOST, order_keys
+from stretto.engine.rows.join_keys import order_keys
 from stretto.pattern.comparisons import RANGES, flipped
 from stretto.pattern.nodes import Stream
 from stretto.pattern.predicates import Apply, Const, Expr, columns_of
@@ -74,7 +75,7 @@ class ScanIndex:
         if not count:
             return found
         split = split_by_code if is_due(split_by_code, count) else split_by_code_reference
-        order, starts = split(borrowed_types, len(self.codes) + 1)
+        order, starts = split(borrowed_types, len(self.codes) + 1, 1)
         for code, plain, looked in self._types:
             index = order[starts[code] : starts[code + 1]]
             if not len(index):

@@ -82,7 +82,7 @@ def cells_of(kept: KeptEvents, starts: I64, window_us: int, nodes: int) -> Cells
 
 def _cells(start: I64, key: I64, cell: I64, event: I64, node: I32, begins: Bool, nodes: int) -> Cells:
     at = np.flatnonzero(begins)
-    order, first = split_by_code(node, nodes)
+    order, first = split_by_code(node, nodes, 0)
     number = np.empty(len(node), np.int64)
     number[order] = np.arange(len(node)) - np.repeat(first[:-1], np.diff(first))
     of_node = tuple(order[first[p] : first[p + 1]] for p in range(nodes))

@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from stretto.engine.rows.join_keys import LEAST, MOST, order_keys
+from stretto.engine.kernels.order_keys import LEAST, MOST
+from stretto.engine.rows.join_keys import order_keys
 from stretto.pattern.comparisons import COMPARISONS, RANGES, flipped
 from stretto.pattern.predicates import Apply, Const, Expr, Ref, Which, columns_of, rewrite
 from stretto.schema import Kind
