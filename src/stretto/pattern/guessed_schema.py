@@ -38,14 +38,15 @@ def guess_schema(workload: Workload) -> Schema:
 def _nodes(statement: syntax.Statement) -> Iterator[syntax.Node]:
     """Every expression of a statement. Bare names are attributes in a selection, and variables in a query's calls."""
     pending: list[syntax.Node] = []
-    if isinstance(statement, syntax.Query):
-        pending += [*statement.where, *statement.group_by, *(item.value for item in statement.returning)]
+    query = statement.query if isinstance(statement, syntax.CreatePatternStream) else statement
+    if isinstance(query, syntax.Query):
+        pending += [*query.where, *query.having, *query.group_by, *(item.value for item in query.returning)]
     elif isinstance(statement, syntax.CreateEvent):
         pending += statement.where
     while pending:
         node = pending.pop()
         yield node
-        in_call = isinstance(node, syntax.Call) and isinstance(statement, syntax.Query)
+        in_call = isinstance(node, syntax.Call) and isinstance(query, syntax.Query)
         pending += [
             child
             for child in children_of(node)

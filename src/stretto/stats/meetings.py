@@ -24,7 +24,9 @@ BURST: Final = "burst"
 NEAR: Final = 0.1  # a departure from independent streams that is none
 SURE: Final = 3.0  # standard errors that chance may make
 FEW: Final = 24  # meetings that are too few to tell
-MOST_COUNTED: Final = 8  # slots of a piece up to which its tuples are counted; of wider ones a sample has none
+MOST_COUNTED: Final = (
+    8  # slots of a piece up to which its tuples are counted; of wider ones a sample has none
+)
 LOOKED_AT: Final = 1 << 12  # events of the first stream that are looked at
 
 

@@ -37,6 +37,10 @@ def statement_text(statement: syntax.Statement) -> str:
             ]
         case syntax.CreateStream():
             lines = _stream_lines(statement)
+        case syntax.CreatePatternStream():
+            lines = [f"CREATE STREAM {name_text(statement.name)} AS", *_query_lines(statement.query)[1:]]
+        case syntax.CreateTable():
+            lines = [f"CREATE TABLE {name_text(statement.name)} FROM {_path(statement)}"]
         case _:
             raise TypeError(f"not a statement: {statement!r}")
     return "\n".join(lines) + ";"
@@ -67,8 +71,9 @@ def _quoted(name: str) -> str:
 
 
 def _query_lines(query: syntax.Query) -> list[str]:
-    lines = [f"QUERY {name_text(query.name)}", f"PATTERN {pattern_text(query.pattern)}"]
-    lines += _where("WHERE   ", query.where)
+    each = "" if query.for_each is None else f" FOR EACH {_for_each(query.for_each)}"
+    lines = [f"QUERY {name_text(query.name)}{each}", f"PATTERN {pattern_text(query.pattern)}"]
+    lines += _where("WHERE   ", query.where) + _where("HAVING  ", query.having)
     slide = f" SLIDE {duration_text(query.slide.us)}" if query.slide is not None else ""
     lines.append(f"WITHIN  {_within(query.within)}{slide}")
     if query.select is not None:
@@ -90,6 +95,19 @@ def _stream_lines(stream: syntax.CreateStream) -> list[str]:
     return [*lines, f"WITHIN  {_within(stream.within)}"] if stream.within is not None else lines
 
 
+def _for_each(each: syntax.ForEach) -> str:
+    names = [name_text(each.table), *([] if each.variable is None else [name_text(each.variable)])]
+    return " ".join(names) + ("" if each.key is None else f" KEY {expression_text(each.key)}")
+
+
+def _path(table: syntax.CreateTable) -> str:
+    if table.path is None:
+        raise ValueError(
+            f"the table `{table.name}` was given by a program and has no text: name a file instead"
+        )
+    return _literal(table.path)
+
+
 def _where(head: str, terms: Sequence[syntax.Expression]) -> list[str]:
     if not terms:
         return []
@@ -98,6 +116,8 @@ def _where(head: str, terms: Sequence[syntax.Expression]) -> list[str]:
 
 
 def _within(within: syntax.Within) -> str:
+    if within.row is not None:
+        return expression_text(within.row)
     return f"{within.size} EVENTS" if within.unit == "events" else duration_text(within.size)
 
 
