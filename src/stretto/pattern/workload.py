@@ -9,12 +9,12 @@ import pyarrow as pa
 
 from stretto.errors import Mistake, QueryError, near
 from stretto.pattern.binding.statements import BoundStatements, bind
-from stretto.pattern.derived import DerivedStream
-from stretto.pattern.families import Family
+from stretto.pattern.derived.families import Family
+from stretto.pattern.derived.streams import DerivedStream
+from stretto.pattern.derived.tables import LookupTable, TableError, make_table, read_table
 from stretto.pattern.nodes import Query, TrendQuery
 from stretto.pattern.normal import normalize
 from stretto.pattern.piece import Detection
-from stretto.pattern.tables import Table, TableError, make_table, read_table
 from stretto.schema import Schema
 from stretto.text import syntax
 from stretto.text.build import QueryBuilder
@@ -72,7 +72,7 @@ class Workload:
     file: str = field(default="", compare=False, repr=False)
     tables: Mapping[str, pa.Table] = field(default_factory=dict, hash=False, repr=False)
     """Tables that a program gave, or that were read before: no file is read for them."""
-    _read: dict[str, Table] = field(default_factory=dict, init=False, compare=False, repr=False)
+    _read: dict[str, LookupTable] = field(default_factory=dict, init=False, compare=False, repr=False)
     _known: list[tuple[Schema, BoundStatements]] = field(
         default_factory=list, init=False, compare=False, repr=False
     )
@@ -155,7 +155,7 @@ class Workload:
         statements = (syntax.CreateTable(name, None), *others)
         return replace(self, statements=statements, tables={**self.tables, name: known.rows})
 
-    def read_table(self, statement: syntax.CreateTable) -> Table:
+    def read_table(self, statement: syntax.CreateTable) -> LookupTable:
         """The table of a statement, read once; TableError if there is none."""
         name = statement.name
         if name not in self._read:

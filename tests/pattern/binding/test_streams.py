@@ -9,7 +9,14 @@ import pytest
 import stretto
 from stretto import E, R
 from stretto.errors import QueryError
-from stretto.pattern.derived import Join, PatternStream, Selection, WindowAggregate, attributes_of, sources_of
+from stretto.pattern.derived.streams import (
+    JoinStream,
+    PatternStream,
+    Selection,
+    WindowAggregate,
+    attributes_of,
+    sources_of,
+)
 from stretto.pattern.nodes import streams_of
 from stretto.pattern.predicates import Apply, Const, Ref
 from stretto.pattern.workload import BoundWorkload, Workload
@@ -36,7 +43,7 @@ def test_streams_come_after_those_they_read() -> None:
     found = {stream.name: stream for stream in bound(STREAMS).streams}
     assert list(found) == ["smoothed", "ramp", "hot", "halved"]
     kinds = [type(stream) for stream in found.values()]
-    assert kinds == [WindowAggregate, PatternStream, Join, Selection]
+    assert kinds == [WindowAggregate, PatternStream, JoinStream, Selection]
     assert [sources_of(stream) for stream in found.values()] == [
         ("cpu",),
         ("smoothed",),

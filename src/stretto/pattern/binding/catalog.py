@@ -8,10 +8,10 @@ from stretto.errors import Span, near
 from stretto.pattern.binding.scope import Known, Origin, Report, Scope, listing
 from stretto.pattern.binding.streams import StreamBinder
 from stretto.pattern.binding.terms import ExpressionBinder, conjuncts
-from stretto.pattern.derived import DerivedStream, PatternStream, attributes_of
+from stretto.pattern.derived.streams import DerivedStream, PatternStream, attributes_of
+from stretto.pattern.derived.tables import LookupTable, TableError
 from stretto.pattern.nodes import Stream
 from stretto.pattern.split_conjunctions import separated
-from stretto.pattern.tables import Table, TableError
 from stretto.schema import Schema
 from stretto.text import syntax
 
@@ -19,7 +19,7 @@ _UNKNOWN: Final = Origin(None)
 
 Definition = syntax.CreateEvent | syntax.CreateStream | syntax.CreatePatternStream
 PatternStreamBinder = Callable[["Catalog", syntax.CreatePatternStream, Report], PatternStream | None]
-TableReader = Callable[[syntax.CreateTable], Table]
+TableReader = Callable[[syntax.CreateTable], LookupTable]
 """Gives the table of a statement, or raises TableError."""
 
 
@@ -49,7 +49,7 @@ class Catalog:
         self._definitions: dict[str, Definition] = {}
         self._origins: dict[str, Origin | _Opening] = {}
         self._types: dict[str, Origin] = {}
-        self._tables: dict[str, Table | None] = {}
+        self._tables: dict[str, LookupTable | None] = {}
         for statement in statements:
             if isinstance(statement, Definition | syntax.CreateTable):
                 self._define(statement, read_table)
@@ -89,7 +89,7 @@ class Catalog:
             return _UNKNOWN if derived else Origin(attributes, None)
         return self._types.setdefault(name, Origin(attributes, Stream(name)))
 
-    def table(self, name: str, span: Span | None, report: Report) -> Table | None:
+    def table(self, name: str, span: Span | None, report: Report) -> LookupTable | None:
         """The table of a name; None if there is none, which is reported, or if it could not be read."""
         if name not in self._tables:
             message = f"`{name}` is no table" if name in self._definitions else f"unknown table `{name}`"

@@ -8,10 +8,10 @@ import pyarrow.compute as pc
 from stretto.errors import QueryError, Span
 from stretto.pattern.binding.catalog import Catalog
 from stretto.pattern.binding.kinds import a
-from stretto.pattern.binding.scope import Report, Row
-from stretto.pattern.families import Family
+from stretto.pattern.binding.scope import FamilyRow, Report
+from stretto.pattern.derived.families import Family
+from stretto.pattern.derived.tables import LookupTable
 from stretto.pattern.nodes import Query
-from stretto.pattern.tables import Table
 from stretto.schema import Kind
 from stretto.text import syntax
 from stretto.text.parser import parse_duration
@@ -28,7 +28,7 @@ class FamilyBinder:
         self.each = each
         self.report = report
         self.table = catalog.table(each.table, each.span, report)
-        self.row = Row(each.variable or each.table, self.table)
+        self.row = FamilyRow(each.variable or each.table, self.table)
         self.members = self._members()
         self.windows = self._windows()
 
@@ -40,7 +40,7 @@ class FamilyBinder:
         windows = None if self.windows is None else tuple(self.windows)
         return Family(template, self.table, key, tuple(self.members), windows)
 
-    def _column(self, name: syntax.Name, what: str) -> tuple[Table, Kind, Any] | None:
+    def _column(self, name: syntax.Name, what: str) -> tuple[LookupTable, Kind, Any] | None:
         """A column that a clause names, with its table and kind; a wrong one is reported."""
         if self.table is None:
             return None
@@ -126,7 +126,9 @@ def _first(mask: Any) -> int | None:
     return None if at < 0 else int(at)
 
 
-def _repeated(table: Table, key: str, texts: list[str], at: Span | None) -> tuple[str, Span | None, str]:
+def _repeated(
+    table: LookupTable, key: str, texts: list[str], at: Span | None
+) -> tuple[str, Span | None, str]:
     """The mistake of a key that comes twice."""
     seen: dict[str, int] = {}
     number = next(n for n, text in enumerate(texts) if seen.setdefault(text, n) != n)

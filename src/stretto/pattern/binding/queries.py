@@ -8,11 +8,11 @@ from stretto.errors import Span
 from stretto.pattern.binding.catalog import Catalog
 from stretto.pattern.binding.kinds import a, kind_of
 from stretto.pattern.binding.patterns import BoundPattern, PatternBinder, check_sequence
-from stretto.pattern.binding.scope import Report, Row, Scope, check_size
+from stretto.pattern.binding.scope import FamilyRow, Report, Scope, check_size
 from stretto.pattern.binding.streams import TAKEN
 from stretto.pattern.binding.terms import ExpressionBinder, NamedVariable, conjuncts
 from stretto.pattern.binding.trends import Term, bind_trend, is_trend
-from stretto.pattern.derived import PatternStream
+from stretto.pattern.derived.streams import PatternStream
 from stretto.pattern.nodes import TIMES, Policy, Query, Return, TrendQuery, Variable, Window, column_of
 from stretto.pattern.predicates import NEIGHBOURS, Expr, Which, columns_of
 from stretto.schema import Kind
@@ -50,7 +50,9 @@ def _with_names(query: syntax.Query, report: Report) -> syntax.Query:
 class QueryBinder:
     """Binds one query; `derived` are then the derived streams that it reads."""
 
-    def __init__(self, query: syntax.Query, catalog: Catalog, report: Report, row: Row | None = None) -> None:
+    def __init__(
+        self, query: syntax.Query, catalog: Catalog, report: Report, row: FamilyRow | None = None
+    ) -> None:
         self.query = query
         self.report = report
         self.catalog = catalog

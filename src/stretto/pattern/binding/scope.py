@@ -5,8 +5,8 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from stretto.errors import Mistake, Span, near
+from stretto.pattern.derived.tables import LookupTable
 from stretto.pattern.nodes import Stream
-from stretto.pattern.tables import Table
 from stretto.schema import Kind, Schema
 from stretto.text.values import size_problem
 
@@ -65,11 +65,11 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class FamilyRow:
     """The row of a table that a query is for; the table is None where it could not be read."""
 
     name: str
-    table: Table | None
+    table: LookupTable | None
 
     def kind(self, column: str) -> Kind | None:
         return None if self.table is None else self.table.kinds.get(column)
@@ -89,7 +89,7 @@ class Scope:
     variables: Mapping[str, Known]
     schema: Schema | None
     bare: Known | None = None
-    row: Row | None = None
+    row: FamilyRow | None = None
 
     def kind(self, variable: Known, attribute: str) -> tuple[str, Kind] | None:
         """The attribute's name in a bound term and its kind, or None if there is no such attribute."""

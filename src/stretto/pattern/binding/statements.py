@@ -8,10 +8,10 @@ from stretto.pattern.binding.catalog import Catalog, TableReader
 from stretto.pattern.binding.families import FamilyBinder
 from stretto.pattern.binding.queries import QueryBinder, bind_pattern_stream
 from stretto.pattern.binding.scope import Report
-from stretto.pattern.derived import DerivedStream
-from stretto.pattern.families import Family
+from stretto.pattern.derived.families import Family
+from stretto.pattern.derived.streams import DerivedStream
+from stretto.pattern.derived.tables import LookupTable, TableError
 from stretto.pattern.nodes import Query, TrendQuery
-from stretto.pattern.tables import Table, TableError
 from stretto.schema import Schema
 from stretto.text import syntax
 
@@ -36,7 +36,7 @@ class BoundStatements:
     postponed: tuple[Query | TrendQuery, ...] = ()
 
 
-def no_tables(statement: syntax.CreateTable) -> Table:
+def no_tables(statement: syntax.CreateTable) -> LookupTable:
     """For workloads that have no place in a file system."""
     raise TableError(f"the rows of table `{statement.name}` are not here")
 

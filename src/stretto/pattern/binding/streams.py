@@ -7,7 +7,14 @@ from stretto.errors import Span
 from stretto.pattern.binding.kinds import kind_of
 from stretto.pattern.binding.scope import Attributes, Known, Origin, Report, Scope, check_size
 from stretto.pattern.binding.terms import ExpressionBinder, conjuncts
-from stretto.pattern.derived import DerivedStream, Function, Join, Selection, WindowAggregate, WindowedValue
+from stretto.pattern.derived.streams import (
+    DerivedStream,
+    Function,
+    JoinStream,
+    Selection,
+    WindowAggregate,
+    WindowedValue,
+)
 from stretto.pattern.functions import AGGREGATES, NUMBERS
 from stretto.pattern.nodes import Return, Stream
 from stretto.pattern.predicates import Expr, Ref
@@ -70,7 +77,7 @@ class StreamBinder:
         if len(streams) == 2:
             first, second = ((source.alias or source.stream) for source in statement.sources)
             left, right = streams
-            return Join(statement.name, (first, second), (left, right), tuple(terms), plain, window_us)
+            return JoinStream(statement.name, (first, second), (left, right), tuple(terms), plain, window_us)
         parts = [part for term in terms for part in separated(term, {0})]
         source = Stream(streams[0].type, tuple(dict.fromkeys((*streams[0].where, *parts))))
         if len(plain) == len(columns):

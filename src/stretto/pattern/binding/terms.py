@@ -14,7 +14,7 @@ from stretto.pattern.binding.kinds import (
     kind_of,
     to_float,
 )
-from stretto.pattern.binding.scope import MAX_INT, MIN_INT, Known, Report, Row, Scope, listing
+from stretto.pattern.binding.scope import MAX_INT, MIN_INT, FamilyRow, Known, Report, Scope, listing
 from stretto.pattern.comparisons import COMPARISONS
 from stretto.pattern.functions import AGGREGATES, BUILTINS, NUMBERS, Builtin, function_names, user_function
 from stretto.pattern.predicates import Apply, Const, Expr, Param, Reduce, Ref, Which
@@ -133,7 +133,7 @@ class ExpressionBinder:
         self.uses.append(NamedVariable(variable, which, node.span))
         return self.attribute(variable, node.name, which, node.span)
 
-    def parameter(self, node: syntax.Name, row: Row) -> Expr | None:
+    def parameter(self, node: syntax.Name, row: FamilyRow) -> Expr | None:
         """A column of the row that the query is for."""
         kind = row.kind(node.name)
         if kind is not None:

@@ -52,7 +52,7 @@ class WindowAggregate:
 
 
 @dataclass(frozen=True, slots=True)
-class Join:
+class JoinStream:
     """One event per pair of events at most `window_us` apart that passes the terms of `on`, at the later time."""
 
     name: str
@@ -71,7 +71,7 @@ class PatternStream:
     query: Query
 
 
-DerivedStream = Selection | WindowAggregate | Join | PatternStream
+DerivedStream = Selection | WindowAggregate | JoinStream | PatternStream
 
 
 def attributes_of(stream: DerivedStream) -> dict[str, Kind]:
@@ -86,7 +86,7 @@ def sources_of(stream: DerivedStream) -> tuple[str, ...]:
     match stream:
         case Selection() | WindowAggregate():
             return (stream.source.type,)
-        case Join():
+        case JoinStream():
             return tuple(dict.fromkeys(source.type for source in stream.sources))
         case PatternStream():
             return streams_of(stream.query)

@@ -4,9 +4,9 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from stretto.pattern.derived.tables import LookupTable
 from stretto.pattern.nodes import Query, Window
 from stretto.pattern.predicates import Apply, Const, Expr, Param, Value, rewrite, walk
-from stretto.pattern.tables import Table
 from stretto.schema import Kind
 
 
@@ -20,7 +20,7 @@ class Family:
     """
 
     template: Query
-    table: Table
+    table: LookupTable
     key: str | None
     members: tuple[str, ...]
     windows: tuple[int, ...] | None = None

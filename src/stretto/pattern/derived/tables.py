@@ -22,7 +22,7 @@ class TableError(ValueError):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Table:
+class LookupTable:
     """Rows in columns of known kinds; `skipped` are columns of other types. `origin` names the file in messages."""
 
     name: str
@@ -47,7 +47,7 @@ class Table:
         return f"{self.origin}, row {number + 1}"
 
 
-def make_table(name: str, given: Any, origin: str = "") -> Table:
+def make_table(name: str, given: Any, origin: str = "") -> LookupTable:
     """A table of anything that Arrow can take: a table, a DataFrame, a mapping of columns."""
     origin = origin or f"table `{name}`"
     try:
@@ -61,10 +61,10 @@ def make_table(name: str, given: Any, origin: str = "") -> Table:
     kinds = {column: kind for column, kind in known.items() if kind is not None}
     columns = {column: _cast(rows.column(column), kind, column, origin) for column, kind in kinds.items()}
     skipped = tuple(column for column, kind in known.items() if kind is None)
-    return Table(name, origin, pa.table(columns), kinds, skipped)
+    return LookupTable(name, origin, pa.table(columns), kinds, skipped)
 
 
-def read_table(name: str, path: str, folder: Path) -> Table:
+def read_table(name: str, path: str, folder: Path) -> LookupTable:
     """The table of a file; a relative path is relative to the folder of the workload."""
     file = folder / path
     read = _READERS.get(file.suffix.lower())
