@@ -9,14 +9,15 @@ import numpy as np
 
 from stretto.engine.derived.frames import Frame, Members, members
 from stretto.engine.derived.kernels.exact_sums import ENTERED, LEFT, ROW, sum_windows
-from stretto.engine.derived.kernels.long_accumulator import WIDE_HEAD
+from stretto.engine.derived.kernels.long_accumulator import (
+    SQUARE_COLUMNS,
+    SUM_COLUMNS,
+    WIDE_SQUARE_COLUMNS,
+    WIDE_SUM_COLUMNS,
+)
 from stretto.engine.kernels.when_to_compile import is_due
 from stretto.values.rows import F64, I64, Bool
 
-SUM_COLUMNS, SQUARE_COLUMNS = 8, 16
-"""Of a group's row: where it begins, and limbs. A row of sums is a line of the cache."""
-WIDE_SUM_COLUMNS, WIDE_SQUARE_COLUMNS = WIDE_HEAD + 72, WIDE_HEAD + 142
-"""Doubles take 66 limbs, their squares 132; some more, as a row may begin near the end, and for carries."""
 FEWEST_WIDE = 8
 FRACTION_WORK = 16
 """A value as a fraction costs as much as so many doubles."""
@@ -72,28 +73,15 @@ class ExactSums:
 
     def _run(self, frame: Frame, bits: I64, valid: Bool, out: Sums) -> None:
         state = self._state = self._state or _State(self._deviations)
-        state.make_room(frame.capacity)
+        if len(state.table) < frame.capacity:
+            state.table = more_rows(state.table, frame.capacity)
         state.done[ROW] = 0
-        wanting = 1
-        while wanting:
-            wanting = sum_windows(
-                frame.groups,
-                bits,
-                valid,
-                frame.low,
-                frame.high,
-                frame.asked,
-                self._doubles,
-                state.done,
-                state.counts,
-                *(state.sums, state.wide_sums, state.squares, state.wide_squares),
-                *(state.free_sums, state.free_squares),
-                *(out.counts, out.sums, out.exact, out.fits, out.deviations),
-            )
-            if wanting == 1:
-                state.wide_sums = _more_wide(state.wide_sums, state.free_sums)
-            if wanting == 2:
-                state.wide_squares = _more_wide(state.wide_squares, state.free_squares)
+        while not sum_windows(
+            *(frame.groups, bits, valid, frame.low, frame.high, frame.asked, self._doubles, self._deviations),
+            *(state.done, state.table, state.wide, state.free),
+            *(out.counts, out.sums, out.exact, out.fits, out.deviations),
+        ):
+            state.wide = _more_wide(state.wide, state.free)
 
 
 class _State:
@@ -101,27 +89,13 @@ class _State:
 
     def __init__(self, deviations: bool) -> None:
         self.done: I64 = np.zeros(3, np.int64)
-        self.counts: I64 = np.zeros((0, 4), np.int64)
-        self.sums: I64 = np.zeros((0, SUM_COLUMNS), np.int64)
-        self.squares: I64 = np.zeros((0, SQUARE_COLUMNS), np.int64)
-        self.wide_sums: I64 = np.zeros((0, WIDE_SUM_COLUMNS), np.int64)
-        self.wide_squares: I64 = np.zeros((0, WIDE_SQUARE_COLUMNS), np.int64)
-        self.free_sums: I64 = np.zeros(1, np.int64)
-        self.free_squares: I64 = np.zeros(1, np.int64)
-        self._deviations = deviations
+        self.table: I64 = np.zeros((0, SQUARE_COLUMNS if deviations else SUM_COLUMNS), np.int64)
+        self.wide: I64 = np.zeros((0, WIDE_SQUARE_COLUMNS if deviations else WIDE_SUM_COLUMNS), np.int64)
+        self.free: I64 = np.zeros(1, np.int64)
 
     @property
     def nbytes(self) -> int:
-        tables = (self.counts, self.sums, self.squares, self.wide_sums, self.wide_squares)
-        return sum(table.nbytes for table in tables)
-
-    def make_room(self, capacity: int) -> None:
-        """Let there be rows for so many groups."""
-        if len(self.counts) < capacity:
-            self.counts = more_rows(self.counts, capacity)
-            self.sums = more_rows(self.sums, capacity)
-            if self._deviations:
-                self.squares = more_rows(self.squares, capacity)
+        return self.table.nbytes + self.wide.nbytes
 
 
 def more_rows(table: I64, count: int) -> I64:

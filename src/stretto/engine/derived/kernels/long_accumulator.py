@@ -5,10 +5,11 @@ for every double, so adding is exact, and what was added can be taken away again
 of the number and as many bits for carries: they are passed on only when the number is read, and never written back, so a
 group that all values have left holds zeros. A limb has room for 2^27 values.
 
-Nearly all numbers of a group lie near each other. So a group has a row of a few limbs around its first value: column 0
-says which limb of the whole number column 1 is, plus 1 (0: no value yet). A value that does not fit moves its group to a
-wide row, which has every limb; column 0 is then the number of the wide row plus 1, negated. A wide row begins with the
-limbs that are in use, from column 0 to before column 1; one that is free has the next free one plus 1 in column 0.
+Nearly all numbers of a group lie near each other. So a number is a *section* of a group's row: a few limbs around the
+group's first value, after a head that says which limb of the whole number the first one is, plus 1 (0: no value yet). A
+value that does not fit moves the number to the group's wide row, where a section has every limb; the head is then IN_WIDE.
+A section of a wide row begins with the range of its limbs that are in use. Wide rows that are free are a list: the first
+column has the number of the next one, plus 1.
 """
 
 import math
@@ -18,112 +19,128 @@ from numba import njit
 
 from stretto.values.rows import I64
 
-MASK = 0xFFFFFFFF
-WIDE_HEAD = 2
-"""Columns of a wide row before its limbs."""
-NO_ROOM = -2
+WIDE = 4
+"""The column of a group's row that has the number of its wide row, plus 1; before it are counts."""
+SUMS, SUM_LIMBS, SUM_SPAN = 5, 7, 3
+SQUARES, SQUARE_LIMBS, SQUARE_SPAN = 13, 15, 5
+"""Sections of a group's row: the column of the head, limbs, and limbs that one value takes."""
+SUM_COLUMNS, SQUARE_COLUMNS = 13, 29
+WIDE_SUMS, WIDE_SQUARES = 0, 74
+WIDE_SUM_COLUMNS, WIDE_SQUARE_COLUMNS = 74, 218
+"""Sections of a wide row. Doubles take 66 limbs, their squares 132; a row may begin near the end, and has carries."""
 IN_WIDE = -1
+MASK = 0xFFFFFFFF
 
 
-@njit(cache=True, nogil=True)
-def room_for(limbs: I64, wide: I64, free: I64, group: int, at: int, span: int) -> int:
-    """The column of the group's row where limb `at` is, if `span` limbs from there fit; else IN_WIDE.
-
-    A group without values takes its place around `at`. NO_ROOM: a wide row is needed, and none is free.
-    """
-    width = limbs.shape[1] - 1
-    base = limbs[group, 0] - 1
-    if base == -1:
-        base = max(0, at - (width - span) * 2 // 3)
-        limbs[group, 0] = base + 1
-    if base < -1:
-        row = -base - 2
-        wide[row, 0] = min(wide[row, 0], at)
-        wide[row, 1] = max(wide[row, 1], at + span)
-        return IN_WIDE
-    # The last limb stays free of values: it takes the carries.
-    if base <= at and at + span < base + width:
-        return at - base + 1
-    if free[0] == 0:
-        return NO_ROOM
-    row = free[0] - 1
-    free[0] = wide[row, 0]
-    limbs[group, 0] = -row - 1
-    for j in range(width):
-        wide[row, WIDE_HEAD + base + j] = limbs[group, 1 + j]
-        limbs[group, 1 + j] = 0
-    wide[row, 0] = min(base, at)
-    wide[row, 1] = max(base + width, at + span)
-    return IN_WIDE
-
-
-@njit(cache=True, nogil=True)
-def forget(limbs: I64, wide: I64, free: I64, group: int) -> None:
-    """All values have left the group: its limbs are 0, and its place is free."""
-    if limbs[group, 0] < 0:
-        row = -limbs[group, 0] - 1
-        wide[row, 0] = free[0]
-        free[0] = row + 1
-    limbs[group, 0] = 0
-
-
-@njit(cache=True, nogil=True)
-def add_half(row: I64, at: int, half: np.uint64, shift: np.uint64, times: int) -> None:
+@njit(cache=True, nogil=True, inline="always")
+def add_half(table: I64, row: int, column: int, half: np.uint64, shift: np.uint64, times: int) -> None:
     """Add 32 bits, shifted by less than 32, so many times (-1: take them away)."""
     moved = half << shift
-    row[at] += times * np.int64(moved & np.uint64(MASK))
-    row[at + 1] += times * np.int64(moved >> np.uint64(32))
+    table[row, column] += times * np.int64(moved & np.uint64(MASK))
+    table[row, column + 1] += times * np.int64(moved >> np.uint64(32))
 
 
-@njit(cache=True, nogil=True)
-def add_number(row: I64, at: int, number: np.uint64, shift: np.uint64, times: int) -> None:
+@njit(cache=True, nogil=True, inline="always")
+def add_number(table: I64, row: int, column: int, number: np.uint64, shift: np.uint64, times: int) -> None:
     """Add a number of 64 bits to three limbs."""
-    add_half(row, at, number & np.uint64(MASK), shift, times)
-    add_half(row, at + 1, number >> np.uint64(32), shift, times)
+    add_half(table, row, column, number & np.uint64(MASK), shift, times)
+    add_half(table, row, column + 1, number >> np.uint64(32), shift, times)
 
 
 @njit(cache=True, nogil=True)
-def add_square(row: I64, at: int, number: np.uint64, shift: np.uint64, times: int) -> None:
+def add_square(table: I64, row: int, column: int, number: np.uint64, shift: np.uint64, times: int) -> None:
     """Add the square of a number of 64 bits to five limbs: l^2 + 2hl 2^32 + h^2 2^64."""
     low, high = number & np.uint64(MASK), number >> np.uint64(32)
-    add_number(row, at, low * low, shift, times)
-    add_number(row, at + 1, low * high, shift, 2 * times)
-    add_number(row, at + 2, high * high, shift, times)
+    add_number(table, row, column, low * low, shift, times)
+    add_number(table, row, column + 1, low * high, shift, 2 * times)
+    add_number(table, row, column + 2, high * high, shift, times)
 
 
 @njit(cache=True, nogil=True)
-def read_digits(row: I64, start: int, stop: int, digits: I64) -> int:
-    """Write the absolute value of limbs start..stop - 1 as digits of 32 bits, one more than limbs; the sign comes back."""
+def has_room(table: I64, group: int, head: int, limbs: int, at: int, span: int) -> bool:
+    """Whether the limbs `at`..`at + span - 1` are in the group's row; an empty section takes its place around them."""
+    if table[group, head] == 0:
+        table[group, head] = max(0, at - (limbs - span) * 2 // 3) + 1
+    column = at - table[group, head] + 1
+    # The last limb stays free of values: it takes the carries.
+    return table[group, head] > 0 and column >= 0 and column + span < limbs
+
+
+@njit(cache=True, nogil=True)
+def has_wide_room(
+    table: I64, wide: I64, free: I64, group: int, head: int, limbs: int, wide_head: int, at: int, span: int
+) -> bool:
+    """Let a section be in the group's wide row, and `span` limbs from `at` in use; False if no row is free."""
+    if table[group, WIDE] == 0:
+        if free[0] == 0:
+            return False
+        table[group, WIDE] = free[0]
+        free[0] = wide[free[0] - 1, 0]
+        wide[table[group, WIDE] - 1, 0] = 0
+    row = table[group, WIDE] - 1
+    base = table[group, head] - 1
+    if base >= 0:
+        for j in range(limbs):
+            wide[row, wide_head + 2 + base + j] = table[group, head + 1 + j]
+            table[group, head + 1 + j] = 0
+        wide[row, wide_head] = base
+        wide[row, wide_head + 1] = base + limbs
+        table[group, head] = IN_WIDE
+    wide[row, wide_head] = min(wide[row, wide_head], at)
+    wide[row, wide_head + 1] = max(wide[row, wide_head + 1], at + span)
+    return True
+
+
+@njit(cache=True, nogil=True)
+def forget(table: I64, wide: I64, free: I64, group: int) -> None:
+    """All values have left the group: its limbs are 0, and its places are free."""
+    if table[group, WIDE]:
+        wide[table[group, WIDE] - 1, 0] = free[0]
+        free[0] = table[group, WIDE]
+        table[group, WIDE] = 0
+    table[group, SUMS] = 0
+    if table.shape[1] > SQUARES:
+        table[group, SQUARES] = 0
+
+
+@njit(cache=True, nogil=True, inline="always")
+def read_digits(table: I64, row: int, column: int, count: int, digits: I64) -> int:
+    """Write the absolute value of some limbs as digits of 32 bits, one more than limbs; the sign comes back."""
     carry = 0
-    count = stop - start
     for j in range(count):
-        limb = row[start + j] + carry
+        limb = table[row, column + j] + carry
         digits[j] = limb & MASK
         carry = limb >> 32
     digits[count] = carry & MASK
-    if carry >= 0:
-        return 1
-    borrow = 1
-    for j in range(count + 1):
-        digit = (digits[j] ^ MASK) + borrow
-        digits[j] = digit & MASK
-        borrow = digit >> 32
-    return -1
+    if carry < 0:
+        borrow = 1
+        for j in range(count + 1):
+            digit = (digits[j] ^ MASK) + borrow
+            digits[j] = digit & MASK
+            borrow = digit >> 32
+    return -1 if carry < 0 else 1
 
 
 @njit(cache=True, nogil=True)
-def read_group(limbs: I64, wide: I64, group: int, digits: I64) -> tuple[int, int, int]:
-    """The number of a group: its sign, how many digits, and which limb of the whole number the first one is."""
-    base = limbs[group, 0] - 1
-    if base == -1:
-        return 1, 0, 0
-    if base >= 0:
-        width = limbs.shape[1] - 1
-        return read_digits(limbs[group], 1, 1 + width, digits), width + 1, base
-    row = -base - 2
-    low, high = wide[row, 0], wide[row, 1]
+def read_wide(wide: I64, row: int, head: int, digits: I64) -> tuple[int, int, int]:
+    low, high = wide[row, head], wide[row, head + 1]
     # One more limb: the carries of the last one would take more than a digit.
-    return read_digits(wide[row], WIDE_HEAD + low, WIDE_HEAD + high + 1, digits), high - low + 2, low
+    sign = read_digits(wide, row, head + 2 + low, high - low + 1, digits)
+    return sign, high - low + 2, low
+
+
+@njit(cache=True, nogil=True, inline="always")
+def read_section(
+    table: I64, wide: I64, group: int, head: int, limbs: int, wide_head: int, digits: I64
+) -> tuple[int, int, int]:
+    """A number: its sign, how many digits it has, and which limb of the whole number the first one is."""
+    base = table[group, head] - 1
+    sign, count = 1, 0
+    if base >= 0:
+        sign, count = read_digits(table, group, head + 1, limbs, digits), limbs + 1
+    elif base == IN_WIDE - 1:
+        sign, count, base = read_wide(wide, table[group, WIDE] - 1, wide_head, digits)
+    return sign, count, base
 
 
 @njit(cache=True, nogil=True)
@@ -141,9 +158,12 @@ def leading(digits: I64, count: int) -> tuple[int, int]:
     second = np.uint64(digits[top - 1]) if top > 0 else np.uint64(0)
     third = np.uint64(digits[top - 2]) if top > 1 else np.uint64(0)
     shift = 0
-    for bound in (24, 16, 8):
-        if first < np.uint64(1) << np.uint64(bound):
-            shift = 32 - bound
+    if first < np.uint64(1 << 24):
+        shift = 8
+    if first < np.uint64(1 << 16):
+        shift = 16
+    if first < np.uint64(1 << 8):
+        shift = 24
     bits = ((first << np.uint64(32)) | second) << np.uint64(shift)
     below = third << np.uint64(shift)  # its upper half belongs to the bits, its lower half is below
     bits |= below >> np.uint64(32)
