@@ -16,10 +16,32 @@ from stretto.schema import Kind
 
 KEY_KINDS = (Kind.INT, Kind.FLOAT)
 INPUT_KINDS = (Kind.FLOAT, Kind.INT)
-ALL = tuple(Aggregate(function, of) for of in (0, 1) for function in Function) + (Aggregate(Function.COUNT),)
+ALL = (*(Aggregate(function, of) for of in (0, 1) for function in Function), Aggregate(Function.COUNT))
 
-ODD = [0.0, -0.0, 5e-324, -5e-324, 2.2250738585072014e-308, 1e308, 1.7976931348623157e308, -1.7976931348623157e308]
-ODD += [1e16, 1.0, -1.0, 0.1, 1e-16, 2.0**53, -(2.0**53) - 2, 1e-300, 1e-160, float("inf"), -float("inf"), float("nan")]
+ODD = [
+    0.0,
+    -0.0,
+    5e-324,
+    -5e-324,
+    2.2250738585072014e-308,
+    1e308,
+    1.7976931348623157e308,
+    -1.7976931348623157e308,
+]
+ODD += [
+    1e16,
+    1.0,
+    -1.0,
+    0.1,
+    1e-16,
+    2.0**53,
+    -(2.0**53) - 2,
+    1e-300,
+    1e-160,
+    float("inf"),
+    -float("inf"),
+    float("nan"),
+]
 doubles = st.none() | st.sampled_from(ODD) | st.floats(allow_nan=False) | st.floats(0, 100)
 near = st.floats(-100, 100)
 integers = (
@@ -46,7 +68,9 @@ def streams(draw):
     """Events in time order, with many of one time."""
     wild = draw(st.booleans())
     inputs = st.tuples(doubles if wild else near, integers)
-    event = st.tuples(keys if draw(st.booleans()) else plain_keys, inputs, st.booleans() if wild else st.just(True))
+    event = st.tuples(
+        keys if draw(st.booleans()) else plain_keys, inputs, st.booleans() if wild else st.just(True)
+    )
     steps = draw(st.lists(st.tuples(st.integers(0, 3), event), max_size=25))
     times = np.cumsum([-20] + [step for step, _ in steps])[1:].tolist()
     return [(ts, *event) for ts, (_, event) in zip(times, steps, strict=True)]
@@ -99,9 +123,7 @@ def test_rows_are_those_of_the_definition(events, over, data):
             when_to_compile.always = True
         start += len(step)
     for level, rows in zip(over, found, strict=True):
-        wanted = {
-            i: tuple(bits(value) for value in values) for i, values in expected(events, level).items()
-        }
+        wanted = {i: tuple(bits(value) for value in values) for i, values in expected(events, level).items()}
         assert rows == wanted
 
 
@@ -111,7 +133,10 @@ def test_many_events_have_sums_that_fsum_has(monkeypatch, always):
     rng = np.random.default_rng(1)
     n = 600
     spread = rng.normal(size=n) * 10.0 ** rng.integers(-30, 30, n)
-    events = [(i // 3, (int(rng.integers(0, 3)), 1.0), (float(x), int(x) % 1000), True) for i, x in enumerate(spread)]
+    events = [
+        (i // 3, (int(rng.integers(0, 3)), 1.0), (float(x), int(x) % 1000), True)
+        for i, x in enumerate(spread)
+    ]
     level = Level((0,), 40, ALL)
     operator = WindowAggregates(KEY_KINDS, INPUT_KINDS, [level])
     found = [{}]
@@ -141,7 +166,10 @@ def test_memory_is_bounded_by_the_window(monkeypatch, always):
 
 
 def test_what_is_in_one_place_is_computed_once():
-    same = [Level((0,), 10, (Aggregate(function, 0),)) for function in (Function.SUM, Function.AVG, Function.COUNT)]
+    same = [
+        Level((0,), 10, (Aggregate(function, 0),))
+        for function in (Function.SUM, Function.AVG, Function.COUNT)
+    ]
     alone = WindowAggregates(KEY_KINDS, INPUT_KINDS, same[:1])
     together = WindowAggregates(KEY_KINDS, INPUT_KINDS, same)
     events = [(i, (i % 5, 1.0), (float(i), i), True) for i in range(50)]

@@ -79,7 +79,11 @@ class ExactSums:
         while not sum_windows(
             *(frame.groups, bits, valid, frame.low, frame.high, frame.asked, self._doubles, self._deviations),
             *(state.done, state.table, state.wide, state.free),
-            *(out.counts, out.sums, out.exact, out.fits, out.deviations),
+            out.counts,
+            out.sums,
+            out.exact,
+            out.fits,
+            out.deviations,
         ):
             state.wide = _more_wide(state.wide, state.free)
 

@@ -6,7 +6,6 @@ import numpy as np
 
 from stretto.engine.derived.exact_sums import more_rows
 from stretto.engine.derived.frames import Frame, Members, members
-from stretto.engine.derived.kernels.exact_sums import ENTERED, LEFT
 from stretto.engine.derived.kernels.monotone_deques import (
     INFINITE,
     MOST,

@@ -8,7 +8,7 @@ from stretto.engine.derived.kernels.group_tables import FREE, USED, fill_table, 
 from stretto.engine.kernels.when_to_compile import is_due
 from stretto.engine.rows.join_keys import MOST, order_keys
 from stretto.schema import Kind
-from stretto.values.rows import I64, Bool
+from stretto.values.rows import F64, I64, Bool
 from stretto.values.vector import Vector
 
 OUTSIDE = -1
@@ -67,24 +67,22 @@ class GroupNumbers:
         )
 
     def _number(self, words: I64, inside: Bool, numbers: I64) -> None:
-        if self._slots is None:
-            self._sweep(0)
-            self._fill()
+        slots = self._swept_slots(0) if self._slots is None else self._slots
         row = 0
         while True:
-            slots = self._slots
             row = number_rows(
                 words, inside, row, slots, self._known, self._members, self._free, self._used, numbers
             )
             if row == len(words):
                 return
-            self._sweep(1)
-            self._fill()
+            slots = self._swept_slots(1)
 
-    def _fill(self) -> None:
+    def _swept_slots(self, wanted: int) -> I64:
+        self._sweep(wanted)
         self._slots = np.full(2 * self.capacity, -1, np.int64)
         self._numbers = None
         fill_table(self._slots, self._known, np.flatnonzero(self._members))
+        return self._slots
 
     def _number_reference(self, words: I64, inside: Bool | None, numbers: I64) -> None:
         numbers[:] = OUTSIDE
@@ -149,9 +147,9 @@ def _lengthened(array: I64, length: int) -> I64:
     return longer
 
 
-def _from_order_keys(keys: I64, kind: Kind) -> I64:
+def _from_order_keys(keys: I64, kind: Kind) -> I64 | F64:
     """The values whose order keys these are."""
     if kind is not Kind.FLOAT:
         return keys
     bits = keys ^ ((keys >> 63) & np.int64(MOST))
-    return bits.view(np.float64)  # type: ignore[return-value]
+    return bits.view(np.float64)

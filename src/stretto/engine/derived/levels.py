@@ -15,8 +15,8 @@ class Function(StrEnum):
       or a NaN give NaN, and a sum of zero is never below zero. SUM of integers, and of times in microseconds, is
       exact, and null if it leaves 64 bits.
     - AVG is that sum, as a double, divided by how many values there are; null where the sum is.
-    - STDDEV is the square root of the double next to the exact variance of a sample: null for fewer than two values, NaN
-      if one of them is infinite or NaN, infinite where the variance is beyond the doubles.
+    - STDDEV is the square root of the double next to the exact variance of a sample: null for fewer than two values,
+      NaN if one of them is infinite or NaN, infinite where the variance is beyond the doubles.
     - MIN and MAX are NaN if any value is NaN. A zero below zero is less than zero.
     """
 

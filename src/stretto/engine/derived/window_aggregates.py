@@ -158,9 +158,7 @@ class WindowAggregates:
             column[:] = self._numbers[i].enter(known, len(column))
         self._reset()
 
-    def _enter(
-        self, ts: I64, keys: Sequence[Vector], inputs: Sequence[Vector], passing: Bool | None
-    ) -> I64:
+    def _enter(self, ts: I64, keys: Sequence[Vector], inputs: Sequence[Vector], passing: Bool | None) -> I64:
         """Append the events that pass and are in a group; their places in the step come back."""
         rows = np.arange(len(ts)) if passing is None else np.flatnonzero(passing)
         own = keys if len(rows) == len(ts) else [vector.take(rows) for vector in keys]

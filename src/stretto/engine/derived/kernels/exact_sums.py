@@ -18,9 +18,9 @@ from stretto.engine.derived.kernels.long_accumulator import (
     SUM_SPAN,
     SUMS,
     WIDE,
+    WIDE_SQUARE_COLUMNS,
     WIDE_SQUARES,
     WIDE_SUM_COLUMNS,
-    WIDE_SQUARE_COLUMNS,
     WIDE_SUMS,
     add_number,
     add_square,
@@ -75,9 +75,7 @@ def change(
             signed = -times if bits < 0 else times
             at, shift = place >> 5, np.uint64(place & 31)
             narrow = has_room(table, group, SUMS, SUM_LIMBS, at, SUM_SPAN)
-            done = narrow or has_wide_room(
-                table, wide, free, group, SUMS, SUM_LIMBS, WIDE_SUMS, at, SUM_SPAN
-            )
+            done = narrow or has_wide_room(table, wide, free, group, SUMS, SUM_LIMBS, WIDE_SUMS, at, SUM_SPAN)
             if done and deviations:
                 done = add_to_squares(table, wide, free, group, number, place, times)
             if done and narrow:
@@ -98,7 +96,7 @@ def deviation(table: I64, wide: I64, group: int, unit: int, digits: I64, squares
     _, count, at = read_section(table, wide, group, SUMS, SUM_LIMBS, WIDE_SUMS, digits)
     _, squared, square_at = read_section(table, wide, group, SQUARES, SQUARE_LIMBS, WIDE_SQUARES, squares)
     length, first = numerator(digits, count, at, squares, squared, square_at, n, work)
-    return math.sqrt(rounded_quotient(work, length, 32 * first + 2 * unit, n * (n - 1)))
+    return math.sqrt(rounded_quotient(work, length, 32 * first + 2 * unit, n))
 
 
 @njit(cache=True, nogil=True)
@@ -162,10 +160,12 @@ def sum_windows(
         if left < low[row]:  # what is past already need not enter
             left = entered = low[row]
         while entered < high[row]:
-            if groups[entered] >= 0 and valid[entered]:
-                if not change(table, wide, free, groups[entered], bits[entered], 1, doubles, deviations):
-                    done[ENTERED], done[LEFT], done[ROW] = entered, left, row
-                    return False
+            counts = groups[entered] >= 0 and valid[entered]
+            if counts and not change(
+                table, wide, free, groups[entered], bits[entered], 1, doubles, deviations
+            ):
+                done[ENTERED], done[LEFT], done[ROW] = entered, left, row
+                return False
             entered += 1
         if row == asked.shape[0]:
             break

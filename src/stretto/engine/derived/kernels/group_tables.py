@@ -14,15 +14,15 @@ USED, FREE = 0, 1
 """Of a table: numbers given so far, and how many of them are on the list of free ones."""
 
 
-@njit(cache=True, nogil=True)
-def slot_of(slots: I64, known: I64, keys: I64, row: int) -> int:
+@njit(cache=True, nogil=True, inline="always")
+def slot_of(slots: I64, known: I64, keys: I64, row: int) -> np.int64:
     """Where the keys of a row are, or would be."""
     mask = np.uint64(slots.shape[0] - 1)
     mixed = np.uint64(0)
     for j in range(keys.shape[1]):
         mixed = (mixed ^ np.uint64(keys[row, j])) * GOLDEN
         mixed ^= mixed >> np.uint64(32)
-    at = mixed & mask
+    at = np.int64(mixed & mask)
     while slots[at] >= 0:
         group = slots[at]
         same = True
@@ -30,13 +30,21 @@ def slot_of(slots: I64, known: I64, keys: I64, row: int) -> int:
             same &= known[group, j] == keys[row, j]
         if same:
             break
-        at = (at + np.uint64(1)) & mask
-    return np.int64(at)
+        at = (at + 1) & np.int64(mask)
+    return at
 
 
 @njit(cache=True, nogil=True)
 def number_rows(
-    keys: I64, inside: Bool, start: int, slots: I64, known: I64, members: I64, free: I64, used: I64, numbers: I64
+    keys: I64,
+    inside: Bool,
+    start: int,
+    slots: I64,
+    known: I64,
+    members: I64,
+    free: I64,
+    used: I64,
+    numbers: I64,
 ) -> int:
     """Give rows from `start` on the numbers of their groups, -1 to those that are not `inside`; count the members.
 
@@ -63,7 +71,7 @@ def number_rows(
                 known[group, j] = keys[row, j]
         members[group] += 1
         numbers[row] = group
-    return keys.shape[0]
+    return int(keys.shape[0])
 
 
 @njit(cache=True, nogil=True)

@@ -2,14 +2,14 @@
 
 A long accumulator (Kulisch and Miranker, The arithmetic of the digital computer: a new approach, 1986) is wide enough
 for every double, so adding is exact, and what was added can be taken away again. A limb is an int64 that holds 32 bits
-of the number and as many bits for carries: they are passed on only when the number is read, and never written back, so a
-group that all values have left holds zeros. A limb has room for 2^27 values.
+of the number and as many bits for carries: they are passed on only when the number is read, and never written back,
+so a group that all values have left holds zeros. A limb has room for 2^27 values.
 
 Nearly all numbers of a group lie near each other. So a number is a *section* of a group's row: a few limbs around the
-group's first value, after a head that says which limb of the whole number the first one is, plus 1 (0: no value yet). A
-value that does not fit moves the number to the group's wide row, where a section has every limb; the head is then IN_WIDE.
-A section of a wide row begins with the range of its limbs that are in use. Wide rows that are free are a list: the first
-column has the number of the next one, plus 1.
+group's first value, after a head that says which limb of the whole number the first one is, plus 1 (0: no value yet).
+A value that does not fit moves the number to the group's wide row, where a section has every limb; the head is then
+IN_WIDE. A section of a wide row begins with the range of its limbs that are in use. Wide rows that are free are a list:
+the first column has the number of the next one, plus 1.
 """
 
 import math
@@ -63,7 +63,7 @@ def has_room(table: I64, group: int, head: int, limbs: int, at: int, span: int) 
         table[group, head] = max(0, at - (limbs - span) * 2 // 3) + 1
     column = at - table[group, head] + 1
     # The last limb stays free of values: it takes the carries.
-    return table[group, head] > 0 and column >= 0 and column + span < limbs
+    return bool(table[group, head] > 0 and column >= 0 and column + span < limbs)
 
 
 @njit(cache=True, nogil=True)
@@ -144,7 +144,7 @@ def read_section(
 
 
 @njit(cache=True, nogil=True)
-def leading(digits: I64, count: int) -> tuple[int, int]:
+def leading(digits: I64, count: int) -> tuple[np.int64, int]:
     """The first 56 to 63 bits of a number, the last one set if any bit below is, and the exponent of that last bit.
 
     (0, 0) for zero. So long a number with such a last bit is rounded as the whole number would be.
@@ -153,7 +153,7 @@ def leading(digits: I64, count: int) -> tuple[int, int]:
     while top >= 0 and digits[top] == 0:
         top -= 1
     if top < 0:
-        return 0, 0
+        return np.int64(0), 0
     first = np.uint64(digits[top])
     second = np.uint64(digits[top - 1]) if top > 0 else np.uint64(0)
     third = np.uint64(digits[top - 2]) if top > 1 else np.uint64(0)
@@ -174,7 +174,7 @@ def leading(digits: I64, count: int) -> tuple[int, int]:
         at -= 1
     number = np.int64(bits >> np.uint64(1))
     if rest != np.uint64(0):
-        number |= 1
+        number |= np.int64(1)
     return number, 32 * (top - 1) - shift + 1
 
 

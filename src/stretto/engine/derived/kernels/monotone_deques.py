@@ -19,16 +19,24 @@ COUNT, NAN, HEAD, TAIL = 0, 1, 2, 3
 """Columns of a group: values, NaN among them, and both ends of its deque as numbers of events, plus 1 (0: empty)."""
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def key_of(bits: int, doubles: bool, highest: bool) -> int:
     """An integer in the order of the values (a zero below zero is less than zero), or against it if `highest`."""
     key = bits ^ ((bits >> 63) & MOST) if doubles else bits
     return ~key if highest else key
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def enter(
-    at: int, bits: I64, doubles: bool, highest: bool, base: int, state: I64, before: I64, after: I64, group: int
+    at: int,
+    bits: I64,
+    doubles: bool,
+    highest: bool,
+    base: int,
+    state: I64,
+    before: I64,
+    after: I64,
+    group: int,
 ) -> None:
     """A value comes in at the end: those that are not less will never be the least again."""
     tail = state[group, TAIL]
@@ -44,7 +52,7 @@ def enter(
     state[group, TAIL] = at + base + 1
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def leave(at: int, base: int, state: I64, before: I64, after: I64, group: int) -> None:
     """The oldest value of its group goes; it is the first of the deque, or it is not there any more."""
     if state[group, HEAD] == at + base + 1:
