@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from stretto.engine.derived.levels import Aggregate, Function, Level
+from stretto.engine.derived.levels import Function, InputAggregate, Level
 from stretto.schema import Kind
 from stretto.values.vector import DTYPES, Vector
 
@@ -37,7 +37,7 @@ def _group(event: Event, keys: Sequence[int]) -> tuple[Value, ...] | None:
     return values if alive else None
 
 
-def _aggregate(aggregate: Aggregate, members: Sequence[Event]) -> Value:
+def _aggregate(aggregate: InputAggregate, members: Sequence[Event]) -> Value:
     if aggregate.input is None:
         return len(members)
     values = [event[2][aggregate.input] for event in members if event[2][aggregate.input] is not None]

@@ -9,14 +9,17 @@ from hypothesis import strategies as st
 from tests.engine.derived.brute_force import bits, expected, listed, vector
 
 from stretto.engine.derived import window_aggregates
-from stretto.engine.derived.levels import Aggregate, Function, Level
+from stretto.engine.derived.levels import Function, InputAggregate, Level
 from stretto.engine.derived.window_aggregates import WindowAggregates
 from stretto.engine.kernels import when_to_compile
 from stretto.schema import Kind
 
 KEY_KINDS = (Kind.INT, Kind.FLOAT)
 INPUT_KINDS = (Kind.FLOAT, Kind.INT)
-ALL = (*(Aggregate(function, of) for of in (0, 1) for function in Function), Aggregate(Function.COUNT))
+ALL = (
+    *(InputAggregate(function, of) for of in (0, 1) for function in Function),
+    InputAggregate(Function.COUNT),
+)
 
 ODD = [
     0.0,
@@ -167,7 +170,7 @@ def test_memory_is_bounded_by_the_window(monkeypatch, always):
 
 def test_what_is_in_one_place_is_computed_once():
     same = [
-        Level((0,), 10, (Aggregate(function, 0),))
+        Level((0,), 10, (InputAggregate(function, 0),))
         for function in (Function.SUM, Function.AVG, Function.COUNT)
     ]
     alone = WindowAggregates(KEY_KINDS, INPUT_KINDS, same[:1])

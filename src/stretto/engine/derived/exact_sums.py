@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from stretto.engine.derived.frames import Frame, Members, members
+from stretto.engine.derived.frames import Frame, FrameMembers, members
 from stretto.engine.derived.kernels.exact_sums import ENTERED, LEFT, ROW, sum_windows
 from stretto.engine.derived.kernels.long_accumulator import (
     SQUARE_COLUMNS,
@@ -128,7 +128,7 @@ def _new_sums(n: int, *, doubles: bool, deviations: bool) -> Sums:
     )
 
 
-def sum_windows_reference(rows: Members, values: I64 | F64, *, deviations: bool) -> Sums:
+def sum_windows_reference(rows: FrameMembers, values: I64 | F64, *, deviations: bool) -> Sums:
     """As the loop, from the values themselves: for a little work, and to say what the loop does."""
     doubles = values.dtype.kind == "f"
     out = _new_sums(len(rows.start), doubles=doubles, deviations=deviations)

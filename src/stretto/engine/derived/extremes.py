@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from stretto.engine.derived.exact_sums import more_rows
-from stretto.engine.derived.frames import Frame, Members, members
+from stretto.engine.derived.frames import Frame, FrameMembers, members
 from stretto.engine.derived.kernels.monotone_deques import (
     INFINITE,
     MOST,
@@ -109,7 +109,7 @@ class SlidingCounts:
         return counts
 
 
-def extremes_reference(rows: Members, bits: I64, *, doubles: bool, highest: bool) -> Extremes:
+def extremes_reference(rows: FrameMembers, bits: I64, *, doubles: bool, highest: bool) -> Extremes:
     """As the loop, from the values themselves."""
     found = bits[rows.places]
     odd = (found & MOST) > INFINITE if doubles else np.zeros(len(found), np.bool_)

@@ -29,7 +29,7 @@ class Frame:
 
 
 @dataclass(frozen=True, slots=True)
-class Members:
+class FrameMembers:
     """What rows are over, one after another: row i is over `places[start[i]:stop[i]]`, for twins of loops."""
 
     places: I64
@@ -49,7 +49,7 @@ def bounds(times: I64, new: I64, window_us: int) -> tuple[I64, I64]:
     return seek_reference(times, earliest, after=True), seek_reference(times, new, after=True)
 
 
-def members(frame: Frame, valid: Bool | None) -> Members:
+def members(frame: Frame, valid: Bool | None) -> FrameMembers:
     """The valid events of every row's group and window."""
     kept = frame.groups >= 0 if valid is None else valid & (frame.groups >= 0)
     places = np.flatnonzero(kept)
@@ -59,4 +59,4 @@ def members(frame: Frame, valid: Bool | None) -> Members:
     rows = len(frame.asked)
     start = np.searchsorted(order, frame.asked * size + frame.low[:rows])
     stop = np.searchsorted(order, frame.asked * size + frame.high[:rows])
-    return Members(places, start, stop)
+    return FrameMembers(places, start, stop)

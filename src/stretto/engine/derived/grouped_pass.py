@@ -7,7 +7,7 @@ import numpy as np
 from stretto.engine.derived.exact_sums import ExactSums, Sums
 from stretto.engine.derived.extremes import SlidingCounts, SlidingExtremes
 from stretto.engine.derived.frames import Frame
-from stretto.engine.derived.levels import Aggregate, Function
+from stretto.engine.derived.levels import Function, InputAggregate
 from stretto.schema import Kind
 from stretto.values.rows import I64, Bool
 from stretto.values.vector import Vector
@@ -23,7 +23,7 @@ Links = tuple[I64, I64]
 class GroupedPass:
     """`aggregates`: what is asked for; `kinds`: of the inputs."""
 
-    def __init__(self, aggregates: Iterable[Aggregate], kinds: Sequence[Kind]) -> None:
+    def __init__(self, aggregates: Iterable[InputAggregate], kinds: Sequence[Kind]) -> None:
         self._aggregates = tuple(dict.fromkeys(aggregates))
         functions: dict[int | None, set[Function]] = {}
         for aggregate in self._aggregates:
@@ -67,12 +67,12 @@ class GroupedPass:
 
     def step(
         self, frame: Frame, inputs: Sequence[Input], links: Sequence[Links]
-    ) -> Mapping[Aggregate, Vector]:
+    ) -> Mapping[InputAggregate, Vector]:
         """The aggregates of every row of a frame."""
-        found: dict[Aggregate, Vector] = {}
+        found: dict[InputAggregate, Vector] = {}
         for of, counting in self._counts.items():
             counts = counting.step(frame, None if of is None else inputs[of][1])
-            found[Aggregate(Function.COUNT, of)] = Vector(counts)
+            found[InputAggregate(Function.COUNT, of)] = Vector(counts)
         for of, summing in self._sums.items():
             found |= _from_sums(of, summing.step(frame, *inputs[of]), doubles=self._doubles[of])
         for ((of, function), deques), own in zip(self._extremes.items(), links, strict=True):
@@ -80,25 +80,25 @@ class GroupedPass:
             data = extremes.bits
             if self._doubles[of]:
                 data = np.where(extremes.nans > 0, np.nan, data.view(np.float64))
-            found[Aggregate(function, of)] = Vector(data, _some(extremes.counts > 0))
+            found[InputAggregate(function, of)] = Vector(data, _some(extremes.counts > 0))
         return found
 
     def _states(self) -> tuple[ExactSums | SlidingCounts | SlidingExtremes, ...]:
         return (*self._sums.values(), *self._counts.values(), *self._extremes.values())
 
 
-def _from_sums(of: int, sums: Sums, *, doubles: bool) -> dict[Aggregate, Vector]:
+def _from_sums(of: int, sums: Sums, *, doubles: bool) -> dict[InputAggregate, Vector]:
     there = sums.counts > 0
     if not doubles:
         there &= sums.fits
     valid = _some(there)
     found = {
-        Aggregate(Function.COUNT, of): Vector(sums.counts),
-        Aggregate(Function.SUM, of): Vector(sums.sums if doubles else sums.exact, valid),
-        Aggregate(Function.AVG, of): Vector(sums.sums / np.maximum(sums.counts, 1), valid),
+        InputAggregate(Function.COUNT, of): Vector(sums.counts),
+        InputAggregate(Function.SUM, of): Vector(sums.sums if doubles else sums.exact, valid),
+        InputAggregate(Function.AVG, of): Vector(sums.sums / np.maximum(sums.counts, 1), valid),
     }
     if len(sums.deviations) == len(sums.counts):
-        found[Aggregate(Function.STDDEV, of)] = Vector(sums.deviations, _some(sums.counts > 1))
+        found[InputAggregate(Function.STDDEV, of)] = Vector(sums.deviations, _some(sums.counts > 1))
     return found
 
 

@@ -35,7 +35,7 @@ class Function(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Aggregate:
+class InputAggregate:
     """A function of an input, by its number; COUNT without an input counts events."""
 
     function: Function
@@ -51,7 +51,7 @@ class Level:
 
     keys: tuple[int, ...]
     window_us: int
-    aggregates: tuple[Aggregate, ...]
+    aggregates: tuple[InputAggregate, ...]
 
     def __post_init__(self) -> None:
         assert self.window_us > 0, self.window_us

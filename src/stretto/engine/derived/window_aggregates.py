@@ -13,7 +13,7 @@ import numpy.typing as npt
 from stretto.engine.derived.frames import LEAST, Frame, bounds
 from stretto.engine.derived.group_numbers import GroupNumbers
 from stretto.engine.derived.grouped_pass import GroupedPass, Input, Links
-from stretto.engine.derived.levels import Aggregate, Level, LevelRows, RawInputs
+from stretto.engine.derived.levels import InputAggregate, Level, LevelRows, RawInputs
 from stretto.engine.derived.raw_window import RawWindow
 from stretto.schema import Kind
 from stretto.values.rows import I64, Bool
@@ -41,7 +41,7 @@ class WindowAggregates:
         self._reach = max(level.window_us for level in levels)
         self._keys = tuple(dict.fromkeys(level.keys for level in levels))
         self._numbers = [self._new_numbers(keys) for keys in self._keys]
-        asked: dict[tuple[tuple[int, ...], int], list[Aggregate]] = {}
+        asked: dict[tuple[tuple[int, ...], int], list[InputAggregate]] = {}
         for level in levels:
             asked.setdefault((level.keys, level.window_us), []).extend(level.aggregates)
         self._passes = {over: GroupedPass(these, input_kinds) for over, these in asked.items()}
@@ -74,7 +74,7 @@ class WindowAggregates:
         entered = self._enter(ts, keys, inputs, passing)
         columns = self._columns()
         links = iter(self._link_pairs())
-        found: dict[tuple[tuple[int, ...], int], tuple[I64, Mapping[Aggregate, Vector]]] = {}
+        found: dict[tuple[tuple[int, ...], int], tuple[I64, Mapping[InputAggregate, Vector]]] = {}
         for over, each in self._passes.items():
             frame, rows = self._frame(*over)
             own = [next(links) for _ in range(each.links)]
