@@ -1,7 +1,7 @@
 """A plan at work: its operators, and the events that its windows can still reach."""
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import numpy as np
 import pyarrow as pa
@@ -9,7 +9,7 @@ import pyarrow as pa
 from stretto.engine.counters import Counters
 from stretto.engine.memory.limits import Meter, TextBytes
 from stretto.engine.operators.build import build
-from stretto.engine.results.matches import Matches
+from stretto.engine.results.matches import Matches, Output
 from stretto.engine.rows.partitions import Ranks
 from stretto.engine.snapshot import StepRange, to_arrow
 from stretto.engine.step_runner import StepRunner
@@ -20,7 +20,7 @@ from stretto.engine.trends.run import Trends
 from stretto.pattern.nodes import Stream
 from stretto.pattern.predicates import partition_of
 from stretto.plan.dag import Plan, attributes_of
-from stretto.plan.ops import Scan
+from stretto.plan.ops import Emit, Scan
 from stretto.schema import Kind, Special
 from stretto.values.strings import Strings
 from stretto.values.times import START_OF_TIME
@@ -31,7 +31,8 @@ class LivePlan:
     """Takes events in order of time, step by step; lateness and watermarks are not its business.
 
     `base`: the position of its first event. `updatable`: it keeps all attributes and all types. `history_us`: it keeps
-    events at least so long. `until`: all events before this time have been run.
+    events at least so long. `until`: all events before this time have been run. `beside`: attributes that are kept
+    although no operator reads them.
     """
 
     def __init__(
@@ -43,16 +44,18 @@ class LivePlan:
         base: int = 0,
         updatable: bool = False,
         history_us: int = 0,
+        strings: Strings | None = None,
+        beside: Collection[str] = (),
     ) -> None:
         self.plan, self._special = plan, special
         self.until = START_OF_TIME
         self._horizon_us = max(plan.horizon_us, history_us)
         self._horizon_events = plan.horizon_events
-        self.strings = Strings()
+        self.strings = Strings() if strings is None else strings
         self.index = ScanIndex(streams_of(plan), self.strings)
         self.operators = build(plan.ops)
         self._partitions = {name: of for name in plan.specials() if (of := partition_of(name))}
-        read = attributes_of(plan)
+        read = attributes_of(plan) | set(beside)
         kept = read | set(plan.schema.attributes) if updatable else read
         self.kinds: dict[str, Kind] = {name: plan.schema.attributes[name] for name in sorted(kept)}
         self._ranks = {name: Ranks([self.kinds[a] for a in of]) for name, of in self._partitions.items()}
@@ -139,6 +142,11 @@ class LivePlan:
         return reached
 
     @property
+    def held(self) -> int:
+        """Bytes of events, of what operators keep, and of what lies beside them."""
+        return self.arena.held + sum(self._counters.held) + self.beside
+
+    @property
     def beside(self) -> int:
         """Bytes of what is held beside events and rows: texts, and chunks of snapshots."""
         return self._chunk_bytes + self._texts.held(self.strings)
@@ -177,6 +185,11 @@ class LivePlan:
     def to_arrow(self, block: Block) -> pa.RecordBatch:
         """Events as a batch that the intake takes again."""
         return to_arrow(block, self.index.codes, self.kinds, self._special, self.strings)
+
+
+def outputs_of(plan: Plan) -> list[Output]:
+    """What the matches of each query look like."""
+    return [Output(op.query, op.listed, op.lists, op.returns) for op in plan.ops if isinstance(op, Emit)]
 
 
 def streams_of(plan: Plan) -> dict[int, Stream]:

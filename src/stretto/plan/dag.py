@@ -13,6 +13,7 @@ from stretto.pattern.piece import Place
 from stretto.pattern.predicates import Expr, Reduce, Ref, partition_of, walk
 from stretto.pattern.workload import Workload
 from stretto.plan.explanation import explanation, piece_texts
+from stretto.plan.front import Front
 from stretto.plan.ops import Emit, Filter, Forbid, Join, Next, Op, Repeat, Scan, Union
 from stretto.plan.record import Record
 from stretto.schema import Schema
@@ -24,7 +25,8 @@ class Plan:
     """Operators that answer every query of a workload; inputs stand before their users.
 
     `queries` gives the number of each query's Emit, `records` what is kept of each operator. `trends`: the plan of the
-    trend queries, if there are any. `workload`: what it was planned for, so that it can be planned anew.
+    trend queries, if there are any. `workload`: what it was planned for, so that it can be planned anew. `front`: what
+    makes the derived streams that queries read.
     """
 
     ops: tuple[Op, ...]
@@ -35,6 +37,7 @@ class Plan:
     estimate: Estimate | None = None
     workload: Workload | None = field(default=None, compare=False, repr=False)
     trends: TrendPlan | None = None
+    front: Front | None = None
 
     def serves(self, op: int) -> tuple[str, ...]:
         """The queries whose matches depend on an operator, in the order of their Emits."""
@@ -123,7 +126,8 @@ class Plan:
     @cached_property
     def _names(self) -> frozenset[str]:
         terms = [term for op in self.ops for term in expressions(op)]
-        names: set[str] = set()
+        emits = (op for op in self.ops if isinstance(op, Emit))
+        names = {leaf.column for op in emits for under in op.leaves for leaf in under}
         if self.trends is not None:
             terms += [term for node in self.trends.nodes for term in node.stream.where]
             for query in self.trends.queries:

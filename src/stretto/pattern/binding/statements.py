@@ -47,9 +47,7 @@ def bind(
     """Bind a workload. Without a schema only what does not need one is checked, and no query comes back."""
     binder = _WorkloadBinder(statements, schema, read_table)
     for statement in statements:
-        if isinstance(statement, syntax.CreateStream | syntax.CreatePatternStream):
-            binder.postpone("derived streams", f"stream `{statement.name}`", statement)
-        elif isinstance(statement, syntax.Query):
+        if isinstance(statement, syntax.Query):
             binder.query(statement)
     return binder.bound()
 
@@ -102,22 +100,17 @@ class _WorkloadBinder:
         query = binder.bind()
         bound = family.bind(query) if family is not None and isinstance(query, Query) else None
         self.report.take(own, f"query `{statement.name}`")
-        for stream in binder.derived:
-            which = f"query `{statement.name}` reads `{stream}`"
-            self.postpone("patterns over derived streams", which, statement)
         if query is None or own.mistakes:
             return
         if bound is not None:
             self.families.append(bound)
-        self._sort(query, bound, statement, derived=bool(binder.derived))
+        self._sort(query, bound, statement)
 
-    def _sort(
-        self, query: Query | TrendQuery, family: Family | None, statement: syntax.Query, *, derived: bool
-    ) -> None:
+    def _sort(self, query: Query | TrendQuery, family: Family | None, statement: syntax.Query) -> None:
         ends_runs = isinstance(query, Query) and bool(query.having)
         if ends_runs:
             self.postpone("HAVING under SELECT NEXT", f"query `{query.name}`", statement)
-        if derived or ends_runs:
+        if ends_runs:
             self.postponed += [query] if family is None else []
         elif isinstance(query, TrendQuery):
             self.trends.append(query)

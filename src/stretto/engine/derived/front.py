@@ -1,0 +1,278 @@
+"""Derived streams at work: the events of a step in, and out come these and all that streams make of them.
+
+A step holds all events of the times it covers. So every stream is complete up to the end of a step, and nothing that was
+made has to be taken back.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from stretto.engine.derived.levels import Function, InputAggregate, Level
+from stretto.engine.derived.window_aggregates import WindowAggregates
+from stretto.engine.live_plan import LivePlan, outputs_of, streams_of
+from stretto.engine.memory.limits import Meter
+from stretto.engine.results.leaf_ids import leaf_values
+from stretto.engine.results.matches import MatchChunk, Matches
+from stretto.engine.stream.arena import Block, concat_blocks
+from stretto.pattern.derived.streams import WindowedValue
+from stretto.pattern.nodes import Return, Stream
+from stretto.plan.dag import attributes_of
+from stretto.plan.front import Aggregation, Detected, Detections, Front, Projection
+from stretto.plan.leaves import ID
+from stretto.schema import Kind, Special
+from stretto.values.evaluate import holds, kind_of, value
+from stretto.values.rows import I64
+from stretto.values.strings import Strings
+from stretto.values.vector import DTYPES, Vector
+
+NO_EVENT = -1
+"""The id of an event that is no raw one: its leaves tell it apart."""
+
+
+class FrontRunner:
+    """Runs the stages of a front; `codes` are the types' numbers in blocks, `kinds` those of the columns that go out."""
+
+    def __init__(
+        self,
+        front: Front,
+        codes: dict[str, int],
+        kinds: Mapping[str, Kind],
+        strings: Strings,
+        meter: Meter,
+        special: Special,
+    ) -> None:
+        self._front, self._codes, self._kinds, self._strings = front, codes, kinds, strings
+        made: list[_Projecting | _Aggregating | _Detecting] = []
+        for stage in front.stages:
+            match stage:
+                case Projection():
+                    made.append(_Projecting(stage))
+                case Aggregation():
+                    made.append(_Aggregating(stage))
+                case Detections():
+                    made.append(_Detecting(stage, front.columns, strings, meter, special))
+        self._stages = made
+        self._sources = {name: codes[name] for name in source_types(front) if name in codes}
+        self._made = frozenset(codes[name] for name in front.names if name in codes)
+
+    @property
+    def held(self) -> int:
+        return sum(stage.held for stage in self._stages)
+
+    def raw(self, block: Block) -> Block:
+        """The raw events among those of a step."""
+        if not self._made:
+            return block
+        return block.take(np.flatnonzero(~np.isin(block.types, list(self._made))))
+
+    def step(self, raw: Block, until: int, *, closing: bool) -> Block:
+        """Raw events, with those that are made of them, in order of time."""
+        streams = _Streams(raw, self._sources, self._strings)
+        for stage in self._stages:
+            stage.step(streams, until, closing=closing)
+        made = [
+            self.padded(replace(block, types=np.full(len(block), self._codes[name], np.int32)))
+            for name, block in streams.made()
+            if name in self._codes and len(block)
+        ]
+        return in_order([self.padded(raw), *made])
+
+    def padded(self, block: Block) -> Block:
+        """The events with all columns that go out."""
+        attributes = {name: _column(block, name, kind) for name, kind in self._kinds.items()}
+        return Block(block.ts, block.types, block.ids, attributes)
+
+
+def source_types(front: Front) -> Iterator[str]:
+    """The types and streams that stages read."""
+    for stage in front.stages:
+        match stage:
+            case Projection():
+                yield stage.source.type
+            case Aggregation():
+                yield stage.stream.source.type
+            case Detections():
+                yield from (stream.type for stream in streams_of(stage.plan).values())
+
+
+def in_order(blocks: list[Block]) -> Block:
+    """Blocks with the same columns as one, in order of time; of one time, as the blocks stand."""
+    if len(blocks) == 1:
+        return blocks[0]
+    whole = concat_blocks(blocks)
+    return whole.take(np.argsort(whole.ts, kind="stable"))
+
+
+def _column(block: Block, name: str, kind: Kind) -> Vector:
+    found = block.attributes.get(name)
+    if found is None:
+        return Vector(np.zeros(len(block), DTYPES[kind]), np.zeros(len(block), np.bool_))
+    return found
+
+
+class _Streams:
+    """The events of one step by type and stream, those that are there so far."""
+
+    def __init__(self, raw: Block, codes: Mapping[str, int], strings: Strings) -> None:
+        self._raw, self._codes, self.strings = raw, codes, strings
+        self._found: dict[str, Block] = {}
+        self._made: dict[str, list[Block]] = {}
+
+    def events(self, name: str) -> Block:
+        if name in self._made:
+            return in_order([*self._made[name]])
+        if name not in self._found:
+            code = self._codes.get(name)
+            index = np.flatnonzero(self._raw.types == code) if code is not None else np.zeros(0, np.int64)
+            self._found[name] = self._raw.take(index)
+        return self._found[name]
+
+    def add(self, name: str, block: Block) -> None:
+        self._made.setdefault(name, []).append(block)
+
+    def made(self) -> Iterator[tuple[str, Block]]:
+        for name, blocks in self._made.items():
+            yield name, in_order(blocks)
+
+    def passing(self, stream: Stream) -> Block:
+        """The events of a type or stream that pass the terms."""
+        block = self.events(stream.type)
+        if not stream.where or not len(block):
+            return block
+        everything = np.arange(len(block))
+        return block.take(
+            np.flatnonzero(holds(stream.where, (everything,), len(block), _BlockEvents(block, self.strings)))
+        )
+
+
+class _BlockEvents:
+    """The events of a block by their places in it."""
+
+    def __init__(self, block: Block, strings: Strings) -> None:
+        self._block, self.strings = block, strings
+
+    def values(self, attribute: str, positions: I64) -> Vector:
+        block = self._block
+        if attribute == "ts":
+            return Vector(block.ts[positions])
+        if attribute == ID:
+            return Vector(np.asarray(block.ids)[positions])
+        return block.attributes[attribute].take(positions)
+
+
+def _values(items: Iterable[Return], block: Block, strings: Strings) -> dict[str, Vector]:
+    events, places = _BlockEvents(block, strings), np.arange(len(block))
+    return {
+        item.name: value(item.value, (places,), len(block), events).over(len(block)) for item in items
+    }
+
+
+class _Projecting:
+    held = 0
+
+    def __init__(self, stage: Projection) -> None:
+        self._stage = stage
+
+    def step(self, streams: _Streams, until: int, *, closing: bool) -> None:
+        del until, closing
+        block = streams.passing(self._stage.source)
+        attributes = _values(self._stage.columns, block, streams.strings)
+        streams.add(self._stage.name, Block(block.ts, block.types, block.ids, attributes))
+
+
+class _Aggregating:
+    def __init__(self, stage: Aggregation) -> None:
+        self._stage = stage
+        stream = stage.stream
+        self._plain = [one for one in stream.columns if isinstance(one, Return)]
+        windowed = [one for one in stream.columns if isinstance(one, WindowedValue)]
+        self._inputs = list(dict.fromkeys(one.value for one in windowed if one.value is not None))
+        self._names = [one.name for one in windowed]
+        kinds = {one.value: kind_of(one.value) for one in windowed if one.value is not None}
+        aggregates = tuple(
+            InputAggregate(Function(one.function), None if one.value is None else self._inputs.index(one.value))
+            for one in windowed
+        )
+        level = Level(tuple(range(len(stream.groups))), stream.window_us, aggregates)
+        self._window = WindowAggregates(
+            [group.kind for group in stream.groups], [kinds[one] for one in self._inputs], [level]
+        )
+
+    @property
+    def held(self) -> int:
+        return self._window.nbytes
+
+    def step(self, streams: _Streams, until: int, *, closing: bool) -> None:
+        del until, closing
+        stage, stream = self._stage, self._stage.stream
+        block = streams.passing(stream.source)
+        events, places = _BlockEvents(block, streams.strings), np.arange(len(block))
+        inputs = [value(one, (places,), len(block), events).over(len(block)) for one in self._inputs]
+        keys = [value(group, (places,), len(block), events).over(len(block)) for group in stream.groups]
+        (rows,) = self._window.step(block.ts, keys, inputs)
+        block = block.take(rows.events)
+        attributes = _values((*self._plain, *stage.carried), block, streams.strings)
+        attributes |= dict(zip(self._names, rows.values, strict=True))
+        streams.add(stream.name, Block(block.ts, block.types, block.ids, attributes))
+
+
+class _Detecting:
+    """Matches of a plan of its own, which keeps the events that its windows reach."""
+
+    def __init__(
+        self, stage: Detections, columns: Mapping[str, Kind], strings: Strings, meter: Meter, special: Special
+    ) -> None:
+        self._stage = stage
+        self._live = LivePlan(stage.plan, meter, special, strings=strings)
+        self._kinds = {name: columns[name] for name in sorted(attributes_of(stage.plan))}
+        self._outputs = outputs_of(stage.plan)
+
+    @property
+    def held(self) -> int:
+        return self._live.held
+
+    def step(self, streams: _Streams, until: int, *, closing: bool) -> None:
+        live, matches = self._live, Matches(self._outputs)
+        blocks = [
+            Block(
+                block.ts,
+                np.full(len(block), code, np.int32),
+                block.ids,
+                {name: _column(block, name, kind) for name, kind in self._kinds.items()},
+            )
+            for name, code in live.index.codes.items()
+            if len(block := streams.events(name))
+        ]
+        whole = [in_order(blocks)] if blocks else []
+        for _ in live.take(whole, until, matches, closing=closing):
+            pass
+        for stream in self._stage.streams:
+            for chunk in matches.chunks(stream.name):
+                streams.add(stream.name, _made_of(stream, chunk.wide(), streams.strings))
+            streams.add(stream.name, empty_block(self._columns(stream)))
+
+    @staticmethod
+    def _columns(stream: Detected) -> dict[str, Kind]:
+        start = {} if stream.start is None else {stream.start: Kind.TIME}
+        returned = {item.name: item.kind for item in stream.returns}
+        return start | returned | {leaf.column: leaf.kind for leaf in stream.leaves}
+
+
+def empty_block(columns: Mapping[str, Kind]) -> Block:
+    none = np.zeros(0, np.int64)
+    attributes = {name: Vector(np.zeros(0, DTYPES[kind])) for name, kind in columns.items()}
+    return Block(none, np.zeros(0, np.int32), none, attributes)
+
+
+def _made_of(stream: Detected, chunk: MatchChunk, strings: Strings) -> Block:
+    """An event per match, at the time it became certain."""
+    n = len(chunk)
+    attributes = {item.name: vector for item, vector in zip(stream.returns, chunk.returned, strict=True)}
+    if stream.start is not None:
+        attributes[stream.start] = Vector(chunk.start)
+    for leaf, column in zip(stream.leaves, chunk.ids, strict=True):
+        attributes[leaf.column] = leaf_values(leaf, column, strings)
+    block = Block(chunk.detected, np.zeros(n, np.int32), np.full(n, NO_EVENT), attributes)
+    return block.take(np.argsort(block.ts, kind="stable"))

@@ -1,0 +1,159 @@
+"""Plans for derived streams: the stages of a front, and the queries that read what it makes."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from stretto.errors import Mistake, QueryError
+from stretto.pattern.derived.streams import (
+    DerivedStream,
+    JoinStream,
+    PatternStream,
+    Selection,
+    WindowAggregate,
+    WindowedValue,
+    sources_of,
+)
+from stretto.pattern.nodes import Policy, Query, TrendQuery, streams_of
+from stretto.pattern.predicates import Expr, Reduce, Ref, walk
+from stretto.pattern.stream_columns import NoCommonColumn, StreamColumns
+from stretto.pattern.workload import BoundWorkload
+from stretto.plan.dag import Plan, attributes_of
+from stretto.plan.front import Aggregation, Detected, Detections, Front, Projection, Stage, as_query, in_stages, with_itself
+from stretto.plan.leaves import Leaves, carried, leaves_of, variables_of
+from stretto.plan.ops import Emit
+from stretto.schema import Kind, Schema
+from stretto.stats.profile import Stats
+
+PlanQueries = Callable[[tuple[Query, ...], Stats], Plan]
+"""How the queries of a stage are planned."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fronted:
+    """A workload whose queries read columns of what the front makes, with statistics that know its streams."""
+
+    bound: BoundWorkload
+    stats: Stats
+    front: Front
+
+
+def fronted(bound: BoundWorkload, stats: Stats, plan: PlanQueries) -> Fronted:
+    """The front of a workload with derived streams; QueryError for what cannot be run over them yet."""
+    mistakes = [mistake for query in (*bound.detections, *bound.trends) for mistake in _refused(query)]
+    mistakes += [
+        mistake
+        for stream in bound.streams
+        if isinstance(stream, PatternStream)
+        for mistake in _refused(stream.query)
+    ]
+    columns = StreamColumns.over(stats.schema.attributes, bound.streams)
+    try:
+        streams = tuple(columns.stream(stream) for stream in bound.streams)
+        detections = tuple(columns.query(query) for query in bound.detections)
+        trends = tuple(columns.trend(query) for query in bound.trends)
+    except NoCommonColumn as error:
+        mistakes.append(error.mistake)
+    if mistakes:
+        raise QueryError(mistakes, bound.text, bound.file)
+    leaves = leaves_of(streams)
+    kinds = {**columns.kinds, **{leaf.column: leaf.kind for found in leaves.values() for leaf in found}}
+    names = frozenset(stream.name for stream in streams)
+    types = stats.schema.types
+    schema = replace(stats.schema, attributes=kinds, types=None if types is None else types | names)
+    maker = _Maker(replace(stats, schema=schema), leaves, plan)
+    for together in in_stages(streams):
+        maker.make(together, columns)
+    raw = frozenset(stats.schema.attributes) & frozenset(maker.reads)
+    reach = max(maker.reach.values(), default=0)
+    front = Front(tuple(maker.stages), kinds, frozenset(stats.schema.attributes), raw, names, leaves, reach)
+    return Fronted(replace(bound, detections=detections, trends=trends), maker.stats, front)
+
+
+def listing_leaves(plan: Plan, queries: Sequence[Query], leaves: Leaves) -> Plan:
+    """The plan with matches that list the raw events behind those of joins and pattern streams."""
+    types = {query.name: _types(query) for query in queries}
+    ops = tuple(
+        replace(op, leaves=tuple(leaves.get(types[op.query][name], ()) for name in op.variables))
+        if isinstance(op, Emit) and any(kind in leaves for kind in types[op.query].values())
+        else op
+        for op in plan.ops
+    )
+    return replace(plan, ops=ops)
+
+
+def _types(query: Query) -> dict[str, str]:
+    return {name: type_ for name, type_, _ in variables_of(query)}
+
+
+def _refused(query: Query | TrendQuery) -> list[Mistake]:
+    if isinstance(query, TrendQuery):
+        return []
+    counts = query.policy is Policy.STRICT or query.window.unit == "events"
+    if not counts:
+        return []
+    what = "STRICT" if query.policy is Policy.STRICT else "a window in EVENTS"
+    return [Mistake(f"not supported yet: {what} beside derived streams (query `{query.name}`)", query.span)]
+
+
+class _Maker:
+    """Makes one stage after another, and learns how many events each stream has, about."""
+
+    def __init__(self, stats: Stats, leaves: Leaves, plan: PlanQueries) -> None:
+        self.stats, self.leaves, self._plan = stats, leaves, plan
+        self.stages: list[Stage] = []
+        self.reads: set[str] = set()
+        self.reach: dict[str, int] = {}
+
+    def make(self, together: tuple[DerivedStream, ...], columns: StreamColumns) -> None:
+        (first, *_) = together
+        match first:
+            case Selection():
+                own = carried(first.name, first.source.type, self.leaves)
+                self._project(Projection(first.name, first.source, (*first.columns, *own)))
+                self._follow(first)
+            case WindowAggregate():
+                self.stages.append(
+                    Aggregation(first, carried(first.name, first.source.type, self.leaves))
+                )
+                values = [one.value for one in first.columns if one.value is not None]
+                self._read(*first.source.where, *values, *first.groups)
+                self._follow(first, first.window_us)
+            case _:
+                self._detect(together, columns)
+
+    def _project(self, stage: Projection) -> None:
+        self.stages.append(stage)
+        self._read(*stage.source.where, *(item.value for item in stage.columns))
+
+    def _follow(self, stream: Selection | WindowAggregate, window_us: int = 0) -> None:
+        source = stream.source.type
+        self.reach[stream.name] = self.reach.get(source, 0) + window_us
+        self.stats = self.stats.with_rates({stream.name: self.stats.rate(source)})
+
+    def _detect(self, together: tuple[DerivedStream, ...], columns: StreamColumns) -> None:
+        queries: list[Query] = []
+        found: list[Detected] = []
+        for stream in together:
+            assert isinstance(stream, JoinStream | PatternStream)
+            joined = isinstance(stream, JoinStream)
+            queries.append(as_query(stream) if joined else replace(stream.query, name=stream.name))
+            start = None if joined else columns.column(stream.name, "start")
+            found.append(Detected(stream.name, start, queries[-1].returns, self.leaves[stream.name]))
+        plan = listing_leaves(self._plan(tuple(queries), self.stats), queries, self.leaves)
+        self.reads |= attributes_of(plan)
+        self.stages.append(Detections(plan, tuple(found)))
+        rates = {name: plan.records[number].rows for name, number in plan.queries.items()}
+        for stream, query in zip(together, queries, strict=True):
+            before = max((self.reach.get(name, 0) for name in streams_of(query)), default=0)
+            self.reach[stream.name] = before + plan.horizon_us
+            rate = rates[stream.name]
+            guess = max((self.stats.rate(name) for name in sources_of(stream)), default=1.0)
+            self.stats = self.stats.with_rates({stream.name: guess if rate is None else rate})
+            if isinstance(stream, JoinStream):
+                itself = with_itself(stream, self.leaves)
+                if itself is not None:
+                    self._project(itself)
+
+    def _read(self, *exprs: Expr) -> None:
+        nodes = (node for expr in exprs for node in walk(expr))
+        self.reads |= {node.attribute for node in nodes if isinstance(node, Ref | Reduce) and node.attribute}
