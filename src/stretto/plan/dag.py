@@ -158,8 +158,10 @@ def expressions(op: Op) -> Iterator[Expr]:
     match op:
         case Scan():
             yield from op.stream.where
-        case Join() | Filter() | Forbid() | Next():
+        case Join() | Filter() | Forbid():
             yield from op.terms
+        case Next():
+            yield from (*op.terms, *op.having)
         case Repeat():
             yield from (*op.terms, *op.adjacent, *op.start)
         case Emit():

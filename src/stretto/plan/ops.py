@@ -124,13 +124,15 @@ class Next(Op):
 
     `steps` are Scans; a step with bounds other than (1, 1) has a set column, unbound if it took nothing.
     `terms` read the columns; each is judged when the event taken makes it decidable: terms with aggregates, FIRST or
-    LAST of a repeated step when the run leaves that step or reports.
+    LAST of a repeated step when the run leaves that step or reports. An event that fails those of `having` is taken
+    all the same, and ends the run.
     """
 
     steps: tuple[int, ...]
     bounds: tuple[tuple[int, int | None], ...]
     window: Window
     terms: tuple[Expr, ...] = ()
+    having: tuple[Expr, ...] = ()
 
     @property
     def inputs(self) -> tuple[int, ...]:

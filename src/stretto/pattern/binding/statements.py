@@ -104,15 +104,10 @@ class _WorkloadBinder:
             return
         if bound is not None:
             self.families.append(bound)
-        self._sort(query, bound, statement)
+        self._sort(query, bound)
 
-    def _sort(self, query: Query | TrendQuery, family: Family | None, statement: syntax.Query) -> None:
-        ends_runs = isinstance(query, Query) and bool(query.having)
-        if ends_runs:
-            self.postpone("HAVING under SELECT NEXT", f"query `{query.name}`", statement)
-        if ends_runs:
-            self.postponed += [query] if family is None else []
-        elif isinstance(query, TrendQuery):
+    def _sort(self, query: Query | TrendQuery, family: Family | None) -> None:
+        if isinstance(query, TrendQuery):
             self.trends.append(query)
         elif family is None:
             self.detections.append(query)
