@@ -34,7 +34,7 @@ def derived(text: str, *events: Event) -> Streams:
 def found(text: str, *events: Event) -> list[Match]:
     """The matches of the one query of a workload."""
     work = bound(text)
-    (query,) = (*work.detections, *work.postponed)
+    (query,) = work.queries
     assert isinstance(query, Query)
     streams = oracle.derive(work.streams, events)
     return oracle.matches(query, oracle.inputs(query, streams, events))

@@ -1,7 +1,7 @@
 """Statements as written to a bound workload, with every mistake listed."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from stretto.errors import Mistake
 from stretto.pattern.binding.catalog import Catalog, TableReader
@@ -10,8 +10,9 @@ from stretto.pattern.binding.queries import QueryBinder, bind_pattern_stream
 from stretto.pattern.binding.scope import Report
 from stretto.pattern.derived.families import Family
 from stretto.pattern.derived.streams import DerivedStream
+from stretto.pattern.derived.substitution import plain_selections, substituted
 from stretto.pattern.derived.tables import LookupTable, TableError
-from stretto.pattern.nodes import Query, TrendQuery
+from stretto.pattern.nodes import Query, TrendQuery, streams_of
 from stretto.schema import Schema
 from stretto.text import syntax
 
@@ -21,7 +22,8 @@ class BoundStatements:
     """What came of a workload: its queries, what is right but cannot be run yet, and every mistake.
 
     `detections` and `trends` are the queries that plans can run, members of families among them. `postponed` are those
-    that no plan runs yet; `unsupported` says why. `streams` are the derived streams, each behind those it reads.
+    that no plan runs yet; `unsupported` says why. `queries` are all but the families as they are written, over derived
+    streams where they name them: what the oracle reads. `streams` are the derived streams, each behind those it reads.
     `types`: the event types that it names; `definitions`: the names that it gives to selections and streams.
     """
 
@@ -34,6 +36,7 @@ class BoundStatements:
     streams: tuple[DerivedStream, ...] = ()
     families: tuple[Family, ...] = ()
     postponed: tuple[Query | TrendQuery, ...] = ()
+    queries: tuple[Query | TrendQuery, ...] = ()
 
 
 def no_tables(statement: syntax.CreateTable) -> LookupTable:
@@ -48,7 +51,7 @@ def bind(
     binder = _WorkloadBinder(statements, schema, read_table)
     for statement in statements:
         if isinstance(statement, syntax.CreateStream | syntax.CreatePatternStream):
-            binder.postpone("derived streams", f"stream `{statement.name}`", statement)
+            binder.stream(statement)
         elif isinstance(statement, syntax.Query):
             binder.query(statement)
     return binder.bound()
@@ -63,10 +66,12 @@ class _WorkloadBinder:
         self.report, self.unsupported = Report(), Report()
         self.catalog = Catalog(statements, schema, self.report, bind_pattern_stream, read_table)
         self.catalog.bind_all()
+        self.selections = plain_selections(self.catalog.derived)
         self.detections: list[Query] = []
         self.trends: list[TrendQuery] = []
         self.families: list[Family] = []
         self.postponed: list[Query | TrendQuery] = []
+        self.queries: list[Query | TrendQuery] = []
         self.names: set[str] = set()
 
     def bound(self) -> BoundStatements:
@@ -81,12 +86,18 @@ class _WorkloadBinder:
             tuple(self.catalog.derived),
             tuple(self.families),
             tuple(self.postponed),
+            tuple(self.queries),
         )
 
     def postpone(self, what: str, which: str, statement: syntax.Statement) -> None:
         """Say that something right cannot be run yet."""
         at = statement.name_span or statement.span
         self.unsupported.add(f"not supported yet: {what} ({which})", at)
+
+    def stream(self, statement: syntax.CreateStream | syntax.CreatePatternStream) -> None:
+        """A stream that is no selection of raw events has events of its own."""
+        if statement.name not in self.selections:
+            self.postpone("derived streams", f"stream `{statement.name}`", statement)
 
     def query(self, statement: syntax.Query) -> None:
         """Bind one query, with its family if it has one."""
@@ -102,26 +113,42 @@ class _WorkloadBinder:
         query = binder.bind()
         bound = family.bind(query) if family is not None and isinstance(query, Query) else None
         self.report.take(own, f"query `{statement.name}`")
-        for stream in binder.derived:
+        if query is None or own.mistakes:
+            self._name_streams(binder.derived, statement)
+            return
+        if bound is None:
+            self.queries.append(query)
+        else:
+            self.families.append(bound)
+        self._sort(query, bound, statement, binder.derived)
+
+    def _name_streams(self, derived: Sequence[str], statement: syntax.Query) -> None:
+        for stream in derived:
             which = f"query `{statement.name}` reads `{stream}`"
             self.postpone("patterns over derived streams", which, statement)
-        if query is None or own.mistakes:
-            return
-        if bound is not None:
-            self.families.append(bound)
-        self._sort(query, bound, statement, derived=bool(binder.derived))
 
     def _sort(
-        self, query: Query | TrendQuery, family: Family | None, statement: syntax.Query, *, derived: bool
+        self,
+        query: Query | TrendQuery,
+        family: Family | None,
+        statement: syntax.Query,
+        derived: Sequence[str],
     ) -> None:
-        ends_runs = isinstance(query, Query) and bool(query.having)
+        plain = query
+        if derived and isinstance(query, Query) and set(streams_of(query)) & self.selections.keys():
+            plain = substituted(query, self.selections) or query
+        named = {stream.name for stream in self.catalog.derived}
+        hybrid = not named.isdisjoint(streams_of(plain))
+        ends_runs = isinstance(plain, Query) and bool(plain.having)
+        if hybrid:
+            self._name_streams(derived, statement)
         if ends_runs:
             self.postpone("HAVING under SELECT NEXT", f"query `{query.name}`", statement)
-        if derived or ends_runs:
+        if hybrid or ends_runs:
             self.postponed += [query] if family is None else []
-        elif isinstance(query, TrendQuery):
-            self.trends.append(query)
+        elif isinstance(plain, TrendQuery):
+            self.trends.append(plain)
         elif family is None:
-            self.detections.append(query)
+            self.detections.append(plain)
         else:
-            self.detections += family.queries()
+            self.detections += replace(family, template=plain).queries()
