@@ -56,4 +56,4 @@ def rounded_sum(values: Sequence[int | float]) -> int | float | None:
         try:
             return float(exact)
         except OverflowError:
-            return math.copysign(math.inf, exact)
+            return math.inf if exact > 0 else -math.inf

@@ -43,6 +43,9 @@ def _nodes(statement: syntax.Statement) -> Iterator[syntax.Node]:
         pending += [*query.where, *query.having, *query.group_by, *(item.value for item in query.returning)]
     elif isinstance(statement, syntax.CreateEvent):
         pending += statement.where
+    elif isinstance(statement, syntax.CreateStream):
+        pending += [*statement.on, *statement.where, *statement.group_by]
+        pending += [item.value for item in statement.items]
     while pending:
         node = pending.pop()
         yield node

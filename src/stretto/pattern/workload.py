@@ -33,6 +33,7 @@ class BoundWorkload:
 
     `streams` are the derived streams, each behind those it reads. `families` are the queries FOR EACH row of a table;
     their members are among the detections, unless no plan runs them yet. `postponed` are other queries of that kind.
+    `queries` are all but the families as they are written, over derived streams where they name them: for the oracle.
     """
 
     detections: tuple[Query, ...]
@@ -41,6 +42,7 @@ class BoundWorkload:
     streams: tuple[DerivedStream, ...] = ()
     families: tuple[Family, ...] = ()
     postponed: tuple[Query | TrendQuery, ...] = ()
+    queries: tuple[Query | TrendQuery, ...] = ()
     text: str = field(default="", compare=False, repr=False)
     file: str = field(default="", compare=False, repr=False)
 
@@ -201,6 +203,7 @@ class Workload:
             bound.streams,
             bound.families,
             bound.postponed,
+            bound.queries,
             self.text,
             self.file,
         )

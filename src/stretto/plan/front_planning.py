@@ -37,18 +37,28 @@ class Fronted:
     front: Front
 
 
-def fronted(bound: BoundWorkload, stats: Stats, plan: PlanQueries) -> Fronted:
+def needed_streams(bound: BoundWorkload) -> tuple[DerivedStream, ...]:
+    """The derived streams that some query reads, through others too."""
+    needed = {name for query in (*bound.detections, *bound.trends) for name in streams_of(query)}
+    found: list[DerivedStream] = []
+    for stream in reversed(bound.streams):  # each stands behind those it reads
+        if stream.name in needed:
+            needed.update(sources_of(stream))
+            found.append(stream)
+    return tuple(reversed(found))
+
+
+def fronted(
+    bound: BoundWorkload, streams: Sequence[DerivedStream], stats: Stats, plan: PlanQueries
+) -> Fronted:
     """The front of a workload with derived streams; QueryError for what cannot be run over them yet."""
-    mistakes = [mistake for query in (*bound.detections, *bound.trends) for mistake in _refused(query)]
+    mistakes = [mistake for query in bound.detections for mistake in _refused(query)]
     mistakes += [
-        mistake
-        for stream in bound.streams
-        if isinstance(stream, PatternStream)
-        for mistake in _refused(stream.query)
+        mistake for stream in streams if isinstance(stream, PatternStream) for mistake in _refused(stream.query)
     ]
-    columns = StreamColumns.over(stats.schema.attributes, bound.streams)
+    columns = StreamColumns.over(stats.schema.attributes, streams)
     try:
-        streams = tuple(columns.stream(stream) for stream in bound.streams)
+        streams = tuple(columns.stream(stream) for stream in streams)
         detections = tuple(columns.query(query) for query in bound.detections)
         trends = tuple(columns.trend(query) for query in bound.trends)
     except NoCommonColumn as error:
@@ -85,9 +95,8 @@ def _types(query: Query) -> dict[str, str]:
     return {name: type_ for name, type_, _ in variables_of(query)}
 
 
-def _refused(query: Query | TrendQuery) -> list[Mistake]:
-    if isinstance(query, TrendQuery):
-        return []
+def _refused(query: Query) -> list[Mistake]:
+    """Positions are those of all events that stand in one order, and here derived ones are among them."""
     counts = query.policy is Policy.STRICT or query.window.unit == "events"
     if not counts:
         return []

@@ -12,6 +12,7 @@ from stretto.memo.explore import explore
 from stretto.memo.memo import Memo, build_memo
 from stretto.memo.pricing import Pricing
 from stretto.pattern.branches import NotPlannable
+from stretto.pattern.derived.streams import DerivedStream
 from stretto.pattern.nodes import Policy, Query
 from stretto.pattern.piece import Detection, Group, Piece
 from stretto.pattern.repetition_terms import duty, tighten
@@ -23,7 +24,7 @@ from stretto.plan.dag import Plan
 from stretto.plan.estimate import estimated
 from stretto.plan.forbid import refuse_entangled
 from stretto.plan.front import in_stages
-from stretto.plan.front_planning import fronted, listing_leaves
+from stretto.plan.front_planning import fronted, listing_leaves, needed_streams
 from stretto.plan.grow import growth_order
 from stretto.plan.optimizers import RECIPES, TREND_RECIPES, Recipe, model_of
 from stretto.plan.trying import Trial, best_tried, worth_trying
@@ -77,14 +78,16 @@ def planned(
     """The same by a recipe, for which the plan has the name of an optimizer."""
     stats = known if isinstance(known, Stats) else Stats.assumed(known)
     bound = workload.bind(stats.schema)
-    if bound.streams:
-        return _behind_a_front(workload, bound, stats, known, optimizer, recipe, time)
+    streams = needed_streams(bound)
+    if streams:
+        return _behind_a_front(workload, bound, streams, stats, known, optimizer, recipe, time)
     return _planned(workload, bound, stats, known, optimizer, recipe, time, trial)
 
 
 def _behind_a_front(
     workload: Workload,
     bound: BoundWorkload,
+    streams: Sequence[DerivedStream],
     stats: Stats,
     known: Stats | Schema,
     optimizer: str,
@@ -93,7 +96,7 @@ def _behind_a_front(
 ) -> Plan:
     """The plan of queries over derived streams, with what makes these."""
     bound.require_supported()
-    stages = sum(1 for _ in in_stages(bound.streams)) + 1
+    stages = sum(1 for _ in in_stages(streams)) + 1
 
     def plan_of(queries: BoundWorkload, extended: Stats) -> Plan:
         schema = known if isinstance(known, Schema) else extended
@@ -102,7 +105,7 @@ def _behind_a_front(
     def of_stage(queries: tuple[Query, ...], extended: Stats) -> Plan:
         return plan_of(BoundWorkload(queries, text=bound.text, file=bound.file), extended)
 
-    found = fronted(bound, stats, of_stage)
+    found = fronted(bound, streams, stats, of_stage)
     plan = plan_of(found.bound, found.stats)
     return replace(listing_leaves(plan, found.bound.detections, found.front.leaves), front=found.front)
 

@@ -56,6 +56,8 @@ class StatementDraft:
         if before in _BEFORE_NAMES or following.type in _AFTER_NAMES or is_indexed(tokens, mark):
             return False
         after = tokens[mark + 2].type if mark + 2 < len(tokens) else "END"
+        if tokens[mark].type == "PATTERN" and following.type in ("AND", "OR") and after == "LPAR":
+            return True  # `FOR EACH limits r PATTERN AND(A a, B b)`
         if following.type in _WORDS_AFTER_NAMES:
             # An operator says that the keyword is a name, unless it is meant as one itself, as in `RETURN in.x`.
             named = following.type == "IN" and after != "LPAR"

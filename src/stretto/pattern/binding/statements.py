@@ -1,7 +1,7 @@
 """Statements as written to a bound workload, with every mistake listed."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from stretto.errors import Mistake
 from stretto.pattern.binding.catalog import Catalog, TableReader
@@ -10,8 +10,9 @@ from stretto.pattern.binding.queries import QueryBinder, bind_pattern_stream
 from stretto.pattern.binding.scope import Report
 from stretto.pattern.derived.families import Family
 from stretto.pattern.derived.streams import DerivedStream
+from stretto.pattern.derived.substitution import plain_selections, substituted
 from stretto.pattern.derived.tables import LookupTable, TableError
-from stretto.pattern.nodes import Query, TrendQuery
+from stretto.pattern.nodes import Policy, Query, TrendQuery, streams_of
 from stretto.schema import Schema
 from stretto.text import syntax
 
@@ -21,7 +22,8 @@ class BoundStatements:
     """What came of a workload: its queries, what is right but cannot be run yet, and every mistake.
 
     `detections` and `trends` are the queries that plans can run, members of families among them. `postponed` are those
-    that no plan runs yet; `unsupported` says why. `streams` are the derived streams, each behind those it reads.
+    that no plan runs yet; `unsupported` says why. `queries` are all but the families as they are written, over derived
+    streams where they name them: what the oracle reads. `streams` are the derived streams, each behind those it reads.
     `types`: the event types that it names; `definitions`: the names that it gives to selections and streams.
     """
 
@@ -34,6 +36,7 @@ class BoundStatements:
     streams: tuple[DerivedStream, ...] = ()
     families: tuple[Family, ...] = ()
     postponed: tuple[Query | TrendQuery, ...] = ()
+    queries: tuple[Query | TrendQuery, ...] = ()
 
 
 def no_tables(statement: syntax.CreateTable) -> LookupTable:
@@ -61,10 +64,12 @@ class _WorkloadBinder:
         self.report, self.unsupported = Report(), Report()
         self.catalog = Catalog(statements, schema, self.report, bind_pattern_stream, read_table)
         self.catalog.bind_all()
+        self.selections = plain_selections(self.catalog.derived)
         self.detections: list[Query] = []
         self.trends: list[TrendQuery] = []
         self.families: list[Family] = []
         self.postponed: list[Query | TrendQuery] = []
+        self.queries: list[Query | TrendQuery] = []
         self.names: set[str] = set()
 
     def bound(self) -> BoundStatements:
@@ -79,6 +84,7 @@ class _WorkloadBinder:
             tuple(self.catalog.derived),
             tuple(self.families),
             tuple(self.postponed),
+            tuple(self.queries),
         )
 
     def postpone(self, what: str, which: str, statement: syntax.Statement) -> None:
@@ -102,14 +108,34 @@ class _WorkloadBinder:
         self.report.take(own, f"query `{statement.name}`")
         if query is None or own.mistakes:
             return
-        if bound is not None:
-            self.families.append(bound)
-        self._sort(query, bound)
-
-    def _sort(self, query: Query | TrendQuery, family: Family | None) -> None:
-        if isinstance(query, TrendQuery):
-            self.trends.append(query)
-        elif family is None:
-            self.detections.append(query)
+        if bound is None:
+            self.queries.append(query)
         else:
-            self.detections += family.queries()
+            self.families.append(bound)
+        self._sort(query, bound, statement)
+
+    def _sort(self, query: Query | TrendQuery, family: Family | None, statement: syntax.Query) -> None:
+        plain = query
+        if isinstance(query, Query) and set(streams_of(query)) & self.selections.keys():
+            plain = substituted(query, self.selections) or query
+        named = {stream.name for stream in self.catalog.derived}
+        hybrid = not named.isdisjoint(streams_of(plain))
+        counting = _counting(plain)
+        if hybrid and counting:
+            self.postpone(f"{counting} over derived streams", f"query `{query.name}`", statement)
+            self.postponed += [query] if family is None else []
+        elif isinstance(plain, TrendQuery):
+            self.trends.append(plain)
+        elif family is None:
+            self.detections.append(plain)
+        else:
+            self.detections += replace(family, template=plain).queries()
+
+
+def _counting(query: Query | TrendQuery) -> str:
+    """What in a query counts positions, if something does."""
+    if isinstance(query, TrendQuery):
+        return ""
+    if query.policy is Policy.STRICT:
+        return "SELECT STRICT"
+    return "a window in EVENTS" if query.window.unit == "events" else ""
