@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from stretto.engine.derived.kernels.group_tables import FREE, USED, fill_table, number_rows
+from stretto.engine.derived.kernels.group_tables import FREE, USED, fill_table, find_rows, number_rows
 from stretto.engine.kernels.when_to_compile import is_due
 from stretto.engine.rows.join_keys import MOST, order_keys
 from stretto.schema import Kind
@@ -41,17 +41,24 @@ class GroupNumbers:
 
     def enter(self, keys: Sequence[Vector], n: int) -> I64:
         """The numbers of the groups that `n` events enter; OUTSIDE for those in none."""
-        words = np.empty((n, len(self._kinds)), np.int64)
-        inside: Bool | None = None
-        for j, (vector, kind) in enumerate(zip(keys, self._kinds, strict=True)):
-            words[:, j], alive = order_keys(vector, kind)
-            if alive is not None:
-                inside = alive if inside is None else inside & alive
+        words, inside = self._words(keys, n)
         numbers = np.empty(n, np.int64)
         if is_due(number_rows, n):
             self._number(words, NO_MASK if inside is None else inside, numbers)
         else:
             self._number_reference(words, inside, numbers)
+        return numbers
+
+    def find(self, keys: Sequence[Vector], n: int) -> I64:
+        """The numbers of groups that `n` events would enter; OUTSIDE where there is no such group yet."""
+        words, inside = self._words(keys, n)
+        if is_due(find_rows, n):
+            slots = self._swept_slots(0) if self._slots is None else self._slots
+            return find_rows(words, NO_MASK if inside is None else inside, slots, self._known)
+        numbers = np.full(n, OUTSIDE)
+        rows = np.arange(n) if inside is None else np.flatnonzero(inside)
+        if len(rows):
+            numbers[rows] = self._found_in(self._names(), *_distinct(words[rows]))
         return numbers
 
     def leave(self, numbers: I64) -> None:
@@ -90,17 +97,33 @@ class GroupNumbers:
         if not len(rows):
             return
         distinct, group = _distinct(words[rows])
-        if self._numbers is None:
-            self._slots = None
-            self._sweep(0)
-            live = np.flatnonzero(self._members)
-            self._numbers = {self._known[i].tobytes(): int(i) for i in live}
-        found = np.array([self._numbers.get(word.tobytes(), -1) for word in distinct], np.int64)
+        found = self._found_in(self._names(), distinct, np.arange(len(distinct)))
         new = np.flatnonzero(found < 0)
         if len(new):
             found[new] = self._give(distinct[new])
         numbers[rows] = found[group]
         np.add.at(self._members, numbers[rows], 1)
+
+    def _words(self, keys: Sequence[Vector], n: int) -> tuple[I64, Bool | None]:
+        """A row of order keys per event, and which events have all of them (None: all have)."""
+        words = np.empty((n, len(self._kinds)), np.int64)
+        inside: Bool | None = None
+        for j, (vector, kind) in enumerate(zip(keys, self._kinds, strict=True)):
+            words[:, j], alive = order_keys(vector, kind)
+            if alive is not None:
+                inside = alive if inside is None else inside & alive
+        return words, inside
+
+    def _names(self) -> dict[bytes, int]:
+        """The numbers of groups by their keys, for what the loops' twins look up."""
+        if self._numbers is None:
+            self._slots = None
+            self._sweep(0)
+            self._numbers = {self._known[i].tobytes(): int(i) for i in np.flatnonzero(self._members)}
+        return self._numbers
+
+    def _found_in(self, names: dict[bytes, int], distinct: I64, group: I64) -> I64:
+        return np.array([names.get(word.tobytes(), OUTSIDE) for word in distinct], np.int64)[group]
 
     def _give(self, words: I64) -> I64:
         """Numbers for groups that have none."""

@@ -79,3 +79,15 @@ def fill_table(slots: I64, known: I64, groups: I64) -> None:
     """Put these groups into an empty table."""
     for i in range(groups.shape[0]):
         slots[slot_of(slots, known, known, groups[i])] = groups[i]
+
+
+@njit(cache=True, nogil=True)
+def find_rows(keys: I64, inside: Bool, slots: I64, known: I64) -> I64:
+    """The numbers of the rows' groups; -1 where there is no such group, or the row is not `inside`."""
+    everything = inside.shape[0] == 0
+    numbers = np.empty(keys.shape[0], np.int64)
+    for row in range(keys.shape[0]):
+        numbers[row] = -1
+        if everything or inside[row]:
+            numbers[row] = slots[slot_of(slots, known, keys, row)]
+    return numbers

@@ -1,0 +1,173 @@
+"""All selections of a stream at once: per event, classes of selections that it passes.
+
+A class stands for a set of selections, which is listed for those who ask. An event has at most one class per shape of
+selections and layer of it, so what a step gives does not grow with how many selections an event passes.
+"""
+
+from collections import defaultdict
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from stretto.engine.rows.join_keys import order_keys
+from stretto.engine.stream.box_cells import BoxCells, Boxes, concat_boxes
+from stretto.engine.stream.selection_terms import KeyBox, RangeTerm, Selection, Shape, boxes
+from stretto.schema import Kind
+from stretto.values.rows import I64
+from stretto.values.vector import Vector
+
+SEVERAL = np.iinfo(np.int64).min
+"""In place of a member, for an entry with more than one."""
+CELL_BITS = 40
+"""Of the number of a class: its cell; above is its layer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """Pairs of events, by their places in the step, and classes; by shape, and ascending by event within a shape."""
+
+    events: I64
+    classes: I64
+
+
+class SelectionIndex:
+    """`kinds`: of the attributes. Members are numbers that callers choose; equal selections are one entry.
+
+    The numbers of classes are good until members change.
+    """
+
+    def __init__(self, kinds: Sequence[Kind]) -> None:
+        self._kinds = tuple(kinds)
+        self._entries: dict[Selection, int] = {}
+        self._members: dict[int, set[int]] = {}
+        self._selections: dict[int, Selection] = {}
+        self._shapes: dict[Shape, Layers] = {}
+        self._given = 0
+        self._only: I64 = np.zeros(0, np.int64)  # by entry, its member if it has one alone
+        self._layers: list[tuple[Shape, BoxCells]] = []
+
+    def update(self, added: Mapping[int, Selection], removed: Sequence[int] = ()) -> None:
+        """Take members away, then add others. Only boxes of selections that are new, or gone, are touched."""
+        self._remove(removed)
+        new: defaultdict[Shape, list[tuple[KeyBox, int]]] = defaultdict(list)
+        for member, selection in added.items():
+            assert member not in self._selections, member
+            self._selections[member] = selection
+            entry = self._entries.get(selection)
+            if entry is None:
+                entry = self._entries[selection] = self._given
+                self._given += 1
+                for shape, box in boxes(selection):
+                    new[shape].append((box, entry))
+            self._members.setdefault(entry, set()).add(member)
+        self._note_only({self._entries[selection] for selection in added.values()})
+        for shape, found in new.items():
+            self._shapes.setdefault(shape, Layers()).add(_boxes(shape, found))
+        self._layers = [(shape, layer) for shape, layers in self._shapes.items() for layer in layers.layers]
+
+    def step(self, attributes: Sequence[Vector], n: int) -> Passed:
+        """The classes of `n` events, given by their attributes.
+
+        Where a class has a `residual`, or terms that are left over (`rest`), its events are candidates.
+        """
+        keys = [_keys(vector, kind) for vector, kind in zip(attributes, self._kinds, strict=True)]
+        events: list[I64] = [np.zeros(0, np.int64)]
+        classes: list[I64] = [np.zeros(0, np.int64)]
+        for number, (shape, layer) in enumerate(self._layers):
+            cells = layer.find([keys[a] for a in shape.values], [keys[a] for a in shape.ranges], n)
+            rows = np.flatnonzero(cells >= 0)
+            events.append(rows)
+            classes.append(cells[rows] | (number << CELL_BITS))
+        return Passed(np.concatenate(events), np.concatenate(classes))
+
+    def members(self, number: int) -> I64:
+        """The members of a class, ascending."""
+        _, layer = self._layers[number >> CELL_BITS]
+        entries = layer.owners(number & ((1 << CELL_BITS) - 1))
+        alone = self._only[entries]
+        several = entries[alone == SEVERAL].tolist()
+        listed = [member for entry in several for member in self._members[entry]]
+        return np.sort(np.concatenate([alone[alone != SEVERAL], np.array(listed, np.int64)]))
+
+    def residual(self, number: int) -> Hashable:
+        """What the events of a class are still to be asked, as their selections have it; None: nothing."""
+        return self._layers[number >> CELL_BITS][0].residual
+
+    def rest(self, number: int) -> tuple[RangeTerm, ...]:
+        """Terms that the events of a class are still to be asked: they would have made too many boxes."""
+        return self._layers[number >> CELL_BITS][0].rest
+
+    def _note_only(self, entries: set[int]) -> None:
+        """Take down the members of entries that have changed."""
+        if len(self._only) < self._given:
+            more = np.full(2 * self._given, SEVERAL, np.int64)
+            more[: len(self._only)] = self._only
+            self._only = more
+        for entry in entries:
+            members = self._members[entry]
+            self._only[entry] = next(iter(members)) if len(members) == 1 else SEVERAL
+
+    def _remove(self, removed: Sequence[int]) -> None:
+        gone: list[int] = []
+        fewer: set[int] = set()
+        shapes: set[Shape] = set()
+        for member in removed:
+            selection = self._selections.pop(member)
+            entry = self._entries[selection]
+            self._members[entry].remove(member)
+            fewer.add(entry)
+            if not self._members[entry]:
+                del self._members[entry], self._entries[selection]
+                gone.append(entry)
+                shapes.update(shape for shape, _ in boxes(selection))
+        self._note_only(fewer.difference(gone))
+        for shape in shapes:
+            self._shapes[shape].remove(np.array(gone, np.int64))
+            if not self._shapes[shape].layers:
+                del self._shapes[shape]
+
+
+class Layers:
+    """Boxes of one shape, in layers of which each has less than half of the boxes of the one before.
+
+    The logarithmic method (Bentley and Saxe, Decomposable searching problems I, 1980): what is new is a layer of its
+    own, merged with those that are not much larger, so a box is built into a layer a logarithmic number of times.
+    """
+
+    def __init__(self) -> None:
+        self.layers: list[BoxCells] = []
+
+    def add(self, new: Boxes) -> None:
+        parts = [new]
+        size = len(new.owners)
+        while self.layers and len(self.layers[-1]) < 2 * size:
+            last = self.layers.pop()
+            parts.append(last.boxes.take(last.alive))
+            size += int(np.count_nonzero(last.alive))
+        self.layers.append(BoxCells(concat_boxes(parts)))
+
+    def remove(self, owners: I64) -> None:
+        """Take boxes away; a layer that is half empty is built anew."""
+        kept: list[BoxCells] = []
+        small: list[BoxCells] = []
+        for layer in self.layers:
+            layer.remove(owners)
+            half_empty = 2 * int(np.count_nonzero(layer.alive)) < len(layer)
+            (small if half_empty else kept).append(layer)
+        self.layers = kept
+        left = [layer.boxes.take(layer.alive) for layer in small if layer.alive.any()]
+        if left:
+            self.add(concat_boxes(left))
+
+
+def _boxes(shape: Shape, found: Sequence[tuple[KeyBox, int]]) -> Boxes:
+    n = len(found)
+    values = np.array([box.values for box, _ in found], np.int64).reshape(n, len(shape.values))
+    ranges = np.array([box.ranges for box, _ in found], np.int64).reshape(n, len(shape.ranges), 2)
+    return Boxes(values, ranges[:, :, 0], ranges[:, :, 1], np.array([owner for _, owner in found], np.int64))
+
+
+def _keys(vector: Vector, kind: Kind) -> Vector:
+    keys, alive = order_keys(vector, kind)
+    return Vector(keys, alive)
