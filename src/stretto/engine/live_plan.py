@@ -117,16 +117,26 @@ class LivePlan:
     def _forget(self) -> None:
         """Drop whole steps of events that no window reaches any more."""
         arena = self.arena
-        reached = arena.end
-        if self._horizon_us:
-            before = self.until - self._horizon_us
-            reached = arena.base + int(np.searchsorted(arena.borrowed_ts, before, side="left"))
-        if self._horizon_events:
-            reached = min(reached, arena.end - self._horizon_events)
+        reached = self._reached()
         while self.steps and self.steps[0].end <= reached:
             dropped = self._chunks.pop(self.steps.popleft().name, None)
             self._chunk_bytes -= 0 if dropped is None else dropped.nbytes
         arena.forget(self.steps[0].start if self.steps else arena.end)
+
+    def _reached(self) -> int:
+        """The position of the first event that some window still reaches."""
+        arena = self.arena
+        reached = arena.end
+        if self._horizon_us:
+            reached = self._first_at(self.until - self._horizon_us)
+        if self._horizon_events:
+            reached = min(reached, arena.end - self._horizon_events)
+        return reached
+
+    def _first_at(self, time: int) -> int:
+        """The position of the first event that is not before a time."""
+        arena = self.arena
+        return arena.base + int(np.searchsorted(arena.borrowed_ts, time, side="left"))
 
     # ---- what there is ---------------------------------------------------------------------------------------
 
@@ -189,7 +199,13 @@ class LivePlan:
 
 def outputs_of(plan: Plan) -> list[Output]:
     """What the matches of each query look like."""
-    return [Output(op.query, op.listed, op.lists, op.returns) for op in plan.ops if isinstance(op, Emit)]
+    sides = [] if plan.front is None else [side.plan for side in plan.front.sides]
+    return [
+        Output(op.query, op.listed, op.lists, op.returns)
+        for one in (plan, *sides)
+        for op in one.ops
+        if isinstance(op, Emit)
+    ]
 
 
 def streams_of(plan: Plan) -> dict[int, Stream]:

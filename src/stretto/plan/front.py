@@ -48,12 +48,28 @@ class Detected:
     leaves: tuple[Leaf, ...]
 
 
+Counted = tuple[str, ...]
+"""Streams among whose events positions are counted; none: among all raw events."""
+
+
 @dataclass(frozen=True, slots=True)
 class Detections:
-    """Streams of matches that one plan finds."""
+    """Streams of matches that one plan finds.
+
+    `counted`: where its queries count positions, the streams among whose events they do; None: they do not.
+    """
 
     plan: "Plan"
     streams: tuple[Detected, ...]
+    counted: Counted | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """Queries that count positions among the events of some streams, in a plan of their own."""
+
+    plan: "Plan"
+    counted: Counted
 
 
 Stage = Projection | Aggregation | Detections
@@ -73,6 +89,7 @@ class Front:
     names: frozenset[str]
     leaves: Leaves
     reach_us: int
+    sides: tuple[Side, ...] = ()
 
 
 def as_query(join: JoinStream) -> Query:

@@ -1,6 +1,6 @@
 """Plans for derived streams: the stages of a front, and the queries that read what it makes."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from stretto.errors import Mistake, QueryError
@@ -18,7 +18,7 @@ from stretto.pattern.predicates import Expr, Reduce, Ref, walk
 from stretto.pattern.stream_columns import NoCommonColumn, StreamColumns
 from stretto.pattern.workload import BoundWorkload
 from stretto.plan.dag import Plan, attributes_of
-from stretto.plan.front import Aggregation, Detected, Detections, Front, Projection, Stage, as_query, in_stages, with_itself
+from stretto.plan.front import Aggregation, Counted, Detected, Detections, Front, Projection, Side, Stage, as_query, in_stages, with_itself
 from stretto.plan.leaves import Leaves, carried, leaves_of, variables_of
 from stretto.plan.ops import Emit
 from stretto.schema import Kind, Schema
@@ -52,10 +52,7 @@ def fronted(
     bound: BoundWorkload, streams: Sequence[DerivedStream], stats: Stats, plan: PlanQueries
 ) -> Fronted:
     """The front of a workload with derived streams; QueryError for what cannot be run over them yet."""
-    mistakes = [mistake for query in bound.detections for mistake in _refused(query)]
-    mistakes += [
-        mistake for stream in streams if isinstance(stream, PatternStream) for mistake in _refused(stream.query)
-    ]
+    mistakes: list[Mistake] = []
     columns = StreamColumns.over(stats.schema.attributes, streams)
     try:
         streams = tuple(columns.stream(stream) for stream in streams)
@@ -70,13 +67,16 @@ def fronted(
     names = frozenset(stream.name for stream in streams)
     types = stats.schema.types
     schema = replace(stats.schema, attributes=kinds, types=None if types is None else types | names)
-    maker = _Maker(replace(stats, schema=schema), leaves, plan)
+    maker = _Maker(replace(stats, schema=schema), leaves, names, plan)
     for together in in_stages(streams):
         maker.make(together, columns)
+    groups = _grouped(detections, names)
+    plain = tuple(groups.pop(None, ()))
+    sides = tuple(Side(maker.plan_of(some), counted or ()) for counted, some in groups.items())
     raw = frozenset(stats.schema.attributes) & frozenset(maker.reads)
     reach = max(maker.reach.values(), default=0)
-    front = Front(tuple(maker.stages), kinds, frozenset(stats.schema.attributes), raw, names, leaves, reach)
-    return Fronted(replace(bound, detections=detections, trends=trends), maker.stats, front)
+    front = Front(tuple(maker.stages), kinds, frozenset(stats.schema.attributes), raw, names, leaves, reach, sides)
+    return Fronted(replace(bound, detections=plain, trends=trends), maker.stats, front)
 
 
 def listing_leaves(plan: Plan, queries: Sequence[Query], leaves: Leaves) -> Plan:
@@ -95,20 +95,28 @@ def _types(query: Query) -> dict[str, str]:
     return {name: type_ for name, type_, _ in variables_of(query)}
 
 
-def _refused(query: Query) -> list[Mistake]:
-    """Positions are those of all events that stand in one order, and here derived ones are among them."""
-    counts = query.policy is Policy.STRICT or query.window.unit == "events"
-    if not counts:
-        return []
-    what = "STRICT" if query.policy is Policy.STRICT else "a window in EVENTS"
-    return [Mistake(f"not supported yet: {what} beside derived streams (query `{query.name}`)", query.span)]
+def counted_by(query: Query, derived: Collection[str]) -> Counted | None:
+    """The streams among whose events a query counts positions; None where it counts none."""
+    if query.policy is not Policy.STRICT and query.window.unit != "events":
+        return None
+    named = streams_of(query)
+    return named if any(name in derived for name in named) else ()
+
+
+def _grouped(queries: Iterable[Query], derived: Collection[str]) -> dict[Counted | None, list[Query]]:
+    """Queries that can stand in one plan: those that count among the same events, and those that do not count."""
+    found: dict[Counted | None, list[Query]] = {}
+    for query in queries:
+        counted = counted_by(query, derived)
+        found.setdefault(None if counted is None else tuple(sorted(counted)), []).append(query)
+    return found
 
 
 class _Maker:
     """Makes one stage after another, and learns how many events each stream has, about."""
 
-    def __init__(self, stats: Stats, leaves: Leaves, plan: PlanQueries) -> None:
-        self.stats, self.leaves, self._plan = stats, leaves, plan
+    def __init__(self, stats: Stats, leaves: Leaves, names: Collection[str], plan: PlanQueries) -> None:
+        self.stats, self.leaves, self._names, self._plan = stats, leaves, names, plan
         self.stages: list[Stage] = []
         self.reads: set[str] = set()
         self.reach: dict[str, int] = {}
@@ -140,21 +148,24 @@ class _Maker:
         self.stats = self.stats.with_rates({stream.name: self.stats.rate(source)})
 
     def _detect(self, together: tuple[DerivedStream, ...], columns: StreamColumns) -> None:
-        queries: list[Query] = []
-        found: list[Detected] = []
+        queries: dict[str, Query] = {}
+        found: dict[str, Detected] = {}
         for stream in together:
             assert isinstance(stream, JoinStream | PatternStream)
             joined = isinstance(stream, JoinStream)
-            queries.append(as_query(stream) if joined else replace(stream.query, name=stream.name))
+            query = as_query(stream) if joined else replace(stream.query, name=stream.name)
+            queries[stream.name] = query
             start = None if joined else columns.column(stream.name, "start")
-            found.append(Detected(stream.name, start, queries[-1].returns, self.leaves[stream.name]))
-        plan = listing_leaves(self._plan(tuple(queries), self.stats), queries, self.leaves)
-        self.reads |= attributes_of(plan)
-        self.stages.append(Detections(plan, tuple(found)))
-        rates = {name: plan.records[number].rows for name, number in plan.queries.items()}
-        for stream, query in zip(together, queries, strict=True):
-            before = max((self.reach.get(name, 0) for name in streams_of(query)), default=0)
-            self.reach[stream.name] = before + plan.horizon_us
+            found[stream.name] = Detected(stream.name, start, query.returns, self.leaves[stream.name])
+        rates: dict[str, float | None] = {}
+        for counted, some in _grouped(queries.values(), self._names).items():
+            plan = self.plan_of(some)
+            self.stages.append(Detections(plan, tuple(found[query.name] for query in some), counted))
+            rates |= {name: plan.records[number].rows for name, number in plan.queries.items()}
+            for query in some:
+                before = max((self.reach.get(name, 0) for name in streams_of(query)), default=0)
+                self.reach[query.name] = before + plan.horizon_us
+        for stream in together:
             rate = rates[stream.name]
             guess = max((self.stats.rate(name) for name in sources_of(stream)), default=1.0)
             self.stats = self.stats.with_rates({stream.name: guess if rate is None else rate})
@@ -162,6 +173,12 @@ class _Maker:
                 itself = with_itself(stream, self.leaves)
                 if itself is not None:
                     self._project(itself)
+
+    def plan_of(self, queries: Sequence[Query]) -> Plan:
+        """The plan of some queries over what there is so far."""
+        plan = listing_leaves(self._plan(tuple(queries), self.stats), queries, self.leaves)
+        self.reads |= attributes_of(plan)
+        return plan
 
     def _read(self, *exprs: Expr) -> None:
         nodes = (node for expr in exprs for node in walk(expr))

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from stretto.engine.derived.event_order import in_total_order, no_keys, tie_keys
 from stretto.engine.derived.levels import Function, InputAggregate, Level
 from stretto.engine.derived.window_aggregates import WindowAggregates
 from stretto.engine.live_plan import LivePlan, outputs_of, streams_of
@@ -18,8 +19,8 @@ from stretto.engine.results.matches import MatchChunk, Matches
 from stretto.engine.stream.arena import Block, concat_blocks
 from stretto.pattern.derived.streams import WindowedValue
 from stretto.pattern.nodes import Return, Stream
-from stretto.plan.dag import attributes_of
-from stretto.plan.front import Aggregation, Detected, Detections, Front, Projection
+from stretto.plan.dag import Plan, attributes_of
+from stretto.plan.front import Aggregation, Counted, Detected, Detections, Front, Projection
 from stretto.plan.leaves import ID
 from stretto.schema import Kind, Special
 from stretto.values.evaluate import holds, kind_of, value
@@ -52,14 +53,22 @@ class FrontRunner:
                 case Aggregation():
                     made.append(_Aggregating(stage))
                 case Detections():
-                    made.append(_Detecting(stage, front.columns, strings, meter, special))
+                    made.append(_Detecting(stage, front, strings, meter, special))
         self._stages = made
+        self._sides = [_Reading(side.plan, side.counted, front, strings, meter, special) for side in front.sides]
         self._sources = {name: codes[name] for name in source_types(front) if name in codes}
         self._made = frozenset(codes[name] for name in front.names if name in codes)
 
     @property
     def held(self) -> int:
-        return sum(stage.held for stage in self._stages)
+        return sum(stage.held for stage in (*self._stages, *self._sides))
+
+    @property
+    def since(self) -> int | None:
+        """The time of the earliest event that some window of events still reaches; None: there is no such window."""
+        readings = (*self._sides, *(stage.reading for stage in self._stages if isinstance(stage, _Detecting)))
+        times = [time for reading in readings if (time := reading.since) is not None]
+        return min(times, default=None)
 
     def raw(self, block: Block) -> Block:
         """The raw events among those of a step."""
@@ -67,11 +76,13 @@ class FrontRunner:
             return block
         return block.take(np.flatnonzero(~np.isin(block.types, list(self._made))))
 
-    def step(self, raw: Block, until: int, *, closing: bool) -> Block:
-        """Raw events, with those that are made of them, in order of time."""
+    def step(self, raw: Block, until: int, matches: Matches, *, closing: bool) -> Block:
+        """Raw events, with those that are made of them, in order of time; matches of sides are added."""
         streams = _Streams(raw, self._sources, self._strings)
         for stage in self._stages:
             stage.step(streams, until, closing=closing)
+        for side in self._sides:
+            side.step(streams, until, matches, closing=closing)
         made = [
             self.padded(replace(block, types=np.full(len(block), self._codes[name], np.int32)))
             for name, block in streams.made()
@@ -94,7 +105,14 @@ def source_types(front: Front) -> Iterator[str]:
             case Aggregation():
                 yield stage.stream.source.type
             case Detections():
-                yield from (stream.type for stream in streams_of(stage.plan).values())
+                yield from _read_by(stage.plan, stage.counted)
+    for side in front.sides:
+        yield from _read_by(side.plan, side.counted)
+
+
+def _read_by(plan: Plan, counted: Counted | None) -> Iterator[str]:
+    yield from (stream.type for stream in streams_of(plan).values())
+    yield from counted or ()
 
 
 def in_order(blocks: list[Block]) -> Block:
@@ -116,7 +134,7 @@ class _Streams:
     """The events of one step by type and stream, those that are there so far."""
 
     def __init__(self, raw: Block, codes: Mapping[str, int], strings: Strings) -> None:
-        self._raw, self._codes, self.strings = raw, codes, strings
+        self.raw, self.codes, self.strings = raw, codes, strings
         self._found: dict[str, Block] = {}
         self._made: dict[str, list[Block]] = {}
 
@@ -124,9 +142,9 @@ class _Streams:
         if name in self._made:
             return in_order([*self._made[name]])
         if name not in self._found:
-            code = self._codes.get(name)
-            index = np.flatnonzero(self._raw.types == code) if code is not None else np.zeros(0, np.int64)
-            self._found[name] = self._raw.take(index)
+            code = self.codes.get(name)
+            index = np.flatnonzero(self.raw.types == code) if code is not None else np.zeros(0, np.int64)
+            self._found[name] = self.raw.take(index)
         return self._found[name]
 
     def add(self, name: str, block: Block) -> None:
@@ -218,36 +236,82 @@ class _Aggregating:
         streams.add(stream.name, Block(block.ts, block.types, block.ids, attributes))
 
 
-class _Detecting:
-    """Matches of a plan of its own, which keeps the events that its windows reach."""
+class _Reading:
+    """A plan of its own over some of the events, which keeps those that its windows reach."""
 
     def __init__(
-        self, stage: Detections, columns: Mapping[str, Kind], strings: Strings, meter: Meter, special: Special
+        self,
+        plan: Plan,
+        counted: Counted | None,
+        front: Front,
+        strings: Strings,
+        meter: Meter,
+        special: Special,
     ) -> None:
-        self._stage = stage
-        self._live = LivePlan(stage.plan, meter, special, strings=strings)
-        self._kinds = {name: columns[name] for name in sorted(attributes_of(stage.plan))}
-        self._outputs = outputs_of(stage.plan)
+        self._live = LivePlan(plan, meter, special, strings=strings)
+        self._kinds = {name: front.columns[name] for name in sorted(attributes_of(plan))}
+        self._counted, self._leaves = counted, front.leaves
 
     @property
     def held(self) -> int:
         return self._live.held
 
-    def step(self, streams: _Streams, until: int, *, closing: bool) -> None:
-        live, matches = self._live, Matches(self._outputs)
-        blocks = [
-            Block(
-                block.ts,
-                np.full(len(block), code, np.int32),
-                block.ids,
-                {name: _column(block, name, kind) for name, kind in self._kinds.items()},
-            )
-            for name, code in live.index.codes.items()
-            if len(block := streams.events(name))
-        ]
-        whole = [in_order(blocks)] if blocks else []
-        for _ in live.take(whole, until, matches, closing=closing):
+    @property
+    def since(self) -> int | None:
+        """The earliest event that a window of events reaches."""
+        live = self._live
+        return int(live.arena.borrowed_ts[0]) if live.plan.horizon_events and len(live.arena.borrowed_ts) else None
+
+    def step(self, streams: "_Streams", until: int, matches: Matches, *, closing: bool) -> None:
+        block = self._read(streams)
+        for _ in self._live.take([block] if len(block) else [], until, matches, closing=closing):
             pass
+
+    def _read(self, streams: "_Streams") -> Block:
+        codes = self._live.index.codes
+        if self._counted is None:
+            return in_order([empty_block(self._kinds), *(self._block(streams, name, codes[name]) for name in codes)])
+        if not self._counted:
+            raw = streams.raw
+            types = np.zeros(len(raw), np.int32)
+            for name, code in codes.items():
+                types[raw.types == streams.codes.get(name, -1)] = code
+            return self._columns_of(replace(raw, types=types))
+        blocks, keys = [empty_block(self._kinds)], [no_keys()]
+        for number, name in enumerate(sorted(self._counted)):
+            events = streams.events(name)
+            blocks.append(self._block(streams, name, codes.get(name, 0)))
+            keys.append(tie_keys(events, self._leaves.get(name, ()), number, streams.strings))
+        whole = concat_blocks(blocks)
+        return whole.take(in_total_order(whole.ts, keys))
+
+    def _block(self, streams: "_Streams", name: str, code: int) -> Block:
+        block = streams.events(name)
+        return self._columns_of(replace(block, types=np.full(len(block), code, np.int32)))
+
+    def _columns_of(self, block: Block) -> Block:
+        return replace(
+            block, attributes={name: _column(block, name, kind) for name, kind in self._kinds.items()}
+        )
+
+
+class _Detecting:
+    """Events of matches."""
+
+    def __init__(
+        self, stage: Detections, front: Front, strings: Strings, meter: Meter, special: Special
+    ) -> None:
+        self._stage = stage
+        self.reading = _Reading(stage.plan, stage.counted, front, strings, meter, special)
+        self._outputs = outputs_of(stage.plan)
+
+    @property
+    def held(self) -> int:
+        return self.reading.held
+
+    def step(self, streams: "_Streams", until: int, *, closing: bool) -> None:
+        matches = Matches(self._outputs)
+        self.reading.step(streams, until, matches, closing=closing)
         for stream in self._stage.streams:
             for chunk in matches.chunks(stream.name):
                 streams.add(stream.name, _made_of(stream, chunk.wide(), streams.strings))

@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 
 from stretto.engine.derived.front import FrontRunner, empty_block, source_types
-from stretto.engine.live_plan import LivePlan
+from stretto.engine.live_plan import LivePlan, outputs_of
 from stretto.engine.memory.limits import Meter
 from stretto.engine.results.matches import Matches
 from stretto.engine.snapshot import StepRange
@@ -39,7 +39,7 @@ class FrontedPlan(LivePlan):
 
     def take(self, blocks: list[Block], until: int, matches: Matches, *, closing: bool) -> Iterator[int]:
         raw = concat_blocks(blocks) if blocks else self._none
-        events = self._front.step(raw, until, closing=closing)
+        events = self._front.step(raw, until, matches, closing=closing)
         yield from super().take([events] if len(events) else [], until, matches, closing=closing)
 
     def adopt(self, step: StepRange, chunk: pa.RecordBatch) -> None:
@@ -47,12 +47,22 @@ class FrontedPlan(LivePlan):
         self.arena.append(self._ranked(block))
         self.steps.append(step)
         self._keep_chunk(step, chunk)
-        self._front.step(self._front.raw(block), step.until, closing=False)
+        self._rebuild(self._front.raw(block), step.until)
 
     def again(self, step: StepRange, matches: Matches) -> Iterator[int]:
         if step.start == step.end:
-            self._front.step(self._none, step.until, closing=False)
+            self._rebuild(self._none, step.until)
         yield from super().again(step, matches)
+
+    def _rebuild(self, raw: Block, until: int) -> None:
+        """Bring the front up to a time again; what it finds was reported before."""
+        self._front.step(raw, until, Matches(outputs_of(self.plan)), closing=False)
+
+    def _reached(self) -> int:
+        reached, since = super()._reached(), self._front.since
+        front = self.plan.front
+        assert front is not None
+        return reached if since is None else min(reached, self._first_at(since - front.reach_us))
 
     def to_arrow(self, block: Block) -> pa.RecordBatch:
         return super().to_arrow(self._front.padded(block))

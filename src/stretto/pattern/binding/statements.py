@@ -12,7 +12,7 @@ from stretto.pattern.derived.families import Family
 from stretto.pattern.derived.streams import DerivedStream
 from stretto.pattern.derived.substitution import plain_selections, substituted
 from stretto.pattern.derived.tables import LookupTable, TableError
-from stretto.pattern.nodes import Policy, Query, TrendQuery, streams_of
+from stretto.pattern.nodes import Query, TrendQuery, streams_of
 from stretto.schema import Schema
 from stretto.text import syntax
 
@@ -112,30 +112,15 @@ class _WorkloadBinder:
             self.queries.append(query)
         else:
             self.families.append(bound)
-        self._sort(query, bound, statement)
+        self._sort(query, bound)
 
-    def _sort(self, query: Query | TrendQuery, family: Family | None, statement: syntax.Query) -> None:
+    def _sort(self, query: Query | TrendQuery, family: Family | None) -> None:
         plain = query
         if isinstance(query, Query) and set(streams_of(query)) & self.selections.keys():
             plain = substituted(query, self.selections) or query
-        named = {stream.name for stream in self.catalog.derived}
-        hybrid = not named.isdisjoint(streams_of(plain))
-        counting = _counting(plain)
-        if hybrid and counting:
-            self.postpone(f"{counting} over derived streams", f"query `{query.name}`", statement)
-            self.postponed += [query] if family is None else []
-        elif isinstance(plain, TrendQuery):
+        if isinstance(plain, TrendQuery):
             self.trends.append(plain)
         elif family is None:
             self.detections.append(plain)
         else:
             self.detections += replace(family, template=plain).queries()
-
-
-def _counting(query: Query | TrendQuery) -> str:
-    """What in a query counts positions, if something does."""
-    if isinstance(query, TrendQuery):
-        return ""
-    if query.policy is Policy.STRICT:
-        return "SELECT STRICT"
-    return "a window in EVENTS" if query.window.unit == "events" else ""

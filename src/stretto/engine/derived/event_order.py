@@ -1,0 +1,59 @@
+"""The order of events in which positions are counted: by time, then by the ids behind them, then by stream."""
+
+import numpy as np
+
+from stretto.engine.results.leaf_ids import leaf_ids
+from stretto.engine.results.matches import NO_ID
+from stretto.engine.stream.arena import Block
+from stretto.plan.leaves import Leaf
+from stretto.values.rows import I64, Sets
+from stretto.values.strings import Strings
+
+Keys = tuple[Sets, I64]
+"""The ids behind each event, one after another, and the rank of its stream."""
+
+
+def no_keys() -> Keys:
+    none = np.zeros(0, np.int64)
+    return Sets(np.zeros(1, np.int64), none), none
+
+
+def tie_keys(events: Block, leaves: tuple[Leaf, ...], stream: int, strings: Strings) -> Keys:
+    """By what the events of one stream are told apart from others of their time."""
+    n = len(events)
+    ranks = np.full(n, stream)
+    if not leaves:
+        return Sets(np.arange(n + 1), np.asarray(events.ids, np.int64)), ranks
+    parts = [_as_sets(leaf_ids(leaf, np.arange(n), events.attributes[leaf.column], strings)) for leaf in leaves]
+    lengths = np.sum([part.lengths for part in parts], axis=0)
+    offsets = np.append(0, np.cumsum(lengths))
+    values = np.empty(int(offsets[-1]), np.int64)
+    start = offsets[:-1].copy()
+    for part in parts:
+        each = np.repeat(np.arange(n), part.lengths)
+        values[start[each] + np.arange(len(part.values)) - part.offsets[each]] = part.values
+        start += part.lengths
+    return Sets(offsets, values), ranks
+
+
+def _as_sets(column: I64 | Sets) -> Sets:
+    if isinstance(column, Sets):
+        return column
+    bound = column != NO_ID
+    return Sets(np.append(0, np.cumsum(bound)), column[bound])
+
+
+def in_total_order(ts: I64, keys: list[Keys]) -> I64:
+    """The events one after another: those of one time by their ids, the first that differ, then by stream."""
+    lengths = np.concatenate([ids.lengths for ids, _ in keys])
+    values = np.concatenate([ids.values for ids, _ in keys])
+    ranks = np.concatenate([rank for _, rank in keys])
+    offsets = np.append(0, np.cumsum(lengths))
+    width = int(lengths.max(initial=0))
+    columns = []
+    for place in range(width):
+        has = lengths > place
+        column = np.full(len(ts), NO_ID)  # a shorter list comes before those that go on
+        column[has] = values[offsets[:-1][has] + place]
+        columns.append(column)
+    return np.lexsort((ranks, *reversed(columns), ts))
