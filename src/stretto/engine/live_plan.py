@@ -19,7 +19,7 @@ from stretto.engine.stream.scan_index import ScanIndex
 from stretto.engine.trends.run import Trends
 from stretto.pattern.nodes import Stream
 from stretto.pattern.predicates import partition_of
-from stretto.plan.dag import Plan, attributes_of
+from stretto.plan.dag import Plan, read_columns
 from stretto.plan.ops import Emit, Scan
 from stretto.schema import Kind, Special
 from stretto.values.strings import Strings
@@ -55,7 +55,7 @@ class LivePlan:
         self.index = ScanIndex(streams_of(plan), self.strings)
         self.operators = build(plan.ops)
         self._partitions = {name: of for name in plan.specials() if (of := partition_of(name))}
-        read = attributes_of(plan) | set(beside)
+        read = read_columns(plan) | set(beside)
         kept = read | set(plan.schema.attributes) if updatable else read
         self.kinds: dict[str, Kind] = {name: plan.schema.attributes[name] for name in sorted(kept)}
         self._ranks = {name: Ranks([self.kinds[a] for a in of]) for name, of in self._partitions.items()}

@@ -22,7 +22,7 @@ from stretto.engine.stream.reorder import Reorder, late_mask
 from stretto.engine.stream.repeated_ids import RepeatedIds
 from stretto.errors import EngineError
 from stretto.pattern.workload import Workload
-from stretto.plan.dag import Plan, attributes_of
+from stretto.plan.dag import Plan, read_columns
 from stretto.schema import Special
 from stretto.trends.work import TrendWork
 from stretto.values.rows import I64, Bool
@@ -308,7 +308,7 @@ class Engine:
 
     def _require(self, plan: Plan) -> None:
         """EngineError unless the events that were kept have all that a plan reads."""
-        kinds = {name: plan.schema.attributes[name] for name in sorted(attributes_of(plan))}
+        kinds = {name: plan.schema.attributes[name] for name in sorted(read_columns(plan))}
         missing = [
             f"attribute `{name}`" for name, kind in kinds.items() if self._live.kinds.get(name) is not kind
         ]

@@ -70,12 +70,14 @@ class Plan:
     @property
     def horizon_us(self) -> int:
         """How far back in time a match that is not certain yet may look, in microseconds; 0: by no window of time."""
-        return self._horizon("us")
+        front = 0 if self.front is None else self.front.reach_us
+        return self._horizon("us") + front
 
     @property
     def horizon_events(self) -> int:
         """The same in events, for windows of events."""
-        return self._horizon("events")
+        front = 0 if self.front is None else self.front.horizon_events
+        return max(self._horizon("events"), front)
 
     def explain(self, format: str = "text", *, limit: int | None = None) -> str:  # noqa: A002 - public
         """The plan as `text` or `json`; the text of a large plan can be cut after `limit` operators."""
@@ -127,7 +129,8 @@ class Plan:
     def _names(self) -> frozenset[str]:
         terms = [term for op in self.ops for term in expressions(op)]
         emits = (op for op in self.ops if isinstance(op, Emit))
-        names = {leaf.column for op in emits for under in op.leaves for leaf in under}
+        listings = [listing for op in emits for under in op.listings for listing in under]
+        names = {leaf.column for listing in listings for leaf in listing.leaves}
         if self.trends is not None:
             terms += [term for node in self.trends.nodes for term in node.stream.where]
             for query in self.trends.queries:
@@ -140,7 +143,13 @@ class Plan:
 
 
 def attributes_of(plan: Plan) -> frozenset[str]:
-    """The attributes that a plan reads, those that partition a count of positions too."""
+    """The attributes of raw events that a plan reads, those that partition a count of positions too."""
+    read, front = read_columns(plan), plan.front
+    return read if front is None else (read & front.attributes) | front.raw
+
+
+def read_columns(plan: Plan) -> frozenset[str]:
+    """The columns that a plan's operators read, those of derived streams too."""
     return plan.attributes() | {key for name in plan.specials() for key in partition_of(name)}
 
 

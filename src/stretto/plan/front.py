@@ -91,6 +91,12 @@ class Front:
     reach_us: int
     sides: tuple[Side, ...] = ()
 
+    @property
+    def horizon_events(self) -> int:
+        """How many events back some window of events reaches; 0: there is none."""
+        plans = [stage.plan for stage in self.stages if isinstance(stage, Detections)]
+        return max((plan.horizon_events for plan in (*plans, *(side.plan for side in self.sides))), default=0)
+
 
 def as_query(join: JoinStream) -> Query:
     """The pairs of two different events of a join, as a query."""

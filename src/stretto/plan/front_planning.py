@@ -17,9 +17,9 @@ from stretto.pattern.nodes import Policy, Query, TrendQuery, streams_of
 from stretto.pattern.predicates import Expr, Reduce, Ref, walk
 from stretto.pattern.stream_columns import NoCommonColumn, StreamColumns
 from stretto.pattern.workload import BoundWorkload
-from stretto.plan.dag import Plan, attributes_of
+from stretto.plan.dag import Plan, read_columns
 from stretto.plan.front import Aggregation, Counted, Detected, Detections, Front, Projection, Side, Stage, as_query, in_stages, with_itself
-from stretto.plan.leaves import Leaves, carried, leaves_of, variables_of
+from stretto.plan.leaves import Leaves, Listing, carried, leaves_of, listings, variables_of
 from stretto.plan.ops import Emit
 from stretto.schema import Kind, Schema
 from stretto.stats.profile import Stats
@@ -81,18 +81,22 @@ def fronted(
 
 def listing_leaves(plan: Plan, queries: Sequence[Query], leaves: Leaves) -> Plan:
     """The plan with matches that list the raw events behind those of joins and pattern streams."""
-    types = {query.name: _types(query) for query in queries}
+    listed = {query.name: _listings(query, leaves) for query in queries}
     ops = tuple(
-        replace(op, leaves=tuple(leaves.get(types[op.query][name], ()) for name in op.variables))
-        if isinstance(op, Emit) and any(kind in leaves for kind in types[op.query].values())
+        replace(op, listings=tuple(listed[op.query][name] for name in op.variables))
+        if isinstance(op, Emit) and listed[op.query]
         else op
         for op in plan.ops
     )
     return replace(plan, ops=ops)
 
 
-def _types(query: Query) -> dict[str, str]:
-    return {name: type_ for name, type_, _ in variables_of(query)}
+def _listings(query: Query, leaves: Leaves) -> dict[str, tuple[Listing, ...]]:
+    """What is listed of each variable; nothing where all of them hold raw events."""
+    variables = variables_of(query)
+    if not any(name in leaves for bound in variables for name in bound.types):
+        return {}
+    return {bound.variable: listings(bound.types, leaves) for bound in variables}
 
 
 def counted_by(query: Query, derived: Collection[str]) -> Counted | None:
@@ -177,7 +181,7 @@ class _Maker:
     def plan_of(self, queries: Sequence[Query]) -> Plan:
         """The plan of some queries over what there is so far."""
         plan = listing_leaves(self._plan(tuple(queries), self.stats), queries, self.leaves)
-        self.reads |= attributes_of(plan)
+        self.reads |= read_columns(plan)
         return plan
 
     def _read(self, *exprs: Expr) -> None:

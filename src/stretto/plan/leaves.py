@@ -32,13 +32,49 @@ Leaves = Mapping[str, tuple[Leaf, ...]]
 """The leaves of each stream whose events are no raw ones; a stream without an entry has raw events."""
 
 
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Raw events that a match lists of a variable: under its own name, or under `variable.path`.
+
+    `own`: ids of the events themselves, where they are raw ones. `leaves`: of those that are not, what is behind them.
+    """
+
+    path: str
+    own: bool
+    leaves: tuple[Leaf, ...]
+
+    @property
+    def many(self) -> bool:
+        """Whether one event may list several."""
+        return any(leaf.many for leaf in self.leaves)
+
+    def under(self, variable: str) -> str:
+        return f"{variable}.{self.path}" if self.path else variable
+
+
+def listings(types: Iterable[str], leaves: Leaves) -> tuple[Listing, ...]:
+    """What is listed of a variable whose events may be of these types and streams."""
+    found: dict[str, list[Leaf]] = {}
+    own = False
+    for name in types:
+        if name not in leaves:
+            own = True
+            found.setdefault("", [])
+        for leaf in leaves.get(name, ()):
+            found.setdefault(leaf.path, []).append(leaf)
+    return tuple(Listing(path, own and not path, tuple(under)) for path, under in found.items())
+
+
 def leaves_of(streams: Iterable[DerivedStream]) -> Leaves:
     """The leaves of all streams whose events are no raw ones."""
     found: dict[str, tuple[Leaf, ...]] = {}
     for stream in streams:
         match stream:
             case JoinStream():
-                bound = [(alias, source.type, False) for alias, source in zip(stream.aliases, stream.sources, strict=True)]
+                bound = [
+                    Bound(alias, (source.type,), several=False)
+                    for alias, source in zip(stream.aliases, stream.sources, strict=True)
+                ]
                 found[stream.name] = tuple(_leaves(stream.name, bound, found))
             case PatternStream():
                 found[stream.name] = tuple(_leaves(stream.name, variables_of(stream.query), found))
@@ -50,21 +86,32 @@ def leaves_of(streams: Iterable[DerivedStream]) -> Leaves:
     return found
 
 
-def variables_of(query: Query) -> list[tuple[str, str, bool]]:
-    """The positive variables of a query with the types of their events, and whether they hold several."""
-    types = {atom.variable: atom.stream.type for atom in atoms_of(query.pattern)}
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A variable, the types and streams that its events may be of, and whether it may hold several events."""
+
+    variable: str
+    types: tuple[str, ...]
+    several: bool
+
+
+def variables_of(query: Query) -> list[Bound]:
+    """The positive variables of a query."""
+    types: dict[int, dict[str, None]] = {}
+    for atom in atoms_of(query.pattern):
+        types.setdefault(atom.variable, {})[atom.stream.type] = None
     return [
-        (variable.name, types[number], variable.kleene or bool(variable.groups))
+        Bound(variable.name, tuple(types[number]), variable.kleene or bool(variable.groups))
         for number, variable in enumerate(query.variables)
         if not variable.negated
     ]
 
 
-def _leaves(stream: str, variables: Iterable[tuple[str, str, bool]], known: Leaves) -> Iterator[Leaf]:
-    for name, type_, several in variables:
-        for leaf in known.get(type_, (Leaf("", "", many=False),)):
-            path = f"{name}.{leaf.path}" if leaf.path else name
-            yield Leaf(path, leaf_column(stream, path), several or leaf.many)
+def _leaves(stream: str, variables: Iterable[Bound], known: Leaves) -> Iterator[Leaf]:
+    for bound in variables:
+        for listing in listings(bound.types, known):
+            path = listing.under(bound.variable)
+            yield Leaf(path, leaf_column(stream, path), bound.several or listing.many)
 
 
 def leaf_column(stream: str, path: str) -> str:

@@ -11,7 +11,7 @@ from typing import Literal as OneOf
 from stretto.pattern.nodes import Return, Stream, Window
 from stretto.pattern.piece import Place
 from stretto.pattern.predicates import Expr
-from stretto.plan.leaves import Leaf
+from stretto.plan.leaves import Listing
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,8 +168,8 @@ class Emit(Op):
     event and becomes single. `waits[k]`: a waiting negation makes the matches of part k certain only at
     first.ts + `window`; other matches are certain at their last event. `distinct`: equal matches, of one part
     or of several, come out once, when the first of them is certain. Columns in `returns` are numbers of
-    variables. `leaves[i]`: what is listed of variable i in its place, where its events are no raw ones; empty where
-    all variables hold raw events.
+    variables. `listings[i]`: what is listed of variable i, where its events need not be raw ones; empty where all
+    variables hold raw events.
     """
 
     query: str
@@ -181,7 +181,7 @@ class Emit(Op):
     window: Window
     distinct: bool = False
     returns: tuple[Return, ...] = ()
-    leaves: tuple[tuple[Leaf, ...], ...] = ()
+    listings: tuple[tuple[Listing, ...], ...] = ()
 
     @property
     def inputs(self) -> tuple[int, ...]:
@@ -189,16 +189,16 @@ class Emit(Op):
 
     @property
     def listed(self) -> tuple[str, ...]:
-        """The names under which ids are listed: the variables, or their leaves."""
-        if not self.leaves:
+        """The names under which ids are listed."""
+        if not self.listings:
             return self.variables
-        names = zip(self.variables, self.leaves, strict=True)
-        return tuple(found for name, under in names for found in ([f"{name}.{leaf.path}" for leaf in under] or [name]))
+        named = zip(self.variables, self.listings, strict=True)
+        return tuple(listing.under(variable) for variable, under in named for listing in under)
 
     @property
     def lists(self) -> tuple[bool, ...]:
         """Which of these are lists."""
-        if not self.leaves:
+        if not self.listings:
             return self.kleene
-        known = zip(self.kleene, self.leaves, strict=True)
-        return tuple(is_list for several, under in known for is_list in ([several or leaf.many for leaf in under] or [several]))
+        known = zip(self.kleene, self.listings, strict=True)
+        return tuple(several or listing.many for several, under in known for listing in under)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from stretto.engine.results.leaf_ids import leaf_ids
+from stretto.engine.results.leaf_ids import leaf_ids, side_by_side
 from stretto.engine.results.matches import NO_ID
 from stretto.engine.stream.arena import Block
 from stretto.plan.leaves import Leaf
@@ -24,23 +24,8 @@ def tie_keys(events: Block, leaves: tuple[Leaf, ...], stream: int, strings: Stri
     ranks = np.full(n, stream)
     if not leaves:
         return Sets(np.arange(n + 1), np.asarray(events.ids, np.int64)), ranks
-    parts = [_as_sets(leaf_ids(leaf, np.arange(n), events.attributes[leaf.column], strings)) for leaf in leaves]
-    lengths = np.sum([part.lengths for part in parts], axis=0)
-    offsets = np.append(0, np.cumsum(lengths))
-    values = np.empty(int(offsets[-1]), np.int64)
-    start = offsets[:-1].copy()
-    for part in parts:
-        each = np.repeat(np.arange(n), part.lengths)
-        values[start[each] + np.arange(len(part.values)) - part.offsets[each]] = part.values
-        start += part.lengths
-    return Sets(offsets, values), ranks
-
-
-def _as_sets(column: I64 | Sets) -> Sets:
-    if isinstance(column, Sets):
-        return column
-    bound = column != NO_ID
-    return Sets(np.append(0, np.cumsum(bound)), column[bound])
+    parts = [leaf_ids(leaf, events.attributes[leaf.column], strings) for leaf in leaves]
+    return side_by_side(parts, n), ranks
 
 
 def in_total_order(ts: I64, keys: list[Keys]) -> I64:

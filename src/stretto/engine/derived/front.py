@@ -15,11 +15,11 @@ from stretto.engine.derived.window_aggregates import WindowAggregates
 from stretto.engine.live_plan import LivePlan, outputs_of, streams_of
 from stretto.engine.memory.limits import Meter
 from stretto.engine.results.leaf_ids import leaf_values
-from stretto.engine.results.matches import MatchChunk, Matches
+from stretto.engine.results.matches import NO_ID, MatchChunk, Matches
 from stretto.engine.stream.arena import Block, concat_blocks
 from stretto.pattern.derived.streams import WindowedValue
 from stretto.pattern.nodes import Return, Stream
-from stretto.plan.dag import Plan, attributes_of
+from stretto.plan.dag import Plan, read_columns
 from stretto.plan.front import Aggregation, Counted, Detected, Detections, Front, Projection
 from stretto.plan.leaves import ID
 from stretto.schema import Kind, Special
@@ -27,9 +27,6 @@ from stretto.values.evaluate import holds, kind_of, value
 from stretto.values.rows import I64
 from stretto.values.strings import Strings
 from stretto.values.vector import DTYPES, Vector
-
-NO_EVENT = -1
-"""The id of an event that is no raw one: its leaves tell it apart."""
 
 
 class FrontRunner:
@@ -249,7 +246,7 @@ class _Reading:
         special: Special,
     ) -> None:
         self._live = LivePlan(plan, meter, special, strings=strings)
-        self._kinds = {name: front.columns[name] for name in sorted(attributes_of(plan))}
+        self._kinds = {name: front.columns[name] for name in sorted(read_columns(plan))}
         self._counted, self._leaves = counted, front.leaves
 
     @property
@@ -338,5 +335,5 @@ def _made_of(stream: Detected, chunk: MatchChunk, strings: Strings) -> Block:
         attributes[stream.start] = Vector(chunk.start)
     for leaf, column in zip(stream.leaves, chunk.ids, strict=True):
         attributes[leaf.column] = leaf_values(leaf, column, strings)
-    block = Block(chunk.detected, np.zeros(n, np.int32), np.full(n, NO_EVENT), attributes)
+    block = Block(chunk.detected, np.zeros(n, np.int32), np.full(n, NO_ID), attributes)
     return block.take(np.argsort(block.ts, kind="stable"))

@@ -1,6 +1,7 @@
 """A plan at work behind its front: derived events stand among the raw ones, in order of time."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -24,12 +25,11 @@ class FrontedPlan(LivePlan):
     def __init__(self, plan: Plan, meter: Meter, special: Special, **options: Any) -> None:
         front = plan.front
         assert front is not None
-        history = max(options.pop("history_us", 0), front.reach_us)
-        super().__init__(plan, meter, special, history_us=history, beside=front.raw, **options)
+        super().__init__(plan, meter, special, beside=front.raw, **options)
         codes = self.index.codes
         for name in source_types(front):
             codes.setdefault(name, len(codes) + 1)
-        self._again_in = self.intake
+        self._kept_in = replace(self.intake, kept=True)
         raw = {name: kind for name, kind in self.kinds.items() if name in front.attributes}
         self.intake = Intake(
             raw, codes, special, self.strings, spare=self.intake.spare & raw.keys(), learning=self.intake.learning
@@ -43,7 +43,7 @@ class FrontedPlan(LivePlan):
         yield from super().take([events] if len(events) else [], until, matches, closing=closing)
 
     def adopt(self, step: StepRange, chunk: pa.RecordBatch) -> None:
-        block = self._again_in.convert(chunk, 0)[0]
+        block = self._kept_in.convert(chunk, 0)[0]
         self.arena.append(self._ranked(block))
         self.steps.append(step)
         self._keep_chunk(step, chunk)

@@ -8,7 +8,7 @@ from stretto.engine.memory import reuse
 from stretto.engine.memory.limits import Meter, Undo, column_size, size_of, vector_size
 from stretto.engine.operators.protocol import Bookkeeping, Clock, RowShape
 from stretto.engine.results.identity import once
-from stretto.engine.results.leaf_ids import leaf_ids
+from stretto.engine.results.leaf_ids import listed_ids
 from stretto.engine.results.matches import NO_ID, MatchChunk
 from stretto.engine.rows.coordinates import coordinates, last_inside
 from stretto.engine.rows.sets import PartColumns
@@ -17,7 +17,7 @@ from stretto.pattern.predicates import Expr
 from stretto.plan.ops import Emit
 from stretto.values.evaluate import value
 from stretto.values.rows import I64, UNBOUND, Column, Rows, Sets
-from stretto.values.vector import Vector, scattered
+from stretto.values.vector import Vector
 
 RETURNING = 32
 """Bytes that it takes to work out a value, per row and per event of a set."""
@@ -111,17 +111,12 @@ class EmitOperator(Bookkeeping):
             yield MatchChunk(ids, rows.first, rows.last, detected, returned, arena.strings)
 
     def _ids(self, number: int, column: Column, arena: Arena) -> Iterator[Column]:
-        """The ids of a variable's events, or of the raw events behind them, leaf by leaf."""
-        leaves = self._op.leaves[number] if self._op.leaves else ()
-        if not leaves:
+        """The ids of a variable's events, or of the raw events behind them, listing by listing."""
+        if not self._op.listings:
             yield _ids(column, arena, optional=self._optional[number])
-        for leaf in leaves:
-            if isinstance(column, Sets):
-                values = arena.values(leaf.column, column.values)
-            else:
-                bound = column != UNBOUND
-                values = scattered(arena.values(leaf.column, column[bound]), bound, len(column))
-            yield leaf_ids(leaf, column, values, arena.strings)
+            return
+        for listing in self._op.listings[number]:
+            yield listed_ids(listing, column, arena, several=self._op.kleene[number])
 
     @staticmethod
     def _returned(expr: Expr, rows: Rows, meter: Meter, arena: Arena) -> Vector:
