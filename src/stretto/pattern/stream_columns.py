@@ -1,7 +1,7 @@
 """Columns for attributes that belong to streams.
 
-Plans read events column by column, and a column has one kind. An attribute of a derived stream lies in the column of its
-name, beside those of other streams, unless one of these has another kind: then it has a column of its own.
+Plans read events column by column, and a column has one kind. An attribute of a derived stream lies in the column of
+its name, beside those of other streams, unless one of these has another kind: then it has a column of its own.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,7 +18,18 @@ from stretto.pattern.derived.streams import (
     WindowedValue,
     attributes_of,
 )
-from stretto.pattern.nodes import Atom, Combine, Not, Pattern, Query, Repeat, Return, Stream, TrendQuery, atoms_of
+from stretto.pattern.nodes import (
+    Atom,
+    Combine,
+    Not,
+    Pattern,
+    Query,
+    Repeat,
+    Return,
+    Stream,
+    TrendQuery,
+    atoms_of,
+)
 from stretto.pattern.predicates import Expr, Reduce, Ref, rewrite
 from stretto.schema import Kind
 
@@ -115,9 +126,7 @@ class StreamColumns:
                     groups=tuple(self._expr(group, types) for group in stream.groups),
                 )
 
-    def _aggregated(
-        self, stream: str, item: Return | WindowedValue, types: Types
-    ) -> Return | WindowedValue:
+    def _aggregated(self, stream: str, item: Return | WindowedValue, types: Types) -> Return | WindowedValue:
         if isinstance(item, Return):
             return self._named(stream, item, types)
         value = None if item.value is None else self._expr(item.value, types)

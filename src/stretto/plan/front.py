@@ -1,14 +1,20 @@
 """What makes derived streams of raw events, before the queries' own plan reads them: the front of a plan.
 
-Selections and aggregates make one event of one. Joins and pattern streams are detection queries, and those that read the
-same earlier streams are planned together, with all the sharing of other queries.
+Selections and aggregates make one event of one. Joins and pattern streams are detection queries, and those that read
+the same earlier streams are planned together, with all the sharing of other queries.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from stretto.pattern.derived.streams import DerivedStream, JoinStream, PatternStream, WindowAggregate, sources_of
+from stretto.pattern.derived.streams import (
+    DerivedStream,
+    JoinStream,
+    PatternStream,
+    WindowAggregate,
+    sources_of,
+)
 from stretto.pattern.nodes import Atom, Combine, Query, Return, Stream, Variable, Window
 from stretto.pattern.predicates import Changed
 from stretto.plan.leaves import Leaf, Leaves, ids_of
@@ -16,6 +22,7 @@ from stretto.schema import Kind
 
 if TYPE_CHECKING:
     from stretto.plan.dag import Plan
+
 
 @dataclass(frozen=True, slots=True)
 class Projection:
@@ -79,7 +86,8 @@ Stage = Projection | Aggregation | Detections
 class Front:
     """Stages in an order in which each comes after those it reads; `columns` are all that streams have, with kinds.
 
-    `attributes`: those of raw events; `raw`: those of them that stages read. `reach_us`: how far back they look, all together.
+    `attributes`: those of raw events; `raw`: those of them that stages read. `reach_us`: how far back they look, all
+    together. `sides`: queries that count positions, in plans of their own.
     """
 
     stages: tuple[Stage, ...]
@@ -129,7 +137,7 @@ def with_itself(join: JoinStream, leaves: Leaves) -> Projection | None:
 
 
 def in_stages(streams: Sequence[DerivedStream]) -> Iterator[tuple[DerivedStream, ...]]:
-    """The streams, so that each comes after those it reads; joins and pattern streams that can be found together are."""
+    """The streams, each after those it reads; joins and pattern streams that can be found together are."""
     depth: dict[str, int] = {}
     detected: dict[int, list[DerivedStream]] = {}
     made: dict[int, list[DerivedStream]] = {}

@@ -10,7 +10,6 @@ from stretto.pattern.derived.streams import (
     PatternStream,
     Selection,
     WindowAggregate,
-    WindowedValue,
     sources_of,
 )
 from stretto.pattern.nodes import Policy, Query, TrendQuery, streams_of
@@ -18,10 +17,21 @@ from stretto.pattern.predicates import Expr, Reduce, Ref, walk
 from stretto.pattern.stream_columns import NoCommonColumn, StreamColumns
 from stretto.pattern.workload import BoundWorkload
 from stretto.plan.dag import Plan, read_columns
-from stretto.plan.front import Aggregation, Counted, Detected, Detections, Front, Projection, Side, Stage, as_query, in_stages, with_itself
+from stretto.plan.front import (
+    Aggregation,
+    Counted,
+    Detected,
+    Detections,
+    Front,
+    Projection,
+    Side,
+    Stage,
+    as_query,
+    in_stages,
+    with_itself,
+)
 from stretto.plan.leaves import Leaves, Listing, carried, leaves_of, listings, variables_of
 from stretto.plan.ops import Emit
-from stretto.schema import Kind, Schema
 from stretto.stats.profile import Stats
 
 PlanQueries = Callable[[tuple[Query, ...], Stats], Plan]
@@ -39,7 +49,8 @@ class Fronted:
 
 def needed_streams(bound: BoundWorkload) -> tuple[DerivedStream, ...]:
     """The derived streams that some query reads, through others too."""
-    needed = {name for query in (*bound.detections, *bound.trends) for name in streams_of(query)}
+    queries: tuple[Query | TrendQuery, ...] = (*bound.detections, *bound.trends)
+    needed = {name for query in queries for name in streams_of(query)}
     found: list[DerivedStream] = []
     for stream in reversed(bound.streams):  # each stands behind those it reads
         if stream.name in needed:
@@ -75,7 +86,9 @@ def fronted(
     sides = tuple(Side(maker.plan_of(some), counted or ()) for counted, some in groups.items())
     raw = frozenset(stats.schema.attributes) & frozenset(maker.reads)
     reach = max(maker.reach.values(), default=0)
-    front = Front(tuple(maker.stages), kinds, frozenset(stats.schema.attributes), raw, names, leaves, reach, sides)
+    front = Front(
+        tuple(maker.stages), kinds, frozenset(stats.schema.attributes), raw, names, leaves, reach, sides
+    )
     return Fronted(replace(bound, detections=plain, trends=trends), maker.stats, front)
 
 
@@ -133,9 +146,7 @@ class _Maker:
                 self._project(Projection(first.name, first.source, (*first.columns, *own)))
                 self._follow(first)
             case WindowAggregate():
-                self.stages.append(
-                    Aggregation(first, carried(first.name, first.source.type, self.leaves))
-                )
+                self.stages.append(Aggregation(first, carried(first.name, first.source.type, self.leaves)))
                 values = [one.value for one in first.columns if one.value is not None]
                 self._read(*first.source.where, *values, *first.groups)
                 self._follow(first, first.window_us)
@@ -156,10 +167,12 @@ class _Maker:
         found: dict[str, Detected] = {}
         for stream in together:
             assert isinstance(stream, JoinStream | PatternStream)
-            joined = isinstance(stream, JoinStream)
-            query = as_query(stream) if joined else replace(stream.query, name=stream.name)
+            start = None
+            if isinstance(stream, JoinStream):
+                query = as_query(stream)
+            else:
+                query, start = replace(stream.query, name=stream.name), columns.column(stream.name, "start")
             queries[stream.name] = query
-            start = None if joined else columns.column(stream.name, "start")
             found[stream.name] = Detected(stream.name, start, query.returns, self.leaves[stream.name])
         rates: dict[str, float | None] = {}
         for counted, some in _grouped(queries.values(), self._names).items():

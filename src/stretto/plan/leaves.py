@@ -3,7 +3,13 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from stretto.pattern.derived.streams import DerivedStream, JoinStream, PatternStream, Selection, WindowAggregate
+from stretto.pattern.derived.streams import (
+    DerivedStream,
+    JoinStream,
+    PatternStream,
+    Selection,
+    WindowAggregate,
+)
 from stretto.pattern.nodes import Query, Return, atoms_of
 from stretto.pattern.predicates import Expr, Ref
 from stretto.schema import Kind
@@ -133,5 +139,3 @@ def carried(stream: str, source: str, leaves: Leaves) -> tuple[Return, ...]:
         Return(mine.column, Ref(0, theirs.column, theirs.kind), mine.kind)
         for mine, theirs in zip(leaves[stream], leaves[source], strict=True)
     )
-
-

@@ -100,7 +100,9 @@ def _behind_a_front(
 
     def plan_of(queries: BoundWorkload, extended: Stats) -> Plan:
         schema = known if isinstance(known, Schema) else extended
-        return _planned(workload, queries, extended, schema, optimizer, recipe, time.of(time.seconds / stages), None)
+        return _planned(
+            workload, queries, extended, schema, optimizer, recipe, time.of(time.seconds / stages), None
+        )
 
     def of_stage(queries: tuple[Query, ...], extended: Stats) -> Plan:
         return plan_of(BoundWorkload(queries, text=bound.text, file=bound.file), extended)

@@ -1,7 +1,7 @@
 """Derived streams at work: the events of a step in, and out come these and all that streams make of them.
 
-A step holds all events of the times it covers. So every stream is complete up to the end of a step, and nothing that was
-made has to be taken back.
+A step holds all events of the times it covers. So every stream is complete up to the end of a step, and nothing that
+was made has to be taken back.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -30,7 +30,7 @@ from stretto.values.vector import DTYPES, Vector
 
 
 class FrontRunner:
-    """Runs the stages of a front; `codes` are the types' numbers in blocks, `kinds` those of the columns that go out."""
+    """Runs the stages of a front; `codes` are the types' numbers in blocks, `kinds` those of columns that go out."""
 
     def __init__(
         self,
@@ -52,7 +52,9 @@ class FrontRunner:
                 case Detections():
                     made.append(_Detecting(stage, front, strings, meter, special))
         self._stages = made
-        self._sides = [_Reading(side.plan, side.counted, front, strings, meter, special) for side in front.sides]
+        self._sides = [
+            _Reading(side.plan, side.counted, front, strings, meter, special) for side in front.sides
+        ]
         self._sources = {name: codes[name] for name in source_types(front) if name in codes}
         self._made = frozenset(codes[name] for name in front.names if name in codes)
 
@@ -179,9 +181,7 @@ class _BlockEvents:
 
 def _values(items: Iterable[Return], block: Block, strings: Strings) -> dict[str, Vector]:
     events, places = _BlockEvents(block, strings), np.arange(len(block))
-    return {
-        item.name: value(item.value, (places,), len(block), events).over(len(block)) for item in items
-    }
+    return {item.name: value(item.value, (places,), len(block), events).over(len(block)) for item in items}
 
 
 class _Projecting:
@@ -207,7 +207,9 @@ class _Aggregating:
         self._names = [one.name for one in windowed]
         kinds = {one.value: kind_of(one.value) for one in windowed if one.value is not None}
         aggregates = tuple(
-            InputAggregate(Function(one.function), None if one.value is None else self._inputs.index(one.value))
+            InputAggregate(
+                Function(one.function), None if one.value is None else self._inputs.index(one.value)
+            )
             for one in windowed
         )
         level = Level(tuple(range(len(stream.groups))), stream.window_us, aggregates)
@@ -257,7 +259,11 @@ class _Reading:
     def since(self) -> int | None:
         """The earliest event that a window of events reaches."""
         live = self._live
-        return int(live.arena.borrowed_ts[0]) if live.plan.horizon_events and len(live.arena.borrowed_ts) else None
+        return (
+            int(live.arena.borrowed_ts[0])
+            if live.plan.horizon_events and len(live.arena.borrowed_ts)
+            else None
+        )
 
     def step(self, streams: "_Streams", until: int, matches: Matches, *, closing: bool) -> None:
         block = self._read(streams)
@@ -267,7 +273,9 @@ class _Reading:
     def _read(self, streams: "_Streams") -> Block:
         codes = self._live.index.codes
         if self._counted is None:
-            return in_order([empty_block(self._kinds), *(self._block(streams, name, codes[name]) for name in codes)])
+            return in_order(
+                [empty_block(self._kinds), *(self._block(streams, name, codes[name]) for name in codes)]
+            )
         if not self._counted:
             raw = streams.raw
             types = np.zeros(len(raw), np.int32)

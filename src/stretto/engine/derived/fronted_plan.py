@@ -32,7 +32,12 @@ class FrontedPlan(LivePlan):
         self._kept_in = replace(self.intake, kept=True)
         raw = {name: kind for name, kind in self.kinds.items() if name in front.attributes}
         self.intake = Intake(
-            raw, codes, special, self.strings, spare=self.intake.spare & raw.keys(), learning=self.intake.learning
+            raw,
+            codes,
+            special,
+            self.strings,
+            spare=self.intake.spare & raw.keys(),
+            learning=self.intake.learning,
         )
         self._none = empty_block(raw)
         self._front = FrontRunner(front, codes, self.kinds, self.strings, meter, special)

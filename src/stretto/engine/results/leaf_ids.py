@@ -42,7 +42,9 @@ def listed_ids(listing: Listing, column: Column, arena: Arena, *, several: bool)
     """What matches list of a variable, whose events are at these positions."""
     events = column if isinstance(column, Sets) else _bound(column)
     parts = [as_sets(arena.ids(events.values))] if listing.own else []
-    parts += [leaf_ids(leaf, arena.values(leaf.column, events.values), arena.strings) for leaf in listing.leaves]
+    parts += [
+        leaf_ids(leaf, arena.values(leaf.column, events.values), arena.strings) for leaf in listing.leaves
+    ]
     each = side_by_side(parts, len(events.values))
     found = Sets(each.offsets[events.offsets], each.values)
     if several or listing.many:
