@@ -19,7 +19,7 @@ ID = "@id"
 
 
 @dataclass(frozen=True, slots=True)
-class Leaf:
+class StreamLeaf:
     """A name under which a derived event lists raw events: `path` after a variable, and the column they lie in.
 
     `many`: the column holds lists of ids, written as text.
@@ -34,7 +34,7 @@ class Leaf:
         return Kind.STRING if self.many else Kind.INT
 
 
-Leaves = Mapping[str, tuple[Leaf, ...]]
+Leaves = Mapping[str, tuple[StreamLeaf, ...]]
 """The leaves of each stream whose events are no raw ones; a stream without an entry has raw events."""
 
 
@@ -47,7 +47,7 @@ class Listing:
 
     path: str
     own: bool
-    leaves: tuple[Leaf, ...]
+    leaves: tuple[StreamLeaf, ...]
 
     @property
     def many(self) -> bool:
@@ -60,7 +60,7 @@ class Listing:
 
 def listings(types: Iterable[str], leaves: Leaves) -> tuple[Listing, ...]:
     """What is listed of a variable whose events may be of these types and streams."""
-    found: dict[str, list[Leaf]] = {}
+    found: dict[str, list[StreamLeaf]] = {}
     own = False
     for name in types:
         if name not in leaves:
@@ -73,7 +73,7 @@ def listings(types: Iterable[str], leaves: Leaves) -> tuple[Listing, ...]:
 
 def leaves_of(streams: Iterable[DerivedStream]) -> Leaves:
     """The leaves of all streams whose events are no raw ones."""
-    found: dict[str, tuple[Leaf, ...]] = {}
+    found: dict[str, tuple[StreamLeaf, ...]] = {}
     for stream in streams:
         match stream:
             case JoinStream():
@@ -86,7 +86,7 @@ def leaves_of(streams: Iterable[DerivedStream]) -> Leaves:
                 found[stream.name] = tuple(_leaves(stream.name, variables_of(stream.query), found))
             case Selection() | WindowAggregate() if stream.source.type in found:
                 found[stream.name] = tuple(
-                    Leaf(leaf.path, leaf_column(stream.name, leaf.path), leaf.many)
+                    StreamLeaf(leaf.path, leaf_column(stream.name, leaf.path), leaf.many)
                     for leaf in found[stream.source.type]
                 )
     return found
@@ -113,11 +113,11 @@ def variables_of(query: Query) -> list[Bound]:
     ]
 
 
-def _leaves(stream: str, variables: Iterable[Bound], known: Leaves) -> Iterator[Leaf]:
+def _leaves(stream: str, variables: Iterable[Bound], known: Leaves) -> Iterator[StreamLeaf]:
     for bound in variables:
         for listing in listings(bound.types, known):
             path = listing.under(bound.variable)
-            yield Leaf(path, leaf_column(stream, path), bound.several or listing.many)
+            yield StreamLeaf(path, leaf_column(stream, path), bound.several or listing.many)
 
 
 def leaf_column(stream: str, path: str) -> str:

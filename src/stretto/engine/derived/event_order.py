@@ -5,7 +5,7 @@ import numpy as np
 from stretto.engine.results.leaf_ids import leaf_ids, side_by_side
 from stretto.engine.results.matches import NO_ID
 from stretto.engine.stream.arena import Block
-from stretto.plan.leaves import Leaf
+from stretto.plan.leaves import StreamLeaf
 from stretto.values.rows import I64, Sets
 from stretto.values.strings import Strings
 
@@ -18,7 +18,7 @@ def no_keys() -> Keys:
     return Sets(np.zeros(1, np.int64), none), none
 
 
-def tie_keys(events: Block, leaves: tuple[Leaf, ...], stream: int, strings: Strings) -> Keys:
+def tie_keys(events: Block, leaves: tuple[StreamLeaf, ...], stream: int, strings: Strings) -> Keys:
     """By what the events of one stream are told apart from others of their time."""
     n = len(events)
     ranks = np.full(n, stream)

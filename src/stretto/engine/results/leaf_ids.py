@@ -6,13 +6,13 @@ import pyarrow.compute as pc
 
 from stretto.engine.results.matches import NO_ID
 from stretto.engine.stream.arena import Arena
-from stretto.plan.leaves import Leaf, Listing
+from stretto.plan.leaves import Listing, StreamLeaf
 from stretto.values.rows import I64, UNBOUND, Column, Sets
 from stretto.values.strings import Strings
 from stretto.values.vector import Vector
 
 
-def leaf_values(leaf: Leaf, column: Column, strings: Strings) -> Vector:
+def leaf_values(leaf: StreamLeaf, column: Column, strings: Strings) -> Vector:
     """The ids behind a leaf: a number, or a text of several with commas between."""
     if not leaf.many:
         assert not isinstance(column, Sets)
@@ -26,7 +26,7 @@ def leaf_values(leaf: Leaf, column: Column, strings: Strings) -> Vector:
     return strings.encode(pc.binary_join(lists, ","))
 
 
-def leaf_ids(leaf: Leaf, vector: Vector, strings: Strings) -> Sets:
+def leaf_ids(leaf: StreamLeaf, vector: Vector, strings: Strings) -> Sets:
     """The ids behind events, by the values of their leaf; none where that is null."""
     if not leaf.many:
         data: I64 = vector.data
