@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from stretto.engine.derived.event_order import in_total_order, no_keys, tie_keys
+from stretto.engine.derived.event_order import Ranked, in_total_order
 from stretto.engine.derived.levels import Function, InputAggregate, Level
 from stretto.engine.derived.window_aggregates import WindowAggregates
 from stretto.engine.live_plan import LivePlan, outputs_of, streams_of
@@ -21,7 +21,7 @@ from stretto.pattern.derived.streams import WindowedValue
 from stretto.pattern.nodes import Return, Stream
 from stretto.plan.dag import Plan, read_columns
 from stretto.plan.front import Aggregation, Counted, Detected, Detections, Front, Projection
-from stretto.plan.leaves import ID
+from stretto.plan.leaves import ID, Leaves
 from stretto.schema import Kind, Special
 from stretto.values.evaluate import holds, kind_of, value
 from stretto.values.rows import I64
@@ -55,6 +55,8 @@ class FrontRunner:
         self._sides = [
             _Reading(side.plan, side.counted, front, strings, meter, special) for side in front.sides
         ]
+        ranks = {name: rank for rank, name in enumerate(sorted(codes))}
+        self._ranks = ranks
         self._sources = {name: codes[name] for name in source_types(front) if name in codes}
         self._made = frozenset(codes[name] for name in front.names if name in codes)
 
@@ -77,17 +79,17 @@ class FrontRunner:
 
     def step(self, raw: Block, until: int, matches: Matches, *, closing: bool) -> Block:
         """Raw events, with those that are made of them, in order of time; matches of sides are added."""
-        streams = _Streams(raw, self._sources, self._strings)
+        streams = _Streams(raw, self._sources, self._ranks, self._front.leaves, self._strings)
         for stage in self._stages:
             stage.step(streams, until, closing=closing)
         for side in self._sides:
             side.step(streams, until, matches, closing=closing)
-        made = [
-            self.padded(replace(block, types=np.full(len(block), self._codes[name], np.int32)))
-            for name, block in streams.made()
-            if name in self._codes and len(block)
-        ]
-        return in_order([self.padded(raw), *made])
+        parts = [replace(streams.ranked_raw(), events=self.padded(raw))]
+        for name, block in streams.made():
+            if name in self._codes and len(block):
+                types = np.full(len(block), self._codes[name], np.int32)
+                parts.append(streams.ranked(name, self.padded(replace(block, types=types))))
+        return in_total_order(parts, self._strings)
 
     def padded(self, block: Block) -> Block:
         """The events with all columns that go out."""
@@ -114,14 +116,6 @@ def _read_by(plan: Plan, counted: Counted | None) -> Iterator[str]:
     yield from counted or ()
 
 
-def in_order(blocks: list[Block]) -> Block:
-    """Blocks with the same columns as one, in order of time; of one time, as the blocks stand."""
-    if len(blocks) == 1:
-        return blocks[0]
-    whole = concat_blocks(blocks)
-    return whole.take(np.argsort(whole.ts, kind="stable"))
-
-
 def _column(block: Block, name: str, kind: Kind) -> Vector:
     found = block.attributes.get(name)
     if found is None:
@@ -132,14 +126,17 @@ def _column(block: Block, name: str, kind: Kind) -> Vector:
 class _Streams:
     """The events of one step by type and stream, those that are there so far."""
 
-    def __init__(self, raw: Block, codes: Mapping[str, int], strings: Strings) -> None:
+    def __init__(
+        self, raw: Block, codes: Mapping[str, int], ranks: Mapping[str, int], leaves: Leaves, strings: Strings
+    ) -> None:
         self.raw, self.codes, self.strings = raw, codes, strings
+        self._ranks, self._leaves = ranks, leaves
         self._found: dict[str, Block] = {}
         self._made: dict[str, list[Block]] = {}
 
     def events(self, name: str) -> Block:
         if name in self._made:
-            return in_order([*self._made[name]])
+            return _by_time(self._made[name])
         if name not in self._found:
             code = self.codes.get(name)
             index = np.flatnonzero(self.raw.types == code) if code is not None else np.zeros(0, np.int64)
@@ -151,7 +148,20 @@ class _Streams:
 
     def made(self) -> Iterator[tuple[str, Block]]:
         for name, blocks in self._made.items():
-            yield name, in_order(blocks)
+            yield name, _by_time(blocks)
+
+    def ranked(self, name: str, events: Block) -> Ranked:
+        """Events of a stream, as they are put in order with others."""
+        ranks = np.full(len(events), self._ranks.get(name, -1))
+        return Ranked(events, self.events(name), ranks, self._leaves.get(name, ()))
+
+    def ranked_raw(self) -> Ranked:
+        """All raw events, the same way."""
+        ranks = np.full(max(self.codes.values(), default=0) + 1, -1)
+        for name, code in self.codes.items():
+            ranks[code] = self._ranks[name]
+        known = np.where(self.raw.types < len(ranks), self.raw.types, 0)
+        return Ranked(self.raw, self.raw, ranks[known])
 
     def passing(self, stream: Stream) -> Block:
         """The events of a type or stream that pass the terms."""
@@ -162,6 +172,13 @@ class _Streams:
         return block.take(
             np.flatnonzero(holds(stream.where, (everything,), len(block), _BlockEvents(block, self.strings)))
         )
+
+
+def _by_time(blocks: list[Block]) -> Block:
+    """The blocks as one, in order of time."""
+    whole = concat_blocks(blocks)
+    blocks[:] = [whole if len(blocks) == 1 else whole.take(np.argsort(whole.ts, kind="stable"))]
+    return blocks[0]
 
 
 class _BlockEvents:
@@ -249,7 +266,7 @@ class _Reading:
     ) -> None:
         self._live = LivePlan(plan, meter, special, strings=strings)
         self._kinds = {name: front.columns[name] for name in sorted(read_columns(plan))}
-        self._counted, self._leaves = counted, front.leaves
+        self._counted = counted
 
     @property
     def held(self) -> int:
@@ -272,23 +289,19 @@ class _Reading:
 
     def _read(self, streams: "_Streams") -> Block:
         codes = self._live.index.codes
-        if self._counted is None:
-            return in_order(
-                [empty_block(self._kinds), *(self._block(streams, name, codes[name]) for name in codes)]
-            )
-        if not self._counted:
+        if self._counted is not None and not self._counted:
             raw = streams.raw
             types = np.zeros(len(raw), np.int32)
             for name, code in codes.items():
                 types[raw.types == streams.codes.get(name, -1)] = code
             return self._columns_of(replace(raw, types=types))
-        blocks, keys = [empty_block(self._kinds)], [no_keys()]
-        for number, name in enumerate(sorted(self._counted)):
-            events = streams.events(name)
-            blocks.append(self._block(streams, name, codes.get(name, 0)))
-            keys.append(tie_keys(events, self._leaves.get(name, ()), number, streams.strings))
-        whole = concat_blocks(blocks)
-        return whole.take(in_total_order(whole.ts, keys))
+        names = codes if self._counted is None else self._counted
+        parts = [
+            streams.ranked(name, self._block(streams, name, codes.get(name, 0)))
+            for name in names
+            if len(streams.events(name))
+        ]
+        return in_total_order(parts, streams.strings) if parts else empty_block(self._kinds)
 
     def _block(self, streams: "_Streams", name: str, code: int) -> Block:
         block = streams.events(name)
