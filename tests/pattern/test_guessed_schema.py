@@ -25,7 +25,9 @@ def test_constants_decide_the_kinds_of_what_they_are_compared_with():
 
 def test_columns_of_a_table_decide_as_constants_do():
     text = "QUERY q FOR EACH rows r PATTERN T a WHERE a.name = r.name AND a.due IN (r.due) AND a.x < r.n WITHIN 1 s;"
-    workload = Workload.parse(text).table("rows", {"name": ["x"], "due": [datetime(2020, 1, 1, tzinfo=UTC)], "n": [1]})
+    workload = Workload.parse(text).table(
+        "rows", {"name": ["x"], "due": [datetime(2020, 1, 1, tzinfo=UTC)], "n": [1]}
+    )
     schema = guess_schema(workload)
     assert dict(schema.attributes) == {"name": Kind.STRING, "due": Kind.TIME, "x": Kind.FLOAT}
     assert len(workload.bind(schema).detections) == 1
