@@ -1,6 +1,6 @@
 """A workload: the statements of a text or a program, and what becomes of them against a schema."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -110,7 +110,16 @@ class Workload:
         return to_json(self.statements)
 
     def to_text(self) -> str:
-        return to_text(self.statements)
+        """The statements as text. A comment tells the rows of each table, so other rows are another text."""
+        return "".join(self._rows_told()) + to_text(self.statements)
+
+    def _rows_told(self) -> Iterator[str]:
+        for statement in self.statements:
+            if isinstance(statement, syntax.CreateTable):
+                try:
+                    yield f"-- {self.read_table(statement).told()}\n"
+                except TableError:
+                    continue  # what is wrong with it is said where the workload is bound
 
     @property
     def queries(self) -> tuple[syntax.Query, ...]:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 
+from stretto.screen import visible
 from stretto.text import syntax
 from stretto.text.tokens import IDENTIFIER, KEYWORDS
 from stretto.text.values import MAX_INT, duration_text, timestamp_text
@@ -23,7 +24,7 @@ def to_text(statements: Iterable[syntax.Statement]) -> str:
 
 
 def statement_text(statement: syntax.Statement) -> str:
-    """One statement with its `;`."""
+    """One statement with its `;`. A table that a program gives has no text but a comment."""
     match statement:
         case syntax.Query():
             lines = _query_lines(statement)
@@ -39,8 +40,10 @@ def statement_text(statement: syntax.Statement) -> str:
             lines = _stream_lines(statement)
         case syntax.CreatePatternStream():
             lines = [f"CREATE STREAM {name_text(statement.name)} AS", *_query_lines(statement.query)[1:]]
+        case syntax.CreateTable(path=None):
+            return f"-- CREATE TABLE {visible(statement.name)}: a program gives it"
         case syntax.CreateTable():
-            lines = [f"CREATE TABLE {name_text(statement.name)} FROM {_path(statement)}"]
+            lines = [f"CREATE TABLE {name_text(statement.name)} FROM {_literal(statement.path)}"]
         case _:
             raise TypeError(f"not a statement: {statement!r}")
     return "\n".join(lines) + ";"
@@ -98,14 +101,6 @@ def _stream_lines(stream: syntax.CreateStream) -> list[str]:
 def _for_each(each: syntax.ForEach) -> str:
     names = [name_text(each.table), *([] if each.variable is None else [name_text(each.variable)])]
     return " ".join(names) + ("" if each.key is None else f" KEY {expression_text(each.key)}")
-
-
-def _path(table: syntax.CreateTable) -> str:
-    if table.path is None:
-        raise ValueError(
-            f"the table `{table.name}` was given by a program and has no text: name a file instead"
-        )
-    return _literal(table.path)
 
 
 def _where(head: str, terms: Sequence[syntax.Expression]) -> list[str]:

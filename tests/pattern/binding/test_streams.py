@@ -118,6 +118,20 @@ def test_a_table_of_a_program_needs_no_file() -> None:
         Workload.from_json(workload.to_json()).bind(SCHEMA)
 
 
+def test_other_rows_are_another_text(tmp_path: Path) -> None:
+    query = "QUERY q FOR EACH t r PATTERN cpu a WHERE a.pid = r.p WITHIN 1 s;"
+    texts = [Workload.parse(query).table("t", {"p": values}).to_text() for values in ([5, 6], [5, 6], [5, 7])]
+    assert texts[0] == texts[1] != texts[2]
+    assert Workload.parse(texts[0]).statements == Workload.parse(query).statements
+    plan = stretto.optimize(Workload.parse(query).table("t", {"p": [5]}), SCHEMA)
+    assert "q[1]" in plan.explain()
+    (tmp_path / "t.csv").write_text("p\n5\n")
+    (tmp_path / "w.cep").write_text(f"CREATE TABLE t FROM 't.csv'; {query}")
+    before = Workload.read(tmp_path / "w.cep").to_text()
+    (tmp_path / "t.csv").write_text("p\n6\n")
+    assert Workload.read(tmp_path / "w.cep").to_text() != before
+
+
 def test_without_a_key_a_row_goes_by_its_number() -> None:
     workload = Workload.parse("QUERY q FOR EACH t r PATTERN cpu a WHERE a.pid = r.p WITHIN 1 s;")
     found = workload.table("t", {"p": [5, 5]}).bind(SCHEMA)

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,6 +14,7 @@ import pyarrow.parquet as pq
 
 from stretto.pattern.predicates import Value
 from stretto.schema import Kind, kind_of
+from stretto.screen import visible
 
 _BLOCK: Final = 2**31 - 1
 
@@ -41,6 +43,14 @@ class LookupTable:
             found = found.cast(pa.int64())
         values: list[Value] = found.to_pylist()
         return values
+
+    def told(self) -> str:
+        """The table in one line, which is another one if any value is another."""
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, self.rows.schema.remove_metadata()) as stream:
+            stream.write_table(self.rows.combine_chunks().replace_schema_metadata())
+        digest = blake2b(sink.getvalue(), digest_size=8).hexdigest()
+        return f"table {visible(self.name)}: {len(self):,} rows, {digest}"
 
     def row(self, number: int) -> str:
         """A row's place for a message; rows are counted from 1, the header of a file is none."""
