@@ -57,7 +57,7 @@ class LivePlan:
         self._partitions = {name: of for name in plan.specials() if (of := partition_of(name))}
         read = read_columns(plan) | set(beside)
         kept = read | set(plan.schema.attributes) if updatable else read
-        self.kinds: dict[str, Kind] = {name: plan.schema.attributes[name] for name in sorted(kept)}
+        self.kinds: dict[str, Kind] = {name: plan.columns[name] for name in sorted(kept)}
         self._ranks = {name: Ranks([self.kinds[a] for a in of]) for name, of in self._partitions.items()}
         dtypes = {name: DTYPES[kind] for name, kind in self.kinds.items()}
         ranked = dict.fromkeys(self._partitions, DTYPES[Kind.INT])

@@ -295,6 +295,8 @@ class Engine:
 
         Its operators are built from the raw events in the window. If that fails, the engine is as it was.
         """
+        if plan.front != self.plan.front:
+            raise EngineError("derived streams cannot be added, changed or removed while an engine runs yet")
         self._require(plan)
         snapshot, before = self.snapshot(), vars(self).copy()
         try:
@@ -308,7 +310,7 @@ class Engine:
 
     def _require(self, plan: Plan) -> None:
         """EngineError unless the events that were kept have all that a plan reads."""
-        kinds = {name: plan.schema.attributes[name] for name in sorted(read_columns(plan))}
+        kinds = {name: plan.columns[name] for name in sorted(read_columns(plan))}
         missing = [
             f"attribute `{name}`" for name, kind in kinds.items() if self._live.kinds.get(name) is not kind
         ]

@@ -16,7 +16,7 @@ from stretto.plan.explanation import explanation, piece_texts
 from stretto.plan.front import Front
 from stretto.plan.ops import Emit, Filter, Forbid, Join, Next, Op, Repeat, Scan, Union
 from stretto.plan.record import Record
-from stretto.schema import Schema
+from stretto.schema import Kind, Schema
 from stretto.trends.plan import TrendPlan
 
 
@@ -38,6 +38,11 @@ class Plan:
     workload: Workload | None = field(default=None, compare=False, repr=False)
     trends: TrendPlan | None = None
     front: Front | None = None
+
+    @property
+    def columns(self) -> Mapping[str, Kind]:
+        """The kinds of all columns that events may have, raw and derived ones."""
+        return self.schema.attributes if self.front is None else self.front.columns
 
     def serves(self, op: int) -> tuple[str, ...]:
         """The queries whose matches depend on an operator, in the order of their Emits."""

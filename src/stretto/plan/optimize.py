@@ -109,7 +109,8 @@ def _behind_a_front(
 
     found = fronted(bound, streams, stats, of_stage)
     plan = plan_of(found.bound, found.stats)
-    return replace(listing_leaves(plan, found.bound.detections, found.front.leaves), front=found.front)
+    plan = listing_leaves(plan, found.bound.detections, found.front.leaves)
+    return replace(plan, schema=stats.schema, front=found.front)
 
 
 def _planned(
