@@ -44,7 +44,10 @@ class FrontedPlan(LivePlan):
 
     def take(self, blocks: list[Block], until: int, matches: Matches, *, closing: bool) -> Iterator[int]:
         raw = concat_blocks(blocks) if blocks else self._none
+        before = len(matches)
         events = self._front.step(raw, until, matches, closing=closing)
+        if len(matches) > before:
+            yield len(matches) - before
         yield from super().take([events] if len(events) else [], until, matches, closing=closing)
 
     def adopt(self, step: StepRange, chunk: pa.RecordBatch) -> None:
