@@ -134,11 +134,11 @@ class _WorkloadBinder:
         statement: syntax.Query,
         derived: Sequence[str],
     ) -> None:
-        plain = query
-        if derived and isinstance(query, Query) and set(streams_of(query)) & self.selections.keys():
+        plain, hybrid = query, bool(derived)
+        if hybrid and isinstance(query, Query):
             plain = substituted(query, self.selections) or query
-        named = {stream.name for stream in self.catalog.derived}
-        hybrid = not named.isdisjoint(streams_of(plain))
+            named = {stream.name for stream in self.catalog.derived}
+            hybrid = not named.isdisjoint(streams_of(plain))
         ends_runs = isinstance(plain, Query) and bool(plain.having)
         if hybrid:
             self._name_streams(derived, statement)
