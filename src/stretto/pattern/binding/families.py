@@ -3,7 +3,6 @@
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from stretto.errors import QueryError, Span
 from stretto.pattern.binding.catalog import Catalog
@@ -67,8 +66,8 @@ class FamilyBinder:
             return None
         table, kind, column = found
         texts = _texts(column, kind)
-        missing = _first(pc.is_null(texts))
-        if missing is not None:
+        if texts.null_count:
+            missing = texts.to_pylist().index(None)
             self.report.add(f"{table.row(missing)}: the key `{key.name}` is null", key.span)
             return None
         encoded = texts.combine_chunks().dictionary_encode()
@@ -92,7 +91,7 @@ class FamilyBinder:
             self.report.add(f"{a(kind)} is no window", name.span, note)
             return None
         known: dict[Any, int] = {}
-        for value in pc.unique(column.cast(pa.int64()) if kind is Kind.DURATION else column).to_pylist():
+        for value in (column.cast(pa.int64()) if kind is Kind.DURATION else column).unique().to_pylist():
             size, wrong = _size(value)
             known[value] = size
             if wrong:
@@ -118,12 +117,6 @@ def _size(value: Any) -> tuple[int, str]:
 def _texts(column: Any, kind: Kind) -> Any:
     """Values as text: numbers and texts as they are written, times in ISO 8601."""
     return column if kind is Kind.STRING else column.cast(pa.string())
-
-
-def _first(mask: Any) -> int | None:
-    """The first place where a mask is true."""
-    at = pc.index(mask, pa.scalar(value=True)).as_py()
-    return None if at < 0 else int(at)
 
 
 def _repeated(

@@ -1,22 +1,17 @@
 """Tables beside the events: the rows that a family of queries stands for. Files are read as data and nothing else."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import pyarrow as pa
-import pyarrow.csv as pa_csv
-import pyarrow.json as pa_json
-import pyarrow.parquet as pq
 
 from stretto.pattern.predicates import Value
 from stretto.schema import Kind, kind_of
 from stretto.screen import visible
-
-_BLOCK: Final = 2**31 - 1
 
 
 class TableError(ValueError):
@@ -76,10 +71,12 @@ def make_table(name: str, given: Any, origin: str = "") -> LookupTable:
 
 def read_table(name: str, path: str, folder: Path) -> LookupTable:
     """The table of a file; a relative path is relative to the folder of the workload."""
+    from stretto.pattern.derived.table_files import READERS
+
     file = folder / path
-    read = _READERS.get(file.suffix.lower())
+    read = READERS.get(file.suffix.lower())
     if read is None:
-        raise TableError(f"`{path}`: a table is a file that ends in {', '.join(_READERS)}")
+        raise TableError(f"`{path}`: a table is a file that ends in {', '.join(READERS)}")
     try:
         if not file.is_file():
             raise TableError(f"`{path}` is {'no file' if file.exists() else 'not there'} (looked for {file})")
@@ -99,32 +96,3 @@ def _cast(column: Any, kind: Kind, name: str, origin: str) -> Any:
         return column.cast(kind.arrow)
     except pa.ArrowException as error:
         raise TableError(f"{origin}: column `{name}` does not fit: {error}") from None
-
-
-def _csv(file: Any, delimiter: str = ",") -> pa.Table:
-    """All rows tell the kinds, so the file is one block; an empty field is null, an empty text in quotes is not."""
-    return pa_csv.read_csv(
-        file,
-        read_options=pa_csv.ReadOptions(block_size=min(max(file.size(), 1), _BLOCK)),
-        parse_options=pa_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
-        convert_options=pa_csv.ConvertOptions(
-            null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=False
-        ),
-    )
-
-
-def _json(file: Any) -> pa.Table:
-    return pa_json.read_json(
-        file, read_options=pa_json.ReadOptions(block_size=min(max(file.size(), 1), _BLOCK))
-    )
-
-
-_READERS: Final[Mapping[str, Callable[[Any], pa.Table]]] = {
-    ".csv": _csv,
-    ".tsv": lambda file: _csv(file, "\t"),
-    ".parquet": pq.read_table,
-    ".jsonl": _json,
-    ".ndjson": _json,
-    ".json": _json,
-    ".arrow": lambda file: pa.ipc.open_file(file).read_all(),
-}
