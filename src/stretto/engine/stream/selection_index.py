@@ -45,6 +45,7 @@ class SelectionIndex:
         self._given = 0
         self._only: I64 = np.zeros(0, np.int64)  # by entry, its member if it has one alone
         self._layers: list[tuple[Shape, BoxCells]] = []
+        self._attributes: frozenset[int] = frozenset()
 
     def update(self, added: Mapping[int, Selection], removed: Sequence[int] = ()) -> None:
         """Take members away, then add others. Only boxes of selections that are new, or gone, are touched."""
@@ -63,7 +64,13 @@ class SelectionIndex:
         self._note_only({self._entries[selection] for selection in added.values()})
         for shape, found in new.items():
             self._shapes.setdefault(shape, Layers()).add(_boxes(shape, found))
+        self._attributes = frozenset(a for shape in self._shapes for a in shape.attributes)
         self._layers = [(shape, layer) for shape, layers in self._shapes.items() for layer in layers.layers]
+
+    @property
+    def attributes(self) -> frozenset[int]:
+        """The attributes that are read."""
+        return self._attributes
 
     def step(self, keys: Sequence[Vector], n: int, passes: Passes | None = None) -> Passed:
         """The classes of `n` events, given by order keys of their attributes: null where nothing compares.

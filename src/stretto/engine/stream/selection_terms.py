@@ -40,6 +40,10 @@ class Shape:
     rest: tuple[RangeTerm, ...]
     residual: Hashable
 
+    @property
+    def attributes(self) -> tuple[int, ...]:
+        return (*self.values, *self.ranges, *(term.attribute for term in self.rest))
+
 
 @dataclass(frozen=True, slots=True)
 class KeyBox:
