@@ -14,6 +14,7 @@ from stretto.engine.stream import selection_terms
 from stretto.engine.stream.selection_index import SelectionIndex
 from stretto.engine.stream.selection_terms import RangeTerm, Selection
 from stretto.schema import Kind
+from stretto.values.vector import Vector
 
 KINDS = (Kind.INT, Kind.FLOAT, Kind.STRING)
 VALUES = (
@@ -85,7 +86,8 @@ def selection(conjunction, residual=None):
 
 
 def columns(rows):
-    return [vector([row[j] for row in rows], kind) for j, kind in enumerate(KINDS)]
+    vectors = [vector([row[j] for row in rows], kind) for j, kind in enumerate(KINDS)]
+    return [Vector(*order_keys(found, kind)) for found, kind in zip(vectors, KINDS, strict=True)]
 
 
 def listed(index, rows):
@@ -107,7 +109,7 @@ def wanted(selections, rows):
 
 @given(st.data(), st.lists(st.lists(conjunctions, max_size=8), min_size=1, max_size=4))
 def test_classes_hold_the_selections_that_an_event_passes(data, batches):
-    index = SelectionIndex(KINDS)
+    index = SelectionIndex()
     present = {}
     for number, batch in enumerate(batches):
         gone = [member for member in present if data.draw(st.booleans())] if number else []
@@ -125,7 +127,7 @@ def test_classes_hold_the_selections_that_an_event_passes(data, batches):
 @pytest.mark.parametrize("always", [True, False])
 def test_ranges_that_half_of_the_events_pass_give_one_class_per_event(monkeypatch, always):
     monkeypatch.setattr(when_to_compile, "always", always)
-    index = SelectionIndex([Kind.INT])
+    index = SelectionIndex()
     count = 1000
     index.update({i: Selection((RangeTerm(0, ((LEAST, i),)),)) for i in range(count)})
     rows = np.arange(0, count, 10)
@@ -135,7 +137,7 @@ def test_ranges_that_half_of_the_events_pass_give_one_class_per_event(monkeypatc
 
 
 def test_a_member_is_added_without_building_all_anew():
-    index = SelectionIndex([Kind.INT])
+    index = SelectionIndex()
     index.update({i: Selection((RangeTerm(0, ((i, i),)),)) for i in range(100)})
     before = [layer for _, layer in index._layers]
     index.update({100: Selection((RangeTerm(0, ((100, 100),)),))})
@@ -147,20 +149,27 @@ def test_a_member_is_added_without_building_all_anew():
 
 
 def test_layers_are_few():
-    index = SelectionIndex([Kind.INT])
+    index = SelectionIndex()
     for i in range(300):
         index.update({i: Selection((RangeTerm(0, ((i, i),)),))})
     assert len(index._layers) <= 10
 
 
-def test_what_is_left_over_is_told(monkeypatch):
+def test_what_is_no_box_is_checked_after(monkeypatch):
     monkeypatch.setattr(selection_terms, "MOST_BOXES", 5)
     both = ((0, "in", (0, 1, 2)), (2, "in", (0, 1)))
-    index = SelectionIndex(KINDS)
-    index.update({1: selection(both, residual="a + b > 3"), 2: selection(both[:1])})
-    passed = index.step(columns([(0, 0.0, 2), (7, 0.0, 1)]), 2)
-    found = {
-        index.members(n).tolist()[0]: (index.residual(n), index.rest(n)) for n in passed.classes.tolist()
-    }
-    assert passed.events.tolist() == [1, 0]
-    assert found == {1: ("a + b > 3", (RangeTerm(0, ((0, 0), (1, 1), (2, 2))),)), 2: (None, ())}
+    index = SelectionIndex()
+    index.update({1: selection(both, residual="odd"), 2: selection(both), 3: selection(both[:1])})
+    rows = [(0, 0.0, 2), (7, 0.0, 1), (None, 0.0, 1), (1, 0.0, 1), (1, 0.0, 0)]
+    asked = []
+
+    def passes(residual, events):
+        asked.append((residual, events.tolist()))
+        return events % 2 == 1
+
+    passed = index.step(columns(rows), len(rows), passes)
+    assert asked == [("odd", [3, 4])]
+    found = {}
+    for event, number in zip(passed.events.tolist(), passed.classes.tolist(), strict=True):
+        found.setdefault(event, []).extend(index.members(number).tolist())
+    assert {event: sorted(members) for event, members in found.items()} == {0: [3], 3: [1, 2, 3], 4: [2, 3]}

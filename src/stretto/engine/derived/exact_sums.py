@@ -1,13 +1,16 @@
-"""SUM, AVG, COUNT and STDDEV of one input over one grouping and window, all in one pass."""
+"""SUM, AVG, COUNT and STDDEV of one input over one grouping and window: state that the window of raw events tells."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from stretto.engine.derived.frames import Frame, FrameMembers, members
+from stretto.engine.derived.kernels.exact_deviations import deviations_in_windows
 from stretto.engine.derived.kernels.exact_sums import ENTERED, LEFT, ROW, sum_windows
 from stretto.engine.derived.kernels.long_accumulator import (
     SQUARE_COLUMNS,
@@ -25,81 +28,101 @@ FRACTION_WORK = 16
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """Per row: how many values; their sum, rounded once; its digits, and whether 64 bits hold them; the deviation.
+    """Per row: how many values; their sum, rounded once; of integers, its digits, and whether 64 bits hold them.
 
-    Without values, a sum is arbitrary; the deviation is, with fewer than two. `exact` and `fits` are of integers,
-    `deviations` are there if they were asked for.
+    Without values, a sum is arbitrary.
     """
 
     counts: I64
     sums: F64
     exact: I64
     fits: Bool
+
+
+@dataclass(frozen=True, slots=True)
+class Deviations:
+    """Per row: how many values, and the standard deviation; with fewer than two, it is arbitrary."""
+
+    counts: I64
     deviations: F64
 
 
-class ExactSums:
-    """The sums of every group: state that is no more than the window of raw events tells."""
+class LongAccumulators:
+    """What a loop over long accumulators reads and writes: a row per group, and wide rows for those that need one."""
 
-    def __init__(self, *, doubles: bool, deviations: bool) -> None:
+    def __init__(self, loop: Any, columns: int, wide_columns: int, *, doubles: bool) -> None:
+        self._loop = loop
         self._doubles = doubles
-        self._deviations = deviations
-        self._state: _State | None = None
+        self._columns = (columns, wide_columns)
+        self.reset()
 
     @property
     def nbytes(self) -> int:
-        return self._state.nbytes if self._state else 0
+        return self._table.nbytes + self._wide.nbytes
 
     def reset(self) -> None:
         """Forget everything; the next step begins with what the window holds."""
-        self._state = None
+        self._done: I64 = np.zeros(3, np.int64)
+        self._table: I64 = np.zeros((0, self._columns[0]), np.int64)
+        self._wide: I64 = np.zeros((0, self._columns[1]), np.int64)
+        self._free: I64 = np.zeros(1, np.int64)
 
     def dropped(self, count: int) -> None:
-        """So many events have gone from the front of the window; all of them had left."""
-        if self._state:
-            self._state.done[[ENTERED, LEFT]] -= count
+        """So many events have gone from the front of the window; all of them had left, or none has entered."""
+        self._done[[ENTERED, LEFT]] = np.maximum(self._done[[ENTERED, LEFT]] - count, 0)
+
+    def _run(self, frame: Frame, bits: I64, valid: Bool, *out: npt.NDArray[Any]) -> None:
+        if len(self._table) < frame.capacity:
+            self._table = more_rows(self._table, frame.capacity)
+        self._done[ROW] = 0
+        while not self._loop(
+            *(frame.groups, bits, valid, frame.low, frame.high, frame.asked, self._doubles),
+            *(self._done, self._table, self._wide, self._free, *out),
+        ):
+            self._wide = _more_wide(self._wide, self._free)
+
+    def _few(self, frame: Frame, valid: Bool, weight: int) -> FrameMembers | None:
+        """What the rows are over, if that is little enough for the loop's twin; nothing is kept between its steps."""
+        if is_due(self._loop, 0):
+            return None
+        found = members(frame, valid)
+        if is_due(self._loop, found.work * weight):
+            return None
+        self.reset()
+        return found
+
+
+class ExactSums(LongAccumulators):
+    """Sums and counts of every group."""
+
+    def __init__(self, *, doubles: bool) -> None:
+        super().__init__(sum_windows, SUM_COLUMNS, WIDE_SUM_COLUMNS, doubles=doubles)
 
     def step(self, frame: Frame, bits: I64, valid: Bool) -> Sums:
         """Answer the rows of a frame. `bits`: integers, or the bits of doubles, of all events in the window."""
-        if not is_due(sum_windows, 0):
-            found = members(frame, valid)
-            if not is_due(sum_windows, found.work * (FRACTION_WORK if self._deviations else 1)):
-                self.reset()
-                values = bits.view(np.float64) if self._doubles else bits
-                return sum_windows_reference(found, values, deviations=self._deviations)
-        out = _new_sums(len(frame.asked), doubles=self._doubles, deviations=self._deviations)
-        self._run(frame, bits, valid, out)
+        few = self._few(frame, valid, 1)
+        if few is not None:
+            return sum_windows_reference(few, bits.view(np.float64) if self._doubles else bits)
+        out = _new_sums(len(frame.asked), doubles=self._doubles)
+        self._run(frame, bits, valid, out.counts, out.sums, out.exact, out.fits)
         return out
 
-    def _run(self, frame: Frame, bits: I64, valid: Bool, out: Sums) -> None:
-        state = self._state = self._state or _State(self._deviations)
-        if len(state.table) < frame.capacity:
-            state.table = more_rows(state.table, frame.capacity)
-        state.done[ROW] = 0
-        while not sum_windows(
-            *(frame.groups, bits, valid, frame.low, frame.high, frame.asked, self._doubles, self._deviations),
-            *(state.done, state.table, state.wide, state.free),
-            out.counts,
-            out.sums,
-            out.exact,
-            out.fits,
-            out.deviations,
-        ):
-            state.wide = _more_wide(state.wide, state.free)
 
+class ExactDeviations(LongAccumulators):
+    """Standard deviations of every group."""
 
-class _State:
-    """What `kernels/exact_sums.py` reads and writes."""
+    def __init__(self, *, doubles: bool) -> None:
+        super().__init__(deviations_in_windows, SQUARE_COLUMNS, WIDE_SQUARE_COLUMNS, doubles=doubles)
 
-    def __init__(self, deviations: bool) -> None:
-        self.done: I64 = np.zeros(3, np.int64)
-        self.table: I64 = np.zeros((0, SQUARE_COLUMNS if deviations else SUM_COLUMNS), np.int64)
-        self.wide: I64 = np.zeros((0, WIDE_SQUARE_COLUMNS if deviations else WIDE_SUM_COLUMNS), np.int64)
-        self.free: I64 = np.zeros(1, np.int64)
-
-    @property
-    def nbytes(self) -> int:
-        return self.table.nbytes + self.wide.nbytes
+    def step(self, frame: Frame, bits: I64, valid: Bool) -> Deviations:
+        """Answer the rows of a frame, as sums do."""
+        few = self._few(frame, valid, FRACTION_WORK)
+        if few is not None:
+            return deviations_reference(few, bits.view(np.float64) if self._doubles else bits)
+        n = len(frame.asked)
+        out = Deviations(np.zeros(n, np.int64), np.zeros(n))
+        self._run(frame, bits, valid, out.counts, out.deviations)
+        return out
 
 
 def more_rows(table: I64, count: int) -> I64:
@@ -117,33 +140,37 @@ def _more_wide(wide: I64, free: I64) -> I64:
     return more
 
 
-def _new_sums(n: int, *, doubles: bool, deviations: bool) -> Sums:
+def _new_sums(n: int, *, doubles: bool) -> Sums:
     integers = 0 if doubles else n
     return Sums(
-        np.zeros(n, np.int64),
-        np.zeros(n),
-        np.zeros(integers, np.int64),
-        np.zeros(integers, np.bool_),
-        np.zeros(n if deviations else 0),
+        np.zeros(n, np.int64), np.zeros(n), np.zeros(integers, np.int64), np.zeros(integers, np.bool_)
     )
 
 
-def sum_windows_reference(rows: FrameMembers, values: I64 | F64, *, deviations: bool) -> Sums:
+def sum_windows_reference(rows: FrameMembers, values: I64 | F64) -> Sums:
     """As the loop, from the values themselves: for a little work, and to say what the loop does."""
     doubles = values.dtype.kind == "f"
-    out = _new_sums(len(rows.start), doubles=doubles, deviations=deviations)
-    listed = values[rows.places].tolist()
-    for i, (start, stop) in enumerate(zip(rows.start.tolist(), rows.stop.tolist(), strict=True)):
-        found = listed[start:stop]
-        out.counts[i] = len(found)
+    out = _new_sums(len(rows.start), doubles=doubles)
+    out.counts[:] = rows.stop - rows.start
+    for i, found in enumerate(_listed(rows, values)):
         out.sums[i] = rounded_sum(found)
-        if deviations and len(found) > 1:
-            out.deviations[i] = rounded_deviation(found)
         if not doubles:
             total = sum(found)
             out.fits[i] = -(2**63) <= total < 2**63
             out.exact[i] = total if out.fits[i] else 0
     return out
+
+
+def deviations_reference(rows: FrameMembers, values: I64 | F64) -> Deviations:
+    """As the loop, in fractions."""
+    found = [rounded_deviation(few) if len(few) > 1 else 0.0 for few in _listed(rows, values)]
+    return Deviations(rows.stop - rows.start, np.array(found, np.float64))
+
+
+def _listed(rows: FrameMembers, values: I64 | F64) -> list[list[Any]]:
+    listed = values[rows.places].tolist()
+    bounds = zip(rows.start.tolist(), rows.stop.tolist(), strict=True)
+    return [listed[start:stop] for start, stop in bounds]
 
 
 def rounded_sum(values: Sequence[float]) -> float:

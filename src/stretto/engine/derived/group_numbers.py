@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from stretto.engine.derived.kernels.group_tables import FREE, USED, fill_table, find_rows, number_rows
 from stretto.engine.kernels.when_to_compile import is_due
@@ -31,13 +32,18 @@ class GroupNumbers:
         self._free: I64 = np.zeros(self.capacity, np.int64)
         self._used: I64 = np.zeros(2, np.int64)
         # Two ways to look keys up: what the loop reads, and what its twin reads. At most one is kept.
-        self._slots: I64 | None = None
+        self._slots: npt.NDArray[np.int32] | None = None
         self._numbers: dict[bytes, int] | None = None
 
     @property
     def live(self) -> int:
         """How many groups have events."""
         return int(np.count_nonzero(self._members))
+
+    @property
+    def nbytes(self) -> int:
+        slots = 0 if self._slots is None else self._slots.nbytes
+        return self._known.nbytes + self._members.nbytes + self._free.nbytes + slots
 
     def enter(self, keys: Sequence[Vector], n: int) -> I64:
         """The numbers of the groups that `n` events enter; OUTSIDE for those in none."""
@@ -84,9 +90,9 @@ class GroupNumbers:
                 return
             slots = self._swept_slots(1)
 
-    def _swept_slots(self, wanted: int) -> I64:
+    def _swept_slots(self, wanted: int) -> npt.NDArray[np.int32]:
         self._sweep(wanted)
-        self._slots = np.full(2 * self.capacity, -1, np.int64)
+        self._slots = np.full(2 * self.capacity, -1, np.int32)
         self._numbers = None
         fill_table(self._slots, self._known, np.flatnonzero(self._members))
         return self._slots

@@ -1,10 +1,10 @@
 """All aggregates over one grouping and one window: what they have in common is computed once."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from stretto.engine.derived.exact_sums import ExactSums, Sums
+from stretto.engine.derived.exact_sums import Deviations, ExactDeviations, ExactSums, LongAccumulators, Sums
 from stretto.engine.derived.extremes import SlidingCounts, SlidingExtremes
 from stretto.engine.derived.frames import Frame
 from stretto.engine.derived.levels import Function, InputAggregate
@@ -12,7 +12,7 @@ from stretto.schema import Kind
 from stretto.values.rows import I64, Bool
 from stretto.values.vector import Vector
 
-SUMMED = frozenset([Function.SUM, Function.AVG, Function.STDDEV])
+SUMMED = frozenset([Function.SUM, Function.AVG])
 EXTREMES = (Function.MIN, Function.MAX)
 
 Input = tuple[I64, Bool]
@@ -30,14 +30,19 @@ class GroupedPass:
             functions.setdefault(aggregate.input, set()).add(aggregate.function)
         self._doubles = {of: of is not None and kinds[of] is Kind.FLOAT for of in functions}
         self._sums = {
-            of: ExactSums(doubles=self._doubles[of], deviations=Function.STDDEV in asked)
+            of: ExactSums(doubles=self._doubles[of])
             for of, asked in functions.items()
             if of is not None and asked & SUMMED
+        }
+        self._deviations = {
+            of: ExactDeviations(doubles=self._doubles[of])
+            for of, asked in functions.items()
+            if of is not None and Function.STDDEV in asked
         }
         self._counts = {
             of: SlidingCounts()
             for of, asked in functions.items()
-            if Function.COUNT in asked and of not in self._sums
+            if Function.COUNT in asked and of not in self._sums and of not in self._deviations
         }
         self._extremes = {
             (of, function): SlidingExtremes(doubles=self._doubles[of], highest=function is Function.MAX)
@@ -75,6 +80,8 @@ class GroupedPass:
             found[InputAggregate(Function.COUNT, of)] = Vector(counts)
         for of, summing in self._sums.items():
             found |= _from_sums(of, summing.step(frame, *inputs[of]), doubles=self._doubles[of])
+        for of, deviating in self._deviations.items():
+            found |= _from_deviations(of, deviating.step(frame, *inputs[of]))
         for ((of, function), deques), own in zip(self._extremes.items(), links, strict=True):
             extremes = deques.step(frame, *inputs[of], own)
             data = extremes.bits
@@ -83,8 +90,11 @@ class GroupedPass:
             found[InputAggregate(function, of)] = Vector(data, _some(extremes.counts > 0))
         return found
 
-    def _states(self) -> tuple[ExactSums | SlidingCounts | SlidingExtremes, ...]:
-        return (*self._sums.values(), *self._counts.values(), *self._extremes.values())
+    def _states(self) -> Iterator[LongAccumulators | SlidingCounts | SlidingExtremes]:
+        yield from self._sums.values()
+        yield from self._deviations.values()
+        yield from self._counts.values()
+        yield from self._extremes.values()
 
 
 def _from_sums(of: int, sums: Sums, *, doubles: bool) -> dict[InputAggregate, Vector]:
@@ -92,14 +102,18 @@ def _from_sums(of: int, sums: Sums, *, doubles: bool) -> dict[InputAggregate, Ve
     if not doubles:
         there &= sums.fits
     valid = _some(there)
-    found = {
+    return {
         InputAggregate(Function.COUNT, of): Vector(sums.counts),
         InputAggregate(Function.SUM, of): Vector(sums.sums if doubles else sums.exact, valid),
         InputAggregate(Function.AVG, of): Vector(sums.sums / np.maximum(sums.counts, 1), valid),
     }
-    if len(sums.deviations) == len(sums.counts):
-        found[InputAggregate(Function.STDDEV, of)] = Vector(sums.deviations, _some(sums.counts > 1))
-    return found
+
+
+def _from_deviations(of: int, found: Deviations) -> dict[InputAggregate, Vector]:
+    return {
+        InputAggregate(Function.COUNT, of): Vector(found.counts),
+        InputAggregate(Function.STDDEV, of): Vector(found.deviations, _some(found.counts > 1)),
+    }
 
 
 def _some(valid: Bool) -> Bool | None:

@@ -61,7 +61,8 @@ class WindowAggregates:
 
     @property
     def nbytes(self) -> int:
-        return self._window.nbytes + sum(each.nbytes for each in self._passes.values())
+        numbers = sum(numbers.nbytes for numbers in self._numbers)
+        return self._window.nbytes + numbers + sum(each.nbytes for each in self._passes.values())
 
     def step(
         self, ts: I64, keys: Sequence[Vector], inputs: Sequence[Vector], passing: Bool | None = None
@@ -149,7 +150,8 @@ class WindowAggregates:
 
     def _shrink(self) -> None:
         """After many groups have gone, number those that are left anew, and sum them up from the window."""
-        if all(numbers.capacity <= max(FEWEST_SHRUNK, 4 * numbers.live) for numbers in self._numbers):
+        # As many groups as the last step brought may come again.
+        if all(by.capacity <= max(FEWEST_SHRUNK, 8 * (by.live + self._added)) for by in self._numbers):
             return
         for i, keys in enumerate(self._keys):
             column = self._window.column(NUMBERS + i)

@@ -5,18 +5,18 @@ selections and layer of it, so what a step gives does not grow with how many sel
 """
 
 from collections import defaultdict
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from stretto.engine.rows.join_keys import order_keys
 from stretto.engine.stream.box_cells import BoxCells, Boxes, concat_boxes
 from stretto.engine.stream.selection_terms import KeyBox, RangeTerm, Selection, Shape, boxes
-from stretto.schema import Kind
-from stretto.values.rows import I64
+from stretto.values.rows import I64, Bool
 from stretto.values.vector import Vector
 
+Passes = Callable[[Hashable, I64], Bool]
+"""Which of some events, by their places in the step, pass a residual."""
 SEVERAL = np.iinfo(np.int64).min
 """In place of a member, for an entry with more than one."""
 CELL_BITS = 40
@@ -32,13 +32,12 @@ class Passed:
 
 
 class SelectionIndex:
-    """`kinds`: of the attributes. Members are numbers that callers choose; equal selections are one entry.
+    """Members are numbers that callers choose; members with equal selections are one entry.
 
     The numbers of classes are good until members change.
     """
 
-    def __init__(self, kinds: Sequence[Kind]) -> None:
-        self._kinds = tuple(kinds)
+    def __init__(self) -> None:
         self._entries: dict[Selection, int] = {}
         self._members: dict[int, set[int]] = {}
         self._selections: dict[int, Selection] = {}
@@ -46,6 +45,7 @@ class SelectionIndex:
         self._given = 0
         self._only: I64 = np.zeros(0, np.int64)  # by entry, its member if it has one alone
         self._layers: list[tuple[Shape, BoxCells]] = []
+        self._attributes: frozenset[int] = frozenset()
 
     def update(self, added: Mapping[int, Selection], removed: Sequence[int] = ()) -> None:
         """Take members away, then add others. Only boxes of selections that are new, or gone, are touched."""
@@ -64,19 +64,29 @@ class SelectionIndex:
         self._note_only({self._entries[selection] for selection in added.values()})
         for shape, found in new.items():
             self._shapes.setdefault(shape, Layers()).add(_boxes(shape, found))
+        self._attributes = frozenset(a for shape in self._shapes for a in shape.attributes)
         self._layers = [(shape, layer) for shape, layers in self._shapes.items() for layer in layers.layers]
 
-    def step(self, attributes: Sequence[Vector], n: int) -> Passed:
-        """The classes of `n` events, given by their attributes.
+    @property
+    def attributes(self) -> frozenset[int]:
+        """The attributes that are read."""
+        return self._attributes
 
-        Where a class has a `residual`, or terms that are left over (`rest`), its events are candidates.
+    def step(self, keys: Sequence[Vector], n: int, passes: Passes | None = None) -> Passed:
+        """The classes of `n` events, given by order keys of their attributes: null where nothing compares.
+
+        `passes` is asked about residuals, once for each that is there, with the events that pass all else.
         """
-        keys = [_keys(vector, kind) for vector, kind in zip(attributes, self._kinds, strict=True)]
         events: list[I64] = [np.zeros(0, np.int64)]
         classes: list[I64] = [np.zeros(0, np.int64)]
         for number, (shape, layer) in enumerate(self._layers):
             cells = layer.find([keys[a] for a in shape.values], [keys[a] for a in shape.ranges], n)
             rows = np.flatnonzero(cells >= 0)
+            for term in shape.rest:
+                rows = rows[_within(keys[term.attribute].take(rows), term)]
+            if shape.residual is not None and len(rows):
+                assert passes is not None, "a residual is there, and nobody to judge it"
+                rows = rows[passes(shape.residual, rows)]
             events.append(rows)
             classes.append(cells[rows] | (number << CELL_BITS))
         return Passed(np.concatenate(events), np.concatenate(classes))
@@ -89,14 +99,6 @@ class SelectionIndex:
         several = entries[alone == SEVERAL].tolist()
         listed = [member for entry in several for member in self._members[entry]]
         return np.sort(np.concatenate([alone[alone != SEVERAL], np.array(listed, np.int64)]))
-
-    def residual(self, number: int) -> Hashable:
-        """What the events of a class are still to be asked, as their selections have it; None: nothing."""
-        return self._layers[number >> CELL_BITS][0].residual
-
-    def rest(self, number: int) -> tuple[RangeTerm, ...]:
-        """Terms that the events of a class are still to be asked: they would have made too many boxes."""
-        return self._layers[number >> CELL_BITS][0].rest
 
     def _note_only(self, entries: set[int]) -> None:
         """Take down the members of entries that have changed."""
@@ -168,6 +170,9 @@ def _boxes(shape: Shape, found: Sequence[tuple[KeyBox, int]]) -> Boxes:
     return Boxes(values, ranges[:, :, 0], ranges[:, :, 1], np.array([owner for _, owner in found], np.int64))
 
 
-def _keys(vector: Vector, kind: Kind) -> Vector:
-    keys, alive = order_keys(vector, kind)
-    return Vector(keys, alive)
+def _within(keys: Vector, term: RangeTerm) -> Bool:
+    """Which keys are in one of the term's ranges, which do not overlap and ascend."""
+    low, high = np.array(term.ranges, np.int64).T
+    at = np.searchsorted(low, keys.data, side="right") - 1
+    inside: Bool = (at >= 0) & (keys.data <= high[at])
+    return inside if keys.valid is None else inside & keys.valid

@@ -32,13 +32,17 @@ class Selection:
 class Shape:
     """What boxes that are looked up together have in common: attributes that are one value, attributes that are ranges.
 
-    `rest`: terms that do not take part, to be checked after, with `residual`.
+    `rest`: terms that would make too many boxes, checked after, as is the `residual`.
     """
 
     values: tuple[int, ...]
     ranges: tuple[int, ...]
     rest: tuple[RangeTerm, ...]
     residual: Hashable
+
+    @property
+    def attributes(self) -> tuple[int, ...]:
+        return (*self.values, *self.ranges, *(term.attribute for term in self.rest))
 
 
 @dataclass(frozen=True, slots=True)

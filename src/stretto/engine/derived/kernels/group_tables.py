@@ -5,17 +5,20 @@ table is filled anew with those that live.
 """
 
 import numpy as np
+import numpy.typing as npt
 from numba import njit
 
 from stretto.values.hashing import GOLDEN
 from stretto.values.rows import I64, Bool
+
+Slots = npt.NDArray[np.int32]
 
 USED, FREE = 0, 1
 """Of a table: numbers given so far, and how many of them are on the list of free ones."""
 
 
 @njit(cache=True, nogil=True, inline="always")
-def slot_of(slots: I64, known: I64, keys: I64, row: int) -> np.int64:
+def slot_of(slots: Slots, known: I64, keys: I64, row: int) -> np.int64:
     """Where the keys of a row are, or would be."""
     mask = np.uint64(slots.shape[0] - 1)
     mixed = np.uint64(0)
@@ -39,7 +42,7 @@ def number_rows(
     keys: I64,
     inside: Bool,
     start: int,
-    slots: I64,
+    slots: Slots,
     known: I64,
     members: I64,
     free: I64,
@@ -56,7 +59,7 @@ def number_rows(
             numbers[row] = -1
             continue
         at = slot_of(slots, known, keys, row)
-        group = slots[at]
+        group = np.int64(slots[at])
         if group < 0:
             if used[FREE]:
                 used[FREE] -= 1
@@ -75,14 +78,14 @@ def number_rows(
 
 
 @njit(cache=True, nogil=True)
-def fill_table(slots: I64, known: I64, groups: I64) -> None:
+def fill_table(slots: Slots, known: I64, groups: I64) -> None:
     """Put these groups into an empty table."""
     for i in range(groups.shape[0]):
         slots[slot_of(slots, known, known, groups[i])] = groups[i]
 
 
 @njit(cache=True, nogil=True)
-def find_rows(keys: I64, inside: Bool, slots: I64, known: I64) -> I64:
+def find_rows(keys: I64, inside: Bool, slots: Slots, known: I64) -> I64:
     """The numbers of the rows' groups; -1 where there is no such group, or the row is not `inside`."""
     everything = inside.shape[0] == 0
     numbers = np.empty(keys.shape[0], np.int64)
