@@ -202,7 +202,7 @@ def test_trends_read_derived_streams() -> None:
     text = """CREATE STREAM p AS SELECT k, SUM(x) AS x FROM D GROUP BY k WITHIN 2 us;
     QUERY q PATTERN SEQ(D a, p b) WITHIN 10 us RETURN COUNT(*), SUM(b.x);"""
     work = bound(text)
-    (query,) = work.postponed
+    (query,) = work.trends
     assert isinstance(query, TrendQuery)
     streams = oracle.derive(work.streams, RISING)
     count, total = oracle.totals(query, oracle.inputs(query, streams, RISING))

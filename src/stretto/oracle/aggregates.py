@@ -11,8 +11,8 @@ from stretto.pattern.predicates import Value
 def aggregate(function: Function, values: Sequence[Value]) -> Value:
     """The aggregate of the values that are not null; null over none of them, except for COUNT.
 
-    MIN, MAX, SUM, AVG and STDDEV are NaN if a value is. A sum of integers is null if it leaves 64 bits, and so are
-    then AVG and STDDEV.
+    MIN, MAX, SUM, AVG and STDDEV are NaN if a value is. A sum of integers is null if it leaves 64 bits, and so is AVG
+    then. STDDEV is the root of the double next to the exact variance.
     """
     known = [value for value in values if value is not None]
     if function == "COUNT":
@@ -25,16 +25,23 @@ def aggregate(function: Function, values: Sequence[Value]) -> Value:
         return math.nan
     if function in ("MIN", "MAX"):
         return min(numbers) if function == "MIN" else max(numbers)
+    if function == "STDDEV":
+        return _deviation(numbers)
     total = rounded_sum(numbers)
     if total is None or function == "SUM":
         return total
-    mean = float(total) / len(numbers)
-    if function == "AVG":
-        return mean
-    deviations = [float(value) - mean for value in numbers]
-    squares = rounded_sum([deviation * deviation for deviation in deviations])
-    assert squares is not None
-    return math.sqrt(squares / (len(numbers) - 1))
+    return float(total) / len(numbers)
+
+
+def _deviation(values: Sequence[int | float]) -> float:
+    if any(math.isinf(value) for value in values):
+        return math.nan
+    mean = sum(map(Fraction, values), Fraction(0)) / len(values)
+    variance = sum(((Fraction(value) - mean) ** 2 for value in values), Fraction(0)) / (len(values) - 1)
+    try:
+        return math.sqrt(float(variance))
+    except OverflowError:
+        return math.inf
 
 
 def rounded_sum(values: Sequence[int | float]) -> int | float | None:

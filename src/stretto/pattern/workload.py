@@ -29,27 +29,20 @@ W = TypeVar("W", bound="Workload")
 
 @dataclass(frozen=True, slots=True)
 class BoundWorkload:
-    """The detection and trend queries of a workload, and what in it is right but cannot be run yet.
+    """The detection and trend queries of a workload, and what it defines beside them.
 
     `streams` are the derived streams, each behind those it reads. `families` are the queries FOR EACH row of a table;
-    their members are among the detections, unless no plan runs them yet. `postponed` are other queries of that kind.
+    their members are among the detections.
     `queries` are all but the families as they are written, over derived streams where they name them: for the oracle.
     """
 
     detections: tuple[Query, ...]
     trends: tuple[TrendQuery, ...] = ()
-    unsupported: tuple[Mistake, ...] = ()
     streams: tuple[DerivedStream, ...] = ()
     families: tuple[Family, ...] = ()
-    postponed: tuple[Query | TrendQuery, ...] = ()
     queries: tuple[Query | TrendQuery, ...] = ()
     text: str = field(default="", compare=False, repr=False)
     file: str = field(default="", compare=False, repr=False)
-
-    def require_supported(self) -> None:
-        """Raise QueryError with all that cannot be run yet, if there is any."""
-        if self.unsupported:
-            raise QueryError(self.unsupported, self.text, self.file)
 
     def normal_forms(self) -> tuple[Detection, ...]:
         """The normal form of every detection query; QueryError with all for which there is none."""
@@ -208,10 +201,8 @@ class Workload:
         return BoundWorkload(
             bound.detections,
             bound.trends,
-            bound.unsupported,
             bound.streams,
             bound.families,
-            bound.postponed,
             bound.queries,
             self.text,
             self.file,

@@ -95,7 +95,6 @@ def _behind_a_front(
     time: Budget,
 ) -> Plan:
     """The plan of queries over derived streams, with what makes these."""
-    bound.require_supported()
     stages = sum(1 for _ in in_stages(streams)) + 1
 
     def plan_of(queries: BoundWorkload, extended: Stats) -> Plan:
@@ -200,7 +199,6 @@ def explored(
 
 def plannable(bound: BoundWorkload) -> Sequence[Detection]:
     """The queries' normal forms; QueryError names those with terms that no operator can judge."""
-    bound.require_supported()
     detections = bound.normal_forms()
     mistakes: list[Mistake] = []
     for query, detection in zip(bound.detections, detections, strict=True):

@@ -70,7 +70,7 @@ def asked_of(given: Workload | Plan | str, schema: Schema, asked: Asked) -> Work
     if asked == "trends":
         if not bound.trends:
             raise StrettoSparkError(NO_TRENDS)
-        kept = {query.name for query in (*bound.trends, *bound.postponed)}
+        kept = {query.name for query in bound.trends}
         return _without(workload, [query.name for query in workload.queries if query.name not in kept])
     if bound.trends and not bound.detections:
         raise StrettoSparkError(ONLY_TRENDS)

@@ -19,23 +19,21 @@ from stretto.text import syntax
 
 @dataclass(frozen=True, slots=True)
 class BoundStatements:
-    """What came of a workload: its queries, what is right but cannot be run yet, and every mistake.
+    """What came of a workload: its queries, and every mistake.
 
-    `detections` and `trends` are the queries that plans can run, members of families among them. `postponed` are those
-    that no plan runs yet; `unsupported` says why. `queries` are all but the families as they are written, over derived
-    streams where they name them: what the oracle reads. `streams` are the derived streams, each behind those it reads.
+    `detections` and `trends` are the queries that plans run, members of families among them, selections put in their
+    place. `queries` are all but the families as they are written, over derived streams where they name them: what the
+    oracle reads. `streams` are the derived streams, each behind those it reads.
     `types`: the event types that it names; `definitions`: the names that it gives to selections and streams.
     """
 
     detections: tuple[Query, ...]
     trends: tuple[TrendQuery, ...]
-    unsupported: tuple[Mistake, ...]
     mistakes: tuple[Mistake, ...]
     types: frozenset[str]
     definitions: frozenset[str]
     streams: tuple[DerivedStream, ...] = ()
     families: tuple[Family, ...] = ()
-    postponed: tuple[Query | TrendQuery, ...] = ()
     queries: tuple[Query | TrendQuery, ...] = ()
 
 
@@ -61,14 +59,13 @@ class _WorkloadBinder:
     def __init__(
         self, statements: Sequence[syntax.Statement], schema: Schema | None, read_table: TableReader
     ) -> None:
-        self.report, self.unsupported = Report(), Report()
+        self.report = Report()
         self.catalog = Catalog(statements, schema, self.report, bind_pattern_stream, read_table)
         self.catalog.bind_all()
         self.selections = plain_selections(self.catalog.derived)
         self.detections: list[Query] = []
         self.trends: list[TrendQuery] = []
         self.families: list[Family] = []
-        self.postponed: list[Query | TrendQuery] = []
         self.queries: list[Query | TrendQuery] = []
         self.names: set[str] = set()
 
@@ -77,20 +74,13 @@ class _WorkloadBinder:
         return BoundStatements(
             tuple(self.detections),
             tuple(self.trends),
-            tuple(self.unsupported.mistakes),
             tuple(dict.fromkeys(self.report.mistakes)),
             self.catalog.types,
             self.catalog.definitions,
             tuple(self.catalog.derived),
             tuple(self.families),
-            tuple(self.postponed),
             tuple(self.queries),
         )
-
-    def postpone(self, what: str, which: str, statement: syntax.Statement) -> None:
-        """Say that something right cannot be run yet."""
-        at = statement.name_span or statement.span
-        self.unsupported.add(f"not supported yet: {what} ({which})", at)
 
     def query(self, statement: syntax.Query) -> None:
         """Bind one query, with its family if it has one."""
