@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from stretto.plan.dag import Plan
     from stretto.schema import Kind, Schema, Special
     from stretto.stats.profile import Stats
-    from stretto.text.build import AND, ANY, NOT, OR, SEQ, E, query
+    from stretto.text.build import AND, ANY, NOT, OR, SEQ, E, R, query
+    from stretto.text.build_streams import stream
     from stretto.text.terms import call
 
 __version__ = version("stretto")
@@ -37,7 +38,8 @@ _HOMES = {
     "stretto.engine.planning": ("optimize",),
     "stretto.schema": ("Kind", "Schema", "Special"),
     "stretto.stats.profile": ("Stats",),
-    "stretto.text.build": ("AND", "ANY", "NOT", "OR", "SEQ", "E", "query"),
+    "stretto.text.build": ("AND", "ANY", "NOT", "OR", "SEQ", "E", "R", "query"),
+    "stretto.text.build_streams": ("stream",),
     "stretto.text.terms": ("call",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
@@ -58,6 +60,7 @@ __all__ = [
     "Plan",
     "PlanError",
     "QueryError",
+    "R",
     "Schema",
     "Special",
     "Stats",
@@ -68,6 +71,7 @@ __all__ = [
     "query",
     "register_function",
     "run",
+    "stream",
 ]
 
 

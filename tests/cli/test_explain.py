@@ -216,7 +216,8 @@ def test_wrong_calls(call, options: list[str], message: str) -> None:
 
 
 def test_a_memo_needs_queries_that_can_be_planned(call) -> None:
-    Path("odd.cep").write_text("CREATE STREAM s AS SELECT x FROM A;\nQUERY odd\nPATTERN s v\nWITHIN 5 s;\n")
+    odd = "SEQ(A a?, NOT(B n), A c)"
+    Path("odd.cep").write_text(f"QUERY odd\nPATTERN {odd}\nWITHIN 5 s SELECT NEXT;\n")
     result = call("explain", "odd.cep", "--stage", "memo", "--events", "events.csv")
     assert result.code == 2
     assert "odd.cep:" in result.err

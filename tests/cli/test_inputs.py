@@ -19,9 +19,9 @@ def bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Schema | None
     seen: list[Schema | None] = []
     bind = module.bind
 
-    def counted(statements, schema):
+    def counted(statements, schema, *tables):
         seen.append(schema)
-        return bind(statements, schema)
+        return bind(statements, schema, *tables)
 
     monkeypatch.setattr(module, "bind", counted)
     monkeypatch.chdir(tmp_path)

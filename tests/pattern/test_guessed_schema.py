@@ -1,5 +1,7 @@
 """Kinds guessed from the terms of a workload."""
 
+from datetime import UTC, datetime
+
 from stretto.pattern.guessed_schema import guess_schema
 from stretto.pattern.workload import Workload
 from stretto.schema import Kind
@@ -19,3 +21,13 @@ def test_constants_decide_the_kinds_of_what_they_are_compared_with():
     others = {"volume": Kind.FLOAT, "hot": Kind.BOOL, "seen": Kind.TIME, "due": Kind.TIME}
     assert dict(schema.attributes) == strings | others | {"host": Kind.FLOAT, "price": Kind.FLOAT}
     Workload.parse(TEXT).bind(schema)
+
+
+def test_columns_of_a_table_decide_as_constants_do():
+    text = "QUERY q FOR EACH rows r PATTERN T a WHERE a.name = r.name AND a.due IN (r.due) AND a.x < r.n WITHIN 1 s;"
+    workload = Workload.parse(text).table(
+        "rows", {"name": ["x"], "due": [datetime(2020, 1, 1, tzinfo=UTC)], "n": [1]}
+    )
+    schema = guess_schema(workload)
+    assert dict(schema.attributes) == {"name": Kind.STRING, "due": Kind.TIME, "x": Kind.FLOAT}
+    assert len(workload.bind(schema).detections) == 1

@@ -36,11 +36,12 @@ QUERY odd PATTERN SEQ(A a?, NOT(B n), C c) WITHIN 5 s SELECT NEXT;"""
     assert "rules.cep:2:" in str(raised.value)
 
 
-def test_derived_streams_are_refused_as_not_supported() -> None:
-    with pytest.raises(QueryError, match="not supported yet"):
-        optimize(
-            Workload.parse("CREATE STREAM s AS SELECT x FROM A; QUERY q PATTERN s v WITHIN 5 s;"), SCHEMA
-        )
+def test_only_streams_that_a_query_reads_are_made() -> None:
+    stream = "CREATE STREAM s AS SELECT SUM(x) AS x FROM A WITHIN 1 s; "
+    front = optimize(Workload.parse(stream + "QUERY q PATTERN s v WITHIN 5 s;"), SCHEMA).front
+    assert front is not None
+    assert front.names == {"s"}
+    assert optimize(Workload.parse(stream + "QUERY q PATTERN A v WITHIN 5 s;"), SCHEMA).front is None
 
 
 @pytest.mark.parametrize(("optimizer", "units"), [("auto", 1), ("muse", 1), ("none", 2), ("greta", 2)])

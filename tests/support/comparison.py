@@ -30,9 +30,9 @@ def assert_same_matches(found: Iterable[Match], expected: Iterable[Match], about
 
 def matches_of(table: pa.Table, query: Query) -> list[Match]:
     """The rows of an engine's table of matches, in the oracle's shape; unbound variables are left out."""
-    variables = {v.name: column_of(v.name) for v in query.variables if not v.negated}
     times = [name for name in TIMES if name in table.column_names]
     returned = [item.name for item in query.returns]
+    variables = _listed(query, set(table.column_names) - {*times, *returned})
     assert sorted(table.column_names) == sorted([*variables.values(), *times, *returned]), table.schema
     columns = {name: _plain(table.column(name)) for name in table.column_names}
     return [
@@ -43,6 +43,17 @@ def matches_of(table: pa.Table, query: Query) -> list[Match]:
         )
         for row in range(table.num_rows)
     ]
+
+
+def _listed(query: Query, columns: set[str]) -> dict[str, str]:
+    """The names under which ids are listed, with their columns: a variable's own, or one for each of its leaves."""
+    found: dict[str, str] = {}
+    for variable in query.variables:
+        if not variable.negated:
+            leaves = {name: name for name in columns if name.startswith(f"{variable.name}.")}
+            own = column_of(variable.name)
+            found |= leaves | ({variable.name: own} if own in columns or not leaves else {})
+    return found
 
 
 def _plain(column: pa.ChunkedArray) -> list[Any]:

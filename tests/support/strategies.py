@@ -74,7 +74,7 @@ def random_workload(rng: Random) -> Sample:
     selections = {f"Sel{i}": rng.choice(types) for i in range(rng.choice((0, 0, 0, 1, 2)))}
     texts = []
     for name, source in selections.items():
-        condition = _Terms(rng, [Variable("")]).condition()
+        condition = Terms(rng, [Variable("")]).condition()
         texts.append(f"CREATE EVENT {name} AS SELECT * FROM {source} WHERE {condition};")
     heaviest = 0
     for i in range(rng.choice((1, 1, 1, 2, 3))):
@@ -197,9 +197,9 @@ def random_query(
 ) -> tuple[str, int]:
     """A query, and how heavy brute force will find it; `sizes`: the windows to choose from, by that weight."""
     policy = rng.choice(("ANY", "ANY", "ANY", "ANY", "ANY", "NEXT", "NEXT", "STRICT"))
-    writer = _Patterns(rng, streams)
+    writer = PatternWriter(rng, streams)
     pattern = writer.steps() if policy != "ANY" else writer.root()
-    terms = _Terms(rng, writer.variables)
+    terms = Terms(rng, writer.variables)
     where = [terms.term() for _ in range(rng.choice((0, 0, 0, 1, 1, 1, 1, 2, 2, 3)))]
     if rng.random() < (0.4 if policy == "STRICT" else 0.15):
         where += [
@@ -218,7 +218,7 @@ def random_query(
 
 
 @dataclass(slots=True)
-class _Patterns:
+class PatternWriter:
     """Writes one pattern and collects its variables."""
 
     rng: Random
@@ -235,9 +235,9 @@ class _Patterns:
         self.sets = 1 if self.groups else 2
         return self.part(3, repeated=False)
 
-    def steps(self) -> str:
-        """What NEXT and STRICT read: types, repeated types and NOTs, one after another."""
-        count = self.rng.choice((1, 2, 2, 3, 3, 4))
+    def steps(self, count: int = 0) -> str:
+        """What NEXT and STRICT read: types, repeated types and NOTs, one after another; so many, if it is said."""
+        count = count or self.rng.choice((1, 2, 2, 3, 3, 4))
         parts = [self.leaf(repeated=False) for _ in range(count)]
         parts = self.with_nots(parts, chance=0.25)
         if (
@@ -317,7 +317,7 @@ class _Patterns:
 
 
 @dataclass(slots=True)
-class _Terms:
+class Terms:
     """Writes terms and returned values over a pattern's variables; a nameless one stands for bare names."""
 
     rng: Random

@@ -115,17 +115,36 @@ windows = st.builds(
     syntax.Within, st.integers(1, MAX_WINDOW) | st.integers(1, 1000), st.sampled_from(["us", "events"])
 )
 group_names = st.lists(st.builds(syntax.Name, names, st.none() | names), max_size=2).map(tuple)
-queries = st.builds(
-    syntax.Query,
-    names,
-    patterns,
-    windows,
-    wheres,
-    st.sampled_from([None, "ANY", "NEXT", "STRICT"]),
-    st.just(()) | items,
-    group_names,
-    st.none() | st.builds(syntax.Duration, st.integers(1, MAX_WINDOW)),
-)
+columns = st.builds(syntax.Name, names, names)
+for_each = st.builds(syntax.ForEach, names, st.none() | names, st.none() | columns)
+
+
+def _queries(
+    name: st.SearchStrategy[str], each: st.SearchStrategy[syntax.ForEach | None]
+) -> st.SearchStrategy[syntax.Query]:
+    slides = st.none() | st.builds(syntax.Duration, st.integers(1, MAX_WINDOW))
+    row_windows = st.builds(lambda row: (syntax.Within(0, row=row), None), columns)
+    sized = st.tuples(windows, slides if each is for_each_or_none else st.none())
+    return st.builds(
+        lambda name, pattern, window, where, select, returning, groups, having, row: syntax.Query(
+            name, pattern, window[0], where, select, returning, groups, window[1], having, row
+        ),
+        name,
+        patterns,
+        sized | row_windows if each is for_each_or_none else sized,
+        wheres,
+        st.sampled_from([None, "ANY", "NEXT", "STRICT"]),
+        st.just(()) | items,
+        group_names,
+        wheres,
+        each,
+    )
+
+
+for_each_or_none = st.none() | for_each
+queries = _queries(names, for_each_or_none)
+pattern_streams = _queries(names, st.none()).map(lambda query: syntax.CreatePatternStream(query.name, query))
+tables = st.builds(syntax.CreateTable, names, st.text(min_size=1, max_size=12))
 events = st.builds(syntax.CreateEvent, names, names, wheres)
 sources = st.builds(syntax.Source, names, st.none() | names)
 star_items = st.just((syntax.Item(syntax.Star()),))
@@ -149,4 +168,6 @@ joins = st.builds(
     group_names,
     windows,
 )
-workloads = st.lists(queries | events | plain_streams | joins, max_size=3).map(tuple)
+workloads = st.lists(queries | events | plain_streams | joins | pattern_streams | tables, max_size=3).map(
+    tuple
+)

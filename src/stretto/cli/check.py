@@ -24,7 +24,7 @@ def check(options: CheckOptions) -> None:
     Example: stretto check rules.cep --events trades.parquet
     """
     with reported():
-        from stretto.cli.inputs import name_unsupported, read_workload
+        from stretto.cli.inputs import read_workload
 
         schema = None
         if options.events is not None:
@@ -32,8 +32,6 @@ def check(options: CheckOptions) -> None:
 
             schema = open_events(options.events, options.columns.special).schema
         read = read_workload(options.workload, schema)
-        if schema is not None:
-            name_unsupported(read, schema, "right, but cannot be run yet")
         others = len(read.statements) - len(read.queries)
         more = f", {counted(others, 'definition')}" if others else ""
         against = f" for {visible(options.events)}" if options.events else ""

@@ -5,7 +5,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from stretto.cli.console import say
 from stretto.cli.options import PlanningOptions
 from stretto.errors import QueryError, StrettoError
 from stretto.pattern.workload import Workload
@@ -33,13 +32,6 @@ def parse_workload(path: str, schema: Schema | None = None) -> Workload:
     if not workload.statements:
         raise StrettoError(f"{path}: the workload holds no statement")
     return workload
-
-
-def name_unsupported(workload: Workload, schema: Schema, said: str) -> None:
-    """Name the queries that are right but cannot be run yet, if there are any."""
-    bound = workload.bind(schema)
-    if bound.unsupported:
-        say("\n".join([f"{said}:", *(one.show(bound.text, bound.file) for one in bound.unsupported)]))
 
 
 def plan_for(workload: Workload, known: "Schema | Stats", planning: PlanningOptions) -> Plan:

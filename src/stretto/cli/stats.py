@@ -14,8 +14,6 @@ from stretto.screen import counted
 if TYPE_CHECKING:
     from stretto.stats.profile import Stats
 
-LEFT_OUT = "left out, because it cannot be run yet"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatsOptions:
@@ -62,12 +60,11 @@ def stats(options: StatsOptions) -> None:
 
 
 def _in_process(options: StatsOptions) -> "Stats":
-    from stretto.cli.inputs import name_unsupported, read_workload
+    from stretto.cli.inputs import read_workload
     from stretto.data.files import open_events
 
     source = open_events(options.events, options.columns.special)
     read = read_workload(options.workload, source.schema)
-    name_unsupported(read, source.schema, LEFT_OUT)
     pieces = read.bind(source.schema).normal_forms()
 
     from stretto.stats.profile import Stats  # loads what evaluates terms, so after what may be wrong
@@ -84,7 +81,6 @@ def _in_process(options: StatsOptions) -> "Stats":
 
 
 def _on_spark(options: StatsOptions) -> "Stats":
-    from stretto.cli.inputs import name_unsupported
     from stretto.cli.on_spark import measured, opened, started
     from stretto.spark.batch.event_files import survey
     from stretto.spark.errors import clear_failures
@@ -92,7 +88,6 @@ def _on_spark(options: StatsOptions) -> "Stats":
     with opened(options.workload, options.events, options.columns.special) as (read, files), clear_failures():
         spark = started(options.master, quiet=False)
         known = survey(spark, files)
-        name_unsupported(read, known.schema, LEFT_OUT)
         with reported(FAILED):
             return measured(read, spark, known, options.sample, options.seed)
 

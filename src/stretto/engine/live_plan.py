@@ -1,7 +1,7 @@
 """A plan at work: its operators, and the events that its windows can still reach."""
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import numpy as np
 import pyarrow as pa
@@ -9,7 +9,7 @@ import pyarrow as pa
 from stretto.engine.counters import Counters
 from stretto.engine.memory.limits import Meter, TextBytes
 from stretto.engine.operators.build import build
-from stretto.engine.results.matches import Matches
+from stretto.engine.results.matches import Matches, Output
 from stretto.engine.rows.partitions import Ranks
 from stretto.engine.snapshot import StepRange, to_arrow
 from stretto.engine.step_runner import StepRunner
@@ -19,8 +19,8 @@ from stretto.engine.stream.scan_index import ScanIndex
 from stretto.engine.trends.run import Trends
 from stretto.pattern.nodes import Stream
 from stretto.pattern.predicates import partition_of
-from stretto.plan.dag import Plan, attributes_of
-from stretto.plan.ops import Scan
+from stretto.plan.dag import Plan, read_columns
+from stretto.plan.ops import Emit, Scan
 from stretto.schema import Kind, Special
 from stretto.values.strings import Strings
 from stretto.values.times import START_OF_TIME
@@ -31,7 +31,8 @@ class LivePlan:
     """Takes events in order of time, step by step; lateness and watermarks are not its business.
 
     `base`: the position of its first event. `updatable`: it keeps all attributes and all types. `history_us`: it keeps
-    events at least so long. `until`: all events before this time have been run.
+    events at least so long. `until`: all events before this time have been run. `beside`: attributes that are kept
+    although no operator reads them.
     """
 
     def __init__(
@@ -43,18 +44,20 @@ class LivePlan:
         base: int = 0,
         updatable: bool = False,
         history_us: int = 0,
+        strings: Strings | None = None,
+        beside: Collection[str] = (),
     ) -> None:
         self.plan, self._special = plan, special
         self.until = START_OF_TIME
         self._horizon_us = max(plan.horizon_us, history_us)
         self._horizon_events = plan.horizon_events
-        self.strings = Strings()
+        self.strings = Strings() if strings is None else strings
         self.index = ScanIndex(streams_of(plan), self.strings)
         self.operators = build(plan.ops)
         self._partitions = {name: of for name in plan.specials() if (of := partition_of(name))}
-        read = attributes_of(plan)
+        read = read_columns(plan) | set(beside)
         kept = read | set(plan.schema.attributes) if updatable else read
-        self.kinds: dict[str, Kind] = {name: plan.schema.attributes[name] for name in sorted(kept)}
+        self.kinds: dict[str, Kind] = {name: plan.columns[name] for name in sorted(kept)}
         self._ranks = {name: Ranks([self.kinds[a] for a in of]) for name, of in self._partitions.items()}
         dtypes = {name: DTYPES[kind] for name, kind in self.kinds.items()}
         ranked = dict.fromkeys(self._partitions, DTYPES[Kind.INT])
@@ -114,16 +117,26 @@ class LivePlan:
     def _forget(self) -> None:
         """Drop whole steps of events that no window reaches any more."""
         arena = self.arena
-        reached = arena.end
-        if self._horizon_us:
-            before = self.until - self._horizon_us
-            reached = arena.base + int(np.searchsorted(arena.borrowed_ts, before, side="left"))
-        if self._horizon_events:
-            reached = min(reached, arena.end - self._horizon_events)
+        reached = self._reached()
         while self.steps and self.steps[0].end <= reached:
             dropped = self._chunks.pop(self.steps.popleft().name, None)
             self._chunk_bytes -= 0 if dropped is None else dropped.nbytes
         arena.forget(self.steps[0].start if self.steps else arena.end)
+
+    def _reached(self) -> int:
+        """The position of the first event that some window still reaches."""
+        arena = self.arena
+        reached = arena.end
+        if self._horizon_us:
+            reached = self._first_at(self.until - self._horizon_us)
+        if self._horizon_events:
+            reached = min(reached, arena.end - self._horizon_events)
+        return reached
+
+    def _first_at(self, time: int) -> int:
+        """The position of the first event that is not before a time."""
+        arena = self.arena
+        return arena.base + int(np.searchsorted(arena.borrowed_ts, time, side="left"))
 
     # ---- what there is ---------------------------------------------------------------------------------------
 
@@ -137,6 +150,11 @@ class LivePlan:
             first = arena.end - arena.base - self._horizon_events
             reached = min(reached, int(arena.borrowed_ts[first])) if first >= 0 else START_OF_TIME
         return reached
+
+    @property
+    def held(self) -> int:
+        """Bytes of events, of what operators keep, and of what lies beside them."""
+        return self.arena.held + sum(self._counters.held) + self.beside
 
     @property
     def beside(self) -> int:
@@ -177,6 +195,17 @@ class LivePlan:
     def to_arrow(self, block: Block) -> pa.RecordBatch:
         """Events as a batch that the intake takes again."""
         return to_arrow(block, self.index.codes, self.kinds, self._special, self.strings)
+
+
+def outputs_of(plan: Plan) -> list[Output]:
+    """What the matches of each query look like."""
+    sides = [] if plan.front is None else [side.plan for side in plan.front.sides]
+    return [
+        Output(op.query, op.listed, op.lists, op.returns)
+        for one in (plan, *sides)
+        for op in one.ops
+        if isinstance(op, Emit)
+    ]
 
 
 def streams_of(plan: Plan) -> dict[int, Stream]:

@@ -10,12 +10,13 @@ import pyarrow as pa
 
 from stretto.engine.adapt import Adaptation, AdaptOptions, DriftWatch
 from stretto.engine.counters import Counters
-from stretto.engine.live_plan import LivePlan, streams_of
+from stretto.engine.derived.fronted_plan import FrontedPlan
+from stretto.engine.live_plan import LivePlan, outputs_of, streams_of
 from stretto.engine.memory.limits import Meter
 from stretto.engine.pace import STEP, Pace
 from stretto.engine.planner import Planner
 from stretto.engine.planning import optimize
-from stretto.engine.results.matches import Matches, Output
+from stretto.engine.results.matches import Matches
 from stretto.engine.snapshot import Counts, Snapshot, StepRange
 from stretto.engine.stream.arena import Block
 from stretto.engine.stream.intake import set_apart
@@ -23,8 +24,7 @@ from stretto.engine.stream.reorder import Reorder, late_mask
 from stretto.engine.stream.repeated_ids import RepeatedIds
 from stretto.errors import EngineError
 from stretto.pattern.workload import Workload
-from stretto.plan.dag import Plan, attributes_of
-from stretto.plan.ops import Emit
+from stretto.plan.dag import Plan, read_columns
 from stretto.schema import Special
 from stretto.trends.work import TrendWork
 from stretto.values.rows import I64, Bool
@@ -75,7 +75,7 @@ class Engine:
         self.repeats = RepeatedIds()
         self._late: list[pa.RecordBatch] = []
         self._rejected: list[pa.RecordBatch] = []
-        self._outputs = _outputs(plan)
+        self._outputs = outputs_of(plan)
         self._begin(plan, base)
         self._watch: DriftWatch | None = None
         self._planner: Planner | None = None
@@ -102,7 +102,8 @@ class Engine:
 
     def _begin(self, plan: Plan, base: int) -> None:
         """Empty operators, and room for events whose first will have the position `base`."""
-        self._live = LivePlan(
+        kind = LivePlan if plan.front is None else FrontedPlan
+        self._live = kind(
             plan,
             self._meter,
             self._special,
@@ -297,10 +298,12 @@ class Engine:
 
         Its operators are built from the raw events in the window. If that fails, the engine is as it was.
         """
+        if plan.front != self.plan.front:
+            raise EngineError("derived streams cannot be added, changed or removed while an engine runs yet")
         self._require(plan)
         snapshot, before = self.snapshot(), vars(self).copy()
         try:
-            self.plan, self._outputs = plan, _outputs(plan)
+            self.plan, self._outputs = plan, outputs_of(plan)
             self._rebuild(snapshot, plan, Counters.of(len(plan.ops)))
         except BaseException:
             vars(self).update(before)
@@ -310,7 +313,7 @@ class Engine:
 
     def _require(self, plan: Plan) -> None:
         """EngineError unless the events that were kept have all that a plan reads."""
-        kinds = {name: plan.schema.attributes[name] for name in sorted(attributes_of(plan))}
+        kinds = {name: plan.columns[name] for name in sorted(read_columns(plan))}
         missing = [
             f"attribute `{name}`" for name, kind in kinds.items() if self._live.kinds.get(name) is not kind
         ]
@@ -403,7 +406,3 @@ class Engine:
         self._meter.outside = self._around([])
         for _ in self._live.again(step, matches):
             matches.drain()
-
-
-def _outputs(plan: Plan) -> list[Output]:
-    return [Output(op.query, op.variables, op.kleene, op.returns) for op in plan.ops if isinstance(op, Emit)]

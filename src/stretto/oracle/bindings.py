@@ -131,10 +131,14 @@ class Search:
         return self.ts[last] - self.ts[first] <= self.query.window.size
 
     def is_of(self, stream: Stream, position: int) -> bool:
-        event = self.events[position]
-        return event.type == stream.type and all(
-            evaluate(term, {0: [event]}, {(0, Which.EACH): event}) is True for term in stream.where
-        )
+        return is_of(self.events[position], stream)
+
+
+def is_of(event: Event, stream: Stream) -> bool:
+    """Whether an event is of the stream's type and passes its terms."""
+    return event.type == stream.type and all(
+        evaluate(term, {0: [event]}, {(0, Which.EACH): event}) is True for term in stream.where
+    )
 
 
 def _may_be_empty(node: Pattern) -> bool:

@@ -5,7 +5,7 @@ the engine. Every way to bind events to the pattern is tried (`bindings`); terms
 and the policy are then judged on whole matches. The values of expressions are Python's (`values`).
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product
 
@@ -17,7 +17,10 @@ from stretto.pattern.predicates import Expr, Reduce, Ref, Value, Which, columns_
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """`events`: names of the bound positive variables to the ids of their events, in time order."""
+    """`events`: names of the bound positive variables to the ids of their events, in time order.
+
+    A variable of a join or of a pattern stream has an entry per leaf, such as `h.a`.
+    """
 
     start: int
     end: int
@@ -32,14 +35,22 @@ Run = tuple[Binding, int, int]
 
 def matches(query: Query, events: Sequence[Event]) -> list[Match]:
     """Every match of `query` once, in no promised order; positions go by time, then by id."""
-    judge = _Judge(query, sorted(events, key=lambda event: (event.ts, event.id)))
-    found: dict[tuple[tuple[str, tuple[int, ...]], ...], Match] = {}
+    return [match for match, _ in bound_matches(query, events)]
+
+
+def bound_matches(query: Query, events: Sequence[Event]) -> list[tuple[Match, Sets]]:
+    """The same with the events of each variable, in time order."""
+    judge = _Judge(query, sorted(events, key=lambda event: event.order))
+    found: dict[Hashable, tuple[Match, Sets]] = {}
     for binding in judge.runs() if query.policy is Policy.NEXT else judge.bindings():
         if binding.taken and judge.accepts(binding):
-            match = judge.report(binding)
-            known = found.setdefault(tuple(match.events.items()), match)
+            match, sets = judge.report(binding)
+            bound = tuple(
+                (variable, tuple(event.order for event in sets[variable])) for variable in sorted(sets)
+            )
+            known, _ = found.setdefault(bound, (match, sets))
             if match.detected < known.detected:  # certain as soon as one way to read the match is
-                found[tuple(match.events.items())] = match
+                found[bound] = match, sets
     return list(found.values())
 
 
@@ -58,12 +69,13 @@ class _Judge(Search):
         steps = _steps(self.query.pattern)
         open_runs: list[Run] = []
         for position in range(len(self.events)):
-            new = self.moves(steps, (Binding(), -1, 0), position)
+            moves = self.moves(steps, (Binding(), -1, 0), position)
             waiting: list[Run] = []
             for run in open_runs:
                 extended = self.moves(steps, run, position)
-                new += extended
+                moves += extended
                 waiting += [] if extended else [run]
+            new = [run for run, goes_on in moves if goes_on]
             open_runs = waiting + new
             for binding, step, count in new:
                 if count >= steps[step][1] and all(low == 0 for _, low, _ in steps[step + 1 :]):
@@ -78,8 +90,8 @@ class _Judge(Search):
             for part in node.parts:
                 yield from self.gaps_under(part, binding)
 
-    def moves(self, steps: Sequence[Step], run: Run, position: int) -> list[Run]:
-        """The run extended by the event, once for every step that accepts it."""
+    def moves(self, steps: Sequence[Step], run: Run, position: int) -> list[tuple[Run, bool]]:
+        """The run extended by the event, once for every step that accepts it, and whether HAVING lets it go on."""
         binding, step, count = run
         accepted = []
         for target, (atom, _, high) in enumerate(steps):
@@ -91,10 +103,14 @@ class _Judge(Search):
             if self.may_take(binding, position, after) and self.is_of(atom.stream, position):
                 longer = Binding((*binding.taken, Taken(atom.variable, (), position)))
                 open_steps = {other.variable for other, low, top in steps[target:] if (low, top) != (1, 1)}
-                decidable = [term for term in self.terms if not _whole_sets(term) & open_steps]
-                if self.agree(longer) and all(self.holds(term, longer) for term in decidable):
-                    accepted.append((longer, target, count + 1 if again else 1))
+                if self.agree(longer) and self.hold(self.terms, longer, open_steps):
+                    goes_on = self.hold(self.query.having, longer, open_steps)
+                    accepted.append(((longer, target, count + 1 if again else 1), goes_on))
         return accepted
+
+    def hold(self, terms: Sequence[Expr], run: Binding, open_steps: set[int]) -> bool:
+        """Whether the terms that are decidable while some steps are open hold for a run."""
+        return all(self.holds(term, run) for term in terms if not _whole_sets(term) & open_steps)
 
     # ---- whole matches -----------------------------------------------------------------------------------
 
@@ -102,7 +118,7 @@ class _Judge(Search):
         """Whether `[attr]`, the terms, STRICT and the negations allow what has been bound."""
         return (
             self.agree(binding)
-            and all(self.holds(term, binding) for term in self.terms)
+            and all(self.holds(term, binding) for term in (*self.terms, *self.query.having))
             and (self.query.policy is not Policy.STRICT or self.is_consecutive(binding))
             and not any(self.is_broken(gap, binding) for gap in binding.gaps)
         )
@@ -172,7 +188,7 @@ class _Judge(Search):
             return late_enough and ts < gap.before
         return late_enough and (position <= first + size - 1 if by_count else ts <= self.ts[first] + size)
 
-    def report(self, binding: Binding) -> Match:
+    def report(self, binding: Binding) -> tuple[Match, Sets]:
         sets: dict[int, list[Event]] = {}
         for taken in sorted(binding.taken, key=lambda taken: taken.position):
             sets.setdefault(taken.variable, []).append(self.events[taken.position])
@@ -183,14 +199,13 @@ class _Judge(Search):
             by_count = self.query.window.unit == "events"
             detected = self.ts[min(first + size, len(self.ts)) - 1] if by_count else self.ts[first] + size
         single = {(variable, Which.EACH): chosen[0] for variable, chosen in sets.items()}
-        names = [variable.name for variable in self.query.variables]
-        return Match(
-            self.ts[first],
-            self.ts[last],
-            detected,
-            {names[variable]: tuple(event.id for event in sets[variable]) for variable in sorted(sets)},
-            {item.name: evaluate(item.value, sets, single) for item in self.query.returns},
-        )
+        listed: dict[str, tuple[int, ...]] = {}
+        for variable in sorted(sets):
+            for event in sets[variable]:
+                for name, ids in event.leaves_of(self.query.variables[variable].name):
+                    listed[name] = (*listed.get(name, ()), *ids)
+        returned = {item.name: evaluate(item.value, sets, single) for item in self.query.returns}
+        return Match(self.ts[first], self.ts[last], detected, listed, returned), sets
 
 
 def _steps(node: Pattern) -> list[Step]:

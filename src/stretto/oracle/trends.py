@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from stretto.oracle.detections import Match, matches
+from stretto.oracle.detections import bound_matches
 from stretto.oracle.values import Event
 from stretto.pattern.nodes import Aggregate, Query, TrendQuery, Window
 from stretto.pattern.predicates import Value
@@ -43,10 +43,8 @@ class Total:
 
 def totals(query: TrendQuery, events: Sequence[Event]) -> list[Total]:
     """Every aggregate of every group and window that has a trend; `events` are in arrival order."""
-    known = {event.id: event for event in events}
     found: dict[tuple[int, tuple[Value, ...]], list[Trend]] = {}
-    for match in matches(_detection(query), events):
-        trend = _trend(query, match, known)
+    for match, trend in bound_matches(_detection(query), events):
         for window in _windows(query, match.start, match.end):
             found.setdefault((window, _group(query, trend)), []).append(trend)
     return [
@@ -63,13 +61,6 @@ def _detection(query: TrendQuery) -> Query:
     same = tuple(dict.fromkeys((*query.same, *query.groups)))
     window = Window(query.window_us - 1)
     return Query(query.name, query.pattern, query.variables, query.terms, same, window)
-
-
-def _trend(query: TrendQuery, match: Match, known: Mapping[int, Event]) -> Trend:
-    return {
-        number: [known[bound] for bound in match.events[variable.name]]
-        for number, variable in enumerate(query.variables)
-    }
 
 
 def _windows(query: TrendQuery, first: int, last: int) -> Iterator[int]:

@@ -13,15 +13,33 @@ from stretto.pattern.functions import user_function
 from stretto.pattern.predicates import Apply, Const, Expr, Reduce, Ref, Value, Which
 from stretto.schema import Kind
 
+Leaves = tuple[tuple[str, tuple[int, ...]], ...]
+
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """An event as it arrives. `attributes` may lack names, which are then null."""
+    """An event as it arrives, or of a derived stream. `attributes` may lack names, which are then null.
+
+    An event of a join or of a pattern stream has `leaves`, names with the ids of raw events, and no id of its own.
+    """
 
     id: int
     ts: int
     type: str
     attributes: Mapping[str, Value]
+    leaves: Leaves = ()
+
+    @property
+    def order(self) -> tuple[int, tuple[int, ...], str, tuple[str, ...]]:
+        """What positions go by: time, then ids; for events of several streams that share those, the stream's name."""
+        ids = tuple(one for _, ids in self.leaves for one in ids) if self.leaves else (self.id,)
+        return self.ts, ids, self.type, tuple(name for name, _ in self.leaves)
+
+    def leaves_of(self, name: str) -> Leaves:
+        """The raw events behind this one, where it goes by a name: the name itself, or `name.leaf`."""
+        if not self.leaves:
+            return ((name, (self.id,)),)
+        return tuple((f"{name}.{leaf}", ids) for leaf, ids in self.leaves)
 
     def value(self, attribute: str) -> Value:
         return self.ts if attribute == "ts" else self.attributes.get(attribute)

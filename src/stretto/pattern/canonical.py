@@ -45,6 +45,7 @@ def piece_key(piece: Piece) -> str:
     terms = ";".join(key(term) for term in piece.terms)
     negations = ";".join(_negation_key(negation) for negation in piece.negations)
     rest = f"{tuple(piece.order)}|{piece.same}|{piece.window.size}{piece.window.unit}|{piece.policy}"
+    rest += "".join(f"|{key(term)}" for term in piece.having)
     return f"<{slots}|{terms}|{negations}|{rest}>"
 
 
@@ -189,6 +190,7 @@ def _forms(piece: Piece, *, every: bool) -> tuple[Piece, list[Columns]]:
         first.negations,
         piece.window,
         piece.policy,
+        canonical_terms(piece.having) if piece.having else (),  # a sequence has one order of its slots
     )
     return found, list(dict.fromkeys(form.columns for form in best)) if every else [first.columns]
 

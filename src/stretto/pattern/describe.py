@@ -118,6 +118,8 @@ def piece_text(piece: Piece, names: Sequence[str] | None = None) -> str:
     conditions = [*terms, *(f"[{attribute}]" for attribute in piece.same)]
     if conditions:
         parts.append("where " + " AND ".join(conditions))
+    if piece.having:
+        parts.append("having " + " AND ".join(term_text(term, names) for term in piece.having))
     parts.extend(_negation(negation, piece, names) for negation in piece.negations)
     if piece.window.size:  # one event alone has none
         parts.append(f"within {window_text(piece.window)}")

@@ -4,9 +4,12 @@ Attributes that are compared with each other have one kind: that of the first co
 with, and a double where none says otherwise.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Final
 
 from stretto.pattern.comparisons import COMPARISONS
+from stretto.pattern.derived.tables import TableError
 from stretto.pattern.disjoint_sets import DisjointSets
 from stretto.pattern.workload import Workload
 from stretto.schema import Kind, Schema
@@ -18,7 +21,12 @@ _LITERALS = {"str": Kind.STRING, "bool": Kind.BOOL, "int": Kind.FLOAT, "float": 
 
 def guess_schema(workload: Workload) -> Schema:
     """Every attribute that the workload names, with the kind that its terms suggest; any type of event."""
-    nodes = [node for statement in workload.statements for node in _nodes(statement)]
+    rows = {one.name: _row_kinds(workload, one) for one in workload.queries}
+    nodes = [
+        _with_constants(node, rows.get(statement.name, {}))
+        for statement in workload.statements
+        for node in _nodes(statement)
+    ]
     compared = [list(_compared(node)) for node in nodes]
     names = [[name for side in sides for name in _attributes(side)] for sides in compared]
     alike = DisjointSets[str]()
@@ -38,19 +46,67 @@ def guess_schema(workload: Workload) -> Schema:
 def _nodes(statement: syntax.Statement) -> Iterator[syntax.Node]:
     """Every expression of a statement. Bare names are attributes in a selection, and variables in a query's calls."""
     pending: list[syntax.Node] = []
-    if isinstance(statement, syntax.Query):
-        pending += [*statement.where, *statement.group_by, *(item.value for item in statement.returning)]
+    query = statement.query if isinstance(statement, syntax.CreatePatternStream) else statement
+    if isinstance(query, syntax.Query):
+        pending += [*query.where, *query.having, *query.group_by, *(item.value for item in query.returning)]
     elif isinstance(statement, syntax.CreateEvent):
         pending += statement.where
+    elif isinstance(statement, syntax.CreateStream):
+        pending += [*statement.on, *statement.where, *statement.group_by]
+        pending += [item.value for item in statement.items]
     while pending:
         node = pending.pop()
         yield node
-        in_call = isinstance(node, syntax.Call) and isinstance(statement, syntax.Query)
+        in_call = isinstance(node, syntax.Call) and isinstance(query, syntax.Query)
         pending += [
             child
             for child in children_of(node)
             if not (in_call and isinstance(child, syntax.Name) and child.variable is None)
         ]
+
+
+Columns = Mapping[tuple[str | None, str], Kind]
+_EXAMPLES: Final[Mapping[Kind, syntax.Expression]] = {
+    Kind.STRING: syntax.Literal(""),
+    Kind.BOOL: syntax.Literal(value=True),
+    Kind.INT: syntax.Literal(0),
+    Kind.FLOAT: syntax.Literal(0.0),
+    Kind.TIME: syntax.Timestamp(0),
+    Kind.DURATION: syntax.Duration(0),
+}
+
+
+def _row_kinds(workload: Workload, query: syntax.Query) -> Columns:
+    """The columns of the row that a query is for, as terms name them; none where the table cannot be read."""
+    each = query.for_each
+    tables = [one for one in workload.statements if isinstance(one, syntax.CreateTable)]
+    table = next((one for one in tables if each is not None and one.name == each.table), None)
+    if each is None or table is None:
+        return {}
+    try:
+        kinds = workload.read_table(table).kinds
+    except TableError:
+        return {}
+    return {(each.variable or each.table, column): kind for column, kind in kinds.items()}
+
+
+def _with_constants(node: syntax.Node, columns: Columns) -> syntax.Node:
+    """A comparison of a family with constants of the right kinds in place of the row's columns."""
+
+    def placed(one: syntax.Expression) -> syntax.Expression:
+        kind = columns.get((one.variable, one.name)) if isinstance(one, syntax.Name) else None
+        return one if kind is None else _EXAMPLES[kind]
+
+    match node:
+        case syntax.Name():
+            return placed(node)
+        case syntax.Binary():
+            return replace(node, left=placed(node.left), right=placed(node.right))
+        case syntax.In():
+            return replace(node, value=placed(node.value), options=tuple(map(placed, node.options)))
+        case syntax.Between():
+            return replace(node, value=placed(node.value), low=placed(node.low), high=placed(node.high))
+    return node
 
 
 def _compared(node: syntax.Node) -> Iterator[syntax.Node]:

@@ -1,5 +1,6 @@
 """A bound query: names resolved, predicates typed, nothing rewritten yet. The oracle reads this form."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
@@ -26,7 +27,7 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """Events of one type that pass the terms, which read them as column 0."""
+    """Events of one type, or of one derived stream, that pass the terms, which read them as column 0."""
 
     type: str
     where: tuple[Expr, ...] = ()
@@ -102,7 +103,9 @@ class Return:
 class Query:
     """A detection query. Columns of `terms` and `returns` are numbers of `variables`.
 
-    `terms` are the conjuncts of WHERE (a BETWEEN is one), `same` the attributes of `[attr]`.
+    `terms` are the conjuncts of WHERE (a BETWEEN is one), `same` the attributes of `[attr]`. `having` are terms that
+    end a run of NEXT; under the other policies HAVING is WHERE, and its terms are among `terms`. A query that stands
+    for one row of a table has the name of its statement in `family` and its row in `member`.
     """
 
     name: str
@@ -114,6 +117,9 @@ class Query:
     policy: Policy = Policy.ANY
     returns: tuple[Return, ...] = ()
     span: Span | None = field(default=None, compare=False, repr=False)
+    having: tuple[Expr, ...] = ()
+    family: str | None = None
+    member: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,3 +155,20 @@ class TrendQuery:
     slide_us: int
     aggregates: tuple[Aggregate, ...]
     span: Span | None = field(default=None, compare=False, repr=False)
+
+
+def atoms_of(node: Pattern) -> Iterator[Atom]:
+    """The atoms of a pattern, negated ones too, from left to right."""
+    match node:
+        case Atom():
+            yield node
+        case Combine(_, parts):
+            for part in parts:
+                yield from atoms_of(part)
+        case Not(part) | Repeat(part, _, _):
+            yield from atoms_of(part)
+
+
+def streams_of(query: Query | TrendQuery) -> tuple[str, ...]:
+    """The types and derived streams that a query names, each once; a named selection counts as its source."""
+    return tuple(dict.fromkeys(atom.stream.type for atom in atoms_of(query.pattern)))

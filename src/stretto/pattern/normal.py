@@ -79,11 +79,13 @@ class _Normalizer:
         negated = frozenset(i for i, variable in enumerate(query.variables) if variable.negated)
         self.positive = [i for i in range(len(query.variables)) if i not in negated]
         self.terms = [term for term in terms if not term.variables & negated]
+        self.having = [_term(term) for term in query.having]
         self.on_forbidden = [term for term in terms if term.variables & negated]
 
     def detection(self) -> Detection:
         query = self.query
-        sets = frozenset[int]().union(*(term.sets for term in (*self.terms, *self.on_forbidden)))
+        terms = (*self.terms, *self.having, *self.on_forbidden)
+        sets = frozenset[int]().union(*(term.sets for term in terms))
         pattern = query.pattern if self.next else _unbracketed(query.pattern, sets)
         parts = [part for part in alternatives(pattern, split=not self.next) if part.slots]
         column = {variable: i for i, variable in enumerate(self.positive)}
@@ -152,6 +154,8 @@ class _Normalizer:
             tuple(self.negation(forbidden, part, scope, column) for forbidden in part.forbidden),
             self.query.window,
             Policy.NEXT if policy is Policy.NEXT else Policy.ANY,
+            # A term over one variable is no filter of its stream here: the event that fails it ends a run.
+            tuple(dict.fromkeys(term.expr.moved(column) for term in self.applying(self.having, scope))),
         )
         return piece, variables
 

@@ -113,7 +113,8 @@ class Piece(HashedOnce):
     columns of the slots, and behind them the width. `order` says which slots come before which. One-variable terms
     of a stream slot stand in its stream. `same` are attributes on which all events agree, forbidden
     ones too; group branches repeat it. Terms wholly inside a group stand in its branches. The policy STRICT has
-    been turned into terms over `@position`; a piece with the policy NEXT has its slots in sequence.
+    been turned into terms over `@position`; a piece with the policy NEXT has its slots in sequence. Under it `having`
+    are terms that do not say which event a run takes, but end the run if they fail once they can be judged.
     """
 
     slots: tuple[Slot, ...]
@@ -123,6 +124,7 @@ class Piece(HashedOnce):
     negations: tuple[Negation, ...]
     window: Window
     policy: Policy = Policy.ANY
+    having: tuple[Expr, ...] = ()
     starts: tuple[int, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

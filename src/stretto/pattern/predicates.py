@@ -113,6 +113,14 @@ class Const(Expr):
 
 
 @dataclass(frozen=True, slots=True)
+class Param(Expr):
+    """A column of the row that a member of a family is for: a constant once the row is known."""
+
+    attribute: str
+    kind: Kind
+
+
+@dataclass(frozen=True, slots=True)
 class Ref(Expr):
     """An attribute of the event(s) bound to a column. `ts` is the event's time.
 

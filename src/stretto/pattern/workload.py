@@ -1,17 +1,24 @@
 """A workload: the statements of a text or a program, and what becomes of them against a schema."""
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
+import pyarrow as pa
+
 from stretto.errors import Mistake, QueryError, near
 from stretto.pattern.binding.statements import BoundStatements, bind
+from stretto.pattern.derived.families import Family
+from stretto.pattern.derived.streams import DerivedStream
+from stretto.pattern.derived.tables import LookupTable, TableError, make_table, read_table
 from stretto.pattern.nodes import Query, TrendQuery
 from stretto.pattern.normal import normalize
 from stretto.pattern.piece import Detection
 from stretto.schema import Schema
 from stretto.text import syntax
 from stretto.text.build import QueryBuilder
+from stretto.text.build_streams import StreamBuilder
 from stretto.text.files import read_text
 from stretto.text.json import from_json, to_json
 from stretto.text.parser import parse_partial
@@ -22,18 +29,20 @@ W = TypeVar("W", bound="Workload")
 
 @dataclass(frozen=True, slots=True)
 class BoundWorkload:
-    """The detection and trend queries of a workload, and what in it is right but cannot be run yet."""
+    """The detection and trend queries of a workload, and what it defines beside them.
+
+    `streams` are the derived streams, each behind those it reads. `families` are the queries FOR EACH row of a table;
+    their members are among the detections.
+    `queries` are all but the families as they are written, over derived streams where they name them: for the oracle.
+    """
 
     detections: tuple[Query, ...]
     trends: tuple[TrendQuery, ...] = ()
-    unsupported: tuple[Mistake, ...] = ()
+    streams: tuple[DerivedStream, ...] = ()
+    families: tuple[Family, ...] = ()
+    queries: tuple[Query | TrendQuery, ...] = ()
     text: str = field(default="", compare=False, repr=False)
     file: str = field(default="", compare=False, repr=False)
-
-    def require_supported(self) -> None:
-        """Raise QueryError with all that cannot be run yet, if there is any."""
-        if self.unsupported:
-            raise QueryError(self.unsupported, self.text, self.file)
 
     def normal_forms(self) -> tuple[Detection, ...]:
         """The normal form of every detection query; QueryError with all for which there is none."""
@@ -56,6 +65,9 @@ class Workload:
     statements: tuple[syntax.Statement, ...] = ()
     text: str = field(default="", compare=False, repr=False)
     file: str = field(default="", compare=False, repr=False)
+    tables: Mapping[str, pa.Table] = field(default_factory=dict, hash=False, repr=False)
+    """Tables that a program gave, or that were read before: no file is read for them."""
+    _read: dict[str, LookupTable] = field(default_factory=dict, init=False, compare=False, repr=False)
     _known: list[tuple[Schema, BoundStatements]] = field(
         default_factory=list, init=False, compare=False, repr=False
     )
@@ -65,9 +77,11 @@ class Workload:
     def parse(cls, text: str, file: str = "", schema: Schema | None = None) -> Self:
         """The workload of a text. If it cannot be read, the QueryError also lists what else is surely wrong."""
         statements, mistakes = parse_partial(text)
+        workload = cls(statements, text, file)
         if mistakes:
-            raise QueryError((*mistakes, *bind(statements, schema).mistakes), text, file)
-        return cls(statements, text, file)
+            found = bind(statements, schema, workload.read_table).mistakes
+            raise QueryError((*mistakes, *found), text, file)
+        return workload
 
     @classmethod
     def read(cls, path: str | Path, schema: Schema | None = None) -> Self:
@@ -77,7 +91,8 @@ class Workload:
         return workload
 
     def __reduce__(self) -> tuple[type["Workload"], tuple[Any, ...]]:
-        return type(self), (self.statements, self.text, self.file)
+        tables = dict(self.tables) | {name: table.rows for name, table in self._read.items()}
+        return type(self), (self.statements, self.text, self.file, tables)
 
     @classmethod
     def from_json(cls, value: Any) -> Self:
@@ -88,7 +103,16 @@ class Workload:
         return to_json(self.statements)
 
     def to_text(self) -> str:
-        return to_text(self.statements)
+        """The statements as text. A comment tells the rows of each table, so other rows are another text."""
+        return "".join(self._rows_told()) + to_text(self.statements)
+
+    def _rows_told(self) -> Iterator[str]:
+        for statement in self.statements:
+            if isinstance(statement, syntax.CreateTable):
+                try:
+                    yield f"-- {self.read_table(statement).told()}\n"
+                except TableError:
+                    continue  # what is wrong with it is said where the workload is bound
 
     @property
     def queries(self) -> tuple[syntax.Query, ...]:
@@ -98,17 +122,55 @@ class Workload:
         """The number of queries."""
         return len(self.queries)
 
-    def add(self, *added: "syntax.Statement | QueryBuilder | Workload | str") -> Self:
-        """With more statements: text in the language, queries built in Python, or those of another workload."""
+    def located(self) -> tuple[syntax.Statement, ...]:
+        """The statements with paths of tables that hold in any other workload."""
+        folder = Path(self.file).parent.absolute()
+        return tuple(
+            replace(one, path=str(folder / one.path))
+            if isinstance(one, syntax.CreateTable) and one.path is not None
+            else one
+            for one in self.statements
+        )
+
+    def add(self, *added: "syntax.Statement | QueryBuilder | StreamBuilder | Workload | str") -> Self:
+        """With more statements: text in the language, what was built in Python, or those of another workload."""
         workload = self
         for one in added:
             if isinstance(one, str):
                 workload = _with_text(workload, one)
             else:
-                new = one.statements if isinstance(one, Workload) else (_statement(one),)
+                new = one.located() if isinstance(one, Workload) else (_statement(one),)
                 statements = (*workload.statements, *(_without_spans(statement) for statement in new))
-                workload = replace(workload, statements=statements)
+                tables = {**workload.tables, **(one.tables if isinstance(one, Workload) else {})}
+                workload = replace(workload, statements=statements, tables=tables)
         return workload
+
+    def table(self, name: str, rows: Any) -> Self:
+        """With a table that a program has: Arrow, a DataFrame or a mapping of columns; it replaces one of its name."""
+        if not name:
+            raise QueryError([Mistake("a name cannot be empty")])
+        try:
+            known = make_table(name, rows)
+        except TableError as error:
+            raise QueryError([Mistake(str(error))], self.text, self.file) from None
+        others = tuple(
+            one for one in self.statements if not (isinstance(one, syntax.CreateTable) and one.name == name)
+        )
+        statements = (syntax.CreateTable(name, None), *others)
+        return replace(self, statements=statements, tables={**self.tables, name: known.rows})
+
+    def read_table(self, statement: syntax.CreateTable) -> LookupTable:
+        """The table of a statement, read once; TableError if there is none."""
+        name = statement.name
+        if name not in self._read:
+            if name in self.tables:
+                origin = "" if statement.path is None else f"`{statement.path}`"
+                self._read[name] = make_table(name, self.tables[name], origin)
+            elif statement.path is None:
+                raise TableError(f"the rows of table `{name}` are not here: give them with .table(..)")
+            else:
+                self._read[name] = read_table(name, statement.path, Path(self.file).parent)
+        return self._read[name]
 
     def remove(self, *names: str) -> Self:
         """Without the queries of these names; a name that no query has may be a selection's or a stream's."""
@@ -131,12 +193,20 @@ class Workload:
         """The bound workload; QueryError with every mistake. Without a schema nothing is bound, only checked."""
         bound = next((found for before, found in self._known if _same(found, before, schema)), None)
         if bound is None:
-            bound = bind(self.statements, schema)
+            bound = bind(self.statements, schema, self.read_table)
             if bound.mistakes:
                 raise QueryError(bound.mistakes, self.text, self.file)
         if schema is not None:
             self._known[:] = [(schema, bound)]
-        return BoundWorkload(bound.detections, bound.trends, bound.unsupported, self.text, self.file)
+        return BoundWorkload(
+            bound.detections,
+            bound.trends,
+            bound.streams,
+            bound.families,
+            bound.queries,
+            self.text,
+            self.file,
+        )
 
 
 def _same(bound: BoundStatements, before: Schema, now: Schema | None) -> bool:
@@ -149,8 +219,8 @@ def _same(bound: BoundStatements, before: Schema, now: Schema | None) -> bool:
     return now.types is None or (bound.types <= now.types and bound.definitions.isdisjoint(now.types))
 
 
-def _statement(added: syntax.Statement | QueryBuilder) -> syntax.Statement:
-    return added.build() if isinstance(added, QueryBuilder) else added
+def _statement(added: syntax.Statement | QueryBuilder | StreamBuilder) -> syntax.Statement:
+    return added.build() if isinstance(added, QueryBuilder | StreamBuilder) else added
 
 
 def _with_text(workload: W, text: str) -> W:
@@ -159,7 +229,9 @@ def _with_text(workload: W, text: str) -> W:
     whole = above + text
     statements, mistakes = parse_partial("\n" * above.count("\n") + text)
     if mistakes:
-        raise QueryError((*mistakes, *bind(statements, None).mistakes), whole, workload.file)
+        raise QueryError(
+            (*mistakes, *bind(statements, None, workload.read_table).mistakes), whole, workload.file
+        )
     return replace(workload, statements=workload.statements + statements, text=whole)
 
 
@@ -169,7 +241,7 @@ def _without_spans(node: Any) -> Any:
         return tuple(_without_spans(one) for one in node)
     if not is_dataclass(node) or isinstance(node, type):
         return node
-    spans = {"span", "name_span", "source_span"}
+    spans = {"span", "name_span", "source_span", "path_span"}
     values = {
         one.name: None if one.name in spans else _without_spans(getattr(node, one.name))
         for one in fields(node)
@@ -181,5 +253,5 @@ def _without_spans(node: Any) -> Any:
 def check(text: str, file: str = "", schema: Schema | None = None) -> tuple[Mistake, ...]:
     """Every mistake of a workload, of syntax and of meaning, in the order of the text."""
     statements, mistakes = parse_partial(text)
-    found = (*mistakes, *bind(statements, schema).mistakes)
+    found = (*mistakes, *bind(statements, schema, Workload(statements, text, file).read_table).mistakes)
     return QueryError(found, text, file).mistakes

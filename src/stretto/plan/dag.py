@@ -13,9 +13,10 @@ from stretto.pattern.piece import Place
 from stretto.pattern.predicates import Expr, Reduce, Ref, partition_of, walk
 from stretto.pattern.workload import Workload
 from stretto.plan.explanation import explanation, piece_texts
+from stretto.plan.front import Front
 from stretto.plan.ops import Emit, Filter, Forbid, Join, Next, Op, Repeat, Scan, Union
 from stretto.plan.record import Record
-from stretto.schema import Schema
+from stretto.schema import Kind, Schema
 from stretto.trends.plan import TrendPlan
 
 
@@ -24,7 +25,8 @@ class Plan:
     """Operators that answer every query of a workload; inputs stand before their users.
 
     `queries` gives the number of each query's Emit, `records` what is kept of each operator. `trends`: the plan of the
-    trend queries, if there are any. `workload`: what it was planned for, so that it can be planned anew.
+    trend queries, if there are any. `workload`: what it was planned for, so that it can be planned anew. `front`: what
+    makes the derived streams that queries read.
     """
 
     ops: tuple[Op, ...]
@@ -35,6 +37,12 @@ class Plan:
     estimate: Estimate | None = None
     workload: Workload | None = field(default=None, compare=False, repr=False)
     trends: TrendPlan | None = None
+    front: Front | None = None
+
+    @property
+    def columns(self) -> Mapping[str, Kind]:
+        """The kinds of all columns that events may have, raw and derived ones."""
+        return self.schema.attributes if self.front is None else self.front.columns
 
     def serves(self, op: int) -> tuple[str, ...]:
         """The queries whose matches depend on an operator, in the order of their Emits."""
@@ -67,12 +75,14 @@ class Plan:
     @property
     def horizon_us(self) -> int:
         """How far back in time a match that is not certain yet may look, in microseconds; 0: by no window of time."""
-        return self._horizon("us")
+        front = 0 if self.front is None else self.front.reach_us
+        return self._horizon("us") + front
 
     @property
     def horizon_events(self) -> int:
         """The same in events, for windows of events."""
-        return self._horizon("events")
+        front = 0 if self.front is None else self.front.horizon_events
+        return max(self._horizon("events"), front)
 
     def explain(self, format: str = "text", *, limit: int | None = None) -> str:  # noqa: A002 - public
         """The plan as `text` or `json`; the text of a large plan can be cut after `limit` operators."""
@@ -123,7 +133,9 @@ class Plan:
     @cached_property
     def _names(self) -> frozenset[str]:
         terms = [term for op in self.ops for term in expressions(op)]
-        names: set[str] = set()
+        emits = (op for op in self.ops if isinstance(op, Emit))
+        listings = [listing for op in emits for under in op.listings for listing in under]
+        names = {leaf.column for listing in listings for leaf in listing.leaves}
         if self.trends is not None:
             terms += [term for node in self.trends.nodes for term in node.stream.where]
             for query in self.trends.queries:
@@ -136,7 +148,13 @@ class Plan:
 
 
 def attributes_of(plan: Plan) -> frozenset[str]:
-    """The attributes that a plan reads, those that partition a count of positions too."""
+    """The attributes of raw events that a plan reads, those that partition a count of positions too."""
+    read, front = read_columns(plan), plan.front
+    return read if front is None else (read & front.attributes) | front.raw
+
+
+def read_columns(plan: Plan) -> frozenset[str]:
+    """The columns that a plan's operators read, those of derived streams too."""
     return plan.attributes() | {key for name in plan.specials() for key in partition_of(name)}
 
 
@@ -154,8 +172,10 @@ def expressions(op: Op) -> Iterator[Expr]:
     match op:
         case Scan():
             yield from op.stream.where
-        case Join() | Filter() | Forbid() | Next():
+        case Join() | Filter() | Forbid():
             yield from op.terms
+        case Next():
+            yield from (*op.terms, *op.having)
         case Repeat():
             yield from (*op.terms, *op.adjacent, *op.start)
         case Emit():

@@ -16,6 +16,7 @@ from stretto.pattern.describe import (
 )
 from stretto.pattern.piece import Piece
 from stretto.pattern.predicates import Apply, Expr
+from stretto.plan.front_rows import SIDE, front_rows
 from stretto.plan.ops import Emit, Filter, Forbid, Join, Next, Op, Repeat, Scan, Union
 from stretto.plan.record import Computed
 from stretto.plan.trend_rows import trend_edges, trend_rows
@@ -58,6 +59,10 @@ def explanation(plan: "Plan", measured: Measured | None = None) -> Explanation:
             for number, unit in enumerate(trends.units)
             for member in unit.members
         }
+    if plan.front is not None:
+        made = front_rows(plan, len(rows))
+        queries |= {row.serves[0]: row.id for row in made if row.kind == SIDE}
+        rows += made
     if measured is not None:
         names = () if trends is None else (query.name for query in trends.queries)
         totals = {name: measured.totals.get(name, 0) for name in names}
@@ -149,6 +154,7 @@ def _words(plan: "Plan", op: Op) -> Iterator[str]:
             marks = zip(op.steps, op.bounds, strict=True)
             yield f"next {' '.join(f'n{step}{repetition_text(*bounds)}' for step, bounds in marks)}"
             yield from _terms("where", op.terms, columns(len(op.steps)))
+            yield from _terms("having", op.having, columns(len(op.steps)))
         case Union():
             yield "union"
             yield from _parts(op, columns(op.width))

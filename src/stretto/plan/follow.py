@@ -26,7 +26,8 @@ def follow_next(piece: Piece, builder: Builder) -> Part:
     terms = (*_same_terms(piece, builder), *piece.terms)
     steps = tuple(part.op for part in rows.parts)
     rows.joined, rows.pending = len(steps), piece.negations
-    rows.add(Next(steps, bounds, piece.window, fit(terms, rows.sets)), "follow_next")
+    having = fit(piece.having, rows.sets)
+    rows.add(Next(steps, bounds, piece.window, fit(terms, rows.sets), having), "follow_next")
     for negation in sorted(piece.negations, key=lambda n: n.place.waits):
         forbid(rows, negation, range(len(steps)))
     return rows.part()

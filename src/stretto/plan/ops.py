@@ -11,6 +11,7 @@ from typing import Literal as OneOf
 from stretto.pattern.nodes import Return, Stream, Window
 from stretto.pattern.piece import Place
 from stretto.pattern.predicates import Expr
+from stretto.plan.leaves import Listing
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,13 +126,15 @@ class Next(Op):
 
     `steps` are Scans; a step with bounds other than (1, 1) has a set column, unbound if it took nothing.
     `terms` read the columns; each is judged when the event taken makes it decidable: terms with aggregates, FIRST or
-    LAST of a repeated step when the run leaves that step or reports.
+    LAST of a repeated step when the run leaves that step or reports. An event that fails those of `having` is taken
+    all the same, and ends the run.
     """
 
     steps: tuple[int, ...]
     bounds: tuple[tuple[int, int | None], ...]
     window: Window
     terms: tuple[Expr, ...] = ()
+    having: tuple[Expr, ...] = ()
 
     @property
     def inputs(self) -> tuple[int, ...]:
@@ -167,7 +170,8 @@ class Emit(Op):
     event and becomes single. `waits[k]`: a waiting negation makes the matches of part k certain only at
     first.ts + `window`; other matches are certain at their last event. `distinct`: equal matches, of one part
     or of several, come out once, when the first of them is certain. Columns in `returns` are numbers of
-    variables.
+    variables. `listings[i]`: what is listed of variable i, where its events need not be raw ones; empty where all
+    variables hold raw events.
     """
 
     query: str
@@ -179,7 +183,24 @@ class Emit(Op):
     window: Window
     distinct: bool = False
     returns: tuple[Return, ...] = ()
+    listings: tuple[tuple[Listing, ...], ...] = ()
 
     @property
     def inputs(self) -> tuple[int, ...]:
         return self.parts
+
+    @property
+    def listed(self) -> tuple[str, ...]:
+        """The names under which ids are listed."""
+        if not self.listings:
+            return self.variables
+        named = zip(self.variables, self.listings, strict=True)
+        return tuple(listing.under(variable) for variable, under in named for listing in under)
+
+    @property
+    def lists(self) -> tuple[bool, ...]:
+        """Which of these are lists."""
+        if not self.listings:
+            return self.kleene
+        known = zip(self.kleene, self.listings, strict=True)
+        return tuple(several or listing.many for several, under in known for listing in under)

@@ -12,7 +12,8 @@ from stretto.memo.explore import explore
 from stretto.memo.memo import Memo, build_memo
 from stretto.memo.pricing import Pricing
 from stretto.pattern.branches import NotPlannable
-from stretto.pattern.nodes import Policy
+from stretto.pattern.derived.streams import DerivedStream
+from stretto.pattern.nodes import Policy, Query
 from stretto.pattern.piece import Detection, Group, Piece
 from stretto.pattern.repetition_terms import duty, tighten
 from stretto.pattern.workload import BoundWorkload, Workload
@@ -23,6 +24,8 @@ from stretto.plan.dag import Plan
 from stretto.plan.disjunction import unite_disjunctions
 from stretto.plan.estimate import estimated
 from stretto.plan.forbid import refuse_entangled
+from stretto.plan.front import in_stages
+from stretto.plan.front_planning import fronted, listing_leaves, needed_streams
 from stretto.plan.grow import growth_order
 from stretto.plan.optimizers import RECIPES, TREND_RECIPES, Recipe, model_of
 from stretto.plan.trying import Rival, Trial, best_tried, worth_trying
@@ -76,6 +79,50 @@ def planned(
     """The same by a recipe, for which the plan has the name of an optimizer."""
     stats = known if isinstance(known, Stats) else Stats.assumed(known)
     bound = workload.bind(stats.schema)
+    streams = needed_streams(bound)
+    if streams:
+        return _behind_a_front(workload, bound, streams, stats, known, optimizer, recipe, time)
+    return _planned(workload, bound, stats, known, optimizer, recipe, time, trial)
+
+
+def _behind_a_front(
+    workload: Workload,
+    bound: BoundWorkload,
+    streams: Sequence[DerivedStream],
+    stats: Stats,
+    known: Stats | Schema,
+    optimizer: str,
+    recipe: Recipe,
+    time: Budget,
+) -> Plan:
+    """The plan of queries over derived streams, with what makes these."""
+    stages = sum(1 for _ in in_stages(streams)) + 1
+
+    def plan_of(queries: BoundWorkload, extended: Stats) -> Plan:
+        schema = known if isinstance(known, Schema) else extended
+        return _planned(
+            workload, queries, extended, schema, optimizer, recipe, time.of(time.seconds / stages), None
+        )
+
+    def of_stage(queries: tuple[Query, ...], extended: Stats) -> Plan:
+        return plan_of(BoundWorkload(queries, text=bound.text, file=bound.file), extended)
+
+    found = fronted(bound, streams, stats, of_stage)
+    plan = plan_of(found.bound, found.stats)
+    plan = listing_leaves(plan, found.bound.detections, found.front.leaves)
+    return replace(plan, schema=stats.schema, front=found.front)
+
+
+def _planned(
+    workload: Workload,
+    bound: BoundWorkload,
+    stats: Stats,
+    known: Stats | Schema,
+    optimizer: str,
+    recipe: Recipe,
+    time: Budget,
+    trial: Trial | None,
+) -> Plan:
     detections = plannable(bound)
     memo, pricing = explored(detections, stats, recipe, time)
     solution = recipe.solve(memo, pricing, time.at_least(SOLVING))
@@ -159,7 +206,6 @@ def explored(
 
 def plannable(bound: BoundWorkload) -> Sequence[Detection]:
     """The queries' normal forms; QueryError names those with terms that no operator can judge."""
-    bound.require_supported()
     detections = bound.normal_forms()
     mistakes: list[Mistake] = []
     for query, detection in zip(bound.detections, detections, strict=True):

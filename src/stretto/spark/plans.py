@@ -70,7 +70,8 @@ def asked_of(given: Workload | Plan | str, schema: Schema, asked: Asked) -> Work
     if asked == "trends":
         if not bound.trends:
             raise StrettoSparkError(NO_TRENDS)
-        return _without(workload, [query.name for query in bound.detections])
+        kept = {query.name for query in bound.trends}
+        return _without(workload, [query.name for query in workload.queries if query.name not in kept])
     if bound.trends and not bound.detections:
         raise StrettoSparkError(ONLY_TRENDS)
     return _without(workload, [query.name for query in bound.trends])
@@ -90,7 +91,10 @@ def _totalling(plan: Plan) -> Plan:
         raise StrettoSparkError(NO_TRENDS)
     if not plan.queries:
         return plan
-    rest = plan.workload and _without(plan.workload, plan.queries)
+    kept = {query.name for query in plan.trends.queries}
+    rest = plan.workload and _without(
+        plan.workload, [query.name for query in plan.workload.queries if query.name not in kept]
+    )
     return replace(plan, ops=(), queries={}, records=(), estimate=None, workload=rest)
 
 

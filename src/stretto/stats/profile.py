@@ -75,7 +75,7 @@ class Stats:
         number = NUMBER
         if workload is not None and events.num_rows > sample:
             times = micros_of(ordered[special.ts]).data
-            windows = [query.within for query in workload.queries]
+            windows = [query.within for query in workload.queries if query.within.row is None]
             number = number_for(windows, lambda number: usual_length(times, sample, number))
         stats = cls.of_batches(
             ordered.to_batches(STEP), schema, events.num_rows, sample=sample, seed=seed, stretches=number

@@ -165,6 +165,20 @@ class Actions:
         within = syntax.Within(size.value, "events" if size.type == "COUNT" else "us", span=size.span)
         return within, (syntax.Duration(parts[2].value, span=parts[2].span) if len(parts) == 3 else None)
 
+    def row_window(self, parts: Parts) -> tuple[syntax.Within, None]:
+        row = self.name_of(parts)
+        return syntax.Within(0, row=row, span=row.span), None
+
+    def for_each(self, parts: Parts) -> syntax.ForEach:
+        table, *rest = parts
+        named = bool(rest) and rest[0].type == "NAME"
+        key = self.name_of(rest[-3:]) if len(rest) > 1 else None
+        variable = rest[0].value if named else None
+        return syntax.ForEach(table.value, variable, key, span=_across(table, parts[-1]))
+
+    def path(self, parts: Parts) -> Token:
+        return cast("Token", parts[0])
+
     def policy(self, parts: Parts) -> Token:
         return cast("Token", parts[0])
 

@@ -3,6 +3,7 @@
 Everything here is immutable. A word gives an object that wraps a syntax node; `.build()` of a query returns the syntax.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, Literal, Self
@@ -165,19 +166,37 @@ class QueryBuilder:
     items: tuple[syntax.Item, ...] = ()
     groups: tuple[syntax.Name, ...] = ()
     slide_by: syntax.Duration | None = None
+    judged: tuple[syntax.Expression, ...] = ()
+    each: syntax.ForEach | None = None
 
     def where(self, *terms: Term | str) -> Self:
         """Further terms, all of which must hold; a string is read as text of the language."""
-        read = [parse_expression(term) if isinstance(term, str) else as_expression(term) for term in terms]
-        return replace(self, terms=self.terms + tuple(part for term in read for part in conjuncts(term)))
+        return replace(self, terms=self.terms + conditions(terms))
+
+    def having(self, *terms: Term | str) -> Self:
+        """Terms that judge without steering: under NEXT a run that fails one ends, where WHERE would wait on."""
+        return replace(self, judged=self.judged + conditions(terms))
+
+    def for_each(self, table: str, row: "Attributes | str", key: Term | None = None) -> Self:
+        """One query per row of a table: `r = R("r")`, then `.for_each("limits", r, key=r.id)`."""
+        name = row if isinstance(row, str) else row.variable
+        column = None if key is None else key.expression
+        if column is not None and not (isinstance(column, syntax.Name) and column.variable == name):
+            raise QueryError([Mistake("the key is a column of the row", note="as in `key=r.id`")])
+        return replace(self, each=syntax.ForEach(table, name, column))
 
     def same(self, *attributes: str) -> Self:
         """All events agree on each of these attributes: `[attr]`."""
         return replace(self, terms=self.terms + tuple(syntax.Same(attribute) for attribute in attributes))
 
-    def within(self, longest: str | timedelta) -> Self:
-        """The longest time from the first to the last event."""
-        return replace(self, window=syntax.Within(_positive_us(longest, "window")))
+    def within(self, longest: str | timedelta | Term) -> Self:
+        """The longest time from the first to the last event; `r.horizon` of a row in a query for each row."""
+        if isinstance(longest, Term):
+            column = longest.expression
+            if not isinstance(column, syntax.Name) or column.variable is None:
+                raise QueryError([Mistake("a window is a duration or a column of a row")])
+            return replace(self, window=syntax.Within(0, row=column))
+        return replace(self, window=syntax.Within(positive_us(longest, "window")))
 
     def within_events(self, count: int) -> Self:
         """The most consecutive events of the input that a match may span."""
@@ -185,7 +204,7 @@ class QueryBuilder:
 
     def slide(self, by: str | timedelta) -> Self:
         """The step from one window to the next, for trend aggregation."""
-        return replace(self, slide_by=syntax.Duration(_positive_us(by, "SLIDE")))
+        return replace(self, slide_by=syntax.Duration(positive_us(by, "SLIDE")))
 
     def select(self, policy: str) -> Self:
         """ANY, NEXT or STRICT."""
@@ -223,7 +242,20 @@ class QueryBuilder:
             self.items,
             self.groups,
             self.slide_by,
+            self.judged,
+            self.each,
         )
+
+
+def R(row: str) -> Attributes:  # noqa: N802 - beside E: the row of a table that a query is for
+    """The row that `for_each` names: `R("r").low` is `r.low`."""
+    return Attributes(row)
+
+
+def conditions(terms: Iterable[Term | str]) -> tuple[syntax.Expression, ...]:
+    """The conjuncts of terms; a string is read as text of the language."""
+    read = [parse_expression(term) if isinstance(term, str) else as_expression(term) for term in terms]
+    return tuple(part for term in read for part in conjuncts(term))
 
 
 def _combine(word: Literal["SEQ", "AND", "OR", "ANY"], parts: tuple[Group, ...]) -> Group:
@@ -240,7 +272,7 @@ def _pattern(part: Any) -> syntax.Pattern:
     raise TypeError(f"expected a pattern such as E('Buy', 'b') or SEQ(...), not {part!r}")
 
 
-def _positive_us(longest: str | timedelta, what: str) -> int:
+def positive_us(longest: str | timedelta, what: str) -> int:
     return _positive(
         microseconds(longest) if isinstance(longest, timedelta) else parse_duration(longest), what
     )

@@ -38,7 +38,7 @@ class StatementDraft:
         if stops[0] > start:
             found.append(Clause("", self.tokens[start], self.tokens[start : stops[0] + 1]))
         for head, stop in zip(heads, stops[1:], strict=True):
-            first = head + 2 if self.tokens[head].type == "GROUP" else head + 1
+            first = head + 2 if self.tokens[head].type in SECOND_WORDS else head + 1
             found.append(Clause(self.tokens[head].type, self.tokens[head], self.tokens[first : stop + 1]))
         return found
 
@@ -47,7 +47,8 @@ class StatementDraft:
         if tokens[mark].type not in words:
             return False
         following = tokens[mark + 1]
-        if tokens[mark].type == "GROUP" and not is_word(following, "BY"):
+        second = SECOND_WORDS.get(tokens[mark].type)
+        if second is not None and not is_word(following, second):
             return False
         if mark == start:
             return True
@@ -55,12 +56,17 @@ class StatementDraft:
         if before in _BEFORE_NAMES or following.type in _AFTER_NAMES or is_indexed(tokens, mark):
             return False
         after = tokens[mark + 2].type if mark + 2 < len(tokens) else "END"
+        if tokens[mark].type == "PATTERN" and following.type in ("AND", "OR") and after == "LPAR":
+            return True  # `FOR EACH limits r PATTERN AND(A a, B b)`
         if following.type in _WORDS_AFTER_NAMES:
             # An operator says that the keyword is a name, unless it is meant as one itself, as in `RETURN in.x`.
             named = following.type == "IN" and after != "LPAR"
             return named or after in ("DOT", "COMPARE") or is_indexed(tokens, mark + 1)
         return not (before in _BETWEEN_PARTS and is_word(following) and after in _AFTER_VARIABLES)
 
+
+SECOND_WORDS = {"GROUP": "BY", "FOR": "EACH"}
+"""What follows the first word of a clause that has two."""
 
 # A clause keyword is a name where it is a type with its variable, as in `SEQ(A a, Where w)` ...
 _BETWEEN_PARTS = frozenset({"COMMA", "AMPERSAND", "VBAR", "BANG"})
@@ -101,13 +107,17 @@ def drafts(chunk: TokenChunk, mistakes: list[Mistake]) -> Iterator[StatementDraf
 
 
 def _begins_statement(tokens: list[Token], at: int) -> bool:
-    """Whether `QUERY name PATTERN` or `CREATE EVENT|STREAM name AS` stands here, which no clause can hold."""
+    """Whether `QUERY name PATTERN|FOR`, `CREATE EVENT|STREAM name AS` or `CREATE TABLE name FROM` stands here.
+
+    No clause can hold these.
+    """
     kinds = [token.type for token in tokens[at : at + 4]]
     if kinds[0] == "QUERY":
-        return kinds[2:3] == ["PATTERN"] and is_word(tokens[at + 1])
-    if kinds[0] == "CREATE":
-        return kinds[3:] == ["AS"] and (is_word(tokens[at + 1], "EVENT") or is_word(tokens[at + 1], "STREAM"))
-    return False
+        each = kinds[2:3] == ["FOR"] and at + 3 < len(tokens) and is_word(tokens[at + 3], "EACH")
+        return (kinds[2:3] == ["PATTERN"] or each) and is_word(tokens[at + 1])
+    if kinds[0] == "CREATE" and kinds[3:] == ["AS"]:
+        return is_word(tokens[at + 1], "EVENT") or is_word(tokens[at + 1], "STREAM")
+    return kinds[0] == "CREATE" and kinds[3:] == ["FROM"] and is_word(tokens[at + 1], "TABLE")
 
 
 def parts_at(tokens: list[Token], sign: str) -> list[list[Token]]:

@@ -66,8 +66,10 @@ def _statement(statement: syntax.Statement) -> dict[str, Any]:
         case syntax.Query():
             return {
                 "query": statement.name,
+                **({} if statement.for_each is None else {"for_each": _for_each(statement.for_each)}),
                 "pattern": _node(statement.pattern),
                 "where": _nodes(statement.where),
+                **({"having": _nodes(statement.having)} if statement.having else {}),
                 "within": _within(statement.within),
                 "slide": None if statement.slide is None else statement.slide.us,
                 "select": statement.select,
@@ -86,12 +88,23 @@ def _statement(statement: syntax.Statement) -> dict[str, Any]:
                 "group_by": _nodes(statement.group_by),
                 "within": _within(statement.within),
             }
+        case syntax.CreatePatternStream():
+            matched = _statement(statement.query)
+            return {"stream": statement.name, **{key: matched[key] for key in matched if key != "query"}}
+        case syntax.CreateTable():
+            return {"table": statement.name, "from": statement.path}
         case _:
             raise TypeError(f"not a statement: {statement!r}")
 
 
 def _within(within: syntax.Within | None) -> list[Any] | None:
-    return None if within is None else [within.size, within.unit]
+    if within is None or within.row is None:
+        return None if within is None else [within.size, within.unit]
+    return [_node(within.row), "row"]
+
+
+def _for_each(each: syntax.ForEach) -> list[Any]:
+    return [each.table, each.variable, None if each.key is None else _node(each.key)]
 
 
 def _items(items: Sequence[syntax.Item]) -> list[list[Any]]:
@@ -157,20 +170,14 @@ def _head(node: syntax.Node) -> list[Any]:
 
 def _read_statement(entry: Any) -> syntax.Statement:
     match entry:
-        case {"query": name, "pattern": pattern, "within": within}:
-            slide = entry.get("slide")
-            select = entry.get("select")
-            _expect(select in (None, "ANY", "NEXT", "STRICT"), f"unknown policy {_shown(select)}")
-            return syntax.Query(
-                _name(name),
-                _pattern(pattern),
-                _read_within(within),
-                _terms(entry, "where"),
-                select,
-                tuple(_read_item(item) for item in _list(entry.get("return", []))),
-                _names(entry),
-                None if slide is None else syntax.Duration(_size(slide, "SLIDE")),
-            )
+        case {"query": name, "pattern": _, "within": _}:
+            return _query(name, entry)
+        case {"stream": name, "pattern": _, "within": _}:
+            _expect("for_each" not in entry, "a stream is not for each row of a table")
+            query = _query(name, entry)
+            return syntax.CreatePatternStream(query.name, query)
+        case {"table": name, "from": path}:
+            return syntax.CreateTable(_name(name), _optional(path))
         case {"event": name, "from": source}:
             return syntax.CreateEvent(_name(name), _name(source), _terms(entry, "where"))
         case {"stream": name, "items": items, "from": sources}:
@@ -187,7 +194,40 @@ def _read_statement(entry: Any) -> syntax.Statement:
                 None if within is None else _read_within(within),
             )
         case _:
-            raise ValueError("expected a query, an event or a stream")
+            raise ValueError("expected a query, an event, a stream or a table")
+
+
+def _query(name: Any, entry: dict[str, Any]) -> syntax.Query:
+    slide, select, each = entry.get("slide"), entry.get("select"), entry.get("for_each")
+    _expect(select in (None, "ANY", "NEXT", "STRICT"), f"unknown policy {_shown(select)}")
+    return syntax.Query(
+        _name(name),
+        _pattern(entry["pattern"]),
+        _read_within(entry["within"]),
+        _terms(entry, "where"),
+        select,
+        tuple(_read_item(item) for item in _list(entry.get("return", []))),
+        _names(entry),
+        None if slide is None else syntax.Duration(_size(slide, "SLIDE")),
+        _terms(entry, "having"),
+        None if each is None else _read_for_each(each),
+    )
+
+
+def _read_for_each(data: Any) -> syntax.ForEach:
+    match data:
+        case [table, variable, key]:
+            return syntax.ForEach(_name(table), _optional(variable), None if key is None else _column(key))
+        case _:
+            raise ValueError("expected [table, variable, key]")
+
+
+def _column(data: Any) -> syntax.Name:
+    """`r.id`: a column of a row."""
+    node = _expression(data)
+    if isinstance(node, syntax.Name) and node.variable is not None and not node.index:
+        return node
+    raise ValueError("expected a column of a row")
 
 
 def _pattern(data: Any) -> syntax.Pattern:
@@ -240,6 +280,8 @@ def _read_within(data: Any) -> syntax.Within:
     match data:
         case [size, ("us" | "events") as unit]:
             return syntax.Within(_size(size, "window"), "us" if unit == "us" else "events")
+        case [row, "row"]:
+            return syntax.Within(0, row=_column(row))
         case _:
             raise ValueError('expected a window as [size, "us"] or [size, "events"]')
 

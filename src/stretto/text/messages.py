@@ -19,6 +19,10 @@ _GROUPS: tuple[tuple[AbstractSet[str], str], ...] = (
     ),
     (frozenset({"PLUS", "MINUS", "STAR", "SLASH", "PERCENT"}), "an arithmetic operator"),
     (frozenset({"PLUS", "STAR", "QMARK", "REPEAT"}), "a repetition sign"),
+    (
+        frozenset({"DURATION", "COUNT", "NAME"}),
+        "a duration such as `10 SECONDS` or a count such as `100 EVENTS`",
+    ),
     (frozenset({"DURATION", "COUNT"}), "a duration such as `10 SECONDS` or a count such as `100 EVENTS`"),
 )
 _PHRASES = {name: f"`{sign}`" for sign, name in SIGNS.items()} | {

@@ -111,7 +111,10 @@ def _reads(statement: syntax.Statement | None) -> Iterable[str]:
     """The types and streams that a statement names."""
     match statement:
         case syntax.Query():
-            return _types(statement.pattern)
+            table = set() if statement.for_each is None else {statement.for_each.table}
+            return _types(statement.pattern) | table
+        case syntax.CreatePatternStream():
+            return _types(statement.query.pattern)
         case syntax.CreateEvent():
             return (statement.source,)
         case syntax.CreateStream():

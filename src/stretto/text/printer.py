@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 
+from stretto.screen import visible
 from stretto.text import syntax
 from stretto.text.tokens import IDENTIFIER, KEYWORDS
 from stretto.text.values import MAX_INT, duration_text, timestamp_text
@@ -23,7 +24,7 @@ def to_text(statements: Iterable[syntax.Statement]) -> str:
 
 
 def statement_text(statement: syntax.Statement) -> str:
-    """One statement with its `;`."""
+    """One statement with its `;`. A table that a program gives has no text but a comment."""
     match statement:
         case syntax.Query():
             lines = _query_lines(statement)
@@ -37,6 +38,12 @@ def statement_text(statement: syntax.Statement) -> str:
             ]
         case syntax.CreateStream():
             lines = _stream_lines(statement)
+        case syntax.CreatePatternStream():
+            lines = [f"CREATE STREAM {name_text(statement.name)} AS", *_query_lines(statement.query)[1:]]
+        case syntax.CreateTable(path=None):
+            return f"-- CREATE TABLE {visible(statement.name)}: a program gives it"
+        case syntax.CreateTable():
+            lines = [f"CREATE TABLE {name_text(statement.name)} FROM {_literal(statement.path)}"]
         case _:
             raise TypeError(f"not a statement: {statement!r}")
     return "\n".join(lines) + ";"
@@ -67,8 +74,9 @@ def _quoted(name: str) -> str:
 
 
 def _query_lines(query: syntax.Query) -> list[str]:
-    lines = [f"QUERY {name_text(query.name)}", f"PATTERN {pattern_text(query.pattern)}"]
-    lines += _where("WHERE   ", query.where)
+    each = "" if query.for_each is None else f" FOR EACH {_for_each(query.for_each)}"
+    lines = [f"QUERY {name_text(query.name)}{each}", f"PATTERN {pattern_text(query.pattern)}"]
+    lines += _where("WHERE   ", query.where) + _where("HAVING  ", query.having)
     slide = f" SLIDE {duration_text(query.slide.us)}" if query.slide is not None else ""
     lines.append(f"WITHIN  {_within(query.within)}{slide}")
     if query.select is not None:
@@ -90,6 +98,11 @@ def _stream_lines(stream: syntax.CreateStream) -> list[str]:
     return [*lines, f"WITHIN  {_within(stream.within)}"] if stream.within is not None else lines
 
 
+def _for_each(each: syntax.ForEach) -> str:
+    names = [name_text(each.table), *([] if each.variable is None else [name_text(each.variable)])]
+    return " ".join(names) + ("" if each.key is None else f" KEY {expression_text(each.key)}")
+
+
 def _where(head: str, terms: Sequence[syntax.Expression]) -> list[str]:
     if not terms:
         return []
@@ -98,6 +111,8 @@ def _where(head: str, terms: Sequence[syntax.Expression]) -> list[str]:
 
 
 def _within(within: syntax.Within) -> str:
+    if within.row is not None:
+        return expression_text(within.row)
     return f"{within.size} EVENTS" if within.unit == "events" else duration_text(within.size)
 
 

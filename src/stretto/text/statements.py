@@ -6,7 +6,7 @@ from typing import Any
 
 from stretto.errors import Mistake, Span, near
 from stretto.text import syntax
-from stretto.text.clauses import Clause, StatementDraft, is_word
+from stretto.text.clauses import SECOND_WORDS, Clause, StatementDraft, is_word
 from stretto.text.grammar import read
 from stretto.text.messages import nearest_clause
 from stretto.text.tokens import QUERY_CLAUSES, STREAM_CLAUSES, Token
@@ -15,14 +15,16 @@ from stretto.text.values import size_problem
 _RULES = {
     "PATTERN": "pattern",
     "WHERE": "condition",
+    "HAVING": "condition",
     "ON": "condition",
     "WITHIN": "window",
     "RETURN": "returned",
     "GROUP": "group_names",
     "FROM": "source",
     "JOIN": "source",
+    "FOR": "for_each",
 }
-_SHOWN = {"GROUP": "GROUP BY"}
+_SHOWN = {"GROUP": "GROUP BY", "FOR": "FOR EACH"}
 _WANTED = {
     "pattern": "expected a pattern",
     "condition": "expected a condition",
@@ -32,6 +34,8 @@ _WANTED = {
     "source": "expected the name of a stream",
     "policy": "expected `ANY`, `NEXT` or `STRICT`",
     "items": "expected `*` or expressions",
+    "for_each": "expected a table, a name for its rows and the key, as in `FOR EACH limits r KEY r.id`",
+    "path": "expected a file in single quotes, as in `FROM 'limits.csv'`",
 }
 _POLICIES = ("ANY", "NEXT", "STRICT")
 
@@ -46,18 +50,22 @@ class _StatementShape:
     required: tuple[tuple[str, str], ...]
     select: str
     foreign: str
+    words: tuple[str, ...]  # of the clauses that it is cut into, its own or not
 
 
-_QUERY = _StatementShape(
-    "query",
-    QUERY_CLAUSES,
+_MATCHED = (
+    ("PATTERN", "expected `PATTERN` and what to look for, as in `PATTERN SEQ(A a, B b)`"),
+    ("WITHIN", "expected the longest time from first to last event, as in `WITHIN 10 MINUTES`"),
+)
+_QUERY = _StatementShape("query", QUERY_CLAUSES, ("FOR", "PATTERN"), _MATCHED, "policy", "", QUERY_CLAUSES)
+_PATTERN_STREAM = _StatementShape(
+    "stream",
+    QUERY_CLAUSES[1:],
     ("PATTERN",),
-    (
-        ("PATTERN", "expected `PATTERN` and what to look for, as in `PATTERN SEQ(A a, B b)`"),
-        ("WITHIN", "expected the longest time from first to last event, as in `WITHIN 10 MINUTES`"),
-    ),
+    _MATCHED,
     "policy",
-    "",
+    "a stream is one stream: only a query stands for several",
+    QUERY_CLAUSES,
 )
 _SELECTED = (("SELECT", "expected `SELECT`"), ("FROM", "expected `FROM` and the name of a stream"))
 _EVENT = _StatementShape(
@@ -67,8 +75,20 @@ _EVENT = _StatementShape(
     _SELECTED,
     "items",
     "an event is a plain selection: SELECT * FROM stream WHERE ...; CREATE STREAM has the rest",
+    STREAM_CLAUSES,
 )
-_STREAM = _StatementShape("stream", STREAM_CLAUSES, ("SELECT", "FROM", "JOIN", "ON"), _SELECTED, "items", "")
+_STREAM = _StatementShape(
+    "stream", STREAM_CLAUSES, ("SELECT", "FROM", "JOIN", "ON"), _SELECTED, "items", "", STREAM_CLAUSES
+)
+_TABLE = _StatementShape(
+    "table",
+    ("FROM",),
+    ("FROM",),
+    (("FROM", "expected `FROM` and a file in single quotes, as in `FROM 'limits.csv'`"),),
+    "",
+    "a table is the rows of a file",
+    STREAM_CLAUSES,
+)
 
 
 @dataclass(slots=True)
@@ -88,6 +108,8 @@ def parse_statement(draft: StatementDraft, text: str) -> Parsed:
     kind = _kind(draft.tokens, parsed.mistakes)
     if kind is _QUERY:
         _query(draft, text, parsed)
+    elif kind is _TABLE:
+        _table(draft, text, parsed)
     elif kind is not None:
         _create(kind, draft, text, parsed)
     return parsed
@@ -98,8 +120,8 @@ def _kind(tokens: Sequence[Token], mistakes: list[Mistake]) -> _StatementShape |
     word = _keyword(tokens[0], ("QUERY", "CREATE"), "statement", mistakes)
     if word != "CREATE":
         return _QUERY if word else None
-    made = _keyword(tokens[1], ("EVENT", "STREAM"), "kind of thing to create", mistakes)
-    return {"EVENT": _EVENT, "STREAM": _STREAM}.get(made)
+    made = _keyword(tokens[1], ("EVENT", "STREAM", "TABLE"), "kind of thing to create", mistakes)
+    return {"EVENT": _EVENT, "STREAM": _STREAM, "TABLE": _TABLE}.get(made)
 
 
 def _keyword(token: Token, known: tuple[str, ...], what: str, mistakes: list[Mistake]) -> str:
@@ -122,12 +144,21 @@ def _query(draft: StatementDraft, text: str, parsed: Parsed) -> None:
             Mistake("a query needs a name", tokens[1].span, "expected a name after `QUERY`")
         )
     parsed.name = tokens[1].value if named else ""
-    found, broken = _read_clauses(_QUERY, draft.clauses(1 + named, _QUERY.clauses), draft, text, parsed)
+    query = _matching(_QUERY, 1 + named, tokens[1], draft, text, parsed)
+    if named:
+        parsed.statement = query
+
+
+def _matching(
+    shape: _StatementShape, start: int, name: Token, draft: StatementDraft, text: str, parsed: Parsed
+) -> syntax.Query | None:
+    """The query that the clauses from token `start` on make; None if they do not."""
+    found, broken = _read_clauses(shape, draft.clauses(start, shape.words), draft, text, parsed)
     select = _policy(found.get("SELECT"), parsed.mistakes, broken)
     within, slide = found.get("WITHIN", (None, None))
-    if not named or broken - {"WHERE"} or within is None:
-        return
-    parsed.statement = syntax.Query(
+    if broken - {"WHERE", "HAVING"} or within is None:
+        return None
+    return syntax.Query(
         parsed.name,
         found["PATTERN"],
         within,
@@ -136,8 +167,10 @@ def _query(draft: StatementDraft, text: str, parsed: Parsed) -> None:
         found.get("RETURN", ()),
         found.get("GROUP", ()),
         slide,
-        span=_whole(tokens),
-        name_span=tokens[1].span,
+        () if "HAVING" in broken else found.get("HAVING", ()),
+        found.get("FOR"),
+        span=_whole(draft.tokens),
+        name_span=name.span,
     )
 
 
@@ -152,9 +185,13 @@ def _create(shape: _StatementShape, draft: StatementDraft, text: str, parsed: Pa
     introduced = tokens[start].type == "AS"
     if not introduced:
         parsed.mistakes.append(_unexpected(tokens[start], text, "expected `AS SELECT`"))
-    found, broken = _read_clauses(
-        shape, draft.clauses(start + introduced, STREAM_CLAUSES), draft, text, parsed
-    )
+    if shape is _STREAM and tokens[start + introduced].type == "PATTERN":
+        query = _matching(_PATTERN_STREAM, start + introduced, tokens[2], draft, text, parsed)
+        if named and introduced and query is not None:
+            places = {"span": query.span, "name_span": query.name_span}
+            parsed.statement = syntax.CreatePatternStream(parsed.name, query, **places)
+        return
+    found, broken = _read_clauses(shape, draft.clauses(start + introduced, shape.words), draft, text, parsed)
     if not (named and introduced) or broken - {"WHERE"}:
         return
     where = () if "WHERE" in broken else found.get("WHERE", ())
@@ -176,6 +213,22 @@ def _create(shape: _StatementShape, draft: StatementDraft, text: str, parsed: Pa
         found["WITHIN"][0] if "WITHIN" in found else None,
         **places,
     )
+
+
+def _table(draft: StatementDraft, text: str, parsed: Parsed) -> None:
+    tokens = draft.tokens
+    named = _has_name(tokens, 2, "FROM")
+    if not named:
+        parsed.mistakes.append(
+            Mistake("the table needs a name", tokens[2].span, "expected a name after `CREATE TABLE`")
+        )
+    parsed.name = tokens[2].value if named else ""
+    found, broken = _read_clauses(_TABLE, draft.clauses(2 + named, _TABLE.words), draft, text, parsed)
+    if named and not broken:
+        path: Token = found["FROM"]
+        parsed.statement = syntax.CreateTable(
+            parsed.name, path.value, path_span=path.span, span=_whole(tokens), name_span=tokens[2].span
+        )
 
 
 def _has_name(tokens: Sequence[Token], at: int, follower: str) -> bool:
@@ -236,7 +289,7 @@ def _read_clause(
         _check_order(shape, word, clause.head, heads, mistakes)
     first = word not in heads
     heads.setdefault(word, clause.head)
-    rule = _RULES.get(word, shape.select)
+    rule = "path" if shape is _TABLE and word == "FROM" else _RULES.get(word, shape.select) or "items"
     if len(clause.tokens) == 1:
         mistakes.append(Mistake(f"{shown} is empty", clause.head.span, _WANTED[rule]))
         return None
@@ -257,7 +310,8 @@ def _check_order(
     after = [other for other in heads if rank.get(other, len(rank)) > rank.get(word, len(rank))]
     if after:
         later = _SHOWN.get(after[0], after[0])
-        mistakes.append(Mistake(f"{word} comes before {later}", head.span, f"move it before `{later}`"))
+        shown = _SHOWN.get(word, word)
+        mistakes.append(Mistake(f"{shown} comes before {later}", head.span, f"move it before `{later}`"))
     if word == "ON" and "JOIN" not in heads:
         mistakes.append(
             Mistake("ON without JOIN", head.span, "expected `JOIN` and the name of a stream before it")
@@ -270,7 +324,7 @@ def _split_at(clause: Clause, meant: Token, word: str, mistakes: list[Mistake]) 
     mistakes.append(Mistake(f"unknown clause `{meant.value}`", meant.span, f"did you mean `{shown}`?"))
     at = next(k for k, token in enumerate(clause.tokens) if token.start_pos == meant.start_pos)
     rest = clause.tokens[at + 1 :]
-    if word == "GROUP" and rest and is_word(rest[0], "BY"):
+    if word in SECOND_WORDS and rest and is_word(rest[0], SECOND_WORDS[word]):
         rest = rest[1:]
     halves = [Clause(word, meant, rest)]
     if clause.word:
@@ -295,6 +349,8 @@ def _wrong_values(shape: _StatementShape, word: str, value: Any) -> Iterable[Mis
     """Values that the grammar allows and the language does not."""
     if word == "WITHIN":
         yield from _wrong_window(shape, *value)
+    elif shape is _TABLE and word == "FROM" and not (isinstance(value.value, str) and value.value):
+        yield Mistake("a table is read from a file", value.span, _WANTED["path"])
     elif (
         shape is _EVENT
         and word == "SELECT"
@@ -312,7 +368,10 @@ def _wrong_values(shape: _StatementShape, word: str, value: Any) -> Iterable[Mis
 def _wrong_window(
     shape: _StatementShape, within: syntax.Within, slide: syntax.Duration | None
 ) -> Iterable[Mistake]:
-    if not isinstance(within.size, int):
+    if within.row is not None:
+        if shape in (_STREAM, _PATTERN_STREAM):
+            yield Mistake("the window of a stream is a duration", within.span, "as in `WITHIN 60 SECONDS`")
+    elif not isinstance(within.size, int):
         yield Mistake("events are counted in whole numbers", within.span)
     elif wrong := size_problem(within.size, "window"):
         yield Mistake(wrong[0], within.span, wrong[1])

@@ -179,10 +179,20 @@ class Item(Node):
 
 @dataclass(frozen=True, slots=True)
 class Within(Node):
-    """`WITHIN 10 MINUTES` (unit "us") or `WITHIN 100 EVENTS` (unit "events")."""
+    """`WITHIN 10 MINUTES` (unit "us"), `WITHIN 100 EVENTS` (unit "events"); `WITHIN r.horizon` has the size 0 here."""
 
     size: int
     unit: OneOf["us", "events"] = "us"
+    row: Name | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ForEach(Node):
+    """`FOR EACH limits r KEY r.id`: one query per row of the table; without a key a row goes by its number."""
+
+    table: str
+    variable: str | None = None
+    key: Name | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +205,7 @@ class Statement(Node):
 
 @dataclass(frozen=True, slots=True)
 class Query(Statement):
-    """`where` holds the top-level conjuncts in the order written; `select` is None where not written."""
+    """`where` and `having` hold the top-level conjuncts in the order written; `select` is None where not written."""
 
     pattern: Pattern
     within: Within
@@ -204,6 +214,8 @@ class Query(Statement):
     returning: tuple[Item, ...] = ()
     group_by: tuple[Name, ...] = ()
     slide: Duration | None = None
+    having: tuple[Expression, ...] = ()
+    for_each: ForEach | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,3 +245,18 @@ class CreateStream(Statement):
     where: tuple[Expression, ...] = ()
     group_by: tuple[Name, ...] = ()
     within: Within | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CreatePatternStream(Statement):
+    """`CREATE STREAM name AS PATTERN ...`: an event per match. The query bears the stream's name."""
+
+    query: Query
+
+
+@dataclass(frozen=True, slots=True)
+class CreateTable(Statement):
+    """`CREATE TABLE name FROM 'path'`; the path is None where a program gives the table itself."""
+
+    path: str | None
+    path_span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)

@@ -82,6 +82,16 @@ def as_names(tokens: list[Token]) -> Terminals:
     ], []
 
 
+def as_for_each(tokens: list[Token]) -> Terminals:
+    """The same for FOR EACH, where a word KEY before `r.id` introduces the key."""
+    names, mistakes = as_names(tokens)
+    for at, token in enumerate(names[1:-1], 1):
+        column = [other.type for other in names[at + 1 : at + 3]] in (["NAME"], ["NAME", "DOT"])
+        if column and token.type == "NAME" and token.value.upper() == "KEY" and not token.quoted:
+            names[at] = token._replace(type="KEY")
+    return names, mistakes
+
+
 def as_pattern(tokens: list[Token]) -> Terminals:
     """The terminals of a pattern: a word before `(` combines patterns, any other is a name."""
     out: list[Token] = []

@@ -53,7 +53,7 @@ class OpenStringError(Exception):
 # Words that are never bare names in an expression, and those that begin a clause. All others (units, EVENTS, BY,
 # SEQ, NEXT, ...) are known by their place alone, so they stay free as names.
 RESERVED = frozenset({"AND", "OR", "NOT", "IN", "BETWEEN", "IS", "NULL", "TRUE", "FALSE", "AS"})
-QUERY_CLAUSES = ("PATTERN", "WHERE", "WITHIN", "SELECT", "RETURN", "GROUP")
+QUERY_CLAUSES = ("FOR", "PATTERN", "WHERE", "HAVING", "WITHIN", "SELECT", "RETURN", "GROUP")
 STREAM_CLAUSES = ("SELECT", "FROM", "JOIN", "ON", "WHERE", "GROUP", "WITHIN")
 _MARKS = frozenset({"QUERY", "CREATE", *QUERY_CLAUSES, *STREAM_CLAUSES})
 KEYWORDS = frozenset({"TIMESTAMP", "SLIDE"}) | RESERVED | _MARKS

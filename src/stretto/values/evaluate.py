@@ -198,10 +198,10 @@ def _compute(expr: Expr, frame: _Frame) -> Vector:
     arguments = [_compute(argument, frame) for argument in expr.arguments]
     if expr.op.startswith("user:"):
         return call(expr.op.removeprefix("user:"), arguments, frame.n, frame.events.strings)
-    return apply(expr.op, arguments, _kind(expr.arguments[0]), frame.events.strings)
+    return apply(expr.op, arguments, kind_of(expr.arguments[0]), frame.events.strings)
 
 
-def _kind(expr: Expr) -> Kind:
+def kind_of(expr: Expr) -> Kind:
     assert isinstance(expr, Const | Ref | Reduce | Apply), expr
     return expr.kind
 

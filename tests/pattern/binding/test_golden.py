@@ -26,13 +26,13 @@ def schema_of(text: str) -> Schema:
 
 def mistakes_of(case: Path) -> QueryError:
     text = case.read_text()
-    return QueryError(check(text, case.name, schema_of(text)), text, case.name)
+    return QueryError(check(text, str(case), schema_of(text)), text, case.name)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.stem)
 def test_mistakes_are_listed(case: Path, golden: Golden) -> None:
     found = mistakes_of(case)
-    golden.check(case.with_suffix(".err"), f"{found}\n")
+    golden.check(case.with_suffix(".err"), f"{found}\n".replace(f"{GOLDEN}/", ""))
     assert found.mistakes
 
 

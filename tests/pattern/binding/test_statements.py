@@ -141,7 +141,7 @@ def test_the_time_column_may_have_another_name() -> None:
     assert one.terms == other.terms
 
 
-def test_unsupported_is_set_apart() -> None:
+def test_queries_are_sorted_by_what_runs_them() -> None:
     text = """
     CREATE STREAM calm AS SELECT n, AVG(x) AS mean FROM A GROUP BY n WITHIN 60 s;
     QUERY counts PATTERN SEQ(A a, B b+) WHERE b[i].x > b[i-1].x AND a.x < FIRST(b).x
@@ -150,14 +150,9 @@ def test_unsupported_is_set_apart() -> None:
     QUERY plain PATTERN SEQ(A a, B b) WITHIN 10 s RETURN COUNT(b) + 1 AS more;
     """
     found = Workload.parse(text).bind(SCHEMA)
-    assert [query.name for query in found.detections] == ["plain"]
+    assert [query.name for query in found.detections] == ["mixed", "plain"]
     assert [query.name for query in found.trends] == ["counts"]
-    assert [mistake.message for mistake in found.unsupported] == [
-        "not supported yet: derived streams (stream `calm`)",
-        "not supported yet: patterns over derived streams (query `mixed` reads `calm`)",
-    ]
-    with pytest.raises(QueryError, match="derived streams"):
-        found.require_supported()
+    assert [stream.name for stream in found.streams] == ["calm"]
 
 
 def test_without_a_schema_only_what_needs_none_is_checked() -> None:

@@ -7,7 +7,7 @@ import pytest
 from stretto.errors import QueryError
 from stretto.pattern import nodes
 from stretto.pattern.describe import term_text
-from stretto.pattern.nodes import Aggregate, TrendQuery
+from stretto.pattern.nodes import Aggregate, TrendQuery, streams_of
 from stretto.pattern.workload import Workload, check
 from stretto.schema import Kind, Schema, Special
 from stretto.text import syntax
@@ -23,7 +23,6 @@ def text_of(pattern: str, where: str = "", rest: str = "WITHIN 10 s", returned: 
 def bound(pattern: str, where: str = "", rest: str = "WITHIN 10 s", returned: str = "COUNT(*)") -> TrendQuery:
     found = Workload.parse(text_of(pattern, where, rest, returned)).bind(SCHEMA)
     assert not found.detections
-    assert not found.unsupported
     (query,) = found.trends
     return query
 
@@ -69,16 +68,14 @@ def test_a_workload_may_hold_both_kinds_of_queries() -> None:
     found = Workload.parse(text).bind(SCHEMA)
     assert [query.name for query in found.trends] == ["q"]
     assert [query.name for query in found.detections] == ["found"]
-    found.require_supported()
 
 
-def test_trends_over_derived_streams_are_set_apart() -> None:
+def test_trends_read_derived_streams() -> None:
     text = "CREATE STREAM calm AS SELECT n, AVG(x) AS mean FROM A GROUP BY n WITHIN 60 s;" + text_of(
         "calm a+"
     )
     found = Workload.parse(text).bind(SCHEMA)
-    assert not found.trends
-    assert "patterns over derived streams (query `q` reads `calm`)" in found.unsupported[-1].message
+    assert [streams_of(query) for query in found.trends] == [("calm",)]
 
 
 def test_without_a_schema_nothing_is_bound() -> None:

@@ -8,6 +8,7 @@ from stretto.engine.memory import reuse
 from stretto.engine.memory.limits import Meter, Undo, column_size, size_of, vector_size
 from stretto.engine.operators.protocol import Bookkeeping, Clock, RowShape
 from stretto.engine.results.identity import once
+from stretto.engine.results.leaf_ids import listed_ids
 from stretto.engine.results.matches import NO_ID, MatchChunk
 from stretto.engine.rows.coordinates import coordinates, last_inside
 from stretto.engine.rows.sets import PartColumns
@@ -94,10 +95,12 @@ class EmitOperator(Bookkeeping):
         """The matches, and a charge for what is made for them beside the rows that they come from."""
         for rows, detected in found:
             ids = tuple(
-                _ids(column, arena, optional=optional)
-                for column, optional in zip(rows.columns, self._optional, strict=True)
+                found
+                for number, column in enumerate(rows.columns)
+                for found in self._ids(number, column, arena)
             )
-            new = [mine for mine, theirs in zip(ids, rows.columns, strict=True) if mine is not theirs]
+            theirs = {id(column) for column in rows.columns}
+            new = [mine for mine in ids if id(mine) not in theirs]
             meter.charge(
                 sum(map(column_size, new)) + (0 if detected is rows.last else detected.nbytes), len(rows)
             )
@@ -106,6 +109,14 @@ class EmitOperator(Bookkeeping):
                 values = [array for vector in returned for array in (vector.data, vector.valid)]
                 reuse.check_owned(*ids, rows.first, rows.last, detected, *values)
             yield MatchChunk(ids, rows.first, rows.last, detected, returned, arena.strings)
+
+    def _ids(self, number: int, column: Column, arena: Arena) -> Iterator[Column]:
+        """The ids of a variable's events, or of the raw events behind them, listing by listing."""
+        if not self._op.listings:
+            yield _ids(column, arena, optional=self._optional[number])
+            return
+        for listing in self._op.listings[number]:
+            yield listed_ids(listing, column, arena, several=self._op.kleene[number])
 
     @staticmethod
     def _returned(expr: Expr, rows: Rows, meter: Meter, arena: Arena) -> Vector:

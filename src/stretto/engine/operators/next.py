@@ -9,7 +9,7 @@ from stretto.engine.kernels.order_keys import MOST
 from stretto.engine.memory.limits import Meter, Undo, size_of
 from stretto.engine.operators.protocol import Bookkeeping, Clock, RowShape
 from stretto.engine.rows.coordinates import last_inside
-from stretto.engine.rows.next_moves import BEGIN, Candidates, Move, moves_from, pending_terms
+from stretto.engine.rows.next_moves import BEGIN, Candidates, Move, moves_from, pending_having, pending_terms
 from stretto.plan.ops import Next
 from stretto.values.evaluate import holds
 from stretto.values.rows import I64, UNBOUND, Bool, Column, Rows, Sets, concat_rows, empty_rows
@@ -67,6 +67,7 @@ class NextOperator(Bookkeeping):
         self.shape = RowShape(sets, tuple(low == 0 for low, _ in op.bounds), single=sets == (False,))
         self._moves = {s: moves_from(op, s) for s in (BEGIN, *steps)}
         self._pending = [pending_terms(op, s) for s in steps]
+        self._pending_having = [pending_having(op, s) for s in steps]
         self._reports = [all(low == 0 for low, _ in op.bounds[s + 1 :]) for s in steps]
         # Per step; parts are never written to, so a step is undone by having the lists from before it.
         self._waiting: list[list[_OpenRuns]] = [[] for _ in steps]
@@ -115,6 +116,10 @@ class NextOperator(Bookkeeping):
             passed = holds(move.terms, (*nothing, positions), len(positions), clock.events)
             positions, ts = positions[passed], ts[passed]
         rows = _unbound(self.shape, len(positions))
+        if move.judged:
+            passed = _goes_on(move, rows, positions, clock)
+            positions, ts = positions[passed], ts[passed]
+            rows = _unbound(self.shape, len(positions))
         return _taken(Rows(ts, ts, rows.columns), move.target, positions, ts)
 
     def _entered(self, rows: Rows, step: int, clock: Clock, out: list[Rows]) -> _OpenRuns:
@@ -127,6 +132,10 @@ class NextOperator(Bookkeeping):
             leaves &= holds(self._pending[step], rows.columns, len(rows), clock.events)
         if self._reports[step] and leaves.any():
             report = rows if leaves.all() else rows.take(leaves)
+            if self._pending_having[step]:
+                report = report.take(
+                    holds(self._pending_having[step], report.columns, len(report), clock.events)
+                )
             clock.meter.charge(size_of(report), len(report))
             out.append(report)
         goes_on = (
@@ -155,10 +164,12 @@ class NextOperator(Bookkeeping):
         for move, positions in taken.items():
             takes = (positions == best) & (best < MOST)
             if takes.any():
-                events = positions[takes]
-                extended = _taken(
-                    runs.rows.take(takes), move.target, events, clock.events.values("ts", events).data
-                )
+                events, rows = positions[takes], runs.rows.take(takes)
+                if move.judged or move.left:
+                    # Those that fail have taken the event too: they are neither among the found nor among the rest.
+                    kept = _goes_on(move, rows, events, clock)
+                    events, rows = events[kept], rows.take(kept)
+                extended = _taken(rows, move.target, events, clock.events.values("ts", events).data)
                 found[move.target].append(self._entered(extended, move.target, clock, out))
         rest = best == MOST
         return runs if rest.all() else runs.take(rest)
@@ -190,6 +201,16 @@ class NextOperator(Bookkeeping):
         window = self._op.window
         open_ = last_inside(runs.rows, window) >= (clock.since if window.unit == "us" else clock.start)
         return runs if open_.all() else runs.take(open_)
+
+
+def _goes_on(move: Move, rows: Rows, events: I64, clock: Clock) -> Bool:
+    """Which runs HAVING lets go on with the events that they take."""
+    kept = np.ones(len(events), np.bool_)
+    if move.judged:
+        kept &= holds(move.judged, (*rows.columns, events), len(events), clock.events)
+    if move.left:
+        kept &= holds(move.left, rows.columns, len(events), clock.events)
+    return kept
 
 
 class _Ledger:

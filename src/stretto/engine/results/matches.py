@@ -183,6 +183,10 @@ class Matches:
         """The number of matches of every query, in the order of the workload."""
         return {query: sum(map(len, chunks)) for query, chunks in self._chunks.items()}
 
+    def chunks(self, query: str) -> Sequence[MatchChunk]:
+        """A query's matches as they were found."""
+        return tuple(self._chunks[query])
+
     def __getitem__(self, query: str) -> pa.Table:
         """A query's matches: a column per variable (an id, or a list of ids; null where unbound), `start`, `end`,
         `detected`, and the returned columns. A variable called like one of the times has the column `events.start`.

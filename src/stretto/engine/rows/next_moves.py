@@ -30,13 +30,16 @@ class Move:
     """Taking an event into step `target`; `again`: the run is there already.
 
     `terms` are those that the event makes decidable: they read the run's columns by number and the event as the column
-    after them. `keys` are equalities that follow from the terms.
+    after them. `keys` are equalities that follow from the terms. `judged` are terms of HAVING that the event makes
+    decidable: they read the same, and `left` those over the whole set of the step that is left, on the run as it was.
     """
 
     source: int
     target: int
     terms: tuple[Expr, ...]
     keys: tuple[KeyTerm, ...]
+    judged: tuple[Expr, ...] = ()
+    left: tuple[Expr, ...] = ()
 
     @property
     def again(self) -> bool:
@@ -57,7 +60,16 @@ def moves_from(op: Next, source: int) -> tuple[Move, ...]:
 
 def pending_terms(op: Next, step: int) -> tuple[Expr, ...]:
     """The terms that are judged when a run leaves a step, or reports there: they read its whole set."""
-    return tuple(term for term in op.terms if max(columns_of(term)) == step and _waits(op, term, step))
+    return _pending(op, op.terms, step)
+
+
+def pending_having(op: Next, step: int) -> tuple[Expr, ...]:
+    """The same of HAVING: a run that reports is not reported if one fails, and goes on."""
+    return _pending(op, op.having, step)
+
+
+def _pending(op: Next, terms: Sequence[Expr], step: int) -> tuple[Expr, ...]:
+    return tuple(term for term in terms if max(columns_of(term)) == step and _waits(op, term, step))
 
 
 def _waits(op: Next, term: Expr, step: int) -> bool:
@@ -69,18 +81,26 @@ def _waits(op: Next, term: Expr, step: int) -> bool:
 
 
 def _move(op: Next, source: int, target: int) -> Move:
-    terms: list[Expr] = []
-    for term in op.terms:
-        columns = columns_of(term)
-        skipped = any(source < c < target for c in columns)
-        if max(columns) == target and not skipped and not _waits(op, term, target):
-            terms.extend(_on_taking(term, source, target, len(op.bounds)))
+    terms = _decided(op, op.terms, source, target)
+    judged = _decided(op, op.having, source, target)
+    left = pending_having(op, source) if source not in (BEGIN, target) else ()
     sets = tuple(bounds != (1, 1) for bounds in op.bounds)
     optional = tuple(c > source or (c < source and low == 0) for c, (low, _) in enumerate(op.bounds))
     ends = [rewrite(term, _last_of_sets(sets)) for term in terms]
     split = split_terms(ends, EVENT, RowShape(sets, optional), len(sets), 0)
     keys = {key.stored: key for key in split.equal}
-    return Move(source, target, tuple(terms), tuple(keys.values()))
+    return Move(source, target, tuple(terms), tuple(keys.values()), tuple(judged), left)
+
+
+def _decided(op: Next, among: Sequence[Expr], source: int, target: int) -> list[Expr]:
+    """What terms say of an event that is taken into a step, those that it makes decidable."""
+    terms: list[Expr] = []
+    for term in among:
+        columns = columns_of(term)
+        skipped = any(source < c < target for c in columns)
+        if max(columns) == target and not skipped and not _waits(op, term, target):
+            terms.extend(_on_taking(term, source, target, len(op.bounds)))
+    return terms
 
 
 def _on_taking(term: Expr, source: int, target: int, event: int) -> list[Expr]:

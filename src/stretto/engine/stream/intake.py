@@ -26,6 +26,7 @@ class Intake:
     """What the engine takes from a batch: the attributes with their kinds, and a code for each type that is read.
 
     `spare`: attributes that no query reads now; they may be missing. `learning`: types without a code get one.
+    `kept`: the batches are events that an engine kept, derived ones among them.
     """
 
     attributes: Mapping[str, Kind]
@@ -34,6 +35,7 @@ class Intake:
     strings: Strings
     spare: frozenset[str] = frozenset()
     learning: bool = False
+    kept: bool = False
 
     def convert(
         self, batch: pa.RecordBatch, arrived: int, latest_us: int = END_OF_TIME - 1
@@ -61,8 +63,9 @@ class Intake:
                 raise EventsError(f"column `{self.special.id}` holds {column.type}, not integers")
             found = self._converted(column, self.special.id, Kind.INT, bad)
             bad.append((~_valid(found), f"{self.special.id} is null"))
-            # The least integer stands for "no event" in results.
-            bad.append((found.data == LEAST, f"{self.special.id} is out of range"))
+            if not self.kept:
+                # The least integer stands for "no event" in results, and for "no raw event" in what is kept.
+                bad.append((found.data == LEAST, f"{self.special.id} is out of range"))
             ids = found.data
         attributes = {name: self._attribute(batch, name, kind, bad) for name, kind in self.attributes.items()}
         block = Block(ts.data, codes.data, ids, attributes)

@@ -128,7 +128,7 @@ def _divide(
 ) -> tuple[list[tuple[int, tuple[Expr, ...]]], dict[Expr, list[Looked]]]:
     """Scans that check all their terms, and scans that look one expression up, by that expression."""
     comparing: defaultdict[Expr, int] = defaultdict(int)
-    ranges = {number: [_ranges(term, strings) for term in stream.where] for number, stream in scans}
+    ranges = {number: [ranges_of(term, strings) for term in stream.where] for number, stream in scans}
     for found in ranges.values():
         for of in {r.of for r in found if r}:
             comparing[of] += 1
@@ -145,7 +145,7 @@ def _divide(
     return plain, dict(looked)
 
 
-def _ranges(term: Expr, strings: Strings) -> Ranges | None:
+def ranges_of(term: Expr, strings: Strings) -> Ranges | None:
     """The term as ranges of keys, if it compares an expression of the event with constants."""
     if not isinstance(term, Apply) or (term.op not in RANGES and term.op != "in"):
         return None

@@ -1,19 +1,26 @@
-"""What the names after FROM and in patterns stand for: event types, named selections, derived streams."""
+"""What the names after FROM, EACH and in patterns stand for: types, named selections, derived streams, tables."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
 from stretto.errors import Span, near
 from stretto.pattern.binding.scope import Known, Origin, Report, Scope, listing
-from stretto.pattern.binding.streams import bind_stream
+from stretto.pattern.binding.streams import StreamBinder
 from stretto.pattern.binding.terms import ExpressionBinder, conjuncts
+from stretto.pattern.derived.streams import DerivedStream, PatternStream, attributes_of
+from stretto.pattern.derived.tables import LookupTable, TableError
 from stretto.pattern.nodes import Stream
 from stretto.pattern.split_conjunctions import separated
 from stretto.schema import Schema
 from stretto.text import syntax
 
 _UNKNOWN: Final = Origin(None)
+
+Definition = syntax.CreateEvent | syntax.CreateStream | syntax.CreatePatternStream
+PatternStreamBinder = Callable[["Catalog", syntax.CreatePatternStream, Report], PatternStream | None]
+TableReader = Callable[[syntax.CreateTable], LookupTable]
+"""Gives the table of a statement, or raises TableError."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,22 +29,30 @@ class _Opening:
 
 
 class Catalog:
-    """Types, selections and derived streams by name; definitions are bound once, when first needed."""
+    """Types, selections, derived streams and tables by name; definitions are bound once, when first needed.
+
+    `derived` has the streams that could be bound, each behind those that it reads.
+    """
 
     def __init__(
         self,
         statements: Iterable[syntax.Statement],
         schema: Schema | None,
         report: Report,
+        bind_pattern: PatternStreamBinder,
+        read_table: TableReader,
     ) -> None:
         self.schema = schema
         self.report = report
-        self._definitions: dict[str, syntax.CreateEvent | syntax.CreateStream] = {}
+        self.derived: list[DerivedStream] = []
+        self._bind_pattern = bind_pattern
+        self._definitions: dict[str, Definition] = {}
         self._origins: dict[str, Origin | _Opening] = {}
         self._types: dict[str, Origin] = {}
+        self._tables: dict[str, LookupTable | None] = {}
         for statement in statements:
-            if isinstance(statement, syntax.CreateEvent | syntax.CreateStream):
-                self._define(statement)
+            if isinstance(statement, Definition | syntax.CreateTable):
+                self._define(statement, read_table)
 
     @property
     def types(self) -> frozenset[str]:
@@ -70,15 +85,30 @@ class Catalog:
             report.add(
                 f"unknown type `{name}`", span, near(name, sorted(names)) or f"known: {listing(names)}"
             )
-            derived = any(isinstance(d, syntax.CreateStream) for d in self._definitions.values())
+            derived = any(not isinstance(d, syntax.CreateEvent) for d in self._definitions.values())
             return _UNKNOWN if derived else Origin(attributes, None)
         return self._types.setdefault(name, Origin(attributes, Stream(name)))
 
-    def _define(self, statement: syntax.CreateEvent | syntax.CreateStream) -> None:
+    def table(self, name: str, span: Span | None, report: Report) -> LookupTable | None:
+        """The table of a name; None if there is none, which is reported, or if it could not be read."""
+        if name not in self._tables:
+            message = f"`{name}` is no table" if name in self._definitions else f"unknown table `{name}`"
+            note = near(name, self._tables) or "make one with `CREATE TABLE name FROM 'file.csv'`"
+            report.add(message, span, note)
+        return self._tables.get(name)
+
+    def _define(self, statement: Definition | syntax.CreateTable, read_table: TableReader) -> None:
         types = self.schema.types if self.schema is not None else None
         at = statement.name_span or statement.span
-        if statement.name in self._definitions:
+        if statement.name in self._definitions or statement.name in self._tables:
             self.report.add(f"duplicate name `{statement.name}`", at, "another CREATE has it already")
+            return
+        if isinstance(statement, syntax.CreateTable):
+            self._tables[statement.name] = None
+            try:
+                self._tables[statement.name] = read_table(statement)
+            except TableError as error:
+                self.report.add(str(error), statement.path_span or at)
             return
         if types is not None and statement.name in types:
             note = "the events have a type of that name; choose another"
@@ -99,7 +129,10 @@ class Catalog:
                 origin = self._selection(statement, report)
                 self.report.take(report, f"selection `{name}`")
             else:
-                origin = self._stream(statement, report)
+                if isinstance(statement, syntax.CreateStream):
+                    origin = self._stream(statement, report)
+                else:
+                    origin = self._pattern(statement, report)
                 self.report.take(report, f"stream `{name}`")
         self._origins[name] = origin
         return origin
@@ -115,10 +148,21 @@ class Catalog:
             return Origin(source.attributes, None, source.derived)
         parts = [part for term in terms if term is not None for part in separated(term, {0})]
         where = dict.fromkeys((*source.stream.where, *parts))
-        return Origin(source.attributes, Stream(source.stream.type, tuple(where)))
+        return Origin(source.attributes, Stream(source.stream.type, tuple(where)), source.derived)
 
     def _stream(self, statement: syntax.CreateStream, report: Report) -> Origin:
         sources = [
             self.resolve(source.stream, source.span or statement.span, report) for source in statement.sources
         ]
-        return Origin(bind_stream(statement, sources, self.schema, report), None, derived=True)
+        attributes, stream = StreamBinder(statement, sources, self.schema, report).bind()
+        if stream is None or self.schema is None:
+            return Origin(attributes, None, derived=True)
+        self.derived.append(stream)
+        return Origin(attributes, Stream(statement.name), derived=True)
+
+    def _pattern(self, statement: syntax.CreatePatternStream, report: Report) -> Origin:
+        stream = self._bind_pattern(self, statement, report)
+        if stream is None:
+            return Origin(None, None, derived=True)
+        self.derived.append(stream)
+        return Origin(attributes_of(stream), Stream(statement.name), derived=True)

@@ -166,11 +166,14 @@ class PatternBinder:
             note = "use two names"
             self.report.add(f"variable `{new.name}` belongs to different repeated groups", span, note)
         attributes: Attributes | None = None
+        clashes = old.clashes
         if old.attributes is not None and new.attributes is not None:
             same = old.attributes is new.attributes
             attributes = old.attributes if same else ChainMap(dict(old.attributes), dict(new.attributes))
+            both = old.attributes.keys() & new.attributes.keys()
+            clashes |= {name for name in both if old.attributes[name] is not new.attributes[name]}
         kleene, listed = old.kleene or new.kleene, old.listed or new.listed
-        return replace(old, attributes=attributes, kleene=kleene, listed=listed)
+        return replace(old, attributes=attributes, kleene=kleene, listed=listed, clashes=clashes)
 
 
 def _exclude_each_other(left: Choices, right: Choices) -> bool:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from stretto.errors import Mistake, Span, near
+from stretto.pattern.derived.tables import LookupTable
 from stretto.pattern.nodes import Stream
 from stretto.schema import Kind, Schema
 from stretto.text.values import size_problem
@@ -37,7 +38,7 @@ class Report:
 class Origin:
     """What a name stands for: its attributes (None: not known), and the events it selects.
 
-    `stream` is None for a derived stream and for what could not be bound.
+    `stream` is None for what could not be bound. `derived`: it is a derived stream, or a selection of one.
     """
 
     attributes: Attributes | None
@@ -49,7 +50,8 @@ class Origin:
 class Known:
     """A variable in scope. `attributes` is None where they cannot be known, so that every name is accepted.
 
-    `kleene`: directly repeated; `listed`: can bind more than one event in a match, by itself or by a group.
+    `kleene`: directly repeated; `listed`: can bind more than one event in a match, by itself or by a group. `clashes`
+    are attributes that have different kinds in the streams that the variable may be of.
     """
 
     number: int
@@ -59,15 +61,35 @@ class Known:
     kleene: bool = False
     listed: bool = False
     groups: tuple[int, ...] = ()
+    clashes: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class FamilyRow:
+    """The row of a table that a query is for; the table is None where it could not be read."""
+
+    name: str
+    table: LookupTable | None
+
+    def kind(self, column: str) -> Kind | None:
+        return None if self.table is None else self.table.kinds.get(column)
+
+    def why_unknown(self, column: str) -> str:
+        """What to say about a column that the table does not have."""
+        assert self.table is not None
+        if column in self.table.skipped:
+            return "its type is one that the language has no kind for"
+        return near(column, self.table.kinds) or f"known here: {listing(self.table.kinds)}"
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The variables in scope, and the one that a bare attribute belongs to, if there is one."""
+    """The variables in scope, the one that a bare attribute belongs to, and the row of a table, if there are any."""
 
     variables: Mapping[str, Known]
     schema: Schema | None
     bare: Known | None = None
+    row: FamilyRow | None = None
 
     def kind(self, variable: Known, attribute: str) -> tuple[str, Kind] | None:
         """The attribute's name in a bound term and its kind, or None if there is no such attribute."""

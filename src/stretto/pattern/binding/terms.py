@@ -14,10 +14,10 @@ from stretto.pattern.binding.kinds import (
     kind_of,
     to_float,
 )
-from stretto.pattern.binding.scope import MAX_INT, MIN_INT, Known, Report, Scope, listing
+from stretto.pattern.binding.scope import MAX_INT, MIN_INT, FamilyRow, Known, Report, Scope, listing
 from stretto.pattern.comparisons import COMPARISONS
 from stretto.pattern.functions import AGGREGATES, BUILTINS, NUMBERS, Builtin, function_names, user_function
-from stretto.pattern.predicates import Apply, Const, Expr, Reduce, Ref, Which
+from stretto.pattern.predicates import Apply, Const, Expr, Param, Reduce, Ref, Which
 from stretto.schema import Kind
 from stretto.text import syntax
 
@@ -122,6 +122,8 @@ class ExpressionBinder:
         return self.integer(node.us, Kind.TIME, node.span)
 
     def name(self, node: syntax.Name) -> Expr | None:
+        if self.scope.row is not None and node.variable == self.scope.row.name and not node.index:
+            return self.parameter(node, self.scope.row)
         variable = self.variable(node)
         if variable is None:
             return None
@@ -130,6 +132,16 @@ class ExpressionBinder:
             return None
         self.uses.append(NamedVariable(variable, which, node.span))
         return self.attribute(variable, node.name, which, node.span)
+
+    def parameter(self, node: syntax.Name, row: FamilyRow) -> Expr | None:
+        """A column of the row that the query is for."""
+        kind = row.kind(node.name)
+        if kind is not None:
+            return Param(node.name, kind)
+        if row.table is not None:
+            message = f"table `{row.table.name}` has no column `{node.name}`"
+            self.report.add(message, node.span, row.why_unknown(node.name))
+        return None
 
     def variable(self, node: syntax.Name) -> Known | None:
         """The variable whose attribute a name is."""
@@ -148,17 +160,24 @@ class ExpressionBinder:
 
     def find(self, name: str, span: Span | None) -> Known | None:
         known = self.scope.variables.get(name)
-        if known is None:
+        if known is None and self.scope.row is not None and name == self.scope.row.name:
+            note = f"name one of its columns, as in `{name}.id`"
+            self.report.add(f"`{name}` is a row of a table, and no set of events", span, note)
+        elif known is None:
             bound = listing(self.scope.variables)
             hint = near(name, self.scope.variables)
             note = f"not bound by the pattern; bound here: {bound}" + (f"; {hint}" if hint else "")
-            if self.place not in ("WHERE", "RETURN"):
+            if self.place not in ("WHERE", "HAVING", "RETURN"):
                 note = f"known here: {bound}"
             self.report.add(f"unknown variable `{name}`", span, note)
         return known
 
     def attribute(self, variable: Known, name: str, which: Which, span: Span | None) -> Expr | None:
         found = self.scope.kind(variable, name)
+        if name in variable.clashes:
+            message = f"`{name}` of `{variable.name}` has different kinds in different alternatives"
+            self.report.add(message, span, "give the alternatives different variables")
+            return None
         if found is not None:
             return Ref(variable.number, *found, which)
         if variable.attributes is not None:
@@ -171,7 +190,9 @@ class ExpressionBinder:
 
     def same(self, node: syntax.Same) -> Expr | None:
         note = "it cannot be part of an OR, a NOT or a comparison"
-        if self.place != "WHERE":
+        if self.place == "HAVING":
+            note = "move it to WHERE: it says which events a match may hold at all"
+        elif self.place != "WHERE":
             note = "it is for the WHERE of queries"
         self.report.add(f"`[{node.attribute}]` must be a term of its own", node.span, note)
         return None
@@ -272,8 +293,8 @@ class ExpressionBinder:
         found = Apply("in", tuple(parts), Kind.BOOL)
         return Apply("not", (found,), Kind.BOOL) if node.negated else found
 
-    def option(self, node: syntax.Expression) -> Const | None:
-        """An entry of an IN list: a constant."""
+    def option(self, node: syntax.Expression) -> Const | Param | None:
+        """An entry of an IN list: a constant, or a column of the row."""
         if isinstance(node, syntax.Literal) and node.value is None:
             self.report.add(
                 "NULL in an IN list is never equal to anything", node.span, "write `OR x IS NULL`"
@@ -281,9 +302,11 @@ class ExpressionBinder:
             return None
         before = len(self.report.mistakes)
         bound = self.expression(node)
-        if isinstance(bound, Const):
+        if isinstance(bound, Const | Param):
             return bound
-        if len(self.report.mistakes) == before:
+        row = self.scope.row
+        of_row = row is not None and isinstance(node, syntax.Name) and node.variable == row.name
+        if not of_row and len(self.report.mistakes) == before:
             self.report.add(
                 "IN takes constants", node.span, "write `x = a OR x = b` to compare with other values"
             )
@@ -364,9 +387,10 @@ class ExpressionBinder:
 
     def may_read_sets(self, what: str, span: Span | None) -> bool:
         if not self.sets:
-            self.report.add(
-                f"`{what}` cannot stand in {self.place}", span, "it needs the events of a whole match"
-            )
+            note = "it needs the events of a whole match"
+            if self.place == "a derived stream" and what in AGGREGATES:
+                note = "an aggregate is a column by itself: compute with it in a stream that reads this one"
+            self.report.add(f"`{what}` cannot stand in {self.place}", span, note)
         return self.sets
 
     def set_variable(self, node: syntax.Call, example: str) -> Known | None:

@@ -11,7 +11,7 @@ from stretto.plan.dag import Plan
 
 def tying_attributes(plan: Plan) -> tuple[str, ...]:
     """The attributes on which every query of a plan ties all of its events, forbidden ones too."""
-    if plan.workload is None:
+    if plan.workload is None or plan.front is not None:
         return ()
     detections, trends = _queries(plan)
     return tuple(
@@ -35,7 +35,7 @@ def key_attributes(plan: Plan) -> tuple[str, ...]:
 
 def of_single_events(plan: Plan) -> bool:
     """Whether no query relates an event to another one, so that each may be anywhere."""
-    if plan.workload is None:
+    if plan.workload is None or plan.front is not None:
         return False
     detections, trends = _queries(plan)
     return not trends and all(_is_single(branch.piece) for one in detections for branch in one.branches)
@@ -49,6 +49,8 @@ def why_untied(plan: Plan, attributes: tuple[str, ...]) -> str | None:
     """Why events that differ in one of the attributes could still meet in a result; None if they cannot."""
     if plan.workload is None:
         return "the plan does not hold the workload that it was made for"
+    if plan.front is not None:
+        return "the queries read derived streams, which are not made key by key yet"
     detections, trends = _queries(plan)
     for attribute in attributes:
         if attribute not in plan.schema.attributes:

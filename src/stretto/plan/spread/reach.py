@@ -26,7 +26,7 @@ class MatchReach:
 
     A match ends, and its negations do, at most one window after its first event. Only a negation that stands first
     looks further back: at most one window before the last event, which is no earlier than the first one. The totals of
-    a window reach from its beginning to its end.
+    a window reach from its beginning to its end. Derived streams look back as far as all windows on the way together.
     """
 
     before_us: int
@@ -39,8 +39,14 @@ class MatchReach:
         kept = [window for op in plan.ops if (window := window_of(op)) is not None]
         back = [op.window for op in plan.ops if isinstance(op, Forbid) and _looks_back(op, plan)]
         totals = () if plan.trends is None else plan.trends.queries
+        front = plan.front
+        if front is not None and front.horizon_events:
+            # How far back so many events of a stream are is known of no slice.
+            return cls(END_OF_TIME, END_OF_TIME, 0, 0)
         return cls(
-            max((w.size for w in back if w.unit == "us"), default=0),
+            # An event of a derived stream is made of raw ones before it.
+            max((w.size for w in back if w.unit == "us"), default=0)
+            + (0 if front is None else front.reach_us),
             max((*(w.size for w in kept if w.unit == "us"), *(q.window_us for q in totals)), default=0),
             max((w.size for w in back if w.unit == "events"), default=0),
             max((w.size for w in kept if w.unit == "events"), default=0),

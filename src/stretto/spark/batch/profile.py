@@ -115,7 +115,8 @@ def wanted_sample(
         ends = times.at(np.arange(number + 1) / number)
         return float(np.median(np.diff(ends))) * size / times.total, size / number
 
-    windows = [] if workload is None else [query.within for query in workload.queries]
+    queries = () if workload is None else workload.queries
+    windows = [query.within for query in queries if query.within.row is None]
     number = number_for(windows, usual_length)
     part, length = 1.0 / number, size / times.total / number
     starts = [i * part + random.random() * (part - length) for i in range(number)]

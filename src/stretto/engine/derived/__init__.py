@@ -1,0 +1,1 @@
+"""Derived streams: windowed aggregates, exact and incremental."""

@@ -1,0 +1,82 @@
+"""The one order of events: by time, then by the ids behind them, then by the name of their stream.
+
+Positions are counted in it, and it says which of several events of one time comes first to a run of NEXT.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from stretto.engine.results.leaf_ids import leaf_ids, side_by_side
+from stretto.engine.results.matches import NO_ID
+from stretto.engine.stream.arena import Block, concat_blocks
+from stretto.plan.leaves import StreamLeaf
+from stretto.values.rows import I64, Sets
+from stretto.values.strings import Strings
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """Events to be put in order: `ranks` are those of their streams' names, `leaves` what tells derived ones apart.
+
+    `events` are in the same columns as all others, `source` has the columns of the leaves.
+    """
+
+    events: Block
+    source: Block
+    ranks: I64
+    leaves: tuple[StreamLeaf, ...] = ()
+
+
+def in_total_order(parts: Sequence[Ranked], strings: Strings) -> Block:
+    """All events in their one order; the parts have the same columns, and each is in order of time."""
+    if len(parts) == 1 and not parts[0].leaves:
+        return parts[0].events
+    whole = concat_blocks([part.events for part in parts])
+    order = np.argsort(whole.ts, kind="stable")
+    ts = whole.ts[order]
+    same = ts[1:] == ts[:-1]
+    if not same.any():
+        return whole.take(order)
+    tied = np.zeros(len(ts), np.bool_)
+    tied[1:] |= same
+    tied[:-1] |= same
+    # Only events that share their time need more than it: places of the order that they take stay theirs.
+    rows = np.sort(order[tied])
+    ids, ranks = _keys(parts, rows, strings)
+    order[tied] = rows[_sorted_by(whole.ts[rows], ids, ranks)]
+    return whole.take(order)
+
+
+def _keys(parts: Sequence[Ranked], rows: I64, strings: Strings) -> tuple[Sets, I64]:
+    """The ids behind some of all events, and the ranks of their streams."""
+    found: list[Sets] = []
+    ranks: list[I64] = []
+    start = 0
+    for part in parts:
+        end = start + len(part.events)
+        own = rows[(rows >= start) & (rows < end)] - start
+        found.append(_ids(part, own, strings))
+        ranks.append(part.ranks[own])
+        start = end
+    ends = np.concatenate([[0], *(ids.lengths for ids in found)]).cumsum()
+    return Sets(ends, np.concatenate([ids.values for ids in found])), np.concatenate(ranks)
+
+
+def _ids(part: Ranked, rows: I64, strings: Strings) -> Sets:
+    if not part.leaves:
+        return Sets(np.arange(len(rows) + 1), np.asarray(part.source.ids, np.int64)[rows])
+    columns = part.source.attributes
+    parts = [leaf_ids(leaf, columns[leaf.column].take(rows), strings) for leaf in part.leaves]
+    return side_by_side(parts, len(rows))
+
+
+def _sorted_by(ts: I64, ids: Sets, ranks: I64) -> I64:
+    columns = []
+    for place in range(int(ids.lengths.max(initial=0))):
+        has = ids.lengths > place
+        column = np.full(len(ts), NO_ID)  # a shorter list comes before those that go on
+        column[has] = ids.values[ids.offsets[:-1][has] + place]
+        columns.append(column)
+    return np.lexsort((ranks, *reversed(columns), ts))

@@ -1,0 +1,360 @@
+"""Derived streams at work: the events of a step in, and out come these and all that streams make of them.
+
+A step holds all events of the times it covers. So every stream is complete up to the end of a step, and nothing that
+was made has to be taken back.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from stretto.engine.derived.event_order import Ranked, in_total_order
+from stretto.engine.derived.levels import Function, InputAggregate, Level
+from stretto.engine.derived.window_aggregates import WindowAggregates
+from stretto.engine.live_plan import LivePlan, outputs_of, streams_of
+from stretto.engine.memory.limits import Meter
+from stretto.engine.results.leaf_ids import leaf_values
+from stretto.engine.results.matches import NO_ID, MatchChunk, Matches
+from stretto.engine.stream.arena import Block, concat_blocks
+from stretto.pattern.derived.streams import WindowedValue
+from stretto.pattern.nodes import Return, Stream
+from stretto.plan.dag import Plan, read_columns
+from stretto.plan.front import Aggregation, Counted, Detected, Detections, Front, Projection
+from stretto.plan.leaves import ID, Leaves
+from stretto.schema import Kind, Special
+from stretto.values.evaluate import holds, kind_of, value
+from stretto.values.rows import I64
+from stretto.values.strings import Strings
+from stretto.values.vector import DTYPES, Vector
+
+
+class FrontRunner:
+    """Runs the stages of a front; `codes` are the types' numbers in blocks, `kinds` those of columns that go out."""
+
+    def __init__(
+        self,
+        front: Front,
+        codes: dict[str, int],
+        kinds: Mapping[str, Kind],
+        strings: Strings,
+        meter: Meter,
+        special: Special,
+    ) -> None:
+        self._front, self._codes, self._kinds, self._strings = front, codes, kinds, strings
+        made: list[_Projecting | _Aggregating | _Detecting] = []
+        for stage in front.stages:
+            match stage:
+                case Projection():
+                    made.append(_Projecting(stage))
+                case Aggregation():
+                    made.append(_Aggregating(stage))
+                case Detections():
+                    made.append(_Detecting(stage, front, strings, meter, special))
+        self._stages = made
+        self._sides = [
+            _Reading(side.plan, side.counted, front, strings, meter, special) for side in front.sides
+        ]
+        ranks = {name: rank for rank, name in enumerate(sorted(codes))}
+        self._ranks = ranks
+        self._sources = {name: codes[name] for name in source_types(front) if name in codes}
+        self._made = frozenset(codes[name] for name in front.names if name in codes)
+
+    @property
+    def held(self) -> int:
+        return sum(stage.held for stage in (*self._stages, *self._sides))
+
+    @property
+    def since(self) -> int | None:
+        """The time of the earliest event that some window of events still reaches; None: there is no such window."""
+        readings = (*self._sides, *(stage.reading for stage in self._stages if isinstance(stage, _Detecting)))
+        times = [time for reading in readings if (time := reading.since) is not None]
+        return min(times, default=None)
+
+    def raw(self, block: Block) -> Block:
+        """The raw events among those of a step."""
+        if not self._made:
+            return block
+        return block.take(np.flatnonzero(~np.isin(block.types, list(self._made))))
+
+    def step(self, raw: Block, until: int, matches: Matches, *, closing: bool) -> Block:
+        """Raw events, with those that are made of them, in order of time; matches of sides are added."""
+        streams = _Streams(raw, self._sources, self._ranks, self._front.leaves, self._strings)
+        for stage in self._stages:
+            stage.step(streams, until, closing=closing)
+        for side in self._sides:
+            side.step(streams, until, matches, closing=closing)
+        parts = [replace(streams.ranked_raw(), events=self.padded(raw))]
+        for name, block in streams.made():
+            if name in self._codes and len(block):
+                types = np.full(len(block), self._codes[name], np.int32)
+                parts.append(streams.ranked(name, self.padded(replace(block, types=types))))
+        return in_total_order(parts, self._strings)
+
+    def padded(self, block: Block) -> Block:
+        """The events with all columns that go out."""
+        attributes = {name: _column(block, name, kind) for name, kind in self._kinds.items()}
+        return Block(block.ts, block.types, block.ids, attributes)
+
+
+def source_types(front: Front) -> Iterator[str]:
+    """The types and streams that stages read."""
+    for stage in front.stages:
+        match stage:
+            case Projection():
+                yield stage.source.type
+            case Aggregation():
+                yield stage.stream.source.type
+            case Detections():
+                yield from _read_by(stage.plan, stage.counted)
+    for side in front.sides:
+        yield from _read_by(side.plan, side.counted)
+
+
+def _read_by(plan: Plan, counted: Counted | None) -> Iterator[str]:
+    yield from (stream.type for stream in streams_of(plan).values())
+    yield from counted or ()
+
+
+def _column(block: Block, name: str, kind: Kind) -> Vector:
+    found = block.attributes.get(name)
+    if found is None:
+        return Vector(np.zeros(len(block), DTYPES[kind]), np.zeros(len(block), np.bool_))
+    return found
+
+
+class _Streams:
+    """The events of one step by type and stream, those that are there so far."""
+
+    def __init__(
+        self, raw: Block, codes: Mapping[str, int], ranks: Mapping[str, int], leaves: Leaves, strings: Strings
+    ) -> None:
+        self.raw, self.codes, self.strings = raw, codes, strings
+        self._ranks, self._leaves = ranks, leaves
+        self._found: dict[str, Block] = {}
+        self._made: dict[str, list[Block]] = {}
+
+    def events(self, name: str) -> Block:
+        if name in self._made:
+            return _by_time(self._made[name])
+        if name not in self._found:
+            code = self.codes.get(name)
+            index = np.flatnonzero(self.raw.types == code) if code is not None else np.zeros(0, np.int64)
+            self._found[name] = self.raw.take(index)
+        return self._found[name]
+
+    def add(self, name: str, block: Block) -> None:
+        self._made.setdefault(name, []).append(block)
+
+    def made(self) -> Iterator[tuple[str, Block]]:
+        for name, blocks in self._made.items():
+            yield name, _by_time(blocks)
+
+    def ranked(self, name: str, events: Block) -> Ranked:
+        """Events of a stream, as they are put in order with others."""
+        ranks = np.full(len(events), self._ranks.get(name, -1))
+        return Ranked(events, self.events(name), ranks, self._leaves.get(name, ()))
+
+    def ranked_raw(self) -> Ranked:
+        """All raw events, the same way."""
+        ranks = np.full(max(self.codes.values(), default=0) + 1, -1)
+        for name, code in self.codes.items():
+            ranks[code] = self._ranks[name]
+        known = np.where(self.raw.types < len(ranks), self.raw.types, 0)
+        return Ranked(self.raw, self.raw, ranks[known])
+
+    def passing(self, stream: Stream) -> Block:
+        """The events of a type or stream that pass the terms."""
+        block = self.events(stream.type)
+        if not stream.where or not len(block):
+            return block
+        everything = np.arange(len(block))
+        return block.take(
+            np.flatnonzero(holds(stream.where, (everything,), len(block), _BlockEvents(block, self.strings)))
+        )
+
+
+def _by_time(blocks: list[Block]) -> Block:
+    """The blocks as one, in order of time."""
+    whole = concat_blocks(blocks)
+    blocks[:] = [whole if len(blocks) == 1 else whole.take(np.argsort(whole.ts, kind="stable"))]
+    return blocks[0]
+
+
+class _BlockEvents:
+    """The events of a block by their places in it."""
+
+    def __init__(self, block: Block, strings: Strings) -> None:
+        self._block, self.strings = block, strings
+
+    def values(self, attribute: str, positions: I64) -> Vector:
+        block = self._block
+        if attribute == "ts":
+            return Vector(block.ts[positions])
+        if attribute == ID:
+            return Vector(np.asarray(block.ids)[positions])
+        return block.attributes[attribute].take(positions)
+
+
+def _values(items: Iterable[Return], block: Block, strings: Strings) -> dict[str, Vector]:
+    events, places = _BlockEvents(block, strings), np.arange(len(block))
+    return {item.name: value(item.value, (places,), len(block), events).over(len(block)) for item in items}
+
+
+class _Projecting:
+    held = 0
+
+    def __init__(self, stage: Projection) -> None:
+        self._stage = stage
+
+    def step(self, streams: _Streams, until: int, *, closing: bool) -> None:
+        del until, closing
+        block = streams.passing(self._stage.source)
+        attributes = _values(self._stage.columns, block, streams.strings)
+        streams.add(self._stage.name, Block(block.ts, block.types, block.ids, attributes))
+
+
+class _Aggregating:
+    def __init__(self, stage: Aggregation) -> None:
+        self._stage = stage
+        stream = stage.stream
+        self._plain = [one for one in stream.columns if isinstance(one, Return)]
+        windowed = [one for one in stream.columns if isinstance(one, WindowedValue)]
+        self._inputs = list(dict.fromkeys(one.value for one in windowed if one.value is not None))
+        self._names = [one.name for one in windowed]
+        kinds = {one.value: kind_of(one.value) for one in windowed if one.value is not None}
+        aggregates = tuple(
+            InputAggregate(
+                Function(one.function), None if one.value is None else self._inputs.index(one.value)
+            )
+            for one in windowed
+        )
+        level = Level(tuple(range(len(stream.groups))), stream.window_us, aggregates)
+        self._window = WindowAggregates(
+            [group.kind for group in stream.groups], [kinds[one] for one in self._inputs], [level]
+        )
+
+    @property
+    def held(self) -> int:
+        return self._window.nbytes
+
+    def step(self, streams: _Streams, until: int, *, closing: bool) -> None:
+        del until, closing
+        stage, stream = self._stage, self._stage.stream
+        block = streams.passing(stream.source)
+        events, places = _BlockEvents(block, streams.strings), np.arange(len(block))
+        inputs = [value(one, (places,), len(block), events).over(len(block)) for one in self._inputs]
+        keys = [value(group, (places,), len(block), events).over(len(block)) for group in stream.groups]
+        (rows,) = self._window.step(block.ts, keys, inputs)
+        block = block.take(rows.events)
+        attributes = _values((*self._plain, *stage.carried), block, streams.strings)
+        attributes |= dict(zip(self._names, rows.values, strict=True))
+        streams.add(stream.name, Block(block.ts, block.types, block.ids, attributes))
+
+
+class _Reading:
+    """A plan of its own over some of the events, which keeps those that its windows reach."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        counted: Counted | None,
+        front: Front,
+        strings: Strings,
+        meter: Meter,
+        special: Special,
+    ) -> None:
+        self._live = LivePlan(plan, meter, special, strings=strings)
+        self._kinds = {name: front.columns[name] for name in sorted(read_columns(plan))}
+        self._counted = counted
+
+    @property
+    def held(self) -> int:
+        return self._live.held
+
+    @property
+    def since(self) -> int | None:
+        """The earliest event that a window of events reaches."""
+        live = self._live
+        return (
+            int(live.arena.borrowed_ts[0])
+            if live.plan.horizon_events and len(live.arena.borrowed_ts)
+            else None
+        )
+
+    def step(self, streams: "_Streams", until: int, matches: Matches, *, closing: bool) -> None:
+        block = self._read(streams)
+        for _ in self._live.take([block] if len(block) else [], until, matches, closing=closing):
+            pass
+
+    def _read(self, streams: "_Streams") -> Block:
+        codes = self._live.index.codes
+        if self._counted is not None and not self._counted:
+            raw = streams.raw
+            types = np.zeros(len(raw), np.int32)
+            for name, code in codes.items():
+                types[raw.types == streams.codes.get(name, -1)] = code
+            return self._columns_of(replace(raw, types=types))
+        names = codes if self._counted is None else self._counted
+        parts = [
+            streams.ranked(name, self._block(streams, name, codes.get(name, 0)))
+            for name in names
+            if len(streams.events(name))
+        ]
+        return in_total_order(parts, streams.strings) if parts else empty_block(self._kinds)
+
+    def _block(self, streams: "_Streams", name: str, code: int) -> Block:
+        block = streams.events(name)
+        return self._columns_of(replace(block, types=np.full(len(block), code, np.int32)))
+
+    def _columns_of(self, block: Block) -> Block:
+        return replace(
+            block, attributes={name: _column(block, name, kind) for name, kind in self._kinds.items()}
+        )
+
+
+class _Detecting:
+    """Events of matches."""
+
+    def __init__(
+        self, stage: Detections, front: Front, strings: Strings, meter: Meter, special: Special
+    ) -> None:
+        self._stage = stage
+        self.reading = _Reading(stage.plan, stage.counted, front, strings, meter, special)
+        self._outputs = outputs_of(stage.plan)
+
+    @property
+    def held(self) -> int:
+        return self.reading.held
+
+    def step(self, streams: "_Streams", until: int, *, closing: bool) -> None:
+        matches = Matches(self._outputs)
+        self.reading.step(streams, until, matches, closing=closing)
+        for stream in self._stage.streams:
+            for chunk in matches.chunks(stream.name):
+                streams.add(stream.name, _made_of(stream, chunk.wide(), streams.strings))
+            streams.add(stream.name, empty_block(self._columns(stream)))
+
+    @staticmethod
+    def _columns(stream: Detected) -> dict[str, Kind]:
+        start = {} if stream.start is None else {stream.start: Kind.TIME}
+        returned = {item.name: item.kind for item in stream.returns}
+        return start | returned | {leaf.column: leaf.kind for leaf in stream.leaves}
+
+
+def empty_block(columns: Mapping[str, Kind]) -> Block:
+    none = np.zeros(0, np.int64)
+    attributes = {name: Vector(np.zeros(0, DTYPES[kind])) for name, kind in columns.items()}
+    return Block(none, np.zeros(0, np.int32), none, attributes)
+
+
+def _made_of(stream: Detected, chunk: MatchChunk, strings: Strings) -> Block:
+    """An event per match, at the time it became certain."""
+    n = len(chunk)
+    attributes = {item.name: vector for item, vector in zip(stream.returns, chunk.returned, strict=True)}
+    if stream.start is not None:
+        attributes[stream.start] = Vector(chunk.start)
+    for leaf, column in zip(stream.leaves, chunk.ids, strict=True):
+        attributes[leaf.column] = leaf_values(leaf, column, strings)
+    block = Block(chunk.detected, np.zeros(n, np.int32), np.full(n, NO_ID), attributes)
+    return block.take(np.argsort(block.ts, kind="stable"))

@@ -1,0 +1,1 @@
+"""Loops of derived streams: Numba functions over plain arrays."""

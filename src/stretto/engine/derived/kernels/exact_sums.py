@@ -1,0 +1,160 @@
+"""Sums and counts over sliding windows of many groups, exact at every row.
+
+The window of raw events is an array; row i's window is what its group has in `low[i]`..`high[i] - 1`. Both bounds only
+grow, so every event is added once and taken away once, and what is between is the sum of all groups' windows.
+"""
+
+import math
+
+import numpy as np
+from numba import njit
+
+from stretto.engine.derived.kernels.long_accumulator import (
+    SUM_LIMBS,
+    SUM_SPAN,
+    SUMS,
+    WIDE,
+    WIDE_SUM_COLUMNS,
+    WIDE_SUMS,
+    add_number,
+    forget,
+    has_room,
+    has_wide_room,
+    read_section,
+    rounded_sum,
+)
+from stretto.values.rows import F64, I64, Bool
+
+COUNT, NAN, ABOVE, BELOW = 0, 1, 2, 3
+"""Columns of a group's row before WIDE: values, NaN among them, and infinities."""
+ENTERED, LEFT, ROW = 0, 1, 2
+"""How far a run has come: events that entered, events that left, rows that are answered."""
+EXPONENT_BITS = 0x7FF
+UNIT = 1 << 52
+LEAST = np.int64(-(2**63))
+
+
+@njit(cache=True, nogil=True, inline="always")
+def parts(bits: int, doubles: bool) -> tuple[np.uint64, int]:
+    """The absolute value as number 2^place, in units of the least double; of an infinity or NaN the place is -1."""
+    if not doubles:
+        number, place = np.uint64(-bits if bits < 0 else bits), 0
+    else:
+        exponent = (bits >> 52) & EXPONENT_BITS
+        fraction = np.uint64(bits & (UNIT - 1))
+        number = fraction | np.uint64(UNIT) if exponent else fraction
+        place = -1 if exponent == EXPONENT_BITS else max(exponent, 1) - 1
+    return number, place
+
+
+@njit(cache=True, nogil=True)
+def count_odd(table: I64, group: int, bits: int, times: int) -> None:
+    """Count an infinity or a NaN."""
+    table[group, NAN if bits & (UNIT - 1) else BELOW if bits < 0 else ABOVE] += times
+
+
+@njit(cache=True, nogil=True)
+def not_finite(table: I64, group: int) -> float:
+    """The sum of a group with infinities or NaN; 0 if there are none."""
+    if table[group, NAN] or (table[group, ABOVE] and table[group, BELOW]):
+        return math.nan
+    return math.inf if table[group, ABOVE] else -math.inf if table[group, BELOW] else 0.0
+
+
+@njit(cache=True, nogil=True, inline="always")
+def add_value(
+    table: I64, wide: I64, free: I64, group: int, number: np.uint64, place: int, signed: int
+) -> bool:
+    """Add number 2^place to the sum, so many times; False, and nothing is done, if a wide row is wanting."""
+    at, shift = place >> 5, np.uint64(place & 31)
+    done = True
+    if has_room(table, group, SUMS, SUM_LIMBS, at, SUM_SPAN):
+        add_number(table, group, SUMS + 2 + at - table[group, SUMS], number, shift, signed)
+    else:
+        done = has_wide_room(table, wide, free, group, SUMS, SUM_LIMBS, WIDE_SUMS, at, SUM_SPAN)
+        if done:
+            add_number(wide, table[group, WIDE] - 1, WIDE_SUMS + 2 + at, number, shift, signed)
+    return done
+
+
+@njit(cache=True, nogil=True, inline="always")
+def change(table: I64, wide: I64, free: I64, group: int, bits: int, times: int, doubles: bool) -> bool:
+    """Add a value to its group (`times` 1) or take it away (-1); False, and nothing is done, if room is wanting."""
+    number, place = parts(bits, doubles)
+    done = True
+    if place < 0:
+        count_odd(table, group, bits, times)
+    elif number:
+        done = add_value(table, wide, free, group, number, place, -times if bits < 0 else times)
+    if done:
+        table[group, COUNT] += times
+        if table[group, COUNT] == 0:
+            forget(table, wide, free, group)
+    return done
+
+
+@njit(cache=True, nogil=True)
+def exact_sum(digits: I64, count: int, sign: int) -> tuple[int, bool]:
+    """The sum of integers as one, and whether it is within 64 bits."""
+    if count == 0:
+        return 0, True
+    fits = True
+    for j in range(2, count):
+        fits &= digits[j] == 0
+    total = digits[0] | (digits[1] << 32)  # modulo 2^64
+    if total < 0:
+        fits &= sign < 0 and total == LEAST
+    return (-total if sign < 0 else total), fits
+
+
+@njit(cache=True, nogil=True)
+def sum_windows(
+    groups: I64,
+    bits: I64,
+    valid: Bool,
+    low: I64,
+    high: I64,
+    asked: I64,
+    doubles: bool,
+    done: I64,
+    table: I64,
+    wide: I64,
+    free: I64,
+    out_counts: I64,
+    out_sums: F64,
+    out_exact: I64,
+    out_fits: Bool,
+) -> bool:
+    """Answer the rows from `done[ROW]` on: the groups `asked`, with `low` and `high` per row.
+
+    Comes back with False if a wide row is wanting: it is then called again. `low` and `high` have one place more than
+    rows are asked for: how far to go on at the end. `bits`: integers, or the bits of doubles; values that are not
+    `valid` count nowhere. `out_exact` and `out_fits` are of integers.
+    """
+    unit = -1074 if doubles else 0
+    digits = np.empty(WIDE_SUM_COLUMNS, np.int64)
+    entered, left = done[ENTERED], done[LEFT]
+    for row in range(done[ROW], low.shape[0]):
+        if entered < low[row] and left == entered:  # what is past already need not enter
+            left = entered = low[row]
+        while left < low[row] or entered < high[row]:
+            leaves = left < min(low[row], entered)
+            at = left if leaves else entered
+            counts = groups[at] >= 0 and valid[at]
+            if counts and not change(table, wide, free, groups[at], bits[at], -1 if leaves else 1, doubles):
+                done[ENTERED], done[LEFT], done[ROW] = entered, left, row
+                return False
+            left += leaves
+            entered += not leaves
+        if row == asked.shape[0]:
+            break
+        group = asked[row]
+        out_counts[row] = table[group, COUNT]
+        out_sums[row] = not_finite(table, group)
+        if out_sums[row] == 0.0:
+            sign, count, base = read_section(table, wide, group, SUMS, SUM_LIMBS, WIDE_SUMS, digits)
+            out_sums[row] = rounded_sum(digits, count, sign, 32 * base + unit)
+            if not doubles:
+                out_exact[row], out_fits[row] = exact_sum(digits, count, sign)
+    done[ENTERED], done[LEFT], done[ROW] = entered, left, low.shape[0]
+    return True

@@ -1,0 +1,122 @@
+"""What derived streams mean, by brute force: every event of every stream, from the raw events on.
+
+Written from docs/semantics.md, section 8. An event of a selection or an aggregate has the time and the identity of the
+event it is made of; one of a join or of a pattern stream is told apart by its leaves, the raw ids behind each name.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+
+from stretto.oracle.aggregates import aggregate
+from stretto.oracle.bindings import is_of
+from stretto.oracle.detections import Match, bound_matches
+from stretto.oracle.values import Event, evaluate
+from stretto.pattern.derived.streams import (
+    DerivedStream,
+    JoinStream,
+    PatternStream,
+    Selection,
+    WindowAggregate,
+    WindowedValue,
+)
+from stretto.pattern.nodes import Query, Return, Stream, TrendQuery, streams_of
+from stretto.pattern.predicates import Expr, Value, Which
+
+Streams = Mapping[str, Sequence[Event]]  # the events of each derived stream
+
+
+def derive(streams: Sequence[DerivedStream], events: Sequence[Event]) -> Streams:
+    """The events of all derived streams; `streams` are in an order in which each comes after those it reads."""
+    found: dict[str, Sequence[Event]] = {}
+    for stream in streams:
+        match stream:
+            case Selection():
+                made = [_made(stream, event, {}) for event in source(stream.source, found, events)]
+            case WindowAggregate():
+                made = _aggregated(stream, source(stream.source, found, events))
+            case JoinStream():
+                made = _joined(stream, found, events)
+            case PatternStream():
+                read = inputs(stream.query, found, events)
+                made = [_matched(stream, match) for match, _ in bound_matches(stream.query, read)]
+        found[stream.name] = made
+    return found
+
+
+def inputs(query: Query | TrendQuery, derived: Streams, events: Sequence[Event]) -> list[Event]:
+    """The events that a query reads and counts positions among: all raw ones, or those of the streams that it names,
+    if one of these is derived.
+    """
+    named = streams_of(query)
+    if not any(name in derived for name in named):
+        return list(events)
+    return [event for name in named for event in source(Stream(name), derived, events)]
+
+
+def source(stream: Stream, derived: Streams, events: Sequence[Event]) -> list[Event]:
+    """The events of one type or derived stream that pass the terms."""
+    return [event for event in derived.get(stream.type, events) if is_of(event, stream)]
+
+
+def _value(expr: Expr, *events: Event) -> Value:
+    """An expression over one event, or over the two of a join."""
+    sets = {column: [event] for column, event in enumerate(events)}
+    return evaluate(expr, sets, {(column, Which.EACH): event for column, event in enumerate(events)})
+
+
+def _made(stream: Selection | WindowAggregate, event: Event, windowed: Mapping[str, Value]) -> Event:
+    """The event of a stream that is made of one event, with what was computed over its window."""
+    values = {
+        column.name: _value(column.value, event) if isinstance(column, Return) else windowed[column.name]
+        for column in stream.columns
+    }
+    return Event(event.id, event.ts, stream.name, values, event.leaves)
+
+
+def _aggregated(stream: WindowAggregate, events: Sequence[Event]) -> list[Event]:
+    made = []
+    for event in events:
+        key = [_value(group, event) for group in stream.groups]
+        if any(value is None or (isinstance(value, float) and math.isnan(value)) for value in key):
+            continue
+        window = [
+            other
+            for other in events
+            if event.ts - stream.window_us < other.ts <= event.ts
+            and [_value(group, other) for group in stream.groups] == key
+        ]
+        windowed = {
+            column.name: _windowed(column, window)
+            for column in stream.columns
+            if isinstance(column, WindowedValue)
+        }
+        made.append(_made(stream, event, windowed))
+    return made
+
+
+def _windowed(column: WindowedValue, window: Sequence[Event]) -> Value:
+    if column.value is None:
+        return len(window)
+    return aggregate(column.function, [_value(column.value, event) for event in window])
+
+
+def _joined(stream: JoinStream, derived: Streams, events: Sequence[Event]) -> list[Event]:
+    """Every pair of two events that are near in time and pass the terms; of one stream both orders, and itself."""
+    left, right = (source(read, derived, events) for read in stream.sources)
+    return [
+        Event(
+            -1,
+            max(a.ts, b.ts),
+            stream.name,
+            {column.name: _value(column.value, a, b) for column in stream.columns},
+            (*a.leaves_of(stream.aliases[0]), *b.leaves_of(stream.aliases[1])),
+        )
+        for a in left
+        for b in right
+        if abs(a.ts - b.ts) <= stream.window_us and all(_value(term, a, b) is True for term in stream.on)
+    ]
+
+
+def _matched(stream: PatternStream, match: Match) -> Event:
+    values = {**match.returned, "start": match.start}
+    return Event(-1, match.detected, stream.name, values, tuple(match.events.items()))

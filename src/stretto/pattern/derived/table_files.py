@@ -1,0 +1,40 @@
+"""Readers of table files, by the ending of their names. They are a module of their own, as few workloads need them."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.json as pa_json
+import pyarrow.parquet as pq
+
+_BLOCK: Final = 2**31 - 1
+
+
+def _csv(file: Any, delimiter: str = ",") -> pa.Table:
+    """All rows tell the kinds, so the file is one block; an empty field is null, an empty text in quotes is not."""
+    return pa_csv.read_csv(
+        file,
+        read_options=pa_csv.ReadOptions(block_size=min(max(file.size(), 1), _BLOCK)),
+        parse_options=pa_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+        convert_options=pa_csv.ConvertOptions(
+            null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=False
+        ),
+    )
+
+
+def _json(file: Any) -> pa.Table:
+    return pa_json.read_json(
+        file, read_options=pa_json.ReadOptions(block_size=min(max(file.size(), 1), _BLOCK))
+    )
+
+
+READERS: Final[Mapping[str, Callable[[Any], pa.Table]]] = {
+    ".csv": _csv,
+    ".tsv": lambda file: _csv(file, "\t"),
+    ".parquet": pq.read_table,
+    ".jsonl": _json,
+    ".ndjson": _json,
+    ".json": _json,
+    ".arrow": lambda file: pa.ipc.open_file(file).read_all(),
+}

@@ -1,0 +1,98 @@
+"""Tables beside the events: the rows that a family of queries stands for. Files are read as data and nothing else."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from stretto.pattern.predicates import Value
+from stretto.schema import Kind, kind_of
+from stretto.screen import visible
+
+
+class TableError(ValueError):
+    """A table that cannot be used; the text says which and why."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LookupTable:
+    """Rows in columns of known kinds; `skipped` are columns of other types. `origin` names the file in messages."""
+
+    name: str
+    origin: str
+    rows: pa.Table
+    kinds: Mapping[str, Kind]
+    skipped: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return int(self.rows.num_rows)
+
+    def values(self, column: str) -> list[Value]:
+        """A column as plain values: times and durations as microseconds."""
+        found = self.rows.column(column)
+        if self.kinds[column] in (Kind.TIME, Kind.DURATION):
+            found = found.cast(pa.int64())
+        values: list[Value] = found.to_pylist()
+        return values
+
+    def told(self) -> str:
+        """The table in one line, which is another one if any value is another."""
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, self.rows.schema.remove_metadata()) as stream:
+            stream.write_table(self.rows.combine_chunks().replace_schema_metadata())
+        digest = blake2b(sink.getvalue(), digest_size=8).hexdigest()
+        return f"table {visible(self.name)}: {len(self):,} rows, {digest}"
+
+    def row(self, number: int) -> str:
+        """A row's place for a message; rows are counted from 1, the header of a file is none."""
+        return f"{self.origin}, row {number + 1}"
+
+
+def make_table(name: str, given: Any, origin: str = "") -> LookupTable:
+    """A table of anything that Arrow can take: a table, a DataFrame, a mapping of columns."""
+    origin = origin or f"table `{name}`"
+    try:
+        rows = given if isinstance(given, pa.Table) else pa.table(given)
+    except (TypeError, ValueError, pa.ArrowException) as error:
+        raise TableError(f"{origin}: this is no table: {error}") from None
+    twice = [column for column, count in Counter(rows.column_names).items() if count > 1]
+    if twice:
+        raise TableError(f"{origin}: column `{twice[0]}` occurs twice")
+    known = {field.name: kind_of(field.type) for field in rows.schema}
+    kinds = {column: kind for column, kind in known.items() if kind is not None}
+    columns = {column: _cast(rows.column(column), kind, column, origin) for column, kind in kinds.items()}
+    skipped = tuple(column for column, kind in known.items() if kind is None)
+    return LookupTable(name, origin, pa.table(columns), kinds, skipped)
+
+
+def read_table(name: str, path: str, folder: Path) -> LookupTable:
+    """The table of a file; a relative path is relative to the folder of the workload."""
+    from stretto.pattern.derived.table_files import READERS
+
+    file = folder / path
+    read = READERS.get(file.suffix.lower())
+    if read is None:
+        raise TableError(f"`{path}`: a table is a file that ends in {', '.join(READERS)}")
+    try:
+        if not file.is_file():
+            raise TableError(f"`{path}` is {'no file' if file.exists() else 'not there'} (looked for {file})")
+        with pa.OSFile(str(file), "rb") as opened:
+            rows = read(opened)
+    except (pa.ArrowException, OSError, ValueError) as error:
+        if isinstance(error, TableError):
+            raise
+        raise TableError(f"`{path}` cannot be read: {str(error).splitlines()[0]}") from None
+    return make_table(name, rows, f"`{path}`")
+
+
+def _cast(column: Any, kind: Kind, name: str, origin: str) -> Any:
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    try:
+        return column.cast(kind.arrow)
+    except pa.ArrowException as error:
+        raise TableError(f"{origin}: column `{name}` does not fit: {error}") from None

@@ -1,0 +1,78 @@
+"""Queries over derived streams, HAVING and families in the engine, judged by the oracle.
+
+STRETTO_STREAMS says how many random workloads are tried, STRETTO_SEED from which seed on.
+"""
+
+import os
+from collections.abc import Iterable
+from dataclasses import replace
+from random import Random
+
+import pytest
+from tests.exactness.test_engine import REFUSALS, RUNNERS, Runner
+from tests.support.comparison import assert_same_matches
+from tests.support.strategies import SCHEMA
+from tests.support.stream_strategies import StreamSample, random_streams
+
+from stretto import oracle
+from stretto.engine.kernels import when_to_compile
+from stretto.errors import QueryError
+from stretto.oracle.detections import Match
+from stretto.pattern.derived.families import member_name
+from stretto.pattern.nodes import Query
+from stretto.pattern.workload import BoundWorkload
+from stretto.plan.optimize import optimize
+
+WORKLOADS = int(os.environ.get("STRETTO_STREAMS", "300"))
+SEED = int(os.environ.get("STRETTO_SEED", "20261117"))
+CHUNK = 15
+OPTIMIZERS = ("none", "auto", "reorder")
+
+
+def expected_of(bound: BoundWorkload, sample: StreamSample) -> dict[str, tuple[Query, list[Match]]]:
+    """Every query, and every member of a family, with its matches."""
+    streams = oracle.derive(bound.streams, sample.events)
+    found: dict[str, tuple[Query, list[Match]]] = {}
+    for query in bound.queries:
+        assert isinstance(query, Query)
+        found[query.name] = query, oracle.matches(query, oracle.inputs(query, streams, sample.events))
+    for family in bound.families:
+        read = oracle.inputs(family.template, streams, sample.events)
+        for member, matches in oracle.family_matches(family, read).items():
+            name = member_name(family.template.name, member)
+            found[name] = replace(family.template, name=name), matches
+    return found
+
+
+def check(seed: int, runners: Iterable[Runner] = RUNNERS) -> int:
+    """Compare every runner with the oracle on a workload; the number of matches, -1 if it is refused."""
+    sample = random_streams(Random(seed))
+    workload = sample.workload()
+    try:
+        plan = optimize(workload, SCHEMA, OPTIMIZERS[seed % len(OPTIMIZERS)], budget=0.5)
+    except QueryError as refused:
+        if not any(text in str(refused) for text in (*REFUSALS, "several kinds")):
+            raise AssertionError(f"seed {seed}\n{sample}") from refused
+        return -1
+    expected = expected_of(workload.bind(SCHEMA), sample)
+    queries = tuple(query for query, _ in expected.values())
+    for runner in runners:
+        about = f"seed {seed}, {runner.__name__}\n{sample}"
+        try:
+            found = runner(plan, sample, queries, Random(seed + 1))
+        except Exception as error:
+            error.add_note(about)
+            raise
+        for name, (_, matches) in expected.items():
+            assert_same_matches(found[name], matches, about=f"{name} of {about}")
+    return sum(len(matches) for _, matches in expected.values())
+
+
+@pytest.mark.parametrize("start", range(SEED, SEED + WORKLOADS, CHUNK))
+def test_derived_streams_are_what_the_oracle_says(start: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = []
+    for seed in range(start, start + CHUNK):
+        monkeypatch.setattr(when_to_compile, "always", seed % 3 == 0)
+        counts.append(check(seed))
+    assert sum(count < 0 for count in counts) <= max(2, CHUNK // 10)
+    assert sum(count > 0 for count in counts) >= CHUNK // 4
