@@ -33,7 +33,7 @@ from stretto.engine.run import Engine  # noqa: E402
 from stretto.pattern.workload import Workload  # noqa: E402
 from stretto.plan.dag import Plan  # noqa: E402
 from stretto.plan.ops import Forbid, Join, Repeat  # noqa: E402
-from stretto.plan.trying import computations  # noqa: E402
+from stretto.plan.trials.trying import computations  # noqa: E402
 from stretto.stats.profile import Stats  # noqa: E402
 
 OPTIMIZERS = ("none", "share", "reorder", "motto", "mcep", "auto")

@@ -13,7 +13,7 @@ import numpy as np
 
 from stretto.engine.rows.join_keys import LEAST
 from stretto.engine.stream.selection_index import SelectionIndex
-from stretto.engine.stream.selection_terms import RangeTerm, Selection
+from stretto.engine.stream.selection_terms import IndexedSelection, RangeTerm
 from stretto.values.vector import Vector
 
 EVENTS = 65_536
@@ -24,43 +24,43 @@ REPEAT = 5
 LISTED = 100
 
 
-def settings(count: int) -> Iterator[tuple[str, list[Selection]]]:
+def settings(count: int) -> Iterator[tuple[str, list[IndexedSelection]]]:
     random = np.random.default_rng(SEED)
     far, near = random.integers(0, FAR, count).tolist(), random.integers(0, NEAR, count).tolist()
     pairs = list(zip(far, near, strict=True))
     yield "a = c", [equal(0, c) for c in range(count)]
-    yield "a < c", [Selection((below(0, c),)) for c in far]
-    yield "a BETWEEN c AND c + 2000", [Selection((RangeTerm(0, ((c, c + 2_000),)),)) for c in far]
-    yield "b = d AND a < c", [Selection((*equal(1, d).terms, below(0, c))) for c, d in pairs]
+    yield "a < c", [IndexedSelection((below(0, c),)) for c in far]
+    yield "a BETWEEN c AND c + 2000", [IndexedSelection((RangeTerm(0, ((c, c + 2_000),)),)) for c in far]
+    yield "b = d AND a < c", [IndexedSelection((*equal(1, d).terms, below(0, c))) for c, d in pairs]
     narrow = [RangeTerm(0, ((c, c + 20),)) for c in far]
     yield (
         "a BETWEEN c AND c + 20, b < d",
-        [Selection((n, below(1, d))) for n, d in zip(narrow, near, strict=True)],
+        [IndexedSelection((n, below(1, d))) for n, d in zip(narrow, near, strict=True)],
     )
-    yield "a < c AND b < d", [Selection((below(0, c), below(1, d))) for c, d in pairs]
+    yield "a < c AND b < d", [IndexedSelection((below(0, c), below(1, d))) for c, d in pairs]
     yield (
         "a mix of these",
         [
             (
                 equal(0, c),
-                Selection((below(0, c), *equal(1, d).terms)),
-                Selection((narrow[i],)),
-                Selection((below(1, d),)),
+                IndexedSelection((below(0, c), *equal(1, d).terms)),
+                IndexedSelection((narrow[i],)),
+                IndexedSelection((below(1, d),)),
             )[i % 4]
             for i, (c, d) in enumerate(pairs)
         ],
     )
 
 
-def equal(attribute: int, value: int) -> Selection:
-    return Selection((RangeTerm(attribute, ((value, value),)),))
+def equal(attribute: int, value: int) -> IndexedSelection:
+    return IndexedSelection((RangeTerm(attribute, ((value, value),)),))
 
 
 def below(attribute: int, value: int) -> RangeTerm:
     return RangeTerm(attribute, ((LEAST, value - 1),))
 
 
-def measure(name: str, selections: list[Selection]) -> str:
+def measure(name: str, selections: list[IndexedSelection]) -> str:
     random = np.random.default_rng(SEED)
     index = SelectionIndex()
     started = process_time()

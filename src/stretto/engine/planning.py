@@ -6,8 +6,8 @@ import pyarrow as pa
 
 from stretto.pattern.workload import Workload
 from stretto.plan import optimize as planning
-from stretto.plan.counted_work import Counted
 from stretto.plan.dag import Plan
+from stretto.plan.trials.counted_work import Counted
 from stretto.schema import Schema
 from stretto.stats.profile import Stats
 

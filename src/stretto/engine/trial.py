@@ -9,9 +9,9 @@ from stretto.engine.memory.limits import Meter
 from stretto.engine.pace import Pace
 from stretto.engine.results.matches import Matches, Output
 from stretto.errors import EngineError
-from stretto.plan.counted_work import Counted
 from stretto.plan.dag import Plan
 from stretto.plan.ops import Emit
+from stretto.plan.trials.counted_work import Counted
 from stretto.values.times import END_OF_TIME
 
 TRIED_STEP = 1 << 12

@@ -13,7 +13,7 @@ from stretto.pattern.piece import Place
 from stretto.pattern.predicates import Expr, Reduce, Ref, partition_of, walk
 from stretto.pattern.workload import Workload
 from stretto.plan.explanation import explanation, piece_texts
-from stretto.plan.front import Front
+from stretto.plan.front.stages import Front
 from stretto.plan.ops import Emit, Filter, Forbid, Join, Next, Op, Repeat, Scan, Union
 from stretto.plan.record import Record
 from stretto.schema import Kind, Schema

@@ -16,7 +16,7 @@ from stretto.pattern.describe import (
 )
 from stretto.pattern.piece import Piece
 from stretto.pattern.predicates import Apply, Expr
-from stretto.plan.front_rows import SIDE, front_rows
+from stretto.plan.front.rows import SIDE, front_rows
 from stretto.plan.ops import Emit, Filter, Forbid, Join, Next, Op, Repeat, Scan, Union
 from stretto.plan.record import Computed
 from stretto.plan.trend_rows import trend_edges, trend_rows

@@ -11,7 +11,7 @@ from typing import Literal as OneOf
 from stretto.pattern.nodes import Return, Stream, Window
 from stretto.pattern.piece import Place
 from stretto.pattern.predicates import Expr
-from stretto.plan.leaves import Listing
+from stretto.plan.front.leaves import Listing
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,11 +24,11 @@ from stretto.plan.dag import Plan
 from stretto.plan.disjunction import unite_disjunctions
 from stretto.plan.estimate import estimated
 from stretto.plan.forbid import refuse_entangled
-from stretto.plan.front import in_stages
-from stretto.plan.front_planning import fronted, listing_leaves, needed_streams
+from stretto.plan.front.planning import fronted, listing_leaves, needed_streams
+from stretto.plan.front.stages import in_stages
 from stretto.plan.grow import growth_order
 from stretto.plan.optimizers import RECIPES, TREND_RECIPES, Recipe, model_of
-from stretto.plan.trying import Rival, Trial, best_tried, worth_trying
+from stretto.plan.trials.trying import Rival, Trial, best_tried, worth_trying
 from stretto.schema import Schema
 from stretto.solve.common.budget import Budget
 from stretto.solve.common.solution import Solution

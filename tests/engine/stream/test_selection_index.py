@@ -12,7 +12,7 @@ from stretto.engine.kernels import when_to_compile
 from stretto.engine.rows.join_keys import LEAST, MOST, order_keys
 from stretto.engine.stream import selection_terms
 from stretto.engine.stream.selection_index import SelectionIndex
-from stretto.engine.stream.selection_terms import RangeTerm, Selection
+from stretto.engine.stream.selection_terms import IndexedSelection, RangeTerm
 from stretto.schema import Kind
 from stretto.values.vector import Vector
 
@@ -80,7 +80,7 @@ events = st.tuples(*(st.sampled_from(values) for values in VALUES))
 
 
 def selection(conjunction, residual=None):
-    return Selection(
+    return IndexedSelection(
         tuple(RangeTerm(a, ranges(op, [key(c, KINDS[a]) for c in cs])) for a, op, cs in conjunction), residual
     )
 
@@ -129,7 +129,7 @@ def test_ranges_that_half_of_the_events_pass_give_one_class_per_event(monkeypatc
     monkeypatch.setattr(when_to_compile, "always", always)
     index = SelectionIndex()
     count = 1000
-    index.update({i: Selection((RangeTerm(0, ((LEAST, i),)),)) for i in range(count)})
+    index.update({i: IndexedSelection((RangeTerm(0, ((LEAST, i),)),)) for i in range(count)})
     rows = np.arange(0, count, 10)
     passed = index.step([vector(rows.tolist(), Kind.INT)], len(rows))
     assert passed.events.tolist() == list(range(len(rows)))
@@ -138,10 +138,10 @@ def test_ranges_that_half_of_the_events_pass_give_one_class_per_event(monkeypatc
 
 def test_a_member_is_added_without_building_all_anew():
     index = SelectionIndex()
-    index.update({i: Selection((RangeTerm(0, ((i, i),)),)) for i in range(100)})
+    index.update({i: IndexedSelection((RangeTerm(0, ((i, i),)),)) for i in range(100)})
     before = [layer for _, layer in index._layers]
-    index.update({100: Selection((RangeTerm(0, ((100, 100),)),))})
-    index.update({101: Selection((RangeTerm(0, ((100, 100),)),))}, removed=[5])
+    index.update({100: IndexedSelection((RangeTerm(0, ((100, 100),)),))})
+    index.update({101: IndexedSelection((RangeTerm(0, ((100, 100),)),))}, removed=[5])
     assert index._layers[0][1] is before[0]
     assert len(index._layers) == 2
     passed = index.step([vector([5, 6, 100], Kind.INT)], 3)
@@ -151,7 +151,7 @@ def test_a_member_is_added_without_building_all_anew():
 def test_layers_are_few():
     index = SelectionIndex()
     for i in range(300):
-        index.update({i: Selection((RangeTerm(0, ((i, i),)),))})
+        index.update({i: IndexedSelection((RangeTerm(0, ((i, i),)),))})
     assert len(index._layers) <= 10
 
 

@@ -11,13 +11,13 @@ import numpy as np
 from stretto.engine.results.leaf_ids import leaf_ids, side_by_side
 from stretto.engine.results.matches import NO_ID
 from stretto.engine.stream.arena import Block, concat_blocks
-from stretto.plan.leaves import StreamLeaf
+from stretto.plan.front.leaves import StreamLeaf
 from stretto.values.rows import I64, Sets
 from stretto.values.strings import Strings
 
 
 @dataclass(frozen=True, slots=True)
-class Ranked:
+class RankedEvents:
     """Events to be put in order: `ranks` are those of their streams' names, `leaves` what tells derived ones apart.
 
     `events` are in the same columns as all others, `source` has the columns of the leaves.
@@ -29,7 +29,7 @@ class Ranked:
     leaves: tuple[StreamLeaf, ...] = ()
 
 
-def in_total_order(parts: Sequence[Ranked], strings: Strings) -> Block:
+def in_total_order(parts: Sequence[RankedEvents], strings: Strings) -> Block:
     """All events in their one order; the parts have the same columns, and each is in order of time."""
     if len(parts) == 1 and not parts[0].leaves:
         return parts[0].events
@@ -49,7 +49,7 @@ def in_total_order(parts: Sequence[Ranked], strings: Strings) -> Block:
     return whole.take(order)
 
 
-def _keys(parts: Sequence[Ranked], rows: I64, strings: Strings) -> tuple[Sets, I64]:
+def _keys(parts: Sequence[RankedEvents], rows: I64, strings: Strings) -> tuple[Sets, I64]:
     """The ids behind some of all events, and the ranks of their streams."""
     found: list[Sets] = []
     ranks: list[I64] = []
@@ -64,7 +64,7 @@ def _keys(parts: Sequence[Ranked], rows: I64, strings: Strings) -> tuple[Sets, I
     return Sets(ends, np.concatenate([ids.values for ids in found])), np.concatenate(ranks)
 
 
-def _ids(part: Ranked, rows: I64, strings: Strings) -> Sets:
+def _ids(part: RankedEvents, rows: I64, strings: Strings) -> Sets:
     if not part.leaves:
         return Sets(np.arange(len(rows) + 1), np.asarray(part.source.ids, np.int64)[rows])
     columns = part.source.attributes

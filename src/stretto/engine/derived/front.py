@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from stretto.engine.derived.event_order import Ranked, in_total_order
+from stretto.engine.derived.event_order import RankedEvents, in_total_order
 from stretto.engine.derived.levels import Function, InputAggregate, Level
 from stretto.engine.derived.window_aggregates import WindowAggregates
 from stretto.engine.live_plan import LivePlan, outputs_of, streams_of
@@ -20,8 +20,8 @@ from stretto.engine.stream.arena import Block, concat_blocks
 from stretto.pattern.derived.streams import WindowedValue
 from stretto.pattern.nodes import Return, Stream
 from stretto.plan.dag import Plan, read_columns
-from stretto.plan.front import Aggregation, Counted, Detected, Detections, Front, Projection
-from stretto.plan.leaves import ID, Leaves
+from stretto.plan.front.leaves import ID, Leaves
+from stretto.plan.front.stages import Aggregation, Counted, Detected, Detections, Front, Projection
 from stretto.schema import Kind, Special
 from stretto.values.evaluate import holds, kind_of, value
 from stretto.values.rows import I64
@@ -150,18 +150,18 @@ class _Streams:
         for name, blocks in self._made.items():
             yield name, _by_time(blocks)
 
-    def ranked(self, name: str, events: Block) -> Ranked:
+    def ranked(self, name: str, events: Block) -> RankedEvents:
         """Events of a stream, as they are put in order with others."""
         ranks = np.full(len(events), self._ranks.get(name, -1))
-        return Ranked(events, self.events(name), ranks, self._leaves.get(name, ()))
+        return RankedEvents(events, self.events(name), ranks, self._leaves.get(name, ()))
 
-    def ranked_raw(self) -> Ranked:
+    def ranked_raw(self) -> RankedEvents:
         """All raw events, the same way."""
         ranks = np.full(max(self.codes.values(), default=0) + 1, -1)
         for name, code in self.codes.items():
             ranks[code] = self._ranks[name]
         known = np.where(self.raw.types < len(ranks), self.raw.types, 0)
-        return Ranked(self.raw, self.raw, ranks[known])
+        return RankedEvents(self.raw, self.raw, ranks[known])
 
     def passing(self, stream: Stream) -> Block:
         """The events of a type or stream that pass the terms."""

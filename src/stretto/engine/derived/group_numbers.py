@@ -6,8 +6,9 @@ import numpy as np
 import numpy.typing as npt
 
 from stretto.engine.derived.kernels.group_tables import FREE, USED, fill_table, find_rows, number_rows
+from stretto.engine.kernels.order_keys import MOST
 from stretto.engine.kernels.when_to_compile import is_due
-from stretto.engine.rows.join_keys import MOST, order_keys
+from stretto.engine.rows.join_keys import order_keys
 from stretto.schema import Kind
 from stretto.values.rows import F64, I64, Bool
 from stretto.values.vector import Vector

@@ -6,7 +6,7 @@ import pyarrow.compute as pc
 
 from stretto.engine.results.matches import NO_ID
 from stretto.engine.stream.arena import Arena
-from stretto.plan.leaves import Listing, StreamLeaf
+from stretto.plan.front.leaves import Listing, StreamLeaf
 from stretto.values.rows import I64, UNBOUND, Column, Sets
 from stretto.values.strings import Strings
 from stretto.values.vector import Vector

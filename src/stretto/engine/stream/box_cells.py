@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stretto.engine.derived.group_numbers import OUTSIDE, GroupNumbers
+from stretto.engine.kernels.order_keys import MOST
 from stretto.engine.kernels.segmented_search import (
     any_box_covers,
     any_box_covers_reference,
@@ -20,7 +21,6 @@ from stretto.engine.kernels.segmented_search import (
     seek_in_segments_reference,
 )
 from stretto.engine.kernels.when_to_compile import is_due
-from stretto.engine.rows.join_keys import MOST
 from stretto.schema import Kind
 from stretto.values.rows import I64, Bool
 from stretto.values.vector import Vector

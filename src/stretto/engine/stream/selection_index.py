@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from stretto.engine.stream.box_cells import BoxCells, Boxes, concat_boxes
-from stretto.engine.stream.selection_terms import KeyBox, RangeTerm, Selection, Shape, boxes
+from stretto.engine.stream.selection_terms import IndexedSelection, KeyBox, RangeTerm, Shape, boxes
 from stretto.values.rows import I64, Bool
 from stretto.values.vector import Vector
 
@@ -38,16 +38,16 @@ class SelectionIndex:
     """
 
     def __init__(self) -> None:
-        self._entries: dict[Selection, int] = {}
+        self._entries: dict[IndexedSelection, int] = {}
         self._members: dict[int, set[int]] = {}
-        self._selections: dict[int, Selection] = {}
+        self._selections: dict[int, IndexedSelection] = {}
         self._shapes: dict[Shape, Layers] = {}
         self._given = 0
         self._only: I64 = np.zeros(0, np.int64)  # by entry, its member if it has one alone
         self._layers: list[tuple[Shape, BoxCells]] = []
         self._attributes: frozenset[int] = frozenset()
 
-    def update(self, added: Mapping[int, Selection], removed: Sequence[int] = ()) -> None:
+    def update(self, added: Mapping[int, IndexedSelection], removed: Sequence[int] = ()) -> None:
         """Take members away, then add others. Only boxes of selections that are new, or gone, are touched."""
         self._remove(removed)
         new: defaultdict[Shape, list[tuple[KeyBox, int]]] = defaultdict(list)

@@ -21,7 +21,7 @@ class RangeTerm:
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class IndexedSelection:
     """A conjunction of terms; `residual` is what else an event must pass, or None. The index never looks into it."""
 
     terms: tuple[RangeTerm, ...]
@@ -53,7 +53,7 @@ class KeyBox:
     ranges: tuple[Range, ...]
 
 
-def boxes(selection: Selection) -> Iterable[tuple[Shape, KeyBox]]:
+def boxes(selection: IndexedSelection) -> Iterable[tuple[Shape, KeyBox]]:
     """Boxes that no two have an event in common: together they are the selection, but for rest and residual."""
     wanted = {
         attribute: _meet([term.ranges for term in selection.terms if term.attribute == attribute])

@@ -9,10 +9,11 @@ from typing import cast
 
 import numpy as np
 
-from stretto.engine.rows.join_keys import LEAST, MOST, order_keys
+from stretto.engine.kernels.order_keys import LEAST, MOST
+from stretto.engine.rows.join_keys import order_keys
 from stretto.engine.stream.scan_index import ranges_of
 from stretto.engine.stream.selection_index import Passed, SelectionIndex
-from stretto.engine.stream.selection_terms import RangeTerm, Selection
+from stretto.engine.stream.selection_terms import IndexedSelection, RangeTerm
 from stretto.engine.stream.text_labels import TextLabels
 from stretto.pattern.comparisons import RANGES, flipped
 from stretto.pattern.predicates import Apply, Const, Expr, columns_of
@@ -74,7 +75,7 @@ class StreamSelections:
             return Vector(*order_keys(found, kind))
         return Vector(self._labels.keys(found.data), found.valid)
 
-    def _selection(self, where: Sequence[Expr]) -> Selection:
+    def _selection(self, where: Sequence[Expr]) -> IndexedSelection:
         terms: list[RangeTerm] = []
         residual: list[Expr] = []
         for term in where:
@@ -89,7 +90,7 @@ class StreamSelections:
                 terms.append(RangeTerm(self._number(of, ORDER), ranges))
             else:
                 residual.append(term)
-        return Selection(tuple(terms), tuple(residual) or None)
+        return IndexedSelection(tuple(terms), tuple(residual) or None)
 
     def _number(self, of: Expr, kind: Kind | str) -> int:
         return self._numbers.setdefault((of, kind), len(self._numbers))

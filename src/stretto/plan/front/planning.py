@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from stretto.errors import Mistake, QueryError
+from stretto.pattern.derived.columns import NoCommonColumn, StreamColumns
 from stretto.pattern.derived.streams import (
     DerivedStream,
     JoinStream,
@@ -14,10 +15,10 @@ from stretto.pattern.derived.streams import (
 )
 from stretto.pattern.nodes import Policy, Query, TrendQuery, streams_of
 from stretto.pattern.predicates import Expr, Reduce, Ref, walk
-from stretto.pattern.stream_columns import NoCommonColumn, StreamColumns
 from stretto.pattern.workload import BoundWorkload
 from stretto.plan.dag import Plan, read_columns
-from stretto.plan.front import (
+from stretto.plan.front.leaves import Leaves, Listing, carried, leaves_of, listings, variables_of
+from stretto.plan.front.stages import (
     Aggregation,
     Counted,
     Detected,
@@ -30,7 +31,6 @@ from stretto.plan.front import (
     in_stages,
     with_itself,
 )
-from stretto.plan.leaves import Leaves, Listing, carried, leaves_of, listings, variables_of
 from stretto.plan.ops import Emit
 from stretto.stats.profile import Stats
 

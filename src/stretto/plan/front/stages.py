@@ -17,7 +17,7 @@ from stretto.pattern.derived.streams import (
 )
 from stretto.pattern.nodes import Atom, Combine, Query, Return, Stream, Variable, Window
 from stretto.pattern.predicates import Changed
-from stretto.plan.leaves import Leaves, StreamLeaf, ids_of
+from stretto.plan.front.leaves import Leaves, StreamLeaf, ids_of
 from stretto.schema import Kind
 
 if TYPE_CHECKING:

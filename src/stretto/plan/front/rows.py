@@ -7,8 +7,8 @@ from stretto.explain.model import Meaning, Row
 from stretto.pattern.derived.streams import WindowedValue
 from stretto.pattern.describe import stream_text, term_text, window_text
 from stretto.pattern.nodes import Return, Stream, Window
-from stretto.plan.front import Aggregation, Detections, Front, Projection
-from stretto.plan.leaves import ID
+from stretto.plan.front.leaves import ID
+from stretto.plan.front.stages import Aggregation, Detections, Front, Projection
 from stretto.plan.ops import Scan
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ import pyarrow as pa
 
 from stretto.explain.model import Estimate, Tried
 from stretto.memo.cost import CostModel
-from stretto.plan.counted_work import Counted, WorkOf, called
 from stretto.plan.dag import Plan
 from stretto.plan.record import Record
+from stretto.plan.trials.counted_work import Counted, WorkOf, called
 from stretto.solve.common.budget import Budget
 from stretto.stats.profile import Stats
 

@@ -1,0 +1,1 @@
+"""The front of a plan: what makes derived streams of raw events, before the queries read them."""
