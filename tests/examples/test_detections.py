@@ -11,6 +11,7 @@ from stretto.pattern.guessed_schema import guess_schema
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 DATA = {
+    "monitoring": "cpu_nab_aws.parquet",
     "security": "security_windows_lsass_2023.parquet",
     "flights": "flights_nyc_2013.parquet",
     "stocks": "stock_ticks_lean_2013.parquet",
