@@ -10,9 +10,9 @@ from math import isfinite
 from random import Random
 
 import pytest
-from tests.exactness.test_engine import whole
 from tests.exactness.test_trends import whole as all_totals
 from tests.support.comparison import assert_same_matches
+from tests.support.runners import whole
 from tests.support.strategies import SCHEMA, Sample, random_events, random_workload
 from tests.support.trend_comparison import assert_same_totals, rows_of
 from tests.support.trend_strategies import random_trends

@@ -5,8 +5,8 @@ from itertools import combinations
 from random import Random
 
 import pytest
-from tests.exactness.test_engine import Runner, batched, disordered, restored, whole
 from tests.support.comparison import assert_same_matches
+from tests.support.runners import Runner, batched, disordered, restored, whole
 from tests.support.strategies import SCHEMA, Sample, random_events
 
 from stretto import oracle

@@ -9,10 +9,10 @@ from stretto.engine.planning import optimize
 from stretto.engine.trial import TRIED_STEP, try_out
 from stretto.engine.whole_table import run
 from stretto.pattern.workload import Workload
-from stretto.plan import trying
 from stretto.plan.dag import Plan
 from stretto.plan.optimize import optimize as by_estimates
 from stretto.plan.optimizers import model_of
+from stretto.plan.trials import trying
 from stretto.plan.trials.counted_work import WorkOf
 from stretto.stats.profile import Stats
 

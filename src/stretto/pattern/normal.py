@@ -75,11 +75,13 @@ class _Normalizer:
         self.query = query
         self.same = tuple(sorted(query.same))
         self.next = query.policy is Policy.NEXT
-        terms = [_term(term) for term in query.terms]
+        having = [_term(term) for term in query.having]
+        # What no event decides is decided before the first one: a constant of HAVING is one of WHERE.
+        terms = [*map(_term, query.terms), *(term for term in having if not term.variables)]
         negated = frozenset(i for i, variable in enumerate(query.variables) if variable.negated)
         self.positive = [i for i in range(len(query.variables)) if i not in negated]
         self.terms = [term for term in terms if not term.variables & negated]
-        self.having = [_term(term) for term in query.having]
+        self.having = [term for term in having if term.variables]
         self.on_forbidden = [term for term in terms if term.variables & negated]
 
     def detection(self) -> Detection:

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from tests.engine.derived.brute_force import vector
 
 from stretto.engine.kernels import when_to_compile
-from stretto.engine.rows.join_keys import LEAST, MOST, order_keys
+from stretto.engine.kernels.order_keys import LEAST, MOST
+from stretto.engine.rows.join_keys import order_keys
 from stretto.engine.stream import selection_terms
 from stretto.engine.stream.selection_index import SelectionIndex
 from stretto.engine.stream.selection_terms import IndexedSelection, RangeTerm
