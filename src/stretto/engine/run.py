@@ -298,7 +298,7 @@ class Engine:
 
         Its operators are built from the raw events in the window. If that fails, the engine is as it was.
         """
-        if plan.front != self.plan.front:
+        if plan.derived != self.plan.derived:
             raise EngineError("derived streams cannot be added, changed or removed while an engine runs yet")
         self._require(plan)
         snapshot, before = self.snapshot(), vars(self).copy()

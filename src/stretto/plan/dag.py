@@ -8,6 +8,7 @@ from stretto.explain.json import explanation_json
 from stretto.explain.model import Estimate
 from stretto.explain.numbers import in_format
 from stretto.explain.text import explanation_text
+from stretto.pattern.derived.streams import DerivedStream
 from stretto.pattern.nodes import Window
 from stretto.pattern.piece import Place
 from stretto.pattern.predicates import Expr, Reduce, Ref, partition_of, walk
@@ -43,6 +44,11 @@ class Plan:
     def columns(self) -> Mapping[str, Kind]:
         """The kinds of all columns that events may have, raw and derived ones."""
         return self.schema.attributes if self.front is None else self.front.columns
+
+    @property
+    def derived(self) -> tuple[DerivedStream, ...]:
+        """The derived streams that its queries read."""
+        return () if self.front is None else self.front.streams
 
     def serves(self, op: int) -> tuple[str, ...]:
         """The queries whose matches depend on an operator, in the order of their Emits."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from stretto.errors import Mistake, QueryError
+from stretto.errors import QueryError
 from stretto.pattern.derived.columns import NoCommonColumn, StreamColumns
 from stretto.pattern.derived.streams import (
     DerivedStream,
@@ -63,16 +63,13 @@ def fronted(
     bound: BoundWorkload, streams: Sequence[DerivedStream], stats: Stats, plan: PlanQueries
 ) -> Fronted:
     """The front of a workload with derived streams; QueryError for what cannot be run over them yet."""
-    mistakes: list[Mistake] = []
     columns = StreamColumns.over(stats.schema.attributes, streams)
     try:
         streams = tuple(columns.stream(stream) for stream in streams)
         detections = tuple(columns.query(query) for query in bound.detections)
         trends = tuple(columns.trend(query) for query in bound.trends)
     except NoCommonColumn as error:
-        mistakes.append(error.mistake)
-    if mistakes:
-        raise QueryError(mistakes, bound.text, bound.file)
+        raise QueryError([error.mistake], bound.text, bound.file) from None
     leaves = leaves_of(streams)
     kinds = {**columns.kinds, **{leaf.column: leaf.kind for found in leaves.values() for leaf in found}}
     names = frozenset(stream.name for stream in streams)
@@ -87,7 +84,15 @@ def fronted(
     raw = frozenset(stats.schema.attributes) & frozenset(maker.reads)
     reach = max(maker.reach.values(), default=0)
     front = Front(
-        tuple(maker.stages), kinds, frozenset(stats.schema.attributes), raw, names, leaves, reach, sides
+        tuple(maker.stages),
+        kinds,
+        frozenset(stats.schema.attributes),
+        raw,
+        names,
+        leaves,
+        reach,
+        sides,
+        streams,
     )
     return Fronted(replace(bound, detections=plain, trends=trends), maker.stats, front)
 

@@ -87,7 +87,7 @@ class Front:
     """Stages in an order in which each comes after those it reads; `columns` are all that streams have, with kinds.
 
     `attributes`: those of raw events; `raw`: those of them that stages read. `reach_us`: how far back they look, all
-    together. `sides`: queries that count positions, in plans of their own.
+    together. `sides`: queries that count positions, in plans of their own. `streams`: what all of it makes.
     """
 
     stages: tuple[Stage, ...]
@@ -98,6 +98,7 @@ class Front:
     leaves: Leaves
     reach_us: int
     sides: tuple[Side, ...] = ()
+    streams: tuple[DerivedStream, ...] = ()
 
     @property
     def horizon_events(self) -> int:

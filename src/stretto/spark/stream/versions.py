@@ -152,6 +152,7 @@ class Publisher:
         plan = self._planned(workload)
         if self.last is not None:
             refuse_other_kinds(self.last.plan.schema, plan, plan.schema)
+            refuse_other_streams(self.last.plan, plan)
         self.fits(plan)
         self.last = Version(publish(self.folder, workload, plan), text, plan)
         self.refused = False
@@ -185,6 +186,15 @@ def refuse_other_kinds(kept: Schema, plan: Plan, now: Schema) -> None:
     if wrong:
         raise StrettoSparkError(
             f"the workload does not fit the stream: {'; '.join(wrong)} (another kind needs another checkpoint)"
+        )
+
+
+def refuse_other_streams(last: Plan, plan: Plan) -> None:
+    """StrettoSparkError where a plan reads other derived streams than the one before: their events are kept."""
+    if plan.derived != last.derived:
+        raise StrettoSparkError(
+            "derived streams that queries read cannot be added, changed or removed while a stream runs yet "
+            "(start it with another checkpoint)"
         )
 
 
