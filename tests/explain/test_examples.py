@@ -32,6 +32,7 @@ OF_DETECTIONS = (
 OF_TRENDS = ("auto", "muse", "greta")
 PLANS = [
     *((name, optimizer) for name in ("flights", "security", "stocks") for optimizer in OF_DETECTIONS),
+    *(("monitoring", optimizer) for optimizer in ("auto", "none", "reorder")),
     *((name, optimizer) for name in ("trends_smarthome", "trends_stocks") for optimizer in OF_TRENDS),
 ]
 
