@@ -119,6 +119,7 @@ def test_an_ablation_is_a_shorter_tuple() -> None:
 
 def applied(rule: PieceRule | WorkloadRule, memo: Memo) -> list[tuple[int, Way]]:
     """All ways that a rule yields for a memo as it is, which are not added."""
+    # Which of the two kinds a rule is, its list says and no type: hence what is ignored below.
     if rule in GROWN_RULES:
         return [(n, way) for n in range(len(memo)) if memo.grows(n) for way in rule(n, memo)]  # type: ignore[call-arg, arg-type, misc]
     if rule in PIECE_RULES:

@@ -152,6 +152,11 @@ class LivePlan:
         return reached
 
     @property
+    def due_us(self) -> int | None:
+        """The earliest time that something waits for; None: nothing waits for time to pass."""
+        return self.runner.due_us
+
+    @property
     def held(self) -> int:
         """Bytes of events, of what operators keep, and of what lies beside them."""
         return self.arena.held + sum(self._counters.held) + self.beside

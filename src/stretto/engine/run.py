@@ -175,7 +175,7 @@ class Engine:
         the watermark has passed that time. None: nothing waits for time to pass.
         """
         times = [int(block.ts.min()) for block in self._reorder.pending]
-        waiting = self._live.runner.due_us
+        waiting = self._live.due_us
         return min(times if waiting is None else (*times, waiting), default=None)
 
     @property

@@ -45,3 +45,12 @@ def test_other_streams_are_refused_and_nothing_is_lost() -> None:
     with pytest.raises(EngineError, match="derived streams cannot be added"):
         engine.update(Workload.parse(STREAM.replace("4 us", "5 us") + ONE))
     assert list(engine.plan.queries) == ["one"]
+
+
+def test_a_stream_that_waits_is_waited_for() -> None:
+    quiet = "CREATE STREAM quiet AS PATTERN SEQ(A a, NOT(B b)) WITHIN 5 us RETURN a.k AS k;"
+    engine = Engine(optimize(Workload.parse(f"{quiet} QUERY q PATTERN quiet v WITHIN 1 us;"), SCHEMA))
+    engine.push(to_table(sorted(random_events(Random(1), ("A",), most=3), key=lambda event: event.ts)))
+    assert engine.due_us is not None
+    assert engine.flush().counts()["q"] > 0
+    assert engine.due_us is None

@@ -28,12 +28,10 @@ class Extremes:
     bits: I64
 
 
-class SlidingExtremes:
-    """The least or the greatest values of every group; the bits of a zero below zero count as less than zero's."""
+class _Sliding:
+    """What is known of every group, as far as the window has been gone through."""
 
-    def __init__(self, *, doubles: bool, highest: bool) -> None:
-        self._doubles = doubles
-        self._highest = highest
+    def __init__(self) -> None:
         self._done: I64 = np.zeros(2, np.int64)
         self._groups: I64 | None = None
 
@@ -48,6 +46,15 @@ class SlidingExtremes:
     def dropped(self, count: int) -> None:
         """So many events have gone from the front of the window; all of them had left."""
         self._done -= count
+
+
+class SlidingExtremes(_Sliding):
+    """The least or the greatest values of every group; the bits of a zero below zero count as less than zero's."""
+
+    def __init__(self, *, doubles: bool, highest: bool) -> None:
+        super().__init__()
+        self._doubles = doubles
+        self._highest = highest
 
     def step(self, frame: Frame, bits: I64, valid: Bool, links: tuple[I64, I64]) -> Extremes:
         """Answer the rows of a frame. `links`: two columns of the window that are this object's own."""
@@ -71,24 +78,8 @@ class SlidingExtremes:
         return out
 
 
-class SlidingCounts:
+class SlidingCounts(_Sliding):
     """How many events every group has, or how many values that are not null."""
-
-    def __init__(self) -> None:
-        self._done: I64 = np.zeros(2, np.int64)
-        self._groups: I64 | None = None
-
-    @property
-    def nbytes(self) -> int:
-        return 0 if self._groups is None else self._groups.nbytes
-
-    def reset(self) -> None:
-        """Forget everything; the next step begins with what the window holds."""
-        self._groups = None
-
-    def dropped(self, count: int) -> None:
-        """So many events have gone from the front of the window; all of them had left."""
-        self._done -= count
 
     def step(self, frame: Frame, valid: Bool | None) -> I64:
         """Answer the rows of a frame; None: every event counts."""

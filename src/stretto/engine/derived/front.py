@@ -67,9 +67,16 @@ class FrontRunner:
     @property
     def since(self) -> int | None:
         """The time of the earliest event that some window of events still reaches; None: there is no such window."""
-        readings = (*self._sides, *(stage.reading for stage in self._stages if isinstance(stage, _Detecting)))
-        times = [time for reading in readings if (time := reading.since) is not None]
-        return min(times, default=None)
+        return min((time for one in self._readings if (time := one.since) is not None), default=None)
+
+    @property
+    def due_us(self) -> int | None:
+        """The earliest time that a stream or a side waits for."""
+        return min((due for one in self._readings if (due := one.due_us) is not None), default=None)
+
+    @property
+    def _readings(self) -> list["_Reading"]:
+        return [*self._sides, *(stage.reading for stage in self._stages if isinstance(stage, _Detecting))]
 
     def raw(self, block: Block) -> Block:
         """The raw events among those of a step."""
@@ -271,6 +278,10 @@ class _Reading:
     @property
     def held(self) -> int:
         return self._live.held
+
+    @property
+    def due_us(self) -> int | None:
+        return self._live.due_us
 
     @property
     def since(self) -> int | None:

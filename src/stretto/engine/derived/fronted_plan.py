@@ -76,5 +76,10 @@ class FrontedPlan(LivePlan):
         return super().to_arrow(self._front.padded(block))
 
     @property
+    def due_us(self) -> int | None:
+        dues = (super().due_us, self._front.due_us)
+        return min((due for due in dues if due is not None), default=None)
+
+    @property
     def beside(self) -> int:
         return super().beside + self._front.held
