@@ -1,4 +1,4 @@
-"""MOTTO's experiments (sec. VII) on our engine: figures 13 a, b and 14 a, c, d, with `auto` among the contestants.
+"""MOTTO's experiments (sec. VII) on our engine: figures 13 a, b and 14 a to d, with `auto` among the contestants.
 
 `stretto bench motto [options]` or `python benchmarks/motto.py [options]`. Throughput is that of `none` (the paper's NA)
 times the figures shown.
@@ -14,15 +14,17 @@ ROOT = Path(__file__).resolve().parents[1]
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))  # so that the folder's modules are found however this one was loaded
 
+from benchmarks.motto_cores import points  # noqa: E402  (after the path is set)
 from benchmarks.optimizers import Bench, Case, Contestant, Scale, Source  # noqa: E402  (after the path is set)
 from benchmarks.optimizers_report import Figure, Outcome, Point, measured, named, over_seeds, say  # noqa: E402
 
 from stretto.generate.workloads import workload  # noqa: E402
 
 LABELS = ("motto-mst", "lcse", "motto-paper", "motto", "auto")
+ON_CORES = ("motto", "auto")
 STREAMS = {"motto-stocks": Source("stocks", rate=2.0), "motto-datacenter": Source("datacenter", rate=5.0)}
 """About one event of a type per window, so that lists of several types still have few matches."""
-SWEEPS = ("stocks", "datacenter", "queries", "windows", "nesting")
+SWEEPS = ("stocks", "datacenter", "queries", "cores", "windows", "nesting")
 
 
 SCALE = Scale(known=1 << 16, most=1 << 20)
@@ -31,7 +33,9 @@ SMALL = Scale(batch=1 << 11, step=1 << 11, most=1 << 12, pilot=1 << 12, known=1 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """How large the experiment is. `limit`: seconds of `none` at a point; `exact`, `anneal`: budgets of figure 14a."""
+    """How large the experiment is. `limit`: seconds of `none` at a point; `exact`, `anneal`: budgets of figure 14a;
+    `spread`: events of figure 14b.
+    """
 
     queries: int = 100
     ratios: tuple[float, ...] = (0.0, 0.5, 1.0)
@@ -42,6 +46,7 @@ class Setting:
     anneal: float = 5.0
     exact: float = 20.0
     limit: float = 2.0
+    spread: int = 1 << 19
     seed: int = 1
     scale: Scale = SCALE
 
@@ -56,6 +61,7 @@ QUICK = Setting(
     anneal=0.1,
     exact=0.2,
     limit=0.1,
+    spread=1 << 13,
     scale=SMALL,
 )
 
@@ -102,6 +108,7 @@ def experiment(setting: Setting, only: Sequence[str] = SWEEPS) -> Outcome:
         "stocks": lambda: sweeps.ratios("13a", "motto-stocks", "stock market"),
         "datacenter": lambda: sweeps.ratios("13b", "motto-datacenter", "data centre"),
         "queries": sweeps.queries,
+        "cores": sweeps.cores,
         "windows": sweeps.windows,
         "nesting": sweeps.nesting,
     }
@@ -131,6 +138,18 @@ class _Sweeps:
         )
         labels = tuple(one.label for one in contestants[1:])
         return Figure("14a", "number of queries (and seconds of the optimizer)", "queries", points, labels)
+
+    def cores(self) -> Figure:
+        """The plans on Spark, where the time is that of the clock: cores are what it is about."""
+        setting = self.setting
+        source = replace(STREAMS["motto-stocks"], seed=setting.seed)
+        text = workload("motto-stocks", queries=setting.queries, seed=setting.seed, ratio=1.0)
+        planned = self.bench.planned(
+            Case(source, text, setting.limit),
+            [Contestant("none", "none"), *(Contestant(name, name, setting.budget) for name in ON_CORES)],
+        )
+        found = points(planned, source.table(setting.spread))
+        return Figure("14b", "cores of Spark (seconds by the clock)", "master", found, ON_CORES)
 
     def windows(self) -> Figure:
         points = tuple(

@@ -30,6 +30,7 @@ from benchmarks.optimizers_report import Cell, Point, say
 
 from stretto.engine.adapt import AdaptOptions
 from stretto.engine.kernels import when_to_compile
+from stretto.engine.planning import optimize
 from stretto.engine.results.matches import Matches
 from stretto.engine.run import Engine
 from stretto.errors import EngineError
@@ -37,7 +38,6 @@ from stretto.generate.reshuffle import Reshuffle
 from stretto.generate.streams import generate
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan
-from stretto.plan.optimize import optimize
 from stretto.plan.optimizers import RECIPES
 from stretto.stats.profile import Stats
 
@@ -115,8 +115,7 @@ class Bench:
         key = _key(case, contestants)
         if all((case, one) in self._done for one in contestants):
             return Point(at, tuple(self._done[case, one] for one in contestants), key)
-        workload = Workload.parse(case.text)
-        stats = Stats.of(self._events(case.known or case.source, self.scale.known), workload=workload)
+        workload, stats = self._known(case)
         cells: dict[str, Cell] = {}
         plans: dict[str, Plan] = {}
         for one in contestants:
@@ -137,6 +136,18 @@ class Bench:
             self._done[case, one] = cell = replace(cell, gain=gain)
             say(f"  {one.label:16} {cell.seconds:8.3f} s  {gain:7.1f}  {cell.operators:5} operators")
         return Point(at, tuple(self._done[case, one] for one in contestants), key)
+
+    def planned(self, case: Case, contestants: Sequence[Contestant]) -> dict[str, tuple[Cell, Plan]]:
+        """The plan of every contestant, to be run elsewhere."""
+        workload, stats = self._known(case)
+        made = {one.label: _planned(one, workload, stats) for one in contestants}
+        return {label: (cell, plan) for label, (cell, plan) in made.items() if plan is not None}
+
+    def _known(self, case: Case) -> tuple[Workload, Stats]:
+        workload = Workload.parse(case.text)
+        return workload, Stats.of(
+            self._events(case.known or case.source, self.scale.known), workload=workload
+        )
 
     def _events(self, source: Source, count: int) -> pa.Table:
         held = self._tables.get(source)

@@ -40,6 +40,8 @@ OPTIMIZERS = ("none", "share", "reorder", "motto", "mcep", "auto")
 BATCH = 1 << 17
 SLOW = 1.3
 """`auto` is called slow where it takes so many times the time of the best."""
+TWICE = 2.0
+NO_WORSE = 1.1
 SEEMS_SLOW = 1.05
 MORE_ROUNDS = 4
 """Where `auto` takes so many times the time of the best, there are up to so many times the rounds."""
@@ -270,7 +272,24 @@ def table_of(trials: Sequence[Trial], given: argparse.Namespace) -> list[str]:
             f"{sum(ratio > SLOW for ratio in ratios):8} {max(against, default=1.0):9.2f} "
             f"{f'{middle:.2f} ({low:.2f}..{high:.2f})':>22} {np.median(errors or [1.0]):8.2f} {planning:8.2f}s"
         )
-    return lines
+    return [*lines, _summary(trials)] if trials else lines
+
+
+def _summary(trials: Sequence[Trial]) -> str:
+    """All sets together, against what `auto` is held to."""
+    ratios = [trial.ratio for trial in trials]
+    mine = [trial.outcomes["auto"] for trial in trials]
+    slower = sum(
+        one.seconds > NO_WORSE * trial.outcomes["none"].seconds
+        for trial, one in zip(trials, mine, strict=True)
+        if "none" in trial.outcomes
+    )
+    held = sum(0.2 <= one.seconds / max(one.predicted, 1e-9) <= 5 for one in mine)
+    return (
+        f"of {len(trials)}: {sum(r > SLOW for r in ratios)} over {SLOW}, "
+        f"{sum(r > TWICE for r in ratios)} over {TWICE:g}, "
+        f"{slower} slower than none by more than {NO_WORSE - 1:.0%}; measured/predicted within 0.2 and 5 for {held}"
+    )
 
 
 if __name__ == "__main__":

@@ -26,15 +26,16 @@ ROOT = Path(__file__).resolve().parents[1]
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))  # so that the folder's modules are found however this one was loaded
 
-from benchmarks.contestants import events as stream  # noqa: E402  (after the path is set)
+from benchmarks.contestants import events as stream  # noqa: E402
 from benchmarks.contestants.answers import WrongAnswerError  # noqa: E402
 from benchmarks.contestants.report import machine  # noqa: E402
-from benchmarks.contestants.workloads import WORKLOADS, Query  # noqa: E402
-from benchmarks.contestants.workloads import ResultForm as Form  # noqa: E402
+from benchmarks.contestants.workloads import WORKLOADS, Query, Shape  # noqa: E402
 from benchmarks.optimizers_report import say  # noqa: E402
+from benchmarks.standalone_cluster import NoClusterError  # noqa: E402
 from pyspark.sql import DataFrame, SparkSession  # noqa: E402
 from pyspark.sql import functions as F  # noqa: E402, N812 - as everybody calls it
 
+from benchmarks import spark_units  # noqa: E402  (after the path is set)
 from stretto.data.files import open_events  # noqa: E402
 from stretto.engine.run import Engine  # noqa: E402
 from stretto.pattern.workload import Workload  # noqa: E402
@@ -59,7 +60,7 @@ KNOWN = 200_000
 TEN = WORKLOADS["W2"]
 RARE = tuple(replace(query, seconds=1) for query in TEN.queries)
 """The same within a second: a match for every twelfth event, where W2 has eight for every one."""
-KEYED = tuple(replace(query, seconds=600, shape=Form.KEYED) for query in TEN.queries)
+KEYED = tuple(replace(query, seconds=600, shape=Shape.KEYED) for query in TEN.queries)
 """The same with one key, within a window of six thousand events."""
 HALF_A_WINDOW = 3_000
 TIMES = 3
@@ -96,6 +97,8 @@ def run(out: Path, data: Path | None, options: Sequence[str]) -> int:
     """Compare, measure, print the table, and write spark.json and spark.txt into `out`."""
     del data  # the stream is generated
     given = _parse(options)
+    if given.cluster:
+        return _units(out, given)
     with tempfile.TemporaryDirectory(prefix="stretto-bench-") as folder:
         bench = Bench(Path(folder), given)
         try:
@@ -115,6 +118,22 @@ def run(out: Path, data: Path | None, options: Sequence[str]) -> int:
     return 0
 
 
+def _units(out: Path, given: argparse.Namespace) -> int:
+    """Cells and a cluster of worker processes; writes spark-units.json into `out`."""
+    with tempfile.TemporaryDirectory(prefix="stretto-bench-") as folder:
+        try:
+            ratios, notes = spark_units.measure(Path(folder), min(given.events, 200_000), given.seed)
+        except (WrongAnswerError, NoClusterError) as error:
+            print(f"spark: {error}", file=sys.stderr)
+            return 1
+    lines = [f"{name:50} {ratio:6.2f}  goal {spark_units.GOALS[name]}" for name, ratio in ratios.items()]
+    out.mkdir(parents=True, exist_ok=True)
+    record = {"machine": machine(), "seed": given.seed, "ratios": ratios, "notes": notes}
+    (out / "spark-units.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    print("\n".join([*lines, *notes]))
+    return 0
+
+
 def _parse(options: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="spark", description=__doc__)
     parser.add_argument(
@@ -126,6 +145,7 @@ def _parse(options: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         "--checked", type=int, default=100_000, help="events whose matches are compared one by one"
     )
+    parser.add_argument("--cluster", action="store_true", help="cells, and a standalone cluster, instead")
     parser.add_argument("--seed", type=int, default=1)
     return parser.parse_args(options)
 

@@ -72,8 +72,8 @@ def theirs(connection: duckdb.DuckDBPyConnection, window_us: int, function: Func
     return connection.sql(f"SELECT ts, {function}(x) OVER ({frame}) AS y FROM events").to_arrow_table()
 
 
-def compare(setting: Setting, count: int, function: Function) -> str:
-    """A line of the table: CPU seconds of both, and theirs by ours."""
+def measured(setting: Setting, count: int, function: Function) -> tuple[float, float]:
+    """CPU seconds of ours and of DuckDB, whose answers were compared."""
     table = events_of(setting, count)
     connection = duckdb.connect()
     connection.execute("SET threads=1")
@@ -92,7 +92,12 @@ def compare(setting: Setting, count: int, function: Function) -> str:
         started = process_time()
         theirs(connection, window_us, function)
         seconds[1].append(process_time() - started)
-    mine, other = min(seconds[0]), min(seconds[1])
+    return min(seconds[0]), min(seconds[1])
+
+
+def compare(setting: Setting, count: int, function: Function) -> str:
+    """A line of the table: CPU seconds of both, and theirs by ours."""
+    mine, other = measured(setting, count, function)
     return f"{setting.name:34}{function:8}{mine:8.2f}{other:8.2f}{other / mine:8.1f}"
 
 

@@ -226,8 +226,8 @@ def code_of(page: str) -> Iterator[str]:
 
 
 def stretto_commands(house: House) -> frozenset[str]:
-    """Those that `cli/main.py` adds: `app.command(..)(name)`, or under another name, `app.command("name")`."""
-    tree = ast.parse(_text(house, "src/stretto/cli/main.py"))
+    """Those that `cli/app.py` adds: `app.command(..)(name)`, or under another name, `app.command("name")`."""
+    tree = ast.parse(_text(house, "src/stretto/cli/app.py"))
     found: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Call) and _adds(node.func):

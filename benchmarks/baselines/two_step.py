@@ -47,7 +47,8 @@ def _detection(statement: syntax.Statement) -> syntax.Statement:
     # Windows exclude their end, so that no trend is as long as one; which windows a match is in is settled later.
     within = syntax.Within(max(statement.within.size - 1, 1))
     where = (*statement.where, *groups)
-    return replace(statement, within=within, where=where, returning=(), group_by=(), slide=None)
+    bare = replace(statement, returning=(), group_by=(), slide=None, aggregating=False)
+    return replace(bare, within=within, where=where)
 
 
 def aggregate_matches(

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from stretto.errors import StrettoError
-from stretto.pattern.binding.terms import conjuncts
+from stretto.pattern.binding.written import conjuncts
 from stretto.text import syntax
 from stretto.text.walk import children_of, fold_syntax
 

@@ -30,7 +30,11 @@ def plan_of(text: str, schema: pa.Schema, types: Sequence[str] = TYPES) -> Plan:
 
 def load(batches: Sequence[pa.RecordBatch], workload: Workload) -> Callable[[], Result]:
     """From Arrow batches to the matches of each batch, whose columns of ids and times are complete in memory."""
-    plan = plan_of(workload.text, batches[0].schema)
+    return running(plan_of(workload.text, batches[0].schema), batches)
+
+
+def running(plan: Plan, batches: Sequence[pa.RecordBatch]) -> Callable[[], Result]:
+    """A run of the plan, of which each call is another."""
     when_to_compile.always = True  # so that the warm-up, on few events, warms up what is timed
 
     def run() -> Result:

@@ -22,6 +22,7 @@ from benchmarks.contestants.workloads import WORKLOADS
 
 MODULES = {
     "stretto": "with_stretto",
+    "stretto-auto": "with_stretto_auto",
     "polars": "with_polars",
     "duckdb": "with_duckdb",
     "yardstick": "yardstick",

@@ -4,17 +4,18 @@ The public names, and nothing else. They are loaded when first used, so that a c
 pay for one.
 """
 
+import sys
 from importlib import import_module
 from importlib.metadata import version
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from stretto.engine.adapt import AdaptOptions
-    from stretto.engine.planning import optimize
     from stretto.engine.results.matches import Matches
     from stretto.engine.run import Engine
-    from stretto.engine.whole_table import run
-    from stretto.errors import EngineError, EventsError, PlanError, QueryError, StrettoError
+    from stretto.errors import EngineError, EventsError, PlanError, QueryError, StrettoError, StrettoWarning
+    from stretto.face.calls import optimize, run
     from stretto.pattern.functions import register_function
     from stretto.pattern.workload import Workload
     from stretto.plan.dag import Plan
@@ -30,12 +31,18 @@ _HOMES = {
     "stretto.engine.results.matches": ("Matches",),
     "stretto.engine.adapt": ("AdaptOptions",),
     "stretto.engine.run": ("Engine",),
-    "stretto.engine.whole_table": ("run",),
-    "stretto.errors": ("EngineError", "EventsError", "PlanError", "QueryError", "StrettoError"),
+    "stretto.face.calls": ("optimize", "run"),
+    "stretto.errors": (
+        "EngineError",
+        "EventsError",
+        "PlanError",
+        "QueryError",
+        "StrettoError",
+        "StrettoWarning",
+    ),
     "stretto.pattern.functions": ("register_function",),
     "stretto.pattern.workload": ("Workload",),
     "stretto.plan.dag": ("Plan",),
-    "stretto.engine.planning": ("optimize",),
     "stretto.schema": ("Kind", "Schema", "Special"),
     "stretto.stats.profile": ("Stats",),
     "stretto.text.build": ("AND", "ANY", "NOT", "OR", "SEQ", "E", "R", "query"),
@@ -65,14 +72,35 @@ __all__ = [
     "Special",
     "Stats",
     "StrettoError",
+    "StrettoWarning",
     "Workload",
     "call",
+    "explain",
     "optimize",
     "query",
     "register_function",
     "run",
     "stream",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted((*__all__, "__version__"))
+
+
+class _Package(ModuleType):
+    """The package: its name `explain` is the call, also once the room of that name has been imported."""
+
+    @property
+    def explain(self) -> Any:
+        return import_module("stretto.face.calls").explain
+
+    @explain.setter
+    def explain(self, room: ModuleType) -> None:
+        """What the import system does with a room; it is found by its whole name."""
+
+
+sys.modules[__name__].__class__ = _Package
 
 
 def __getattr__(name: str) -> Any:

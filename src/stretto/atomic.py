@@ -6,6 +6,15 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
+_UNFINISHED: set[Path] = set()
+
+
+def drop_unfinished() -> None:
+    """Remove the files of this process that have no name yet: it ends without closing them."""
+    for path in list(_UNFINISHED):
+        with suppress(OSError):
+            path.unlink(missing_ok=True)
+
 
 class PartialFile:
     """A file that is being written: `finish` gives it its name, `drop` leaves nothing behind.
@@ -23,6 +32,8 @@ class PartialFile:
             self._temporary = self._place.with_name(hidden)
         with self.named():
             self.stream: BinaryIO = (self._temporary or self._place).open("wb")
+        if self._temporary is not None:
+            _UNFINISHED.add(self._temporary)
 
     def finish(self) -> None:
         """Give it its name. What is held back is written now; if that fails, nothing is left behind."""
@@ -31,6 +42,7 @@ class PartialFile:
                 self.stream.close()
                 if self._temporary is not None:
                     self._temporary.replace(self._place)
+                    _UNFINISHED.discard(self._temporary)
         except BaseException:
             self.drop()
             raise
@@ -41,6 +53,7 @@ class PartialFile:
             self.stream.close()
         if self._temporary is not None:
             self._temporary.unlink(missing_ok=True)
+            _UNFINISHED.discard(self._temporary)
 
     @contextmanager
     def named(self) -> Iterator[None]:

@@ -108,6 +108,10 @@ class EngineError(StrettoError):
     """The engine had to stop while running; the text names the operator and its queries."""
 
 
+class StrettoWarning(UserWarning):
+    """What is no mistake but perhaps not meant: a type that no event has, far too many matches, a unit by its looks."""
+
+
 def near(name: str, known: Iterable[str]) -> str:
     """A hint ", did you mean ...?" when some known name is close to `name`, else an empty text."""
     if len(name) > LONGEST:

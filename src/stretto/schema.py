@@ -1,18 +1,19 @@
 """Names and kinds of attributes, and the event types that exist, as queries are checked against them."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Self
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from stretto.errors import EventsError
 
 
 class Kind(StrEnum):
-    """What a value is. Times and durations are signed 64-bit microseconds."""
+    """What a value is. Times and durations are signed 64-bit microseconds; lists hold texts or numbers."""
 
     INT = "integer"
     FLOAT = "double"
@@ -20,10 +21,18 @@ class Kind(StrEnum):
     BOOL = "boolean"
     TIME = "timestamp"
     DURATION = "duration"
+    STRINGS = "list of strings"
+    INTS = "list of integers"
+    FLOATS = "list of doubles"
 
     @property
     def arrow(self) -> pa.DataType:
         return _ARROW[self]
+
+    @property
+    def element(self) -> "Kind | None":
+        """What the elements of a list are; None for what is no list."""
+        return _ELEMENTS.get(self)
 
 
 _ARROW = {
@@ -33,11 +42,17 @@ _ARROW = {
     Kind.BOOL: pa.bool_(),
     Kind.TIME: pa.timestamp("us"),
     Kind.DURATION: pa.duration("us"),
+    Kind.STRINGS: pa.list_(pa.string()),
+    Kind.INTS: pa.list_(pa.int64()),
+    Kind.FLOATS: pa.list_(pa.float64()),
 }
+_ELEMENTS = {Kind.STRINGS: Kind.STRING, Kind.INTS: Kind.INT, Kind.FLOATS: Kind.FLOAT}
+_LISTS = {element: kind for kind, element in _ELEMENTS.items()}
+LISTS = frozenset(_ELEMENTS)
 
 
 def kind_of(arrow_type: pa.DataType) -> Kind | None:
-    """The kind that values of an Arrow type become, or None where the language has none (lists, maps, ...)."""
+    """The kind that values of an Arrow type become, or None where the language has none (structs, maps, ...)."""
     types = pa.types
     if types.is_dictionary(arrow_type):
         return kind_of(arrow_type.value_type)
@@ -53,6 +68,63 @@ def kind_of(arrow_type: pa.DataType) -> Kind | None:
         return Kind.TIME
     if types.is_duration(arrow_type):
         return Kind.DURATION
+    if is_list(arrow_type):
+        element = kind_of(arrow_type.value_type)
+        return None if element is None else _LISTS.get(element)
+    return None
+
+
+def is_list(arrow_type: pa.DataType) -> bool:
+    """Whether the values of an Arrow type are lists, of whatever layout."""
+    types = pa.types
+    return bool(
+        types.is_list(arrow_type)
+        or types.is_large_list(arrow_type)
+        or types.is_fixed_size_list(arrow_type)
+        or types.is_list_view(arrow_type)
+        or types.is_large_list_view(arrow_type)
+    )
+
+
+def fields_of(name: str, arrow_type: pa.DataType) -> Iterator[tuple[str, pa.DataType]]:
+    """A column, or the fields of a struct, of whatever depth, as attributes with dots in their names."""
+    if not pa.types.is_struct(arrow_type):
+        yield name, arrow_type
+        return
+    for field_type in arrow_type:
+        yield from fields_of(f"{name}.{field_type.name}", field_type.type)
+
+
+def column_of(batch: pa.RecordBatch | pa.Table, name: str) -> Any:
+    """The column of an attribute, which may be a field of a struct; None: there is none."""
+    if name in batch.schema.names:
+        return batch.column(name)
+    parts = name.split(".")
+    for length in range(len(parts) - 1, 0, -1):
+        whole = ".".join(parts[:length])
+        if whole in batch.schema.names:
+            return _field(batch.column(whole), parts[length:])
+    return None
+
+
+def sources_of(attributes: Iterable[str], columns: Collection[str]) -> list[str]:
+    """The columns that some attributes are in, each once: their own, or that of the struct around them."""
+    known = set(columns)
+    found: dict[str, None] = {}
+    for name in attributes:
+        parts = name.split(".")
+        starts = (".".join(parts[:length]) for length in range(len(parts), 0, -1))
+        found |= {start: None for start in starts if start in known}
+    return list(found)
+
+
+def _field(column: Any, path: Sequence[str]) -> Any:
+    """A field inside of a struct column; null where the struct is."""
+    for at in range(len(path), 0, -1):
+        name = ".".join(path[:at])
+        if pa.types.is_struct(column.type) and column.type.get_field_index(name) >= 0:
+            found = pc.struct_field(column, name)
+            return found if at == len(path) else _field(found, path[at:])
     return None
 
 
@@ -65,11 +137,15 @@ def need_once(names: Collection[str], where: str = "the events") -> None:
 
 @dataclass(frozen=True, slots=True)
 class Special:
-    """The names of the three special columns of the input."""
+    """The names of the three special columns of the input, and the unit of times that are integers.
+
+    `unit`: s, ms, us or ns; None: it is judged by their size where events come in.
+    """
 
     ts: str = "ts"
     type: str = "type"
     id: str = "id"
+    unit: str | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +169,12 @@ class Schema:
         for column in arrow:
             if column.name in (special.ts, special.type):
                 continue
-            kind = kind_of(column.type)
-            if kind is None:
-                skipped.append(column.name)
-            else:
-                kinds[column.name] = kind
+            for name, arrow_type in fields_of(column.name, column.type):
+                kind = kind_of(arrow_type)
+                if kind is None:
+                    skipped.append(name)
+                else:
+                    kinds.setdefault(name, kind)
         return cls(kinds, None if types is None else frozenset(types), special, tuple(skipped))
 
     def to_json(self) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """Texts of data and names as they are shown: nothing that a terminal obeys, and not too long."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from html import escape
 from typing import Final
 
 # What moves the cursor, clears the screen, ends the line or turns the direction of writing; and halves of characters,
@@ -40,3 +41,13 @@ def counted(number: int, word: str) -> str:
     """`1 query`, `2 queries`, `3 matches`, `1,000 events`."""
     plural = f"{word[:-1]}ies" if word.endswith("y") else f"{word}es" if word.endswith("ch") else f"{word}s"
     return f"{number:,} {word if number == 1 else plural}"
+
+
+def html_table(heads: Sequence[str], rows: Iterable[Sequence[object]], most: int = 300) -> str:
+    """A table for a notebook; every text is escaped, and long ones are shortened."""
+
+    def cells(tag: str, values: Sequence[object]) -> str:
+        return "".join(f"<{tag}>{escape(shortened(visible(str(v)), most))}</{tag}>" for v in values)
+
+    body = "".join(f"<tr>{cells('td', row)}</tr>" for row in rows)
+    return f"<table><thead><tr>{cells('th', heads)}</tr></thead><tbody>{body}</tbody></table>"

@@ -215,7 +215,7 @@ def test_fewer_events_where_limits_are_met(monkeypatch: pytest.MonkeyPatch, tmp_
             np.savez(rows, W1=np.zeros((1, 5)))
         elif contestant == "polars" and count > 100_000:
             raise launch.TooMuchError("out of memory")
-        return {"found": {"W1": {"matches": count}}, "seconds": count / 1e6, "cpu": 1.0, "peak_mb": 1.0}
+        return {"found": {"W1": {"matches": count}}, "seconds": 1.0, "cpu": count / 1e6, "peak_mb": 1.0}
 
     monkeypatch.setattr(detect, "_job", limited)
     assert detect.run(tmp_path, None, ["--only", "W1", "--skip-scale", "--events", "1000000"]) == 0
@@ -239,9 +239,9 @@ def test_processes_are_watched() -> None:
 
 def test_what_could_not_run_says_why() -> None:
     cells = [
-        report.Cell("stretto", "W4", 1_000, 10, 2.0),
+        report.Cell("stretto", "W4", 1_000, 10, 2.5, 2.0),
         report.Cell("polars", "W4", 1_000, missing="n/a: no plain formulation of subsets"),
-        report.Cell("yardstick", "W4", 1_000, 10, 1.0),
+        report.Cell("yardstick", "W4", 1_000, 10, 1.5, 1.0),
     ]
     text = report.table(report.Outcome(3, cells))
     assert "seed 3" in text

@@ -46,7 +46,7 @@ def test_flat_tells_all_digits_or_refuses(last: int) -> None:
     numbers = [-(1 << 62), -(1 << 62), last]
     table = pa.table({"ts": [0, 0, 1], "type": ["B"] * 3, "n": pa.array(numbers, pa.int64())})
     schema = Schema.of(table.schema, ["B"])
-    parsed = Workload.parse("QUERY q PATTERN B b+ WITHIN 10 us RETURN SUM(b.n) AS n;")
+    parsed = Workload.parse("QUERY q PATTERN B b+ WITHIN 10 us AGGREGATE SUM(b.n) AS n;")
     if last > 0:
         with pytest.raises(StrettoError, match="cannot be flattened exactly"):
             flat(parsed, schema, table)
@@ -58,7 +58,9 @@ def test_flat_tells_all_digits_or_refuses(last: int) -> None:
 
 def test_the_least_integer_is_exact() -> None:
     table = pa.table({"ts": [0], "type": ["B"], "n": pa.array([-(1 << 63)], pa.int64())})
-    parsed = Workload.parse("QUERY q PATTERN B b+ WITHIN 10 us RETURN MIN(b.n) AS least, MAX(b.n) AS most;")
+    parsed = Workload.parse(
+        "QUERY q PATTERN B b+ WITHIN 10 us AGGREGATE MIN(b.n) AS least, MAX(b.n) AS most;"
+    )
     for way in (two_step, flat):
         assert (
             way(parsed, Schema.of(table.schema, ["B"]), table)["exact"].to_pylist() == [str(-(1 << 63))] * 2

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from stretto.cli.main import app
+from stretto.cli.app import app
 
 RULES = """\
 QUERY rise

@@ -9,7 +9,8 @@ from unittest.mock import Mock
 import pytest
 
 import stretto
-from stretto.cli.main import app, main
+from stretto.cli.app import app
+from stretto.cli.main import main
 from stretto.cli.options import bytes_of, duration_of
 from stretto.errors import PlanError, StrettoError
 
@@ -72,7 +73,7 @@ def test_help_and_check_load_no_kernels(tmp_path: Path) -> None:
     code = (
         "import sys\n"
         "from typer.testing import CliRunner\n"
-        "from stretto.cli.main import app\n"
+        "from stretto.cli.app import app\n"
         "assert CliRunner().invoke(app, ['--help']).exit_code == 0\n"
         "early = {m.partition('.')[0] for m in sys.modules}\n"
         "assert not early & {'numba', 'pyarrow', 'lark', 'numpy'}, early\n"

@@ -57,6 +57,6 @@ def test_files_that_are_no_workloads(call) -> None:
 
 
 def test_own_names_of_columns(call) -> None:
-    Path("own.csv").write_text("when,what,x\n1,A,1\n2,B,2\n3,C,3\n")
+    Path("own.csv").write_text("when,what,x\n2024-01-01,A,1\n2024-01-02,B,2\n2024-01-03,C,3\n")
     assert call("check", "rules.cep", "--events", "own.csv").code == 2
     assert call("check", "rules.cep", "--events", "own.csv", "--ts", "when", "--type", "what").code == 0

@@ -177,7 +177,9 @@ def test_analyze_checks_the_queries_against_the_events(call) -> None:
 
 def test_events_from_standard_input_are_measured_and_run(call) -> None:
     lines = (f'{{"ts": {ts}, "type": "{kind}", "x": {ts}}}\n' for ts, kind in enumerate("ABC", start=1))
-    result = call("explain", "rules.cep", "--events", "-", "--analyze", stdin="".join(lines))
+    result = call(
+        "explain", "rules.cep", "--events", "-", "--ts-unit", "us", "--analyze", stdin="".join(lines)
+    )
     assert result.code == 0
     assert "emit rise: SEQ(A a, B b)" in result.out
 
@@ -229,3 +231,14 @@ def test_without_events_kinds_are_guessed(call) -> None:
     assert result.code == 0
     assert "kinds of attributes are guessed" in result.err
     assert result.out.startswith("plan by ")
+
+
+def test_units(call) -> None:
+    result = call("explain", "rules.cep", "--events", "events.csv", "--units", "4", *NONE)
+    assert result.code == 0
+    assert "on 4 units, operators at the same time: replay speed " in result.out
+    assert "on 4 units, stages one after another: replay speed " in result.out
+    refused = call("explain", "rules.cep", "--events", "events.csv", "--units", "4", "--format", "json")
+    assert refused.code == 2
+    assert "--units is about a plan, as text" in refused.err
+    assert "give --events or --stats" in call("explain", "rules.cep", "--units", "4", *NONE).err

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-COLUMNS = ["query", "match_id", "start", "end", "detected", "events", "returned"]
+COLUMNS = ["query", "match_id", "start", "end", "detected", "events", "member", "returned"]
 FOUND = {
     ("rise", (("a", (0,)), ("b", (1,)))),
     ("rise", (("a", (0,)), ("b", (3,)))),
@@ -39,7 +39,9 @@ def read(path: str) -> list[dict]:
     if path.endswith(".csv"):
         with Path(path).open(newline="") as file:
             return [{**row, "events": json.loads(row["events"])} for row in csv.DictReader(file)]
-    return [json.loads(line) for line in Path(path).read_text().splitlines()]
+    rows = [json.loads(line) for line in Path(path).read_text().splitlines()]
+    assert not any(isinstance(row.get("returned"), str) for row in rows)
+    return [{**row, "returned": json.dumps(row["returned"])} if "returned" in row else row for row in rows]
 
 
 @pytest.mark.parametrize("out", ["m.parquet", "m.csv", "m.jsonl", "m.arrow"])
@@ -53,6 +55,27 @@ def test_matches_in_every_format(call, out: str) -> None:
     assert result.out == "5 events, 3 matches, 0 late, 0 rejected\n"
     gains = {json.loads(row["returned"])["gain"] for row in rows if row["query"] == "rise"}
     assert gains == {1, 2}
+
+
+@pytest.mark.parametrize("ending", ["parquet", "arrow"])
+def test_a_table_of_its_own_for_each_query(call, ending: str) -> None:
+    Path("own.cep").write_text(
+        Path("rules.cep").read_text()
+        + "QUERY runs PATTERN A a+ GROUP BY x WITHIN 10 SECONDS RETURN COUNT(*), SUM(a.x) AS s, AVG(a.x) AS m;\n"
+        + "QUERY none PATTERN SEQ(C c, A a+) WITHIN 1 SECOND RETURN c.ts AS at, COUNT(a) AS n;\n"
+    )
+    result = call("run", "own.cep", "--events", "events.csv", "--layout", "typed", "--out", f"m.{ending}")
+    assert result.code == 0, result
+    tables = {name: read(f"m.{name}.{ending}") for name in ("rise", "pair", "runs", "none")}
+    assert [(row["a"], row["b"], row["gain"]) for row in tables["rise"]] == [(0, 1, 1), (0, 3, 2)]
+    assert list(tables["pair"][0]) == ["a", "c", "start", "end", "detected"]
+    assert [(row["x"], row["COUNT(*)"], row["s"], row["m"]) for row in tables["runs"]] == [
+        (1, 1, 1, 1.0),
+        (5, 1, 5, 5.0),
+    ]
+    assert tables["none"] == []
+    assert "wrote m.none." in result.err
+    assert call("run", "own.cep", "--events", "events.csv", "--layout", "typed").code == 2
 
 
 def test_the_file_format_of_matches(call) -> None:
@@ -113,7 +136,7 @@ def test_late_and_rejected_files_have_columns_without_rows(call) -> None:
 def test_no_match_still_gives_a_file(call) -> None:
     Path("none.csv").write_text("ts,type,x\n1,A,1\n2,C,1\n3,B,0\n")
     Path("q.cep").write_text("QUERY q PATTERN SEQ(A a, B b) WHERE a.x < b.x WITHIN 1 SECOND;")
-    assert call("run", "q.cep", "--events", "none.csv", "--out", "m.parquet").code == 0
+    assert call("run", "q.cep", "--events", "none.csv", "--ts-unit", "us", "--out", "m.parquet").code == 0
     assert pq.read_table("m.parquet").column_names == COLUMNS
     assert pq.read_table("m.parquet").num_rows == 0
 
@@ -179,7 +202,7 @@ def test_bad_events_go_to_their_file(call) -> None:
 def test_bad_events_are_told_where_no_file_is_asked_for(call) -> None:
     rows = "".join(f"{i},A,{i}\n" for i in range(100)) + "x,A,1\n" * 5
     Path("bad.csv").write_text("ts,type,x\n" + rows + "200,B,1\n201,C,1\n")
-    result = call("run", "rules.cep", "--events", "bad.csv")
+    result = call("run", "rules.cep", "--events", "bad.csv", "--ts-unit", "us")
     assert result.code == 0
     assert "rejected: bad.csv: line 102: ts: 'x' is not an integer\n" in result.err
     assert "rejected: and 2 more" in result.err
@@ -192,7 +215,7 @@ def test_standard_input_and_output(call) -> None:
         {"ts": 9_000_000, "type": "C"},
     ]
     text = "\n".join(json.dumps(line) for line in lines)
-    result = call("run", "rules.cep", "--events", "-", "--out", "-", stdin=text)
+    result = call("run", "rules.cep", "--events", "-", "--ts-unit", "us", "--out", "-", stdin=text)
     assert result.code == 0
     (match,) = [json.loads(line) for line in result.out.splitlines()]
     assert match["events"] == {"a": [1], "b": [0]}

@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from stretto.data.files import EventFile, open_events
+from stretto.data import files
+from stretto.data.files import EventFile
 from stretto.data.sinks import open_sink
 from stretto.errors import EventsError
 from stretto.schema import Kind, Special
@@ -30,6 +31,11 @@ EVENTS = pa.table(
 )
 KINDS = {"n": "integer", "x": "double", "name": "string", "ok": "boolean", "at": "timestamp"}
 ENDINGS = [".parquet", ".csv", ".jsonl", ".arrow"]
+
+
+def open_events(path, special: Special | None = None, columns=None) -> EventFile:
+    """Small integers as times are microseconds here."""
+    return files.open_events(path, special or Special(unit="us"), columns)
 
 
 def write(path: Path, table: pa.Table) -> Path:
@@ -177,14 +183,26 @@ def test_types_of_any_kind(tmp_path: Path) -> None:
 
 def test_own_names_of_the_special_columns(tmp_path: Path) -> None:
     path = text(tmp_path, "e.csv", "when,what,key,ts\n5,A,70,x\n")
-    events = open_events(path, Special("when", "what", "key"))
+    events = open_events(path, Special("when", "what", "key", "us"))
     (row,) = rows(events)
     assert (row["when"].microsecond, row["what"], row["key"], row["ts"]) == (5, "A", 70, "x")
 
 
-def test_nested_columns_are_skipped(tmp_path: Path) -> None:
-    pq.write_table(pa.table({"ts": [1], "type": ["A"], "tags": [[1, 2]], "x": [1]}), tmp_path / "e.parquet")
-    line = json.dumps({"ts": 1, "type": "A", "tags": [1, 2], "x": 1})
+def test_lists_are_read_and_fields_of_structs(tmp_path: Path) -> None:
+    columns = {"ts": [1], "type": ["A"], "tags": [[1, 2]], "p": [{"name": "x"}]}
+    pq.write_table(pa.table(columns), tmp_path / "e.parquet")
+    events = open_events(tmp_path / "e.parquet")
+    assert events.schema.attributes == {"tags": Kind.INTS, "p.name": Kind.STRING}
+    assert rows(events)[0]["p"] == {"name": "x"}
+    for tags, kind in (([1, 2], Kind.INTS), (["a", None], Kind.STRINGS), ([1, 0.5], Kind.FLOATS)):
+        events = open_events(text(tmp_path, "e.jsonl", json.dumps({"ts": 1, "type": "A", "tags": tags})))
+        assert events.schema.attributes == {"tags": kind}
+        assert rows(events)[0]["tags"] == tags
+
+
+def test_other_nested_columns_are_skipped(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"ts": [1], "type": ["A"], "tags": [[[1, 2]]], "x": [1]}), tmp_path / "e.parquet")
+    line = json.dumps({"ts": 1, "type": "A", "tags": [[1, 2]], "x": 1})
     for path in (tmp_path / "e.parquet", text(tmp_path, "e.jsonl", line)):
         events = open_events(path)
         assert events.schema.skipped == ("tags",)
@@ -446,8 +464,8 @@ def boolean_types(tmp_path: Path) -> Path:
     return tmp_path / "e.parquet"
 
 
-def text_ids(tmp_path: Path) -> Path:
-    return text(tmp_path, "e.csv", "ts,type,id\n1,A,x1\n")
+def double_ids(tmp_path: Path) -> Path:
+    return text(tmp_path, "e.csv", "ts,type,id\n1,A,0.5\n")
 
 
 @pytest.mark.parametrize(
@@ -483,7 +501,7 @@ def text_ids(tmp_path: Path) -> Path:
             "holds booleans, such as 'True', not times",
         ),
         (boolean_types, "column `type` holds bool, not the names of event types"),
-        (text_ids, "column `id` holds strings, not integers (name another column with --id"),
+        (double_ids, "column `id` holds doubles: ids are integers or strings (name another column with --id"),
         (
             lambda d: text(d, "e.json", '[{"ts": 1, "type": "A"}]'),
             "a JSON array; events are read as JSON lines",

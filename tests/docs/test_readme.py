@@ -12,9 +12,11 @@ README = (Path(__file__).parents[2] / "README.md").read_text()
 
 
 def test_the_example_prints_what_is_shown() -> None:
-    code, shown = re.search(r"```python\n(.*?)```\n\n```\n(.*?)```", README, re.DOTALL).groups()
-    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert printed == shown
+    examples = re.findall(r"```python\n(.*?)```\n\n```\n(.*?)```", README, re.DOTALL)
+    assert len(examples) == 2
+    for code, shown in examples:
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        assert done.stdout == shown
 
 
 def test_the_mistake_reads_as_shown() -> None:

@@ -23,7 +23,7 @@ def bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def events(n: int) -> pa.Table:
     texts = [LONG, *[None if i % 7 == 3 else f"b{i % 5}" for i in range(n)]]
-    return pa.table({"ts": range(n + 1), "type": ["A", *["B"] * n], "s": texts})
+    return pa.table({"ts": pa.array(range(n + 1), pa.timestamp("us")), "type": ["A", *["B"] * n], "s": texts})
 
 
 def found(text: str, table: pa.Table):
@@ -44,7 +44,7 @@ def test_matches(bounded: None) -> None:
 
 
 def test_totals(bounded: None) -> None:
-    table = pa.table({"ts": [0, 1], "type": ["A", "A"], "s": [LONG, "short"]})
+    table = pa.table({"ts": pa.array([0, 1], pa.timestamp("us")), "type": ["A", "A"], "s": [LONG, "short"]})
     text = "QUERY q PATTERN A a+ GROUP BY s WITHIN 10 us SLIDE 1 us RETURN COUNT(*);"
     totals = found(text, table)
     rows = totals.totals()
@@ -59,7 +59,9 @@ def test_lines(monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
     batch = pa.record_batch({"s": [LONG, "a", LONG, None, LONG]})
     steps = []
     written = sinks.json_lines
-    monkeypatch.setattr(sinks, "json_lines", lambda piece: steps.append(len(piece)) or written(piece))
+    monkeypatch.setattr(
+        sinks, "json_lines", lambda piece, raw: steps.append(len(piece)) or written(piece, raw)
+    )
     with open_sink(tmp_path / "m.jsonl") as sink:
         sink.write(batch)
     assert steps == [4, 1]

@@ -39,7 +39,7 @@ def crossing(rng: Random) -> Sample:
         start = next(one for one in rng.sample(types, 4) if one not in (a, b))
         queries.append(
             f"QUERY q{number} PATTERN {shape.format(s=start, a=a, b=b)} {terms} {frame} {group} "
-            f"RETURN {rng.choice(RETURNS)};"
+            f"AGGREGATE {rng.choice(RETURNS)};"
         )
     return Sample("\n".join(queries), SCHEMA, in_runs(rng, random_events(rng, types, most=16)))
 

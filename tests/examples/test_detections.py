@@ -1,12 +1,15 @@
 """The example workloads bind and plan; where the real data is at hand they also run, and find something."""
 
+import json
 import os
 from pathlib import Path
 
 import pytest
+from pyarrow.csv import read_csv
 
-from stretto import Engine, Workload, optimize
+from stretto import Engine, Stats, Workload, optimize, run
 from stretto.data.files import open_events
+from stretto.generate.streams import generate
 from stretto.pattern.guessed_schema import guess_schema
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -37,3 +40,16 @@ def test_every_query_of_an_example_finds_something(name: str) -> None:
     for matches in (*map(engine.push, source.batches(1 << 17)), engine.flush()):
         found = {query: count + found[query] for query, count in matches.counts().items()}
     assert all(found.values()), found
+
+
+def test_limits_of_a_table_over_generated_counters() -> None:
+    """Every family finds something, and what it finds names a row of the table and returns its owner."""
+    workload = Workload.read(EXAMPLES / "limits.cep")
+    events = generate("counters", 62_400)
+    found = run(optimize(workload, Stats.of(events)), events).to_arrow()
+    rows = read_csv(EXAMPLES / "limits.csv").to_pylist()
+    owners = {row["id"]: row["owner"] for row in rows}
+    assert set(found["query"].to_pylist()) == {"breach", "spike"}
+    for member, returned in zip(found["member"].to_pylist(), found["returned"].to_pylist(), strict=True):
+        assert json.loads(returned)["owner"] == owners[member]
+    assert len(set(found["member"].to_pylist())) > len(rows) // 2

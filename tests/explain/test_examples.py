@@ -13,7 +13,7 @@ from tests.support.golden import Golden
 from typer.testing import CliRunner
 
 import stretto.plan.optimize  # noqa: F401 - what goes by the clock has to be there
-from stretto.cli.main import app
+from stretto.cli.app import app
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 FOLDER = Path(__file__).parents[1] / "golden" / "explain"
@@ -32,6 +32,7 @@ OF_DETECTIONS = (
 OF_TRENDS = ("auto", "muse", "greta")
 PLANS = [
     *((name, optimizer) for name in ("flights", "security", "stocks") for optimizer in OF_DETECTIONS),
+    *(("limits", optimizer) for optimizer in ("auto", "none")),
     *(("monitoring", optimizer) for optimizer in ("auto", "none", "reorder")),
     *((name, optimizer) for name in ("trends_smarthome", "trends_stocks") for optimizer in OF_TRENDS),
 ]

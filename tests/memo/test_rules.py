@@ -24,6 +24,7 @@ from stretto.memo.explore import PieceRule, Rules, WorkloadRule, explore
 from stretto.memo.memo import Memo
 from stretto.memo.ways import Way, WayKind
 from stretto.papers.motto import rules as motto
+from stretto.papers.rumor.rules import RULES as M_RULES
 
 LAWS = (Path(__file__).parents[2] / "docs" / "laws.md").read_text()
 NAMES = sorted(rule.__name__ for rule in ALL_RULES)
@@ -68,7 +69,7 @@ def test_laws_name_rules_that_exist() -> None:
     named = {
         name for line in re.findall(r"^rules: (.*)$", LAWS, flags=re.MULTILINE) for name in line.split(", ")
     }
-    assert named == set(NAMES)
+    assert named == {*NAMES, *M_RULES}
 
 
 @pytest.mark.parametrize("case", load_all(), ids=lambda case: f"{case.rule}: {case.title}")

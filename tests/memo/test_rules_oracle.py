@@ -35,7 +35,12 @@ WORKLOADS = int(os.environ.get("STRETTO_RULE_WORKLOADS", "40"))
 SEED = int(os.environ.get("STRETTO_SEED", "7000"))
 MOST_PLANS = 25  # per workload and set of rules
 
-SETS = {"MOTTO": motto.MOTTO, "LCSE": motto.LCSE, "AUTO": rules.AUTO}
+SETS = {
+    "MOTTO": motto.MOTTO,
+    "LCSE": motto.LCSE,
+    "AUTO": rules.AUTO,
+    "OVERLAPPING": Rules((join_left_to_right, rules.split_overlapping, forbid_after)),
+}
 
 
 def readers(memo: Memo) -> dict[int, tuple[int, int]]:
@@ -81,7 +86,10 @@ def plan_of(detections: Sequence[Detection], memo: Memo, chosen: dict[int, int],
 
 def either_search(plan: Plan, rng: Random) -> Plan:
     """The plan with some joins that hash equal keys, and some that compare all rows."""
-    ops = [replace(op, hashed=rng.random() < 0.5) if isinstance(op, Join) else op for op in plan.ops]
+    ops = [
+        replace(op, hashed=bool(op.same) or rng.random() < 0.5) if isinstance(op, Join) else op
+        for op in plan.ops
+    ]
     return replace(plan, ops=tuple(ops))
 
 

@@ -226,5 +226,5 @@ def test_a_family_gives_what_its_queries_give() -> None:
         "2": [Match(2, 4, 4, {"a": (2,), "b": (3,)}, {"id": 2, "over": 3.0})],
         "3": [],
     }
-    written = {query.member: oracle.matches(query, events) for query in work.detections}
+    written = {query.member: oracle.matches(query, events) for query in family.queries()}
     assert written == oracle.family_matches(family, events)

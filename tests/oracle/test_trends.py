@@ -27,7 +27,7 @@ def bound(
 ) -> TrendQuery:
     where = f"WHERE {where}" if where else ""
     (query,) = (
-        Workload.parse(f"QUERY q PATTERN {pattern} {where} {rest} RETURN {returned};").bind(SCHEMA).trends
+        Workload.parse(f"QUERY q PATTERN {pattern} {where} {rest} AGGREGATE {returned};").bind(SCHEMA).trends
     )
     return query
 
@@ -219,7 +219,13 @@ def as_detection(written: syntax.Query) -> syntax.Query:
     same = tuple(syntax.Same(name.name) for name in written.group_by)
     within = replace(written.within, size=written.within.size - 1)
     return replace(
-        written, where=(*written.where, *same), within=within, returning=(), group_by=(), slide=None
+        written,
+        where=(*written.where, *same),
+        within=within,
+        returning=(),
+        group_by=(),
+        slide=None,
+        aggregating=False,
     )
 
 

@@ -30,4 +30,4 @@ def test_columns_of_a_table_decide_as_constants_do():
     )
     schema = guess_schema(workload)
     assert dict(schema.attributes) == {"name": Kind.STRING, "due": Kind.TIME, "x": Kind.FLOAT}
-    assert len(workload.bind(schema).detections) == 1
+    assert len(workload.bind(schema).families) == 1

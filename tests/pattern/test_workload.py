@@ -62,4 +62,5 @@ def test_normal_forms_list_all_that_cannot_be_planned() -> None:
 
 
 def test_names_that_differ_by_case_are_two() -> None:
-    assert check("QUERY q PATTERN a WITHIN 1 s;", schema=SCHEMA)[0].note == "did you mean `A`?"
+    remarks = Workload.parse("QUERY q PATTERN a WITHIN 1 s;").bind(SCHEMA).remarks
+    assert [remark.note for remark in remarks] == ["did you mean `A`?"]

@@ -9,9 +9,8 @@ import pytest
 from tests.support.comparison import assert_same_matches, matches_of
 from tests.support.strategies import SCHEMA, random_events, to_table
 
-from stretto import oracle
+from stretto import Engine, oracle
 from stretto.engine.whole_table import run
-from stretto.errors import EngineError
 from stretto.memo.cost import CostModel
 from stretto.oracle.detections import Event
 from stretto.papers.partial_matches import PaperCost
@@ -102,7 +101,7 @@ def test_so_are_plans_of_trends(monkeypatch, name: str, optimizer: str) -> None:
     assert len(plan.trends.queries) == 2
 
 
-def test_a_function_that_fails_on_the_sample_fails_where_it_is_run(monkeypatch) -> None:
+def test_a_function_that_fails_on_the_sample_rejects_events_where_it_is_run(monkeypatch) -> None:
     def root(values: np.ndarray) -> np.ndarray:
         if (values < 0).any():
             raise ValueError("a negative number")
@@ -116,5 +115,10 @@ def test_a_function_that_fails_on_the_sample_fails_where_it_is_run(monkeypatch) 
     )
     stats = stats_of(EVENTS).measured(workload)
     plan = optimize(workload, stats)
-    with pytest.raises(EngineError, match="a negative number"):
-        run(plan, to_table(EVENTS))
+    engine = Engine(plan)
+    parts = [*(engine.push(batch) for batch in to_table(EVENTS).to_batches()), engine.flush()]
+    reasons = {reason for one in engine.take_rejected() for reason in one["reason"].to_pylist()}
+    assert reasons == {"ROOT: ValueError: a negative number"}
+    fine = [event for event in EVENTS if not (event.attributes["x"] or 0) < 0]
+    found = [(row["a"], row["b"]) for part in parts for row in part["q"].to_pylist()]
+    assert len(found) == run(plan, to_table(fine))["q"].num_rows

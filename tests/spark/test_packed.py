@@ -17,6 +17,7 @@ from stretto.spark.packed import (
     MARK,
     MATCHES,
     TRENDS,
+    OwnTypes,
     Packed,
     as_schema,
     from_payload,
@@ -111,12 +112,12 @@ def test_matches_have_times_of_the_events_type(kind, shown):
         times,
         times,
         events,
-        pa.array([None], pa.string()),
+        *[pa.array([None], pa.string())] * (len(SCHEMA) - 6),
     ]
     matches = pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
     rows = packed_rows([Packed(0, MATCHES, to_payload(matches), 1), Packed(0, chunks.METRICS, b"{}", 1)])
-    (found,) = unpack([rows], MATCHES, kind)
-    assert found.schema == result_arrow(MATCHES, kind)
+    (found,) = unpack([rows], MATCHES, OwnTypes(kind))
+    assert found.schema == result_arrow(MATCHES, OwnTypes(kind))
     (row,) = found.to_pylist()
     assert (row["start"], row["events"]) == (shown, [("a", [1, 2])])
 
@@ -126,9 +127,9 @@ def test_totals_have_times_of_the_events_type():
     rest = [pa.array(["{}"]), pa.array(["COUNT(*)"]), pa.array([2.0]), pa.array(["2"]), pa.array([1.0])]
     totals = pa.RecordBatch.from_arrays([pa.array(["q"]), day, day, *rest], schema=TOTALS)
     rows = packed_rows([Packed(0, TRENDS, to_payload(totals), 1), Packed(0, chunks.METRICS, b"{}", 1)])
-    assert list(unpack([rows], MATCHES, pa.int64())) == []
-    (found,) = unpack([rows], TRENDS, pa.int64())
-    assert found.schema == result_arrow(TRENDS, pa.int64())
+    assert list(unpack([rows], MATCHES, OwnTypes(pa.int64()))) == []
+    (found,) = unpack([rows], TRENDS, OwnTypes(pa.int64()))
+    assert found.schema == result_arrow(TRENDS, OwnTypes(pa.int64()))
     assert found.to_pylist() == [
         {**totals.to_pylist()[0], **dict.fromkeys(("window_start", "window_end"), 86_400_000_000)}
     ]

@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 from typer.testing import CliRunner
 
-from stretto.cli.main import app
+from stretto.cli.app import app
 from stretto.pattern import workload as module
 
 RULES = """
@@ -57,7 +57,16 @@ def events(folder: Path, form: str = "parquet") -> str:
 
 def run(folder: Path, *options: str, path: str | None = None) -> str:
     (folder / "rules.cep").write_text(RULES)
-    call = ["run", str(folder / "rules.cep"), "--events", path or events(folder), "--quiet", *options]
+    call = [
+        "run",
+        str(folder / "rules.cep"),
+        "--events",
+        path or events(folder),
+        "--quiet",
+        "--on",
+        "spark",
+        *options,
+    ]
     result = CliRunner().invoke(app, call)
     assert result.exit_code == 0, result.output
     return result.output
@@ -78,8 +87,11 @@ def test_on_spark(tmp_path: Path, done: Counter[str], spark: SparkSession, optim
 
 def test_columns_that_turn_out_otherwise(tmp_path: Path, done: Counter[str], spark: SparkSession) -> None:
     """The first lines do not have `x`, which the queries read: that is no mistake before all lines are known."""
-    first = [{"ts": number, "type": "C", "k": 1} for number in range(3_000)]
-    rest = [{"ts": 10**7 + number, "type": kind, "k": 1, "x": number} for number, kind in enumerate("AB", 2)]
+    first = [{"ts": 10**15 + number, "type": "C", "k": 1} for number in range(3_000)]
+    rest = [
+        {"ts": 10**15 + 10**7 + number, "type": kind, "k": 1, "x": number}
+        for number, kind in enumerate("AB", 2)
+    ]
     path = tmp_path / "late.jsonl"
     path.write_text("".join(f"{json.dumps(row)}\n" for row in first + rest))
     assert "3,002 events, 2 matches" in run(tmp_path, path=str(path))

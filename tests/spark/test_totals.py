@@ -127,7 +127,16 @@ def test_all_outputs_of_a_stream(spark: SparkSession, tmp_path: Path) -> None:
     expected = expected_totals(sample)
     assert_totals(stretto.spark.trends_of(written).toArrow(), sample, expected, "all outputs")
     matches = stretto.spark.matches_of(written)
-    assert matches.columns == ["query", "match_id", "start", "end", "detected", "events", "returned"]
+    assert matches.columns == [
+        "query",
+        "match_id",
+        "start",
+        "end",
+        "detected",
+        "events",
+        "member",
+        "returned",
+    ]
     assert matches.count() == sum(metrics.matches for metrics in progress) > 0
     assert {row.id for row in stretto.spark.late_of(written).collect()} == {-2, -3}
     assert sum(metrics.totals for metrics in progress) == len(expected)
@@ -158,6 +167,6 @@ def test_what_a_workload_does_not_have_cannot_be_asked_for(events: Any) -> None:
 
 
 def test_a_lateness_is_for_streams(spark: SparkSession) -> None:
-    events = spark.createDataFrame(pa.table({"ts": [1], "type": ["A"]}))
+    events = spark.createDataFrame(pa.table({"ts": pa.array([1], pa.timestamp("us")), "type": ["A"]}))
     with pytest.raises(StrettoSparkError, match="`lateness`: for a streaming DataFrame"):
         stretto.spark.aggregate(COUNTS, events, lateness="1 second")

@@ -12,7 +12,7 @@ from click.testing import Result
 from pyspark.sql import SparkSession
 from typer.testing import CliRunner
 
-from stretto.cli.main import app
+from stretto.cli.app import app
 
 PAIRS = "QUERY pairs PATTERN SEQ(A a, B b) WHERE a.x < b.x WITHIN 5 SECONDS;\n"
 COUNTS = """
@@ -37,7 +37,8 @@ def call(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     Path("events.csv").write_text("\n".join(["ts,type,x", *lines, "2024-01-01T00:05:00,C,1"]) + "\n")
 
     def invoke(*arguments: str) -> Result:
-        result = CliRunner().invoke(app, list(arguments))
+        on = ("--on", "spark") if arguments[0] in ("run", "stats") and "--on" not in arguments else ()
+        result = CliRunner().invoke(app, [*arguments, *on])
         assert result.exit_code == 0, result.output
         return result
 

@@ -21,6 +21,7 @@ TABLE = pa.table(
         "type": ["B", "A", "B", "B"],
         "price": [1.0, None, 2.0, 3.0],
         "tags": [[1], [2], [], None],
+        "pairs": [[[1]], [[2]], [], None],
     }
 )
 
@@ -30,9 +31,9 @@ def test_span_and_rates() -> None:
     assert stats.seconds == 4.0
     assert list(stats.rates.items()) == [("A", 0.25), ("B", 0.75)]
     assert stats.events == 4
-    assert stats.schema.attributes == {"price": Kind.FLOAT}
+    assert stats.schema.attributes == {"price": Kind.FLOAT, "tags": Kind.INTS}
     assert stats.schema.types == {"A", "B"}
-    assert stats.schema.skipped == ("tags",)
+    assert stats.schema.skipped == ("pairs",)
 
 
 def test_other_tables_and_names() -> None:
@@ -59,7 +60,7 @@ def test_null_types_and_times_are_not_counted() -> None:
 
 
 def test_a_file_gives_the_same_statistics_back() -> None:
-    stats = Stats.of(TABLE.drop_columns(["tags"]), Special(id="key"))
+    stats = Stats.of(TABLE.drop_columns(["tags", "pairs"]), Special(id="key"))
     assert Stats.from_json(stats.to_json()) == stats
 
 
@@ -76,7 +77,7 @@ def test_other_files_are_refused(text: str) -> None:
     [
         (pa.table({"ts": [1], "kind": ["A"]}), "no column `type`; there are: ts, kind"),
         (pa.table({"ts": ["noon"], "type": ["A"]}), "not string"),
-        ([1, 2], "not list"),
+        ([1, 2], "this list is no table"),
     ],
 )
 def test_wrong_tables_are_refused(table: object, message: str) -> None:

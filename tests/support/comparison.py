@@ -31,7 +31,7 @@ def assert_same_matches(found: Iterable[Match], expected: Iterable[Match], about
 def matches_of(table: pa.Table, query: Query) -> list[Match]:
     """The rows of an engine's table of matches, in the oracle's shape; unbound variables are left out."""
     times = [name for name in TIMES if name in table.column_names]
-    returned = [item.name for item in query.returns]
+    returned = [item.name for item in query.returns if not item.hidden]
     variables = _listed(query, set(table.column_names) - {*times, *returned})
     assert sorted(table.column_names) == sorted([*variables.values(), *times, *returned]), table.schema
     columns = {name: _plain(table.column(name)) for name in table.column_names}
@@ -39,10 +39,14 @@ def matches_of(table: pa.Table, query: Query) -> list[Match]:
         Match(
             *(columns[name][row] for name in times),
             events=_bound({name: columns[column][row] for name, column in variables.items()}),
-            returned={name: columns[name][row] for name in returned},
+            returned={name: _value(columns[name][row]) for name in returned},
         )
         for row in range(table.num_rows)
     ]
+
+
+def _value(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
 
 
 def _listed(query: Query, columns: set[str]) -> dict[str, str]:

@@ -181,7 +181,7 @@ class _Writer:
             f"WHERE {' AND '.join(dict.fromkeys(terms))}" if terms else "",
             f"GROUP BY {', '.join(frame.groups)}" if frame.groups else "",
             f"WITHIN {frame.window} {unit}{slide}",
-            f"RETURN {', '.join(self.aggregates(whole.variables))}",
+            f"AGGREGATE {', '.join(self.aggregates(whole.variables))}",
         ]
         return "\n  ".join([f"QUERY {name} PATTERN {whole.text}", *filter(None, clauses)]) + ";"
 

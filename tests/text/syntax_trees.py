@@ -78,6 +78,20 @@ def _larger(inner: st.SearchStrategy[syntax.Expression]) -> st.SearchStrategy[sy
         | st.builds(syntax.In, inner, several, st.booleans())
         | st.builds(syntax.Between, inner, inner, inner, st.booleans())
         | st.builds(syntax.IsNull, inner, st.booleans())
+        | st.builds(
+            syntax.TextTest,
+            st.sampled_from(["LIKE", "ILIKE"]),
+            inner,
+            inner,
+            st.none() | inner,
+            st.booleans(),
+        )
+        | st.builds(syntax.TextTest, st.sampled_from(["MATCHES", "IMATCHES", "CONTAINS"]), inner, inner)
+        | st.builds(
+            syntax.Case,
+            st.lists(st.tuples(inner, inner), min_size=1, max_size=2).map(tuple),
+            st.none() | inner,
+        )
         | st.builds(syntax.Call, functions, st.lists(inner, max_size=3).map(tuple), st.none() | names)
     )
 
@@ -119,6 +133,16 @@ columns = st.builds(syntax.Name, names, names)
 for_each = st.builds(syntax.ForEach, names, st.none() | names, st.none() | columns)
 
 
+durations = st.builds(syntax.Duration, st.integers(1, MAX_WINDOW))
+several = st.lists(expressions, max_size=2).map(tuple)
+keeps = (
+    st.none()
+    | st.builds(syntax.Keep, st.sampled_from(["ALL", "LONGEST"]))
+    | st.builds(syntax.Keep, st.just("APART"), several)
+    | st.builds(syntax.Keep, st.just("FIRST"), several, durations)
+)
+
+
 def _queries(
     name: st.SearchStrategy[str], each: st.SearchStrategy[syntax.ForEach | None]
 ) -> st.SearchStrategy[syntax.Query]:
@@ -126,8 +150,22 @@ def _queries(
     row_windows = st.builds(lambda row: (syntax.Within(0, row=row), None), columns)
     sized = st.tuples(windows, slides if each is for_each_or_none else st.none())
     return st.builds(
-        lambda name, pattern, window, where, select, returning, groups, having, row: syntax.Query(
-            name, pattern, window[0], where, select, returning, groups, window[1], having, row
+        lambda name, pattern, window, where, select, returning, groups, having, row, keep, limit, totals: (
+            syntax.Query(
+                name,
+                pattern,
+                window[0],
+                where,
+                select,
+                returning,
+                groups,
+                window[1],
+                having,
+                row,
+                keep,
+                limit,
+                aggregating=totals and bool(returning),
+            )
         ),
         name,
         patterns,
@@ -138,6 +176,9 @@ def _queries(
         group_names,
         wheres,
         each,
+        keeps,
+        st.none() | st.builds(syntax.Limit, st.integers(1, MAX_INT), durations),
+        st.booleans(),
     )
 
 

@@ -12,7 +12,7 @@ MAIN = "import typer\napp = typer.Typer()\napp.command()(run)\napp.command('show
 RUN = "def run(batch_size: int = typer.Option('--events')) -> None: ...\n"
 DEV = 'case "$1" in\n    test) pytest ;;\n    lint) ruff ;;\nesac\n'
 ORDER = {
-    "src/stretto/cli/main.py": MAIN,
+    "src/stretto/cli/app.py": MAIN,
     "src/stretto/cli/run.py": RUN,
     "src/stretto/plan/optimizers.py": "from stretto.papers.motto import steiner\n",
     "src/stretto/papers/motto/steiner.py": "import stretto.papers.costs\nclass Tree: ...\n",
@@ -132,5 +132,5 @@ def test_a_large_folder_is_a_remark(ordered: Path) -> None:
 
 def test_the_table_counts(ordered: Path) -> None:
     lines = {line.split()[0]: line.split()[1:] for line in table(House(ordered))}
-    assert lines["src/stretto/cli"] == ["2", "5", "4", "main.py", "1", "run"]
+    assert lines["src/stretto/cli"] == ["2", "5", "4", "app.py", "1", "run"]
     assert lines["src/stretto/engine"] == ["1", "91", "91", "loop.py", "0"]

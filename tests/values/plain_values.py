@@ -14,7 +14,8 @@ from stretto.values.rows import Sets
 from stretto.values.strings import Strings
 from stretto.values.vector import DTYPES, Vector
 
-INT, FLOAT, STRING, BOOL, TIME, DURATION = Kind
+INT, FLOAT, STRING, BOOL, TIME, DURATION, *_ = Kind
+KINDS = (INT, FLOAT, STRING, BOOL, TIME, DURATION)
 ATTRIBUTES = {"i": INT, "j": INT, "f": FLOAT, "g": FLOAT, "s": STRING, "p": BOOL, "ts": TIME, "d": DURATION}
 
 
@@ -265,11 +266,11 @@ def trees(kind, columns, depth, quantified=True):
         options += [applied(op, kind, kind, kind) for op in ("least", "greatest")]
     else:
         options += [
-            applied(op, k, k) for op in ("=", "!=", "<", "<=", ">", ">=") for k in Kind if k is not BOOL
+            applied(op, k, k) for op in ("=", "!=", "<", "<=", ">", ">=") for k in KINDS if k is not BOOL
         ]
         options += [applied(op, BOOL, BOOL) for op in ("and", "or", "=", "!=")]
         options += [applied("and", BOOL, BOOL, BOOL), applied("not", BOOL)]
-        options += [applied("is_null", k) for k in Kind]
+        options += [applied("is_null", k) for k in KINDS]
         options += [
             st.builds(
                 lambda value, constants: Apply("in", (value, *constants), BOOL),

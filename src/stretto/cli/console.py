@@ -10,12 +10,12 @@ from typing import NoReturn
 
 import typer
 
+from stretto.cli.interrupts import INTERRUPTED, say_interrupted
 from stretto.errors import PlanError, QueryError, StrettoError
 from stretto.screen import LINES, counted, visible
 
 FAILED = 1
 WRONG = 2
-INTERRUPTED = 130
 # Whatever the call, the disk is full or broken.
 _NOT_THE_CALL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 
@@ -44,7 +44,8 @@ def reported(code: int = WRONG) -> Iterator[None]:
         what = f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error)
         fail(visible(what), FAILED if error.errno in _NOT_THE_CALL else code)
     except KeyboardInterrupt:
-        fail("interrupted", INTERRUPTED)
+        say_interrupted()
+        raise typer.Exit(INTERRUPTED) from None
 
 
 def admit(error: Exception) -> None:

@@ -63,6 +63,14 @@ class ExplainOptions:
         SpreadName | None,
         Option(help="Show, too, how a run on Spark would spread the work over these events."),
     ] = None
+    units: Annotated[
+        int | None,
+        Option(
+            metavar="N",
+            min=1,
+            help="Show, too, how the plan's operators would run on so many units; with `--spread units`, cells.",
+        ),
+    ] = None
     form: Annotated[
         Format, Option("--format", help="The form of the output; html is one page with a drawing.")
     ] = Format.TEXT
@@ -95,9 +103,11 @@ def _as_read(options: ExplainOptions) -> str:
 
 def _understood(options: ExplainOptions) -> str:
     """The requested stage of the workload, bound to what is known of the events."""
-    from stretto.cli.inputs import measure, plan_for, read_workload
+    from stretto.cli.inputs import measure, plan_for, read_workload, remarks_on, warn_of
+    from stretto.engine.expected_matches import too_many
     from stretto.plan.explanation import explanation
     from stretto.plan.optimize import recipe_of
+    from stretto.stats.profile import Stats
 
     source, known = _known(options)
     read = read_workload(options.workload, None if known is None else _schema(known))
@@ -105,7 +115,9 @@ def _understood(options: ExplainOptions) -> str:
         read.bind(source.schema)
         if options.stats is None and options.stage is not Stage.PATTERN:
             known = measure(source, read)
-    if known is None:
+    if known is not None:
+        warn_of(remarks_on(read, known))
+    else:
         from stretto.pattern.guessed_schema import guess_schema
 
         say("without --events and --stats, the kinds of attributes are guessed from the terms")
@@ -117,17 +129,22 @@ def _understood(options: ExplainOptions) -> str:
     if options.diff is not None:
         recipe_of(options.diff)  # an unknown name is known before the first plan is made
     plan = plan_for(read, known, options.planning)
+    if isinstance(known, Stats):
+        warn_of(too_many(plan, known.events, known.seconds))
     if options.diff is not None:
         other = plan_for(read, known, replace(options.planning, optimizer=options.diff))
         return _comparison(explanation(plan), explanation(other), options.form)
     if source is not None and options.analyze:
         return _analysis(options, plan, source)
+    by_units = options.spread is SpreadName.UNITS
+    if options.units is not None and not by_units:
+        return f"{plan.explain()}\n{_on_units(plan, known, options.units)}"
     if source is not None and options.spread is not None:
         from stretto.cli.on_spark import spread_text
         from stretto.schema import Schema
 
         stats = None if isinstance(known, Schema) else known
-        return f"{plan.explain()}\n\n{spread_text(plan, source, stats, options.spread.value)}"
+        return f"{plan.explain()}\n\n{spread_text(plan, source, stats, options.spread.value, options.units)}"
     return _plan(plan, options.form)
 
 
@@ -152,14 +169,29 @@ def _refuse(options: ExplainOptions) -> None:
         fail(
             "--spread is about a plan over --events, as text; leave --stats, --diff, --analyze and --stage out"
         )
+    if options.units is not None and (not plain or options.spread not in (None, SpreadName.UNITS)):
+        fail("--units is about a plan, as text; leave --spread, --diff, --analyze, --format and --stage out")
+
+
+def _on_units(plan: "Plan", known: "Schema | Stats", units: int) -> str:
+    """What the model says of the plan on units, in either objective."""
+    from stretto.memo.prices import load
+    from stretto.plan.placement.placed_text import placed_text
+    from stretto.plan.placement.placing import place
+    from stretto.schema import Schema
+
+    if isinstance(known, Schema):
+        fail("--units goes by the rates of the events: give --events or --stats")
+    at_once = place(plan, known, units, load())
+    in_turn = place(plan, known, units, load(), objective="stages")
+    return f"{placed_text(at_once)}\n{placed_text(in_turn)}"
 
 
 def _known(options: ExplainOptions) -> "tuple[EventFile | None, Schema | Stats | None]":
     """The events, if any, and what is known of them: a file of statistics, or their schema."""
-    from stretto.cli.inputs import read_stats
-    from stretto.data.files import open_events
+    from stretto.cli.inputs import open_told, read_stats
 
-    source = None if options.events is None else open_events(options.events, options.columns.special)
+    source = None if options.events is None else open_told(options.events, options.columns.special)
     if options.stats is not None:
         return source, read_stats(options.stats)
     return source, None if source is None else source.schema
@@ -206,7 +238,7 @@ def _memo(options: ExplainOptions, workload: "Workload", known: "Schema | Stats"
     from stretto.stats.profile import Stats
 
     stats = Stats.assumed(known) if isinstance(known, Schema) else known
-    recipe = recipe_of(options.planning.optimizer)
+    recipe = recipe_of(options.planning.named)
     with mistakes_of(workload):
         memo, pricing = explored(plannable(workload.bind(stats.schema)), stats, recipe)
     return memo_as(memo, None if isinstance(known, Schema) else pricing, options.form.value)

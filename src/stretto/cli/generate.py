@@ -22,7 +22,8 @@ class GenerateOptions:
         str,
         Argument(
             metavar="STREAM",
-            help="uniform, zipf, stocks, datacenter, mcep-stocks, traffic, rides or ticks.",
+            help="uniform, zipf, stocks, datacenter, mcep-stocks, traffic, rides, ticks, rentals, tasks, rumor or"
+            " counters.",
             show_default=False,
         ),
     ]
@@ -42,12 +43,15 @@ class GenerateOptions:
             metavar="N",
             min=1,
             help="Types of uniform and zipf (10); symbols of stocks (13), mcep-stocks and ticks (300); points of"
-            " traffic (449).",
+            " traffic (449); streams S1, S2, .. of rumor (only S); processes of counters (104).",
         ),
     ] = None
-    keys: Annotated[int, Option(metavar="N", min=1, help="How many values k has, in uniform and zipf.")] = (
-        1000
-    )
+    keys: Annotated[
+        int,
+        Option(
+            metavar="N", min=1, help="How many values k has in uniform and zipf, and each attribute in rumor."
+        ),
+    ] = 1000
     exponent: Annotated[
         float, Option(metavar="S", min=0, help="Of Zipf's law: the i-th type has weight i^-S.")
     ] = 1.0
@@ -57,7 +61,7 @@ class GenerateOptions:
         str | None,
         Option(
             metavar="TYPE=RATE,..",
-            help="Events per second of single types of rides and ticks; the others share the rest of --rate.",
+            help="Events per second of single types (rides, ticks, rentals, tasks); others share the rest of --rate.",
         ),
     ] = None
     reshuffle: Annotated[

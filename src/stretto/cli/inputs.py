@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from stretto.cli.console import say
 from stretto.cli.options import PlanningOptions
 from stretto.errors import QueryError, StrettoError
 from stretto.pattern.workload import Workload
@@ -16,7 +17,12 @@ if TYPE_CHECKING:
     from pyarrow import RecordBatch
 
     from stretto.data.files import EventFile
+    from stretto.schema import Special
     from stretto.stats.profile import Stats
+
+MOST_REMARKS = 20
+PROFILED = 1 << 20
+"""How many events are measured to plan for."""
 
 
 def read_workload(path: str, schema: Schema | None = None) -> Workload:
@@ -34,12 +40,22 @@ def parse_workload(path: str, schema: Schema | None = None) -> Workload:
     return workload
 
 
+def open_told(path: str, special: "Special") -> "EventFile":
+    """The events of a path; where their times are integers, one line says in which unit they are read."""
+    from stretto.data.files import open_events
+
+    source = open_events(path, special)
+    if source.unit_told is not None:
+        say(source.unit_told)
+    return source
+
+
 def plan_for(workload: Workload, known: "Schema | Stats", planning: PlanningOptions) -> Plan:
     """The plan of a workload; mistakes are shown with their lines."""
     from stretto.engine.planning import optimize
 
     with mistakes_of(workload):
-        plan = optimize(workload, known, planning.optimizer, planning.budget)
+        plan = optimize(workload, known, planning.named, planning.budget)
     if not plan.queries and plan.trends is None:
         raise StrettoError(f"{workload.file}: the workload holds no query to run")
     return plan
@@ -55,6 +71,28 @@ def mistakes_of(workload: Workload) -> Iterator[None]:
         raise QueryError(error.mistakes, text, file) from None
 
 
+def remarks_on(workload: Workload, known: "Schema | Stats") -> list[str]:
+    """What is no mistake but may not be meant: unknown types, selections nothing passes."""
+    from stretto.schema import Schema
+
+    bound = workload.bind(known if isinstance(known, Schema) else known.schema)
+    found = [remark.show(workload.text, workload.file) for remark in bound.remarks]
+    if not isinstance(known, Schema):
+        from stretto.stats.remarks import measured_remarks
+
+        found += measured_remarks(bound, known)
+    return found
+
+
+def warn_of(remarks: Iterable[str]) -> None:
+    """Say remarks on standard error, the first ones of many."""
+    found = list(remarks)
+    for text in found[:MOST_REMARKS]:
+        say(f"warning: {text}")
+    if len(found) > MOST_REMARKS:
+        say(f"warning: and {len(found) - MOST_REMARKS:,} more such remarks")
+
+
 def measure(events: "EventFile", workload: Workload, most: int | None = None) -> "Stats":
     """The statistics of a file's events, or of about its first `most`; terms are measured on a sample.
 
@@ -63,7 +101,7 @@ def measure(events: "EventFile", workload: Workload, most: int | None = None) ->
     from stretto.stats.profile import Stats
     from stretto.stats.sampling import stretches_for
 
-    rows, windows = events.survey().rows, [query.within for query in workload.queries]
+    rows, windows = events.survey().rows, workload.windows
     number = stretches_for(windows, events.survey().times.usual_length)
     if most is None or rows <= most:
         return Stats.of_batches(events.batches(), events.schema, rows, stretches=number)

@@ -1,72 +1,29 @@
-"""The `stretto` command."""
+"""The `stretto` command. Little is loaded before an interrupt would end it without a stack trace."""
 
 import signal
 import sys
-from typing import Annotated
 
-import typer
-
-from stretto.cli.bench import bench
-from stretto.cli.calibrate.command import calibrate
-from stretto.cli.check import check
-from stretto.cli.console import FAILED, INTERRUPTED, admit, say
-from stretto.cli.demo.command import demo
-from stretto.cli.explain import explain
-from stretto.cli.generate import generate
-from stretto.cli.run import run
-from stretto.cli.stats import stats
-from stretto.cli.stream import stream
-from stretto.cli.workload import workload
-
-app = typer.Typer(
-    name="stretto",
-    help="Hundreds of event patterns in one job: shared, explained, exact.",
-    epilog="Example: stretto run rules.cep --events trades.parquet --out matches.parquet",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-app.command()(check)
-app.command()(run)
-app.command()(stats)
-app.command()(explain)
-app.command()(stream)
-app.command()(generate)
-app.command()(workload)
-app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(bench)
-app.command()(calibrate)
-app.command()(demo)
-
-
-def _show_version(value: bool) -> None:
-    if value:
-        from stretto import __version__
-
-        typer.echo(f"stretto {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def stretto(
-    version: Annotated[
-        bool,
-        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit."),
-    ] = False,
-) -> None:
-    """Hundreds of event patterns in one job: shared, explained, exact."""
-    del version
+from stretto.cli.interrupts import INTERRUPTED, say_interrupted, within_a_second
 
 
 def main() -> None:
     """Run the command line; the exit code is 0, 1, 2 or 130."""
+    within_a_second()
     # As an interrupt does, so that no half-written file is left behind.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
-        app()
+        _run()
     except KeyboardInterrupt:
-        say("interrupted")
+        say_interrupted()
         sys.exit(INTERRUPTED)
+
+
+def _run() -> None:
+    from stretto.cli.app import app
+    from stretto.cli.console import FAILED, admit
+
+    try:
+        app()
     except Exception as error:  # noqa: BLE001 - what is left is a mistake of ours
         admit(error)
         sys.exit(FAILED)

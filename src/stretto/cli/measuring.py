@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from stretto.cli.running import progress
+from stretto.cli.results.running import progress
 from stretto.data.files import EventFile
 from stretto.engine.run import Engine
 from stretto.plan.dag import Plan, attributes_of

@@ -15,14 +15,15 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 
 from stretto.cli.console import say
-from stretto.cli.inputs import parse_workload, plan_for, read_workload
+from stretto.cli.inputs import parse_workload, plan_for, read_workload, remarks_on, warn_of
 from stretto.cli.options import PlanningOptions
-from stretto.cli.running import SHOWN_PER_QUERY, Outputs, RunLimits, as_texts
+from stretto.cli.results.running import SHOWN_PER_QUERY, Outputs, RunLimits, as_texts
 from stretto.data.files import STDIN, EventFile
+from stretto.engine.expected_matches import too_many
 from stretto.errors import StrettoError
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan, attributes_of
-from stretto.plan.spread.choice import choose, describe
+from stretto.plan.spread.choice import choose, describe, rejected
 from stretto.plan.spread.reach import MatchReach
 from stretto.plan.spread.spreads import Spread
 from stretto.schema import Special
@@ -47,6 +48,8 @@ def opened(workload: str, events: str, special: Special) -> Iterator[tuple[Workl
     """
     if events != STDIN:
         files = open_files(events, special)
+        if files.unit_told is not None:
+            say(files.unit_told)
         if files.in_place:
             yield read_workload(workload, files.schema), files
         else:
@@ -81,7 +84,12 @@ class Prepared:
 
 
 def prepare(
-    workload: Workload, files: EventFiles, spark: SparkSession, planning: PlanningOptions, spread: str
+    workload: Workload,
+    files: EventFiles,
+    spark: SparkSession,
+    planning: PlanningOptions,
+    spread: str,
+    units: int | None = None,
 ) -> Prepared:
     """The plan of a workload over files, and how the work is spread."""
     with clear_failures():
@@ -89,9 +97,16 @@ def prepare(
         workload.bind(known.schema)  # mistakes are reported before a sample is measured
         stats = None if planning.optimizer == "none" else profile_files(spark, None, known)
         plan = plan_for(workload, known.schema if stats is None else stats, planning)
+        warn_of(remarks_on(workload, known.schema if stats is None else stats))
+        if known.summary is not None:
+            span = (known.summary.last or 0) - (known.summary.first or 0)
+            warn_of(too_many(plan, known.summary.rows, span / 1e6))
         load = known.load(stats)
-        chosen = choose(plan, load, cores_of(spark), spread)
+        cores = cores_of(spark)
+        chosen = choose(plan, load, cores, spread, units)
     say(describe(chosen, load))
+    if spread == "auto":
+        say(rejected(plan, load, cores, chosen))
     return Prepared(plan, known, chosen)
 
 
@@ -159,7 +174,7 @@ def _show(batches: list[pa.RecordBatch], plan: Plan, outputs: Outputs) -> None:
     if not batches:
         return
     table = pa.Table.from_batches(batches)
-    for query in plan.queries:
+    for query in plan.names:
         if outputs.first.is_full:
             return
         mine = table.filter(pc.equal(table.column("query"), query)).sort_by("start")
@@ -187,13 +202,20 @@ def measured(
     assert files.summary is not None
     share = min(1.0, SIZE / max(files.summary.rows, 1)) if sample is None else sample
     stats = profile_files(spark, None, files, share, seed=seed)
+    warn_of(remarks_on(workload, stats))
     return stats.measured(workload.bind(stats.schema).normal_forms())
 
 
-def spread_text(plan: Plan, source: EventFile, stats: Stats | None, spread: str) -> str:
+def spread_text(
+    plan: Plan, source: EventFile, stats: Stats | None, spread: str, units: int | None = None
+) -> str:
     """How the work on some files would be spread over the cores of this machine."""
     files = open_files(source.path, source.special)
-    if files.times is None or MatchReach.of(plan).after_events:
+    if files.times is None or MatchReach.of(plan).after_events or spread in ("auto", "units"):
         files = replace(files, summary=Summary.of(source.select(()).batches(), source.special))
     load = files.load(stats)
-    return describe(choose(plan, load, available_cores(), spread), load)
+    cores = available_cores()
+    chosen = choose(plan, load, cores, spread, units)
+    if spread != "auto":
+        return describe(chosen, load)
+    return f"{describe(chosen, load)}\n{rejected(plan, load, cores, chosen)}"

@@ -34,11 +34,28 @@ Budget = Annotated[
 Quiet = Annotated[bool, Option("--quiet", help="Show no progress.")]
 
 
-class On(StrEnum):
-    """Where a plan runs."""
+class TimeUnit(StrEnum):
+    """In what integers count time."""
 
+    S = "s"
+    MS = "ms"
+    US = "us"
+    NS = "ns"
+
+
+class On(StrEnum):
+    """Where a plan runs; `auto`: in this process where the events are small."""
+
+    AUTO = "auto"
     LOCAL = "local"
     SPARK = "spark"
+
+
+class FileLayout(StrEnum):
+    """How results are written."""
+
+    ROWS = "rows"
+    TYPED = "typed"
 
 
 class SpreadName(StrEnum):
@@ -51,7 +68,14 @@ class SpreadName(StrEnum):
     UNITS = "units"
 
 
-RunOn = Annotated[On, Option(help="On Spark, or in this process, without a JVM.")]
+Units = Annotated[
+    int | None,
+    Option(metavar="N", min=1, help="How many units `--spread units` has; by default, one for each core."),
+]
+RunOn = Annotated[
+    On,
+    Option(help="On Spark, or in this process, without a JVM; auto: in this process where events are small."),
+]
 Master = Annotated[
     str | None, Option(metavar="URL", help="Spark's master. The default is all cores of this machine.")
 ]
@@ -67,21 +91,37 @@ class ColumnNames:
         str, Option("--id", metavar="NAME", help="The column of event ids; without one, the row is the id.")
     ] = "id"
 
+    ts_unit: Annotated[
+        TimeUnit | None,
+        Option(help="The unit of times that are integers. The default is what their size tells."),
+    ] = None
+
     @property
     def special(self) -> "Special":
         from stretto.schema import Special
 
-        return Special(self.ts, self.type_name, self.id_name)
+        return Special(self.ts, self.type_name, self.id_name, self.ts_unit and self.ts_unit.value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanningOptions:
-    """Which optimizer plans, and for how long."""
+    """Which optimizer plans, for how long, and by which rules not."""
 
     optimizer: Annotated[
         str, Option(metavar="NAME", help="Which optimizer plans; `none` shares and reorders nothing.")
     ] = "auto"
     budget: Budget = None
+    without: Annotated[
+        list[str] | None,
+        Option(metavar="RULE", help="A rule of `rumor` or `auto` that may not be used; can be repeated."),
+    ] = None
+
+    @property
+    def named(self) -> str:
+        """The optimizer, with what it may not use."""
+        from stretto.plan.optimize import named_without
+
+        return named_without(self.optimizer, self.without or ())
 
 
 _UNITS = {

@@ -2,7 +2,7 @@
 
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
@@ -10,6 +10,7 @@ from stretto.cli.console import FAILED, fail, reported
 from stretto.cli.options import (
     ColumnNames,
     EventsPath,
+    FileLayout,
     Master,
     On,
     PlanningOptions,
@@ -17,15 +18,18 @@ from stretto.cli.options import (
     RunOn,
     SomeOutPath,
     SpreadName,
+    Units,
     WorkloadPath,
     bytes_of,
     duration_of,
     latest_us,
 )
 from stretto.cli.records import takes
+from stretto.cli.where import chosen
 
-PROFILED = 1 << 20
-"""How many events are measured to plan for."""
+if TYPE_CHECKING:
+    from stretto.cli.results.layout import ResultLayout
+    from stretto.plan.dag import Plan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +39,7 @@ class RunOptions:
     workload: WorkloadPath
     events: EventsPath
     out: SomeOutPath = None
-    on: RunOn = On.SPARK
+    on: RunOn = On.AUTO
     planning: PlanningOptions
     adapt: Annotated[
         bool, Option("--adapt", help="Plan again, within the budget, when the events change.")
@@ -70,10 +74,18 @@ class RunOptions:
     spread: Annotated[
         SpreadName | None,
         Option(
-            help="How Spark spreads the work: as it costs least, by key, by slices of time, or not at all."
-            " Units are not supported yet."
+            help="How Spark spreads the work: as it costs least, by key, by slices of time, by units that have all"
+            " events but for parts of some types, or not at all."
         ),
     ] = None
+    units: Units = None
+    layout: Annotated[
+        FileLayout,
+        Option(
+            help="rows: one file for all queries. typed: a file for each, NAME.QUERY.EXT, with a column for each"
+            " variable, RETURN column and aggregate."
+        ),
+    ] = FileLayout.ROWS
     master: Master = None
     quiet: Quiet = False
 
@@ -97,44 +109,54 @@ def run(options: RunOptions) -> None:
     """
     _refuse(options)
     with reported():
-        (_run_on_spark if options.on is On.SPARK else _run_in_process)(options)
+        place = chosen(
+            options.on, options.events, options.master, spark=options.spread is not None, local=options.adapt
+        )
+        (_run_on_spark if place is On.SPARK else _run_in_process)(options)
 
 
 def _refuse(options: RunOptions) -> None:
     """End with a message where options do not go together."""
     is_late, spread = options.lateness is not None, options.spread
+    if options.layout is FileLayout.TYPED and options.out in (None, "-"):
+        fail("--layout typed writes a file for each query: name one with --out, such as matches.parquet")
     if options.ahead is not None and not is_late:
         fail(
             "--ahead is for runs with --lateness: without it no event is late, however far ahead another one is"
         )
+    if options.units is not None and spread is not SpreadName.UNITS:
+        fail("--units is for runs with --on spark --spread units")
+    if options.adapt and (spread is not None or options.master is not None):
+        fail("--adapt is for runs with --on local: on Spark, the same plan runs every slice of the events")
     if options.on is On.LOCAL:
         if spread is not None or options.master is not None:
             fail(f"{'--spread' if spread is not None else '--master'} is for runs with --on spark")
         return
-    if spread is SpreadName.UNITS:
-        fail("--spread units is not supported yet; there are: auto, key, time, whole")
-    if options.adapt:
+    if options.adapt and options.on is On.SPARK:
         fail("--adapt is for runs with --on local: on Spark, the same plan runs every slice of the events")
     if is_late and spread not in (None, SpreadName.WHOLE):
         fail("--lateness depends on the order of arrival, so the events cannot be spread; leave --spread out")
 
 
 def _run_in_process(options: RunOptions) -> None:
-    from stretto.cli.inputs import measure, plan_for, read_workload
-    from stretto.data.files import open_events
+    from stretto.cli.inputs import PROFILED, measure, open_told, plan_for, read_workload, remarks_on, warn_of
+    from stretto.engine.expected_matches import too_many
 
     (allowed, latest), memory = options.limits, options.memory_bytes
-    source = open_events(options.events, options.columns.special)
+    source = open_told(options.events, options.columns.special)
     read = read_workload(options.workload, source.schema)
     budget = options.planning.budget
     known = source.schema if options.planning.optimizer == "none" else measure(source, read, PROFILED)
+    warn_of(remarks_on(read, known))
     plan = plan_for(read, known, options.planning)
+    survey = source.survey()
+    warn_of(too_many(plan, survey.rows, survey.seconds))
 
     # These load the kernels: after what may be wrong.
-    from stretto.cli.running import Outputs, RunLimits, find, trends_of
+    from stretto.cli.results.running import Outputs, RunLimits, find, trends_of
     from stretto.engine.adapt import AdaptOptions
 
-    outputs = Outputs(options.out, options.late, options.rejected, trends_of(plan))
+    outputs = Outputs(options.out, options.late, options.rejected, trends_of(plan), _layout(options, plan))
     with closing(outputs), reported(FAILED):
         limits = RunLimits(memory, source.disorder_us() if allowed is None else allowed, latest)
         follow = AdaptOptions() if budget is None else AdaptOptions(budget=budget)
@@ -144,21 +166,31 @@ def _run_in_process(options: RunOptions) -> None:
         outputs.show()
 
 
+def _layout(options: RunOptions, plan: "Plan") -> "ResultLayout":
+    from stretto.cli.results.layout import ResultLayout
+
+    return ResultLayout(plan, typed=options.layout is FileLayout.TYPED)
+
+
 def _run_on_spark(options: RunOptions) -> None:
     """Find every match on Spark. Mistakes in the call are reported before Spark starts."""
     from stretto.plan.optimize import recipe_of
 
     memory, (allowed, latest) = options.memory_bytes, options.limits
-    recipe_of(options.planning.optimizer)
+    recipe_of(options.planning.named)
     default = SpreadName.AUTO if options.lateness is None else SpreadName.WHOLE
 
     from stretto.cli.on_spark import find_on_spark, opened, prepare, started
-    from stretto.cli.running import Outputs, RunLimits, trends_of
+    from stretto.cli.results.running import Outputs, RunLimits, trends_of
 
     with opened(options.workload, options.events, options.columns.special) as (read, files):
         spark = started(options.master, quiet=options.quiet)
-        prepared = prepare(read, files, spark, options.planning, (options.spread or default).value)
-        outputs = Outputs(options.out, options.late, options.rejected, trends_of(prepared.plan))
+        spread = (options.spread or default).value
+        prepared = prepare(read, files, spark, options.planning, spread, options.units)
+        plan = prepared.plan
+        outputs = Outputs(
+            options.out, options.late, options.rejected, trends_of(plan), _layout(options, plan)
+        )
         with closing(outputs), reported(FAILED):
             find_on_spark(spark, prepared, outputs, RunLimits(memory, allowed, latest))
             outputs.finish()

@@ -9,6 +9,7 @@ from stretto.atomic import write_text
 from stretto.cli.console import FAILED, fail, reported, say
 from stretto.cli.options import ColumnNames, EventsPath, Master, On, RunOn, Seed, WorkloadPath
 from stretto.cli.records import takes
+from stretto.cli.where import chosen
 from stretto.screen import counted
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ class StatsOptions:
     out: Annotated[
         str | None, Option(metavar="PATH", help="A JSON file, which `stretto explain --stats` reads.")
     ] = None
-    on: RunOn = On.SPARK
+    on: RunOn = On.AUTO
     sample: Annotated[
         float | None,
         Option(
@@ -50,7 +51,8 @@ def stats(options: StatsOptions) -> None:
     if options.on is On.LOCAL and options.master is not None:
         fail("--master is for --on spark")
     with reported():
-        found = _on_spark(options) if options.on is On.SPARK else _in_process(options)
+        place = chosen(options.on, options.events, options.master)
+        found = _on_spark(options) if place is On.SPARK else _in_process(options)
         with reported(FAILED):
             if options.out is None:
                 _show(found)
@@ -60,10 +62,9 @@ def stats(options: StatsOptions) -> None:
 
 
 def _in_process(options: StatsOptions) -> "Stats":
-    from stretto.cli.inputs import read_workload
-    from stretto.data.files import open_events
+    from stretto.cli.inputs import open_told, read_workload, remarks_on, warn_of
 
-    source = open_events(options.events, options.columns.special)
+    source = open_told(options.events, options.columns.special)
     read = read_workload(options.workload, source.schema)
     pieces = read.bind(source.schema).normal_forms()
 
@@ -75,9 +76,11 @@ def _in_process(options: StatsOptions) -> "Stats":
         size = SIZE if options.sample is None else max(1, round(options.sample * rows))
         windows = [query.within for query in read.queries]
         number = stretches_for(windows, source.survey().times.usual_length, size)
-        return Stats.of_batches(
+        found = Stats.of_batches(
             source.batches(), source.schema, rows, sample=size, seed=options.seed, stretches=number
         ).measured(pieces)
+        warn_of(remarks_on(read, found))
+        return found
 
 
 def _on_spark(options: StatsOptions) -> "Stats":
@@ -93,7 +96,7 @@ def _on_spark(options: StatsOptions) -> "Stats":
 
 
 def _show(found: "Stats") -> None:
-    from stretto.cli.tables import show_table
+    from stretto.cli.results.tables import show_table
 
     rates = [[name, f"{rate:.4g}"] for name, rate in found.rates.items()]
     show_table("", ["type", "events per second"], rates)

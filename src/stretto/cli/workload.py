@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 from typer import Argument, Option
 
@@ -14,6 +15,7 @@ from stretto.cli.records import given, takes
 _mcep = partial(Option, rich_help_panel="mcep")
 _motto = partial(Option, rich_help_panel="motto")
 _muse = partial(Option, rich_help_panel="muse")
+_rumor = partial(Option, rich_help_panel="rumor")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,6 +120,40 @@ class MuseChoices:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RumorChoices:
+    """The options of `rumor-1`, `rumor-2`, `rumor-3` and `rumor-hybrid`; None: as the generator has it."""
+
+    constants: Annotated[int | None, _rumor(metavar="N", help="Constants are below it (1000).")] = None
+    zipf: Annotated[
+        float | None, _rumor(metavar="S", help="Of Zipf's law for constants and windows (1.5).")
+    ] = None
+    distinct: Annotated[
+        bool | None, _rumor("--distinct", help="rumor-1: constants are drawn evenly.", show_default=False)
+    ] = None
+    table: Annotated[
+        str | None,
+        _rumor(
+            metavar="FILE.parquet", help="rumor-1: the queries are rows of this file, beside the workload."
+        ),
+    ] = None
+    iterate: Annotated[
+        bool | None,
+        _rumor("--iterate", help="rumor-2 and rumor-3: runs of rising values.", show_default=False),
+    ] = None
+    capacity: Annotated[
+        int | None, _rumor(metavar="N", help="rumor-3: how many streams S1, S2, .. (10).")
+    ] = None
+    separate: Annotated[
+        bool | None,
+        _rumor("--separate", help="rumor-3: these streams are types of their own.", show_default=False),
+    ] = None
+    sel: Annotated[
+        float | None,
+        _rumor(metavar="SHARE", help="rumor-hybrid: the share of readings that start a query (0.5)."),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WorkloadOptions:
     """The options of `stretto workload`; those of another kind than the one asked for are refused.
 
@@ -128,7 +164,8 @@ class WorkloadOptions:
         str,
         Argument(
             metavar="KIND",
-            help="motto-stocks, motto-datacenter, mcep-stocks, mcep-traffic, muse-rides or muse-stocks.",
+            help="motto-stocks, motto-datacenter, mcep-stocks, mcep-traffic, muse-rides, muse-stocks, rumor-1, rumor-2,"
+            " rumor-3 or rumor-hybrid.",
             show_default=False,
         ),
     ]
@@ -139,12 +176,14 @@ class WorkloadOptions:
         str | None,
         Option(
             metavar="WINDOW",
-            help="A duration, in mcep also `1000 EVENTS` (10 SECONDS in motto, 2 SECONDS in mcep, 1 MINUTE in muse).",
+            help="A duration, in mcep also `1000 EVENTS` (10 SECONDS in motto, 2 SECONDS in mcep, 1 MINUTE in muse;"
+            " in rumor the longest: 1000 SECONDS).",
         ),
     ] = None
     mcep: McepChoices
     motto: MottoChoices
     muse: MuseChoices
+    rumor: RumorChoices
 
 
 @takes(WorkloadOptions)
@@ -158,9 +197,24 @@ def workload(options: WorkloadOptions) -> None:
 
         window = {} if options.window is None else {"window": options.window}
         chosen = window | given(options.mcep) | given(options.motto) | given(options.muse)
+        chosen |= given(options.rumor)
         text = generated(options.kind, options.queries, options.seed, **chosen)
+        if options.rumor.table is not None:
+            _write_table(options, chosen)
         if options.out == "-":
             show(text)
         else:
             write_text(options.out, text)
         told(options.out, options.queries, "query")
+
+
+def _write_table(options: WorkloadOptions, chosen: dict[str, Any]) -> None:
+    """The rows that stand for the queries of a workload, in a file beside it."""
+    from stretto.data.sinks import open_sink
+    from stretto.generate.rumor_workload import RumorOptions, constants_table
+
+    rows = constants_table(options.queries, options.seed, RumorOptions(**chosen))
+    folder = Path() if options.out == "-" else Path(options.out).parent
+    with open_sink(str(folder / chosen["table"]), rows.schema) as sink:
+        for batch in rows.to_batches():
+            sink.write(batch)

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from stretto.schema import Kind
 from stretto.values.convert import as_kind, beyond
+from stretto.values.time_units import in_unit
 from stretto.values.times import EXPANDED, brought_near
 
 Mask = npt.NDArray[np.bool_]
@@ -39,6 +40,9 @@ WORDS = {
     Kind.TIME: "a time",
     Kind.STRING: "a text",
     Kind.DURATION: "a duration",
+    Kind.STRINGS: "a list of texts",
+    Kind.INTS: "a list of integers",
+    Kind.FLOATS: "a list of numbers",
 }
 
 
@@ -96,15 +100,17 @@ def kind_of_texts(strings: Any) -> Kind | None:
     return Kind.STRING
 
 
-def to_time(values: Any) -> tuple[Any, Mask | None]:
-    """Times, dates, texts or integers (microseconds since 1970) as timestamp[us], UTC, and which are no times.
+def to_time(values: Any, unit: str | None = None) -> tuple[Any, Mask | None]:
+    """Times, dates, texts or integers (in a unit, since 1970) as timestamp[us], UTC, and which are no times.
 
     A text that is no time becomes null; a time beyond 64 bits becomes the last or the first one that fits.
     """
     if is_text(values.type):
         times, bad = fit(values.cast(pa.string()), Kind.TIME)
         return times, bad if bad.any() else None
-    return as_kind(values, Kind.TIME).view(TIME), beyond(values, Kind.TIME)
+    counted = in_unit(values, unit)
+    misfit = beyond(values, Kind.INT) if pa.types.is_uint64(values.type) else beyond(counted, Kind.TIME)
+    return as_kind(counted, Kind.TIME).view(TIME), misfit
 
 
 def is_timelike(arrow_type: pa.DataType) -> bool:

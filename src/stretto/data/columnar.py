@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +14,7 @@ from stretto.data.parts import ReadChunk, Rejected, need_content, need_special, 
 from stretto.errors import EventsError
 from stretto.schema import Special
 from stretto.values.texts import value_texts
+from stretto.values.time_units import JudgedUnit, need_unit
 
 Raw = Callable[[list[str], bool], AbstractContextManager[Iterator[pa.RecordBatch]]]
 STEP = 1 << 16
@@ -41,6 +42,7 @@ class ColumnarPart:
     special: Special
     rows: int | None
     raw: Raw
+    judged: JudgedUnit | None = None
 
     def columns(self) -> Mapping[str, pa.DataType]:
         return {column.name: column.type for column in self.schema}
@@ -66,7 +68,7 @@ class ColumnarPart:
         rows = np.arange(before, before + batch.num_rows, dtype=np.int64)
         names = batch.schema.names
         where, at_type = names.index(self.special.ts), names.index(self.special.type)
-        ts, bad = to_time(batch.column(where))
+        ts, bad = to_time(batch.column(where), self.special.unit)
         timed = batch.set_column(where, self.special.ts, ts)
         types = to_types(batch.column(at_type))
         chunk = ReadChunk(timed.set_column(at_type, self.special.type, types), rows)
@@ -133,6 +135,11 @@ def _checked(part: ColumnarPart) -> ColumnarPart:
         raise need_time(part.name, part.special, str(ts))
     if is_text(ts):
         _check_text_times(part)
+    elif pa.types.is_integer(ts) and part.special.unit is None:
+        first = _first_times(part)
+        part.judged = None if first is None else need_unit(first, part.special.ts, part.name)
+        if part.judged is not None:
+            part.special = replace(part.special, unit=part.judged.unit)
     kind = part.schema.field(part.special.type).type
     if not (is_text(kind) or pa.types.is_integer(kind)):
         raise EventsError(
@@ -143,12 +150,17 @@ def _checked(part: ColumnarPart) -> ColumnarPart:
 
 
 def _check_text_times(part: ColumnarPart) -> None:
-    with blamed(part.name, part.what), part.raw([part.special.ts], False) as batches:
-        first = next((batch for batch in batches if batch.num_rows), None)
+    first = _first_times(part)
     if first is None:
         return
-    texts = first.column(0).slice(0, 1000)
+    texts = first.slice(0, 1000)
     _, bad = to_time(texts)
     if bad is not None and bad.mean() > 1 - SHARE:
         example = texts[int(np.flatnonzero(bad)[0])].as_py()
         raise need_time(part.name, part.special, "texts", example)
+
+
+def _first_times(part: ColumnarPart) -> pa.Array | None:
+    """The times of the first events; None where there are no events."""
+    with blamed(part.name, part.what), part.raw([part.special.ts], False) as batches:
+        return next((batch.column(0) for batch in batches if batch.num_rows), None)

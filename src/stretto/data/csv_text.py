@@ -2,7 +2,7 @@
 
 import csv
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +11,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
-from stretto.data.casts import TYPES, WORDS, Mask, fit, kind_of_texts
+from stretto.data.casts import TYPES, WORDS, Mask, fit, kind_of_texts, to_time
 from stretto.data.parts import Numbers, ReadChunk, Rejected, need_content, need_special, need_time
 from stretto.data.utf8 import MARK, MarkedUtf8
 from stretto.errors import EventsError
 from stretto.schema import Kind, Special
+from stretto.values.time_units import JudgedUnit, need_unit
 
 SAMPLE_ROWS = 2000
 BLOCK = 1 << 21
@@ -33,6 +34,7 @@ class CsvPart:
     delimiter: str
     kinds: dict[str, Kind] = field(default_factory=dict)
     rows: int | None = None
+    judged: JudgedUnit | None = None
 
     def columns(self) -> Mapping[str, pa.DataType]:
         kinds = {name: self.kinds.get(name, Kind.STRING).arrow for name in self.header}
@@ -65,6 +67,9 @@ class CsvPart:
             raise need_time(self.name, self.special, f"{kind}s", example)
         if kind is not None:
             self.kinds[name] = Kind.STRING if name == self.special.type else kind
+        if name == self.special.ts and kind is Kind.INT and self.special.unit is None:
+            self.judged = need_unit(fit(found, kind)[0], name, self.name)
+            self.special = replace(self.special, unit=None if self.judged is None else self.judged.unit)
 
     def batches(self, names: Collection[str], rejected: Rejected, *, threads: bool) -> Iterator[ReadChunk]:  # noqa: ARG002 - rows are numbered as they are parsed, in one thread
         wanted = [name for name in self.header if name in names]
@@ -87,6 +92,8 @@ class CsvPart:
                 raw.reject(i, f"{name}: not UTF-8 text", rejected)
             for i in np.flatnonzero(misfit & ~bad & ~broken).tolist():
                 raw.reject(i, f"{name}: {texts[i].as_py()!r} is not {WORDS[kind]}", rejected)
+            if name == self.special.ts and kind is Kind.INT:
+                values = to_time(values, self.special.unit)[0]
             bad |= broken | misfit
             arrays.append(values.dictionary_encode() if name == self.special.type else values)
         batch = pa.RecordBatch.from_arrays(arrays, names=names)

@@ -2,7 +2,7 @@
 
 import io
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -18,9 +18,10 @@ from stretto.data.json_text import open_json
 from stretto.data.marks import TimeMarks
 from stretto.data.parts import FilePart, ReadChunk, Rejected, need_content, unknown_ending
 from stretto.errors import EventsError
-from stretto.schema import Kind, Schema, Special, kind_of
+from stretto.schema import Kind, Schema, Special, kind_of, sources_of
 from stretto.values.rows import I64
 from stretto.values.strings import decoded
+from stretto.values.time_units import WORDS
 from stretto.values.times import START_OF_TIME, in_time
 
 STDIN = "-"
@@ -57,6 +58,12 @@ class Survey:
     disorder_us: int
     times: TimeMarks = field(default_factory=TimeMarks)
 
+    @property
+    def seconds(self) -> float:
+        """About how long the events take from the first to the last."""
+        marks = self.times.marks
+        return float(marks[-1] - marks[0]) / 1e6 if len(marks) else 0.0
+
 
 @dataclass(slots=True)
 class EventFile:
@@ -80,12 +87,19 @@ class EventFile:
         survey = self.survey()
         schema = Schema.of(pa.schema(list(self._columns().items())), survey.types or None, self.special)
         found = schema.attributes.get(self.special.id)
-        if self.special.id in (*schema.attributes, *schema.skipped) and found is not Kind.INT:
+        is_there = self.special.id in (*schema.attributes, *schema.skipped)
+        if is_there and found not in (Kind.INT, Kind.STRING):
             raise EventsError(
-                f"{self.path}: column `{self.special.id}` holds {found or 'nested value'}s, not integers"
+                f"{self.path}: column `{self.special.id}` holds {found or 'nested value'}s: ids are integers or strings"
                 " (name another column with --id; with a name that does not exist, events are numbered)"
             )
         return schema
+
+    @property
+    def unit_told(self) -> str | None:
+        """One line on the unit of times that are integers, if it was judged by their size."""
+        judged = next((part.judged for part in self.parts if part.judged is not None), None)
+        return None if judged is None else judged.told(self.special.ts)
 
     @property
     def rows(self) -> int | None:
@@ -163,9 +177,14 @@ class EventFile:
         special = {self.special.ts: TIME, self.special.type: TYPES}
         special[self.special.id] = columns.get(self.special.id, pa.int64())
         if self.wanted is None:
-            names = [name for name, arrow in columns.items() if kind_of(arrow) is not None]
+            readable = {
+                name
+                for name, arrow in columns.items()
+                if kind_of(arrow) is not None or pa.types.is_struct(arrow)
+            }
         else:
-            names = [name for name in columns if name in self.wanted]
+            readable = set(sources_of(self.wanted, columns))
+        names = [name for name in columns if name in readable]
         return pa.schema([*special.items(), *((n, columns[n]) for n in names if n not in special)])
 
     def _columns(self) -> Mapping[str, pa.DataType]:
@@ -257,7 +276,18 @@ def open_events(
     """Events at a path: a file, a folder of files, or `-` for JSON lines on standard input."""
     special = special or Special()
     parts = tuple(part for part in _open_parts(str(path), special))
+    special = replace(special, unit=special.unit or common_unit(parts))
     return EventFile(str(path), parts, special, None if columns is None else frozenset(columns))
+
+
+def common_unit(parts: Sequence[FilePart]) -> str | None:
+    """The unit that the times of all files were judged to have, if they are integers somewhere."""
+    judged = [part for part in parts if part.judged is not None]
+    units = {part.judged.unit: part.name for part in judged if part.judged is not None}
+    if len(units) > 1:
+        seen = " and ".join(f"{WORDS[unit]} in {name}" for unit, name in units.items())
+        raise EventsError(f"times are integers that look like {seen}: give --ts-unit (in Python ts_unit=)")
+    return next(iter(units), None)
 
 
 def _open_parts(path: str, special: Special) -> Iterator[FilePart]:

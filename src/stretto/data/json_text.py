@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,8 @@ from stretto.data.json_values import convert, kind_of_values, load
 from stretto.data.parts import Numbers, ReadChunk, Rejected, need_special, need_time
 from stretto.errors import EventsError
 from stretto.schema import Kind, Special, kind_of
+from stretto.values.convert import MOST
+from stretto.values.time_units import JudgedUnit, need_unit
 
 SAMPLE_ROWS = 2000
 BLOCK = 1 << 20
@@ -57,6 +59,7 @@ class JsonPart:
     nested: set[str] = field(default_factory=set)
     empty: set[str] = field(default_factory=set)
     rows: int | None = None
+    judged: JudgedUnit | None = None
 
     def columns(self) -> Mapping[str, pa.DataType]:
         known = {name: kind.arrow for name, kind in self.kinds.items()}
@@ -99,7 +102,15 @@ class JsonPart:
                 example = next(str(o[self.special.ts]) for o in objects if o.get(self.special.ts) is not None)
                 raise need_time(self.name, self.special, f"{ts}s", example)
             self.kinds.setdefault(self.special.type, Kind.STRING)
+            if ts is Kind.INT and self.special.unit is None:
+                self._judge(objects)
             return
+
+    def _judge(self, objects: list[dict[str, Any]]) -> None:
+        name = self.special.ts
+        numbers = [value for o in objects if type(value := o.get(name)) is int and abs(value) < MOST]
+        self.judged = need_unit(pa.array(numbers, pa.int64()), name, self.name)
+        self.special = replace(self.special, unit=None if self.judged is None else self.judged.unit)
 
     def _no_objects(self, block: _JsonBlock) -> EventsError:
         if block.texts[0].lstrip().startswith(b"["):
@@ -196,7 +207,7 @@ class JsonPart:
                     )
                 bad |= misfit
             elif name == self.special.ts:
-                values, _ = to_time(values)
+                values, _ = to_time(values, self.special.unit)
             arrays.append(to_types(values) if name == self.special.type else values)
         batch = pa.RecordBatch.from_arrays(arrays, names=table.schema.names)
         return ReadChunk(batch, block.rows).without(bad)

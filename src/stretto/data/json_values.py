@@ -46,8 +46,11 @@ def show(value: Any) -> str:
 
 
 def kind_of_values(values: Sequence[Any]) -> Kind | None:
-    """The strictest kind that nine in ten of these values fit (no nulls); None for lists and objects."""
+    """The strictest kind that nine in ten of these values fit (no nulls); None for objects and for lists of them."""
     needed = len(values) * SHARE
+    lists = [value for value in values if isinstance(value, list)]
+    if lists and len(lists) >= needed:
+        return _kind_of_lists(lists)
     kinds = [_KINDS.get(type(value)) for value in values]
     integers, doubles = kinds.count(Kind.INT), kinds.count(Kind.FLOAT)
     texts = [value for value in values if isinstance(value, str)]
@@ -61,6 +64,14 @@ def kind_of_values(values: Sequence[Any]) -> Kind | None:
         return Kind.BOOL
     is_time = len(texts) >= needed and kind_of_texts(pa.array(texts)) is Kind.TIME
     return Kind.TIME if is_time else Kind.STRING
+
+
+def _kind_of_lists(lists: Sequence[list[Any]]) -> Kind | None:
+    """The kind of lists of texts or numbers; lists without an element may be of any kind, and are taken for texts."""
+    found = {type(element) for one in lists for element in one if element is not None}
+    if found <= {str}:
+        return Kind.STRINGS
+    return Kind.INTS if found == {int} else Kind.FLOATS if found <= {int, float} else None
 
 
 _KINDS: dict[type, Kind] = {bool: Kind.BOOL, int: Kind.INT, float: Kind.FLOAT, str: Kind.STRING}
@@ -81,6 +92,8 @@ def convert(row: Mapping[str, Any], kinds: Mapping[str, Kind]) -> tuple[dict[str
 
 
 def _as_kind(value: Any, kind: Kind) -> Any:
+    if kind.element is not None:
+        return _as_list(value, kind.element)
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if kind is Kind.INT:
         whole = int(value) if is_number and (isinstance(value, int) or value.is_integer()) else None
@@ -92,6 +105,15 @@ def _as_kind(value: Any, kind: Kind) -> Any:
     if kind is Kind.STRING and not isinstance(value, list | dict):
         return value if isinstance(value, str) else json.dumps(value)
     return value if isinstance(value, str) else None
+
+
+def _as_list(value: Any, element: Kind) -> list[Any] | None:
+    if not isinstance(value, list):
+        return None
+    found = [None if one is None else _as_kind(one, element) for one in value]
+    return (
+        None if any(one is not None and new is None for one, new in zip(value, found, strict=True)) else found
+    )
 
 
 def _double(value: float) -> float | None:

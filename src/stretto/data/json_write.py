@@ -1,6 +1,7 @@
 """Columns as JSON texts, a whole array at a time."""
 
 import json
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -13,14 +14,27 @@ from stretto.values.texts import time_texts, value_texts
 _UNSAFE = r"[\x00-\x1f\x{7f}-\x{9f}]"
 
 
-def json_lines(batch: pa.RecordBatch) -> Any:
-    """One JSON object per row, as an array of texts."""
+def json_lines(batch: pa.RecordBatch, raw: Collection[str] = ()) -> Any:
+    """One JSON object per row, as an array of texts; columns in `raw` hold JSON already."""
     if not batch.num_columns:
         return pa.array(["{}"] * batch.num_rows, pa.string())
     pieces: list[Any] = []
     for i, name in enumerate(batch.schema.names):
-        pieces += [("{" if i == 0 else ", ") + json.dumps(name) + ": ", json_texts(batch.column(i))]
+        pieces += [
+            ("{" if i == 0 else ", ") + json.dumps(name) + ": ",
+            _value_texts(batch.column(i), name in raw),
+        ]
     return pc.binary_join_element_wise(*pieces, "}", "")
+
+
+def _value_texts(values: Any, is_json: bool) -> Any:
+    if not is_json:
+        return json_texts(values)
+    odd = pc.fill_null(pc.match_substring_regex(values, _UNSAFE), False)
+    if pc.any(odd).as_py():
+        safe = [json.dumps(json.loads(text)) for text in values.filter(odd).to_pylist()]
+        values = pc.replace_with_mask(values, odd, pa.array(safe, pa.string()))
+    return pc.fill_null(values, "null")
 
 
 def json_texts(values: Any) -> Any:

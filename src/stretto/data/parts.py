@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from stretto.errors import EventsError, near
 from stretto.schema import Kind, Special, need_once
+from stretto.values.time_units import JudgedUnit
 
 Numbers = npt.NDArray[np.int64]
 
@@ -51,9 +52,10 @@ class Rejected:
 
 
 class FilePart(Protocol):
-    """One file of events."""
+    """One file of events; `judged`: the unit of times that are integers, where nobody said it."""
 
     name: str
+    judged: JudgedUnit | None
 
     def columns(self) -> Mapping[str, pa.DataType]:
         """All columns with the Arrow types that `batches` gives them; complete after a whole `survey`."""
@@ -91,7 +93,7 @@ def need_time(file: str, special: Special, kind: Kind | str, example: str | None
     seen = f", such as {example!r}" if example is not None else ""
     return EventsError(
         f"{file}: column `{special.ts}` holds {kind}{seen}, not times (expected: timestamps, dates, ISO"
-        " texts, or integers in microseconds since 1970; name another column with --ts)"
+        " texts, or integers since 1970 in --ts-unit; name another column with --ts)"
     )
 
 

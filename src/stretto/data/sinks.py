@@ -1,7 +1,7 @@
 """Writes rows to files, in the format of their ending; a file gets its name only when it is complete."""
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from types import TracebackType
@@ -34,8 +34,9 @@ class Sink:
     `close` puts it in its place, `abort` leaves nothing behind; as a context manager it does one of the two.
     """
 
-    def __init__(self, path: str, ending: str, schema: pa.Schema | None) -> None:
+    def __init__(self, path: str, ending: str, schema: pa.Schema | None, raw: Collection[str] = ()) -> None:
         self.path = path
+        self._raw = raw
         self.rows = 0
         self._ending = ending
         self._schema = schema
@@ -77,6 +78,8 @@ class Sink:
         if self._writer is None:
             stream = sys.stdout.buffer if self._file is None else self._file.stream
             self._writer = _WRITERS[self._ending](stream, self._schema or schema)
+            if isinstance(self._writer, _JsonWriter):
+                self._writer.raw = self._raw
         return self._writer
 
     def __enter__(self) -> Self:
@@ -144,11 +147,12 @@ class _CsvWriter(_ArrowWriter):
 class _JsonWriter:
     def __init__(self, stream: Any, schema: pa.Schema) -> None:  # noqa: ARG002 - every line has its own names
         self._stream = stream
+        self.raw: Collection[str] = ()
 
     def write(self, batch: pa.RecordBatch) -> None:
         step = min(STEP, max(STEP_BYTES * batch.num_rows // max(batch.nbytes, 1), 1))
         for start in range(0, batch.num_rows, step):
-            lines = json_lines(batch.slice(start, step)).to_pylist()
+            lines = json_lines(batch.slice(start, step), self.raw).to_pylist()
             self._stream.write(("\n".join(lines) + "\n").encode())
 
     def close(self) -> None:
@@ -189,13 +193,14 @@ _WRITERS: Mapping[str, Callable[[Any, pa.Schema], _Writer]] = {
 }
 
 
-def open_sink(path: str | Path, schema: pa.Schema | None = None) -> Sink:
+def open_sink(path: str | Path, schema: pa.Schema | None = None, raw: Collection[str] = ()) -> Sink:
     """A file to write rows to: Parquet, CSV, JSON lines or Arrow by its ending.
 
-    `-` is JSON lines on standard output. Without a schema, it takes that of the first batch.
+    `-` is JSON lines on standard output. Without a schema, it takes that of the first batch. `raw`: columns of JSON
+    texts, which are objects in JSON lines.
     """
     name = str(path)
     ending = ".jsonl" if name in (STDOUT, "/dev/stdout", "/dev/null") else Path(name).suffix.lower()
     if ending not in _WRITERS:
         raise unknown_ending(name, ending, _WRITERS)
-    return Sink(name, ending, schema)
+    return Sink(name, ending, schema, raw)

@@ -15,7 +15,7 @@ from stretto.engine.counters import Counters
 from stretto.pattern.nodes import Stream
 from stretto.plan.dag import Plan
 from stretto.plan.ops import Filter, Join, Scan
-from stretto.schema import Schema, Special
+from stretto.schema import Schema, Special, sources_of
 from stretto.stats.profile import Stats
 from stretto.stats.sampling import good
 from stretto.values.times import END_OF_TIME, START_OF_TIME
@@ -127,7 +127,7 @@ class DriftWatch:
         """Keep the last events as they came; the columns are those that the statistics need."""
         size = self.options.sample
         last = batch.slice(max(batch.num_rows - size, 0))
-        last = last.select([name for name in dict.fromkeys(columns) if name in last.schema.names])
+        last = last.select(sources_of(columns, last.schema.names))
         if self._recent and self._recent[-1].schema != last.schema:
             self._recent.clear()
         self._recent.append(last)

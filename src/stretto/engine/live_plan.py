@@ -10,8 +10,9 @@ from stretto.engine.counters import Counters
 from stretto.engine.memory.limits import Meter, TextBytes
 from stretto.engine.operators.build import build
 from stretto.engine.results.matches import Matches, Output
+from stretto.engine.results.thinning import Thinners
 from stretto.engine.rows.partitions import Ranks
-from stretto.engine.snapshot import StepRange, to_arrow
+from stretto.engine.snapshot import StepRange, to_arrow, with_text_ids
 from stretto.engine.step_runner import StepRunner
 from stretto.engine.stream.arena import Arena, Block
 from stretto.engine.stream.intake import Intake
@@ -53,7 +54,7 @@ class LivePlan:
         self._horizon_events = plan.horizon_events
         self.strings = Strings() if strings is None else strings
         self.index = ScanIndex(streams_of(plan), self.strings)
-        self.operators = build(plan.ops)
+        self.operators = build(plan.ops, plan.placement)
         self._partitions = {name: of for name in plan.specials() if (of := partition_of(name))}
         read = read_columns(plan) | set(beside)
         kept = read | set(plan.schema.attributes) if updatable else read
@@ -69,9 +70,12 @@ class LivePlan:
             self.strings,
             spare=frozenset(kept - read),
             learning=updatable,
+            text_ids=plan.text_ids,
         )
         self.trends = None if plan.trends is None else Trends(plan.trends, self.kinds, self.strings)
         self.steps: deque[StepRange] = deque()
+        self.rejected: list[pa.RecordBatch] = []
+        self._told: set[int] = set()
         self._chunks: dict[str, pa.RecordBatch] = {}
         self._chunk_bytes = 0
         self._texts = TextBytes()
@@ -92,7 +96,30 @@ class LivePlan:
             self.steps.append(step)
         yield from self.runner.run(step, self._counters, matches, closing=closing)
         self.until = until
+        self._set_apart(told=False)
         self._forget()
+
+    def thin(self, thinning: Thinners | None) -> None:
+        """Report what is left of the matches of steps to come; None: they were reported before."""
+        self.runner.thinning = thinning
+
+    def _set_apart(self, *, told: bool) -> None:
+        """Events that a user's function raised for are rejected, once, unless that was told before."""
+        arena = self.arena
+        if not arena.rejections:
+            return
+        new = sorted(arena.rejections.keys() - self._told)
+        if new and not told:
+            batch = self.to_arrow(arena.picked(np.array(new, np.int64)))
+            reasons = pa.array([arena.rejections[position] for position in new], pa.string())
+            self.rejected.append(batch.append_column("reason", reasons))
+        self._told = {position for position in (*self._told, *new) if position >= arena.base}
+        arena.rejections.clear()
+
+    def take_rejected(self) -> list[pa.RecordBatch]:
+        """The events that were rejected since the last call, with the column `reason`."""
+        rejected, self.rejected = self.rejected, []
+        return rejected
 
     def adopt(self, step: StepRange, chunk: pa.RecordBatch) -> None:
         """Take the events of a step that another plan kept; they are still to be run again."""
@@ -100,10 +127,23 @@ class LivePlan:
         self.steps.append(step)
         self._keep_chunk(step, chunk)
 
+    def remake(self, step: StepRange, raw: pa.RecordBatch) -> StepRange:
+        """Take the raw events of a step that a plan with other derived streams kept; the step they are here."""
+        return self._appended(step, self.intake.convert(raw, 0)[0])
+
+    def _appended(self, step: StepRange, events: Block) -> StepRange:
+        start = self.arena.end
+        self.arena.append(self._ranked(events))
+        again = StepRange(start, self.arena.end, step.since, step.until)
+        if len(events):
+            self.steps.append(again)
+        return again
+
     def again(self, step: StepRange, matches: Matches) -> Iterator[int]:
         """Run a step that another plan has run."""
         yield from self.runner.run(step, self._counters, matches, closing=False)
         self.until = step.until
+        self._set_apart(told=True)
 
     def _ranked(self, block: Block) -> Block:
         """The block with the positions inside partitions as further attributes."""
@@ -199,18 +239,25 @@ class LivePlan:
 
     def to_arrow(self, block: Block) -> pa.RecordBatch:
         """Events as a batch that the intake takes again."""
-        return to_arrow(block, self.index.codes, self.kinds, self._special, self.strings)
+        found = to_arrow(block, self.index.codes, self.kinds, self._special, self.strings)
+        return with_text_ids(found, self._special, self.strings) if self.plan.text_ids else found
 
 
 def outputs_of(plan: Plan) -> list[Output]:
     """What the matches of each query look like."""
     sides = [] if plan.front is None else [side.plan for side in plan.front.sides]
     return [
-        Output(op.query, op.listed, op.lists, op.returns)
+        _output(op, text_ids=plan.text_ids)
         for one in (plan, *sides)
         for op in one.ops
         if isinstance(op, Emit)
     ]
+
+
+def _output(op: Emit, *, text_ids: bool) -> Output:
+    members = None if op.route is None else op.route.members
+    family = members is not None and members.keys is not None
+    return Output(op.query, op.listed, op.lists, op.shown, family, members, text_ids)
 
 
 def streams_of(plan: Plan) -> dict[int, Stream]:

@@ -1,6 +1,6 @@
 """Planning where an engine is at hand: the best few plans are tried before one is taken."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
@@ -13,15 +13,20 @@ from stretto.stats.profile import Stats
 
 
 def optimize(
-    workload: Workload, known: Stats | Schema, optimizer: str = "auto", budget: float | None = None
+    workload: Workload,
+    known: Stats | Schema,
+    optimizer: str = "auto",
+    budget: float | None = None,
+    *,
+    without: Sequence[str] = (),
 ) -> Plan:
     """The plan for a workload's queries over events with these statistics, or just this schema.
 
     `budget`: seconds that an optimizer which searches may take. Where the statistics hold a sample, `auto` tries the
-    best few plans on it. Raises QueryError if the workload does not fit the schema or holds a statement that no plan
-    can run.
+    best few plans on it. `without`: names of rules that `rumor` or `auto` may not use. Raises QueryError if the
+    workload does not fit the schema or holds a statement that no plan can run.
     """
-    return planning.optimize(workload, known, optimizer, budget, _trial)
+    return planning.optimize(workload, known, optimizer, budget, _trial, without)
 
 
 def _trial(plan: Plan, events: pa.Table) -> Iterator[Counted]:

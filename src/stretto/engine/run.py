@@ -1,15 +1,17 @@
 """The engine: events in, in batches of any size; matches out, as soon as they are certain."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import partial
 from time import perf_counter
 from typing import Any, Literal, Self
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from stretto.engine.adapt import Adaptation, AdaptOptions, DriftWatch
 from stretto.engine.counters import Counters
+from stretto.engine.derived.front import source_types
 from stretto.engine.derived.fronted_plan import FrontedPlan
 from stretto.engine.live_plan import LivePlan, outputs_of, streams_of
 from stretto.engine.memory.limits import Meter
@@ -17,16 +19,20 @@ from stretto.engine.pace import STEP, Pace
 from stretto.engine.planner import Planner
 from stretto.engine.planning import optimize
 from stretto.engine.results.matches import Matches
+from stretto.engine.results.thinning import Thinners
 from stretto.engine.snapshot import Counts, Snapshot, StepRange
 from stretto.engine.stream.arena import Block
 from stretto.engine.stream.intake import set_apart
 from stretto.engine.stream.reorder import Reorder, late_mask
 from stretto.engine.stream.repeated_ids import RepeatedIds
+from stretto.engine.units.divided import Divided, UnitCounts
 from stretto.errors import EngineError
 from stretto.pattern.workload import Workload
-from stretto.plan.dag import Plan, read_columns
+from stretto.plan.dag import Plan, attributes_of, read_columns
+from stretto.plan.ops import Emit
 from stretto.schema import Special
 from stretto.trends.work import TrendWork
+from stretto.values.hashing import LANES
 from stretto.values.rows import I64, Bool
 from stretto.values.times import END_OF_TIME
 
@@ -71,11 +77,19 @@ class Engine:
         self._special = special or plan.schema.special
         self._meter, self._pace = Meter(memory_bytes), Pace(step or STEP, fixed=step is not None)
         self.kept_bytes = 0
+        thins = any(isinstance(op, Emit) and op.thinning is not None for op in plan.ops)
+        if plan.text_ids and (plan.front is not None or thins):
+            raise EngineError(
+                f"the ids in column `{self._special.id}` are strings; derived streams, KEEP and LIMIT know events by"
+                " integers so far: name another column of ids, or none, so that events are numbered"
+            )
         self._reorder = Reorder(lateness_us)
         self.repeats = RepeatedIds()
         self._late: list[pa.RecordBatch] = []
         self._rejected: list[pa.RecordBatch] = []
         self._outputs = outputs_of(plan)
+        self._thinning = Thinners()
+        self._thinning.switch(plan)
         self._begin(plan, base)
         self._watch: DriftWatch | None = None
         self._planner: Planner | None = None
@@ -88,6 +102,15 @@ class Engine:
     def counters(self) -> Counters:
         """What each operator of the plan has done so far."""
         return self._live.counters
+
+    @property
+    def unit_counts(self) -> dict[int, list[UnitCounts]]:
+        """What each unit of every operator that can have several has done so far; nothing without a placement."""
+        return {
+            number: running.work
+            for number, running in self._live.operators.items()
+            if isinstance(running, Divided)
+        }
 
     @property
     def step_size(self) -> int:
@@ -112,6 +135,8 @@ class Engine:
             history_us=self._history_us,
         )
         self._strings_limit = STRINGS_FROM
+        if plan.text_ids:
+            self._reorder.ranks = self._live.strings.ranks_among
 
     # ---- events in, matches out ------------------------------------------------------------------------------
 
@@ -175,8 +200,22 @@ class Engine:
         the watermark has passed that time. None: nothing waits for time to pass.
         """
         times = [int(block.ts.min()) for block in self._reorder.pending]
-        waiting = self._live.due_us
-        return min(times if waiting is None else (*times, waiting), default=None)
+        waiting = (self._live.due_us, self._thinning.due_us)
+        return min((*times, *(time for time in waiting if time is not None)), default=None)
+
+    @property
+    def dropped(self) -> dict[str, int]:
+        """How many matches were found and not reported, by the queries that have KEEP or LIMIT."""
+        return self._thinning.dropped
+
+    @property
+    def kept_state(self) -> str:
+        """What KEEP and LIMIT remember, as a text; an empty one where no query has them."""
+        return self._thinning.to_text()
+
+    @kept_state.setter
+    def kept_state(self, text: str) -> None:
+        self._thinning.from_text(text)
 
     @property
     def reach_us(self) -> int:
@@ -265,18 +304,28 @@ class Engine:
         blocks = sum(block.nbytes for block in (*released, *self._reorder.pending))
         apart: int = sum(batch.nbytes for batch in (*self._late, *self._rejected))
         recent = 0 if self._watch is None else self._watch.held
-        return blocks + apart + recent + self.kept_bytes + self._live.beside
+        return blocks + apart + recent + self.kept_bytes + self._live.beside + self._thinning.held
 
     def _step(self, blocks: list[Block], until: int, matches: Matches, *, closing: bool) -> Iterator[None]:
         for block in blocks:
-            self.repeats.take(block.ids, block.ts)
+            self.repeats.take(self._known_ids(block.ids), block.ts)
         live = self._live
+        live.thin(self._thinning)
         for found in live.take(blocks, until, matches, closing=closing):
             if found:
                 self.counts = self.counts.plus(matches=found)
             yield
+        for batch in live.take_rejected():
+            self._rejected.append(batch)
+            self.counts = self.counts.plus(rejected=batch.num_rows)
         events, runner = sum(map(len, blocks)), live.runner
         self._pace.follow(events, runner.turns, runner.seconds, self._meter.limit)
+
+    def _known_ids(self, ids: I64 | range) -> I64 | range:
+        """Ids as numbers that stay the same for as long as the engine runs: of texts their hashes."""
+        if not self.plan.text_ids or isinstance(ids, range):
+            return ids
+        return self._live.strings.hashes(ids, LANES[0]).view(np.int64)
 
     # ---- other plans and queries -----------------------------------------------------------------------------
 
@@ -296,29 +345,37 @@ class Engine:
     def switch(self, plan: Plan) -> None:
         """Go on with another plan; what its queries have in common with those before is neither lost nor repeated.
 
-        Its operators are built from the raw events in the window. If that fails, the engine is as it was.
+        Its operators are built from the raw events in the window. Where its derived streams are others, so are theirs:
+        events are kept for as long as streams and queries together look back, so those that are still there are made
+        again as they were. If that fails, the engine is as it was.
         """
-        if plan.derived != self.plan.derived:
-            raise EngineError("derived streams cannot be added, changed or removed while an engine runs yet")
-        self._require(plan)
+        made = _made_by(self.plan) if plan.derived != self.plan.derived else None
+        self._require(plan, remade=made is not None)
         snapshot, before = self.snapshot(), vars(self).copy()
         try:
             self.plan, self._outputs = plan, outputs_of(plan)
-            self._rebuild(snapshot, plan, Counters.of(len(plan.ops)))
+            thinning = Thinners()
+            thinning.thinners = dict(self._thinning.thinners)
+            thinning.switch(plan)
+            self._thinning = thinning
+            self._rebuild(snapshot, plan, Counters.of(len(plan.ops)), made)
         except BaseException:
             vars(self).update(before)
             raise
         if self._watch is not None:
             self._watch.switched(plan)
 
-    def _require(self, plan: Plan) -> None:
-        """EngineError unless the events that were kept have all that a plan reads."""
-        kinds = {name: plan.columns[name] for name in sorted(read_columns(plan))}
+    def _require(self, plan: Plan, *, remade: bool) -> None:
+        """EngineError unless the events that were kept have all that a plan reads; `remade`: of raw events alone."""
+        read = attributes_of(plan) if remade else read_columns(plan)
+        kinds = {name: plan.columns[name] for name in sorted(read)}
         missing = [
             f"attribute `{name}`" for name, kind in kinds.items() if self._live.kinds.get(name) is not kind
         ]
         if not self._updatable:
             types = {stream.type for stream in streams_of(plan).values()}
+            if plan.front is not None:
+                types = types.union(source_types(plan.front)) - (_made_by(plan) if remade else set())
             missing += [f"type `{name}`" for name in sorted(types - set(self._live.index.codes))]
         if missing:
             raise EngineError(
@@ -366,7 +423,7 @@ class Engine:
         pending = tuple(map(live.to_arrow, reorder.pending))
         # Ids that follow the arrival order are in the events; the count goes on from `counts.events`.
         times = (reorder.greatest, live.until, reorder.lateness_us)
-        return Snapshot(tuple(live.steps), chunks, pending, *times, self.counts)
+        return Snapshot(tuple(live.steps), chunks, pending, *times, self.counts, kept=self.kept_state)
 
     @classmethod
     def restore(cls, plan: Plan, snapshot: Snapshot, **options: Any) -> Self:
@@ -374,27 +431,38 @@ class Engine:
         engine = cls(plan, **({"lateness_us": snapshot.lateness_us} | options))
         engine._rebuild(snapshot, plan, engine.counters)
         engine.counts = snapshot.counts
+        engine.kept_state = snapshot.kept
         arena = engine._live.arena
-        engine.repeats.remember(arena.ids(np.arange(arena.base, arena.end)))
+        engine.repeats.remember(
+            np.asarray(engine._known_ids(arena.ids(np.arange(arena.base, arena.end))), np.int64)
+        )
         return engine
 
-    def _rebuild(self, snapshot: Snapshot, plan: Plan, counters: Counters) -> None:
+    def _rebuild(
+        self, snapshot: Snapshot, plan: Plan, counters: Counters, made: Collection[str] | None = None
+    ) -> None:
         """Start afresh and run the window's events again; what they complete was reported before.
 
-        `counters`: what the operators have done before, if they are the same ones.
+        `counters`: what the operators have done before, if they are the same ones. `made`: the derived streams of the
+        snapshot, where they are others than those of the plan.
         """
         trends = self._live.trends
         before = None if trends is None else (trends.plan, trends.work)
         self._begin(plan, snapshot.steps[0].start if snapshot.steps else self._live.arena.end)
         live = self._live
         for step in snapshot.steps:
-            live.adopt(step, snapshot.chunks[step.name])
-            self._again(step)
+            chunk = snapshot.chunks[step.name]
+            if made is None:
+                live.adopt(step, chunk)
+                self._again(step)
+            else:
+                self._again(live.remake(step, _without_types(chunk, self._special.type, made)))
         # Time may have moved on without events since, and let waiting matches out.
         end = live.arena.end
         self._again(StepRange(end, end, snapshot.until, snapshot.until))
         pending = [live.intake.convert(batch, 0)[0] for batch in snapshot.pending]
-        self._reorder = Reorder(self._reorder.lateness_us, snapshot.greatest, pending)
+        ranks = live.strings.ranks_among if plan.text_ids else None
+        self._reorder = Reorder(self._reorder.lateness_us, snapshot.greatest, pending, ranks)
         live.go_on_from(counters)
         if live.trends is not None and before is not None and before[0] is live.trends.plan:
             live.trends.go_on_from(before[1])
@@ -404,5 +472,19 @@ class Engine:
         """Run a step whose matches were reported before."""
         matches = self.nothing()
         self._meter.outside = self._around([])
+        self._live.thin(None)
         for _ in self._live.again(step, matches):
             matches.drain()
+
+
+def _made_by(plan: Plan) -> frozenset[str]:
+    """The derived streams whose events stand among the raw ones."""
+    return frozenset() if plan.front is None else plan.front.names
+
+
+def _without_types(events: pa.RecordBatch, column: str, names: Collection[str]) -> pa.RecordBatch:
+    """The events that are of none of these types."""
+    if not names:
+        return events
+    types = events.column(column).cast(pa.string())
+    return events.filter(pc.invert(pc.is_in(types, pa.array(sorted(names), pa.string()))))

@@ -50,7 +50,9 @@ class StepRange:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """`chunks` holds the events of each step by name, `pending` those that still wait for the watermark."""
+    """`chunks` holds the events of each step by name, `pending` those that still wait for the watermark, `kept` what
+    KEEP and LIMIT remember.
+    """
 
     steps: tuple[StepRange, ...]
     chunks: Mapping[str, pa.RecordBatch]
@@ -60,6 +62,7 @@ class Snapshot:
     lateness_us: int
     counts: Counts
     version: int = VERSION
+    kept: str = ""
 
     def to_bytes(self) -> dict[str, bytes]:
         """The snapshot as named files: a JSON header and Arrow streams."""
@@ -71,6 +74,7 @@ class Snapshot:
             "until": self.until,
             "lateness_us": self.lateness_us,
             "counts": asdict(self.counts),
+            "kept": self.kept,
         }
         files = {"header": json.dumps(header).encode()}
         files |= {name: to_ipc(batch) for name, batch in self.chunks.items()}
@@ -90,7 +94,8 @@ class Snapshot:
             chunks = {step.name: from_ipc(files[step.name]) for step in steps}
             pending = tuple(from_ipc(files[f"pending-{i}"]) for i in range(header["pending"]))
             times = (header["greatest"], header["until"], header["lateness_us"])
-            return cls(steps, chunks, pending, *times, Counts(**header["counts"]))
+            counts = Counts(**header["counts"])
+            return cls(steps, chunks, pending, *times, counts, kept=header.get("kept", ""))
         except (KeyError, TypeError, ValueError, pa.ArrowInvalid) as error:
             raise EngineError(f"a damaged snapshot: {error!r}") from error
 
@@ -113,6 +118,12 @@ def to_arrow(
         if name not in columns:
             columns[name] = arrow_array(block.attributes[name], kind, strings)
     return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+
+
+def with_text_ids(batch: pa.RecordBatch, special: Special, strings: Strings) -> pa.RecordBatch:
+    """The same events with the texts that their ids are codes of."""
+    texts = strings.texts(np.asarray(batch.column(special.id)))
+    return batch.set_column(batch.schema.get_field_index(special.id), special.id, texts)
 
 
 def to_ipc(batch: pa.RecordBatch, options: pa.ipc.IpcWriteOptions | None = None) -> bytes:

@@ -14,13 +14,16 @@ from stretto.engine.operators.emit import EmitOperator
 from stretto.engine.operators.forbid import ForbidOperator
 from stretto.engine.operators.protocol import Clock, Operator
 from stretto.engine.results.matches import MatchChunk, Matches
+from stretto.engine.results.thinning import Thinners
 from stretto.engine.snapshot import StepRange
 from stretto.engine.stream.arena import Arena
 from stretto.engine.stream.scan_index import ScanIndex
 from stretto.engine.trends.run import Trends
 from stretto.errors import EngineError
 from stretto.plan.dag import Plan
+from stretto.plan.ops import Emit
 from stretto.values.rows import Rows
+from stretto.values.times import START_OF_TIME
 
 SHOWN = 8
 """Queries that an error names."""
@@ -53,6 +56,8 @@ class StepRunner:
         self._plan, self._index, self._operators = plan, index, operators
         self._trends, self._arena, self._meter = trends, arena, meter
         self._order = [(number, op, plan.ops[number].inputs) for number, op in operators.items()]
+        self._queries = {op.query for op in plan.ops if isinstance(op, Emit)}
+        self.thinning: Thinners | None = None  # none where what is found was reported before
         self._fits: int | None = None  # events of a step that fitted, after one that did not
         self.turns = 0
         self.seconds = 0.0
@@ -157,10 +162,24 @@ class StepRunner:
         # From here on nothing fails: counters and matches change together, or not at all.
         for number, count in attempt.made:
             done.rows[number] += count
-        for query, chunks in attempt.found:
+        found = attempt.found if self.thinning is None else self._thinned(self.thinning, attempt.found, step)
+        for query, chunks in found:
             matches.add(query, chunks)
         matches.add_totals(totals)
-        return sum(len(chunk) for _, chunks in attempt.found for chunk in chunks)
+        return sum(len(chunk) for _, chunks in found for chunk in chunks)
+
+    def _thinned(
+        self, thinning: Thinners, found: list[tuple[str, list[MatchChunk]]], step: StepRange
+    ) -> list[tuple[str, list[MatchChunk]]]:
+        """What is reported of what was found, and of what time has made certain."""
+        reach = step.until - self._plan.horizon_us if not self._plan.horizon_events else START_OF_TIME
+        still = [
+            query for query in thinning.waiting if query in self._queries - {query for query, _ in found}
+        ]
+        return [
+            (query, thinning.take(query, chunks, step.until, reach))
+            for query, chunks in (*found, *((query, []) for query in still))
+        ]
 
     def _begin(self, done: Counters, matches: Matches) -> None:
         held, trends = done.held, self._trends

@@ -1,6 +1,5 @@
 """A whole table through an engine."""
 
-from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -12,19 +11,13 @@ from stretto.plan.dag import Plan
 from stretto.schema import Kind, Special, kind_of, need_once
 from stretto.values.convert import as_kind, plain
 from stretto.values.rows import I64
+from stretto.values.tables import as_table
 from stretto.values.times import in_time
 
 
 def run(plan: Plan, events: Any, **options: Any) -> Matches:
     """All matches of a whole table (Arrow, pandas, Polars, or an iterable of record batches), in any order of rows."""
-    if (
-        isinstance(events, Iterable)
-        and not hasattr(events, "__arrow_c_stream__")
-        and not isinstance(events, Mapping)
-    ):
-        table = pa.Table.from_batches(list(events))
-    else:
-        table = events if isinstance(events, pa.Table) else pa.table(events)
+    table = as_table(events)
     need_once(table.column_names)
     special = options.get("special") or plan.schema.special
     options.setdefault("lateness_us", _disorder(table, special))

@@ -38,6 +38,7 @@ def row_json(row: Row) -> dict[str, Any]:
         "inputs": list(row.inputs),
         "piece": row.piece,
         "serves": list(row.serves),
+        **({} if row.members is None else {"members": list(row.members())}),
     }
 
 

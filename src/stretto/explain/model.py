@@ -94,7 +94,8 @@ class Meaning:
 class Row:
     """One row. `rows` are those it gives per second (of a unit, the events it takes), None where nothing is known.
 
-    `does` names its inputs. `measured` are the rows of a whole run, `worked` its seconds.
+    `does` names its inputs. `measured` are the rows of a whole run, `worked` its seconds. `members`: the queries of a
+    family that is answered here.
     """
 
     id: int
@@ -111,6 +112,7 @@ class Row:
     is_matpoint: bool = False
     is_shared: bool = False
     matstates: MatStateFigures | None = None
+    members: Callable[[], Sequence[str]] | None = field(default=None, compare=False, repr=False)
 
     @property
     def name(self) -> str:

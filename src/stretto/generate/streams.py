@@ -15,8 +15,10 @@ from stretto.errors import EventsError, instead_of
 from stretto.generate.arrivals import BLOCK, F64, I64, START_US, blocks, coded, shares_of
 from stretto.generate.datacenter import datacenter_blocks
 from stretto.generate.market import market_blocks
+from stretto.generate.rentals import rental_blocks, task_blocks
 from stretto.generate.reshuffle import Reshuffle, reshuffled
 from stretto.generate.rides import ride_blocks
+from stretto.generate.rumor_streams import alternating_blocks, counter_blocks
 from stretto.generate.ticks import tick_blocks
 from stretto.generate.traffic import traffic_blocks
 
@@ -27,13 +29,13 @@ SYMBOLS = ("AAPL", "MSFT", "INTC", "FB", "IBM", "GOOG", "AMZN", "CSCO", "ORCL", 
 @dataclass(frozen=True, slots=True)
 class StreamOptions:
     """What a stream looks like. `rate` is in events per second, over all types; None is 10, or what the types of
-    mcep-stocks and traffic make together, each at 2 to 47 per second.
+    mcep-stocks and traffic make together, each at 2 to 47 per second; rumor and counters have their own.
 
-    `types`: how many event types (uniform, zipf: 10), symbols (stocks: 13 and no more; mcep-stocks: 300) or points
-    (traffic: 449; ticks: 300 symbols). `keys`: `k` stays below it (uniform, zipf). `exponent`: of Zipf's law.
-    `machines`: in the data centre. `reshuffle`: how types change places as the stream goes on. `rates`: events per
-    second of single types (rides, ticks); the others share the rest of `rate`, if that is given. `drivers`:
-    of rides (1000).
+    `types`: how many event types (uniform, zipf: 10), symbols (stocks: 13 and no more; mcep-stocks, ticks: 300), points
+    (traffic: 449), streams beside T (rumor: one, S) or processes (counters: 104). `keys`: `k` stays below it (uniform,
+    zipf), or all attributes do (rumor). `exponent`: of Zipf's law. `machines`: in the data centre. `reshuffle`: how
+    types change places as the stream goes on. `rates`: events per second of single types (rides, ticks, rentals,
+    tasks); the others share the rest of `rate`, if that is given. `drivers`: of rides (1000).
     """
 
     seed: int = 0
@@ -66,7 +68,7 @@ def generate(kind: str, events: int, seed: int = 0, rate: float | None = None, *
     """The first `events` events of a stream, as one table in order of time; further options are StreamOptions.
 
     Kinds: `uniform` and `zipf` (types A, B, ..; attributes x in [0, 1) and k), `stocks`, `datacenter`, `mcep-stocks`,
-    `traffic`, `rides`, `ticks`.
+    `traffic`, `rides`, `ticks`, `rumor`, `counters`, and DecoPa's `rentals` and `tasks`.
     """
     wanted = StreamOptions(seed, rate, **options)
     batches = list(generate_batches(kind, events, wanted))
@@ -95,6 +97,8 @@ def _blocks(kind: str, options: StreamOptions) -> Iterator[pa.RecordBatch]:
         raise EventsError(f"unknown stream `{kind}`{instead_of(kind, STREAMS)}")
     if options.rates is not None and kind not in RATED:
         raise EventsError(f"{kind} has no rates of single types; {' and '.join(RATED)} have")
+    if options.rate is not None and kind in PACED:
+        raise EventsError(f"{kind} has its own rate: an event a second of each stream or process")
     made = STREAMS[kind](options)
     return made if options.reshuffle is None else reshuffled(made, options.reshuffle, options.seed)
 
@@ -176,7 +180,13 @@ STREAMS: Mapping[str, Blocks] = {
     "mcep-stocks": lambda options: market_blocks(options.seed, options.rate, options.types),
     "traffic": lambda options: traffic_blocks(options.seed, options.rate, options.types),
     "rides": lambda options: ride_blocks(options.seed, options.rate, options.rates, options.drivers, RATE),
+    "rumor": lambda options: alternating_blocks(options.seed, options.types, options.keys),
+    "counters": lambda options: counter_blocks(options.seed, options.types),
     "ticks": lambda options: tick_blocks(options.seed, options.rate, options.rates, options.types, RATE),
+    "rentals": lambda options: rental_blocks(options.seed, options.rate, options.rates),
+    "tasks": lambda options: task_blocks(options.seed, options.rate, options.rates),
 }
-RATED = ("rides", "ticks")
+RATED = ("rides", "ticks", "rentals", "tasks")
 """Streams whose types have rates that can be set one by one."""
+PACED = ("rumor", "counters")
+"""Streams whose events come at fixed times."""

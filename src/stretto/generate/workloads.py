@@ -1,6 +1,6 @@
 """Generators of the papers' query workloads: the same seed gives the same text."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Final
 
@@ -8,7 +8,8 @@ from stretto.errors import StrettoError, instead_of
 from stretto.generate import mcep_workload as mcep
 from stretto.generate import motto_workload as motto
 from stretto.generate import muse_workload as muse
-from stretto.generate.workload_text import workload_text
+from stretto.generate import rumor_workload as rumor
+from stretto.generate.workload_text import Written, workload_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,10 +24,10 @@ class WorkloadKind:
 
 def workload(kind: str, queries: int, seed: int = 0, **options: Any) -> str:
     """The text of a workload file: `motto-stocks`, `motto-datacenter`, `mcep-stocks`, `mcep-traffic`,
-    `muse-rides` or `muse-stocks`.
+    `muse-rides`, `muse-stocks`, `rumor-1`, `rumor-2`, `rumor-3` or `rumor-hybrid`.
 
-    The options are those of `MottoOptions`, `McepOptions` and `MuseOptions`. StrettoError where one is unknown or
-    cannot be met.
+    The options are those of `MottoOptions`, `McepOptions`, `MuseOptions` and `RumorOptions`. StrettoError where one
+    is unknown or cannot be met.
     """
     if kind not in KINDS:
         raise StrettoError(f"unknown workload `{kind}`{instead_of(kind, KINDS)}")
@@ -45,11 +46,11 @@ def workload(kind: str, queries: int, seed: int = 0, **options: Any) -> str:
 
 def _call(kind: str, queries: int, seed: int, options: Mapping[str, Any]) -> str:
     """The command that makes the same file."""
-    given = [
-        f"--{name.replace('_', '-')} {f'{value!r}' if isinstance(value, str) and ' ' in value else value}"
-        for name, value in options.items()
-        if value is not None
-    ]
+    given = []
+    for name, value in options.items():
+        shown = f"{value!r}" if isinstance(value, str) and " " in value else f"{value}"
+        if value is not None and value is not False:
+            given.append(f"--{name.replace('_', '-')}" + ("" if value is True else f" {shown}"))
     return " ".join(["stretto workload", kind, f"--queries {queries}", f"--seed {seed}", *given])
 
 
@@ -88,6 +89,33 @@ def _muse_text(kind: WorkloadKind, queries: int, seed: int, options: muse.MuseOp
     return workload_text([about, call, stream], (), written)
 
 
+def _rumor_text(kind: WorkloadKind, queries: int, seed: int, options: rumor.RumorOptions, call: str) -> str:
+    about: _RumorKind = kind.about
+    stream = f"events: stretto generate {kind.stream}"
+    if options.separate:
+        stream += f" --types {options.capacity}"
+    header = [f"{queries} queries: {about.says}, as in RUMOR (sec. 5).", call, stream]
+    if options.table is not None:
+        if about.written is not rumor.selected_sequences:
+            raise StrettoError("only the queries of rumor-1 can be rows of a table")
+        comments = "".join(f"-- {line}\n" for line in header)
+        return f"{comments}\n{rumor.table_query(options.table)}"
+    return workload_text(header, about.definitions(options), about.written(queries, seed, options))
+
+
+@dataclass(frozen=True, slots=True)
+class _RumorKind:
+    """One of RUMOR's workloads: what it is about, its definitions and its queries."""
+
+    says: str
+    written: Callable[[int, int, rumor.RumorOptions], list[Written]]
+    definitions: Callable[[rumor.RumorOptions], Sequence[str]] = lambda _: ()
+
+
+def _rumor(stream: str, about: _RumorKind) -> WorkloadKind:
+    return WorkloadKind(rumor.RumorOptions, stream, _rumor_text, about)
+
+
 KINDS: Final[Mapping[str, WorkloadKind]] = {
     "motto-stocks": WorkloadKind(motto.MottoOptions, "stocks", _motto_text, motto.STOCKS),
     "motto-datacenter": WorkloadKind(motto.MottoOptions, "datacenter", _motto_text, motto.DATACENTER),
@@ -95,4 +123,15 @@ KINDS: Final[Mapping[str, WorkloadKind]] = {
     "mcep-traffic": WorkloadKind(mcep.McepOptions, "traffic", _mcep_text, mcep.TRAFFIC),
     "muse-rides": WorkloadKind(muse.MuseOptions, muse.RIDES.stream, _muse_text, muse.RIDES),
     "muse-stocks": WorkloadKind(muse.MuseOptions, muse.STOCKS.stream, _muse_text, muse.STOCKS),
+    "rumor-1": _rumor(
+        "rumor", _RumorKind("an S and the next T, each with a constant", rumor.selected_sequences)
+    ),
+    "rumor-2": _rumor("rumor", _RumorKind("an S and the next T with its value", rumor.equal_sequences)),
+    "rumor-3": _rumor(
+        "rumor",
+        _RumorKind("the same over several streams", rumor.channel_sequences, rumor.channel_streams),
+    ),
+    "rumor-hybrid": _rumor(
+        "counters", _RumorKind("smoothed loads that rise", rumor.ramps, lambda _: (rumor.SMOOTHED,))
+    ),
 }

@@ -109,7 +109,12 @@ class JoinWork:
             if facts.piece.negations:
                 made = self._forbidden(number, facts, left, right, rows, provided, work)
                 provided = len(self._settled(number, facts, joined))
-            hashed.append(self._pairs(number, facts, (left, left_rows), (right, right_rows), made, work))
+            sides = (left, left_rows), (right, right_rows)
+            if left & right:
+                self._sharing(memo, number, facts, *sides, made, work)
+                hashed.append(True)
+            else:
+                hashed.append(self._pairs(number, facts, *sides, made, work))
             left, left_rows = joined, rows
         if len(way.inputs) > MOST_INPUTS:
             more = len(way.inputs) - MOST_INPUTS
@@ -188,6 +193,40 @@ class JoinWork:
             work[ROW] += made
             work[COLUMN] += made * columns
         return hashed
+
+    def _sharing(
+        self,
+        memo: Memo,
+        number: int,
+        facts: Facts,
+        left: tuple[int, float],
+        right: tuple[int, float],
+        made: float,
+        work: Work,
+    ) -> None:
+        """Rows that share events are found by a hash of these: met are all pairs that have the same ones."""
+        (one, one_rows), (other, other_rows) = left, right
+        shared = one & other
+        # The right side looks. So does the left, unless a shared event is the last or comes before one that is.
+        after = facts.orders.after
+        both = not all(shared >> slot & 1 or after[slot] & other for slot in members(one))
+        crossing = [mask for mask in facts.asked if mask & one & ~shared and mask & other & ~shared]
+        # Each shared row has its partners on either side; they count as independent.
+        each = self._part_rows(memo, number, facts, shared)
+        met = max(one_rows * other_rows / each if each > 0 else 0.0, made)
+        rows = one_rows + other_rows
+        kept, looking = (rows, rows) if both else (one_rows, other_rows)
+        work[A_STEP] += self._steps * (1 + both)
+        work[STORE] += kept
+        work[STORE_LANE] += kept * (3 + len(crossing) + facts.width(one))
+        work[SORT] += kept + looking
+        work[PROBE] += looking
+        work[KEY] += (kept + looking) * (shared.bit_count() + len(crossing))
+        work[CHAIN] += met + kept + looking
+        work[TERM] += met * len(crossing)
+        work[EVALUATE] += met * sum(mask in crossing for mask, _ in facts.rest)
+        work[GATHER] += made
+        work[GATHER_COLUMN] += made * facts.width(one | other)
 
     def _compared(self, number: int, facts: Facts, one: int, other: int) -> tuple[int, int, float]:
         """How many comparisons and equalities of keys relate two sides, and the share of pairs that have equal keys."""

@@ -9,7 +9,7 @@ class WayKind(StrEnum):
 
     SCAN = "scan"  # the events of a stream; no inputs
     UNITE = "unite"  # one repetition of a group: a match of any of its alternatives, which are the inputs
-    JOIN = "join"  # the inputs, which cover the slots without overlap, joined from left to right
+    JOIN = "join"  # the inputs, which cover the slots, joined from left to right; shared slots hold the same events
     FILTER = "filter"  # one input over the same slots with less order, fewer terms or a wider window
     FORBID = "forbid"  # one input, the same piece without some of its negations
     GROW = "grow"  # the first input is the core; the others are one repetition of each group that grows

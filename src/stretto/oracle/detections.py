@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise, product
 
 from stretto.oracle.bindings import Binding, Gap, Path, Search, Taken, gaps_of
+from stretto.oracle.keeping import thinned
 from stretto.oracle.values import Chosen, Event, Sets, evaluate
 from stretto.pattern.nodes import Atom, Combine, Not, Pattern, Policy, Query, Repeat
 from stretto.pattern.predicates import Expr, Reduce, Ref, Value, Which, columns_of, walk
@@ -35,7 +36,10 @@ Run = tuple[Binding, int, int]
 
 def matches(query: Query, events: Sequence[Event]) -> list[Match]:
     """Every match of `query` once, in no promised order; positions go by time, then by id."""
-    return [match for match, _ in bound_matches(query, events)]
+    found = bound_matches(query, events)
+    if query.thinning is None:
+        return [match for match, _ in found]
+    return thinned(query, found)
 
 
 def bound_matches(query: Query, events: Sequence[Event]) -> list[tuple[Match, Sets]]:

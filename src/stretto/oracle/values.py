@@ -4,13 +4,15 @@ import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import partial
 from typing import Any, Final
 
 import numpy as np
 
+from stretto.oracle.texts import FUNCTIONS
 from stretto.pattern.functions import user_function
-from stretto.pattern.predicates import Apply, Const, Expr, Reduce, Ref, Value, Which
+from stretto.pattern.predicates import Apply, Const, Element, Expr, Reduce, Ref, Value, Which, rewrite
 from stretto.schema import Kind
 
 Leaves = tuple[tuple[str, tuple[int, ...]], ...]
@@ -67,9 +69,21 @@ def evaluate(expr: Expr, sets: Sets, chosen: Chosen) -> Value:
                 if function == "COUNT"
                 else _reduce(function, [e.value(attribute) for e in events])
             )
+        case Apply("any" | "all" as word, (of, condition), _):
+            found = evaluate(of, sets, chosen)
+            if found is None:
+                return None
+            assert isinstance(found, tuple)
+            each = [evaluate(_about(condition, element), sets, chosen) for element in found]
+            return _apply("or" if word == "any" else "and", each, Kind.BOOL)
         case Apply(op, arguments, kind):
             return _apply(op, [evaluate(argument, sets, chosen) for argument in arguments], kind)
     raise AssertionError(expr)
+
+
+def _about(condition: Expr, element: Value) -> Expr:
+    """A condition over the elements of a list as one about this element."""
+    return rewrite(condition, lambda node: Const(element, node.kind) if isinstance(node, Element) else None)
 
 
 def _reduce(function: str, values: Sequence[Value]) -> Value:
@@ -96,6 +110,14 @@ def _apply(op: str, values: list[Value], kind: Kind) -> Value:
             return True if True in values else None if None in values else False
         case "is_null":
             return values[0] is None
+        case "coalesce":
+            return next((value for value in values if value is not None), None)
+        case "case":
+            pairs = zip(values[0:-1:2], values[1:-1:2], strict=True)
+            return next((value for condition, value in pairs if condition is True), values[-1])
+        case "has" if values[0] is not None and values[1] is not None:
+            assert isinstance(values[0], tuple)
+            return _apply("in", [values[1], *values[0]], kind) if values[0] else False
         case "in" if values[0] is not None:
             found = any(option is not None and values[0] == option for option in values[1:])
             return True if found else None if None in values else False
@@ -103,7 +125,9 @@ def _apply(op: str, values: list[Value], kind: Kind) -> Value:
         return None
     if op.startswith("user:"):
         return _call_user(op.removeprefix("user:"), values)
-    result: Any = _STRICT[op](*values)
+    result: Any = (FUNCTIONS.get(op) or _STRICT[op])(*values)
+    if kind is Kind.STRING:
+        return None if result is None else str(result)
     if kind in (Kind.INT, Kind.TIME, Kind.DURATION):
         return None if result is None else _in_64_bits(result)
     return None if result is None else float(result) if kind is Kind.FLOAT else bool(result)
@@ -115,7 +139,10 @@ def _call_user(name: str, values: Sequence[Value]) -> Value:
     assert known is not None, name
     dtypes = [_DTYPES.get(kind, "int64") for kind in known.arguments]
     arrays = [np.array([value], dtype=dtype) for value, dtype in zip(values, dtypes, strict=True)]
-    result: list[Value] = np.asarray(known.function(*arrays)).tolist()
+    try:
+        result: list[Value] = np.asarray(known.function(*arrays)).tolist()
+    except Exception:  # noqa: BLE001 - whatever it raises, the event has no value
+        return None
     return result[0]
 
 
@@ -144,6 +171,12 @@ def _remainder(left: Any, right: Any) -> int | float | None:
 
 def _rounded(towards: Callable[[float], int], value: Any) -> int | float:
     return towards(value) if isinstance(value, int) or math.isfinite(value) else value
+
+
+def _half_up(value: float) -> int:
+    """The nearest integer; halves go away from zero. Exact fractions: a half that is added would be rounded."""
+    size = math.floor(Fraction(abs(value)) + Fraction(1, 2))
+    return size if value >= 0 else -size
 
 
 EARTH_RADIUS_M: Final = 6_371_008.8  # the mean radius
@@ -181,6 +214,7 @@ _STRICT: Final[Mapping[str, Callable[..., Any]]] = {  # null as soon as an argum
     "sqrt": lambda value: math.nan if value < 0 else math.sqrt(value),
     "floor": partial(_rounded, math.floor),
     "ceil": partial(_rounded, math.ceil),
+    "round": partial(_rounded, _half_up),
     "least": lambda *values: _extreme(min, values),
     "greatest": lambda *values: _extreme(max, values),
     "geo_distance": _geo_distance,

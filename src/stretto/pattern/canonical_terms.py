@@ -7,6 +7,7 @@ x for the smallest integer, and `NOT x < y` is not `x >= y` where a NaN can occu
 import operator
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
+from itertools import groupby
 from math import isfinite
 from typing import Any, Final
 
@@ -14,8 +15,9 @@ from stretto.pattern.comparisons import FLIPPED, OPPOSITE, equal
 from stretto.pattern.disjoint_sets import DisjointSets
 from stretto.pattern.nodes import Stream
 from stretto.pattern.piece import Negation
-from stretto.pattern.predicates import NEIGHBOURS, Apply, Const, Expr, Reduce, Ref, rewrite, walk
+from stretto.pattern.predicates import NEIGHBOURS, Apply, Const, Element, Expr, Reduce, Ref, rewrite, walk
 from stretto.schema import Kind
+from stretto.text.regular_expressions import like_parts
 
 _COMMUTES: Final = frozenset({"+", "*", "least", "greatest"})
 _EXACT: Final[dict[str, Callable[[Any, Any], Any]]] = {
@@ -45,6 +47,8 @@ def key(expr: Expr) -> str:
             return f"1{op}({','.join(key(argument) for argument in arguments)})"
         case Const(value, kind):
             return f"2{kind}:{value!r}"
+        case Element(kind):
+            return f"0element.{kind}"
     raise AssertionError(expr)
 
 
@@ -118,6 +122,8 @@ def _rule(node: Expr) -> Expr | None:
         return _negated(arguments[0])
     if op == "in":
         return _membership(arguments)
+    if op == "like":
+        return _like(*arguments)
     if op == "to_float" and isinstance(arguments[0], Const) and isinstance(arguments[0].value, int):
         return Const(float(arguments[0].value), Kind.FLOAT)
     if all(isinstance(argument, Const) for argument in arguments):
@@ -157,7 +163,7 @@ def _negated(value: Expr) -> Expr | None:
 
 def _has_order(expr: Expr) -> bool:
     """Whether its values are totally ordered: all but doubles, which may be NaN."""
-    assert isinstance(expr, Const | Ref | Reduce | Apply)
+    assert isinstance(expr, Const | Ref | Reduce | Apply | Element)
     return expr.kind is not Kind.FLOAT
 
 
@@ -173,6 +179,28 @@ def _logic(op: str, arguments: Iterable[Expr]) -> Expr:
     if len(parts) <= 1:
         return parts.pop() if parts else neutral
     return Apply(op, tuple(sorted(parts, key=key)), Kind.BOOL)
+
+
+def _like(value: Expr, pattern: Expr, *escape: Expr) -> Expr | None:
+    """LIKE with nothing but a `%` at an end, or at both, in plainer words."""
+    assert isinstance(pattern, Const)
+    sign = "".join(str(one.value) for one in escape if isinstance(one, Const))
+    parts = [part for part, _ in groupby(like_parts(str(pattern.value), sign))]
+    plain = [part for part in parts if part]
+    op = _PLAIN_LIKE.get(tuple("x" if part else part for part in parts))
+    if op is None:
+        return None
+    text = Const(plain[0] if plain else "", Kind.STRING)
+    return _compared("=", value, text) if op == "=" else Apply(op, (value, text), Kind.BOOL)
+
+
+_PLAIN_LIKE: Final[dict[tuple[str | None, ...], str]] = {
+    (): "=",
+    ("x",): "=",
+    ("x", None): "starts_with",
+    (None, "x"): "ends_with",
+    (None, "x", None): "contains",
+}
 
 
 def _membership(arguments: tuple[Expr, ...]) -> Expr:

@@ -6,7 +6,7 @@ from typing import Final, TypeVar
 from stretto.pattern.nodes import Policy, Stream, Window
 from stretto.pattern.order import Order
 from stretto.pattern.piece import Group, Negation, Piece, Place, Slot
-from stretto.pattern.predicates import Apply, Const, Expr, Reduce, Ref, Which
+from stretto.pattern.predicates import Apply, Const, Element, Expr, Param, Reduce, Ref, Which, rewrite
 from stretto.schema import Kind
 
 T = TypeVar("T")
@@ -18,11 +18,20 @@ _UNITS: Final = (
     (1_000_000, "s"),
     (1000, "ms"),
 )
+_TESTS: Final = {
+    "like": "LIKE",
+    "ilike": "ILIKE",
+    "matches": "MATCHES",
+    "imatches": "IMATCHES",
+    "contains": "CONTAINS",
+    "has": "CONTAINS",
+}
+_NAMES: Final = {"size": "LENGTH", "any_of": "ANY", "all_of": "ALL"}
 _BINDS: Final = {
     "or": 1,
     "and": 2,
     "not": 3,
-    **dict.fromkeys(("=", "!=", "<", "<=", ">", ">=", "in", "is_null"), 4),
+    **dict.fromkeys(("=", "!=", "<", "<=", ">", ">=", "in", "is_null", *_TESTS), 4),
     **dict.fromkeys(("+", "-"), 5),
     **dict.fromkeys(("*", "/", "%"), 6),
     "neg": 7,
@@ -54,11 +63,20 @@ def _text(expr: Expr, names: Sequence[str] | None, around: int) -> str:
             return f"{function}({_name(column, names)}{'.' * bool(attribute)}{attribute})"
         case Const():
             return _constant(expr)
+        case Param(attribute):
+            return f"row.{attribute}"
+        case Apply("any" | "all" as word, (of, condition), _):
+            return _text(_about(condition, Apply(f"{word}_of", (of,), Kind.BOOL)), names, around)
         case Apply(op, arguments, _):
             binds = _BINDS.get(op, 9)
             text = _applied(op, arguments, names, binds)
             return f"({text})" if binds <= around else text
     raise AssertionError(expr)
+
+
+def _about(condition: Expr, element: Expr) -> Expr:
+    """A condition over the elements of a list, with the list in the place of the element."""
+    return rewrite(condition, lambda node: element if isinstance(node, Element) else None)
 
 
 def _name(column: int, names: Sequence[str] | None) -> str:
@@ -95,12 +113,19 @@ def _applied(op: str, arguments: tuple[Expr, ...], names: Sequence[str] | None, 
         return f"NOT {_text(arguments[0], names, binds - 1)}"
     if op == "neg":
         return f"-{_text(arguments[0], names, binds)}"
+    if op in _TESTS:
+        value, pattern, *escape = (_text(part, names, binds) for part in arguments)
+        return f"{value} {_TESTS[op]} {pattern}" + (f" ESCAPE {escape[0]}" if escape else "")
+    if op == "case":
+        parts = [_text(part, names, 0) for part in arguments]
+        whens = [f"WHEN {when} THEN {then}" for when, then in zip(parts[:-1:2], parts[1:-1:2], strict=True)]
+        return f"CASE {' '.join(whens)} ELSE {parts[-1]} END"
     if op in ("and", "or"):
         return f" {op.upper()} ".join(_text(part, names, binds) for part in arguments)
     if binds < 9:
         left, right = arguments
         return f"{_text(left, names, binds - 1 if binds > 4 else binds)} {op} {_text(right, names, binds)}"
-    name = op.removeprefix("user:").upper()
+    name = _NAMES.get(op, op.removeprefix("user:").upper())
     return f"{name}({', '.join(_text(argument, names, 0) for argument in arguments)})"
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from stretto.schema import Kind
+from stretto.schema import LISTS, Kind
 
 NUMBERS: Final = frozenset({Kind.INT, Kind.FLOAT})
 MEASURES: Final = NUMBERS | {Kind.DURATION}
@@ -40,6 +40,7 @@ BUILTINS: Final[dict[str, Builtin]] = {
     "SQRT": Builtin("sqrt", 1, 1, result=Kind.FLOAT),
     "FLOOR": Builtin("floor", 1, 1),
     "CEIL": Builtin("ceil", 1, 1),
+    "ROUND": Builtin("round", 1, 1),
     "LEAST": Builtin("least", 2, None, ORDERED),
     "GREATEST": Builtin("greatest", 2, None, ORDERED),
     "MIN": Builtin("least", 2, None, ORDERED),
@@ -47,7 +48,41 @@ BUILTINS: Final[dict[str, Builtin]] = {
     "GEO_DISTANCE": Builtin("geo_distance", 4, 4, result=Kind.FLOAT),
 }
 
-RESERVED: Final = frozenset({*BUILTINS, *AGGREGATES, "FIRST", "LAST", "STDDEV"})
+_TEXT: Final = frozenset({Kind.STRING})
+_TIME: Final = frozenset({Kind.TIME})
+_INT: Final = frozenset({Kind.INT})
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """A function whose arguments have kinds of their own, place by place; those behind `least` may be left out."""
+
+    op: str
+    takes: tuple[frozenset[Kind], ...]
+    result: Kind
+    least: int
+
+
+def _of(op: str, result: Kind, *takes: frozenset[Kind], least: int | None = None) -> Signature:
+    return Signature(op, takes, result, len(takes) if least is None else least)
+
+
+TIME_PARTS: Final = ("YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND", "WEEKDAY")
+SIGNATURES: Final[dict[str, Signature]] = {
+    "LOWER": _of("lower", Kind.STRING, _TEXT),
+    "UPPER": _of("upper", Kind.STRING, _TEXT),
+    "TRIM": _of("trim", Kind.STRING, _TEXT),
+    "LENGTH": _of("length", Kind.INT, _TEXT | LISTS),
+    "SUBSTR": _of("substr", Kind.STRING, _TEXT, _INT, _INT, least=2),
+    "STARTS_WITH": _of("starts_with", Kind.BOOL, _TEXT, _TEXT),
+    "ENDS_WITH": _of("ends_with", Kind.BOOL, _TEXT, _TEXT),
+    **{part: _of(part.lower(), Kind.INT, _TIME, _TEXT, least=1) for part in TIME_PARTS},
+    "DATE_TRUNC": _of("date_trunc", Kind.TIME, _TEXT, _TIME, _TEXT, least=2),
+}
+OTHERS: Final = frozenset({"CONCAT", "CONTAINS", "CIDR_MATCH", "COALESCE", "ANY", "ALL"})
+"""Functions that take any number of arguments, or kinds that depend on each other."""
+
+RESERVED: Final = frozenset({*BUILTINS, *SIGNATURES, *OTHERS, *AGGREGATES, "FIRST", "LAST", "STDDEV", "CASE"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,4 +118,4 @@ def user_function(name: str) -> UserFunction | None:
 
 def function_names() -> list[str]:
     """Every function a term may call, for near names."""
-    return sorted({*RESERVED - {"STDDEV"}, *_registered})
+    return sorted({*RESERVED - {"STDDEV", "CASE"}, *_registered})

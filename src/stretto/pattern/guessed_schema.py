@@ -11,9 +11,11 @@ from typing import Final
 from stretto.pattern.comparisons import COMPARISONS
 from stretto.pattern.derived.tables import TableError
 from stretto.pattern.disjoint_sets import DisjointSets
+from stretto.pattern.functions import SIGNATURES
 from stretto.pattern.workload import Workload
 from stretto.schema import Kind, Schema
 from stretto.text import syntax
+from stretto.text.alike_statements import samples
 from stretto.text.walk import children_of
 
 _LITERALS = {"str": Kind.STRING, "bool": Kind.BOOL, "int": Kind.FLOAT, "float": Kind.FLOAT}
@@ -21,10 +23,12 @@ _LITERALS = {"str": Kind.STRING, "bool": Kind.BOOL, "int": Kind.FLOAT, "float": 
 
 def guess_schema(workload: Workload) -> Schema:
     """Every attribute that the workload names, with the kind that its terms suggest; any type of event."""
-    rows = {one.name: _row_kinds(workload, one) for one in workload.queries}
+    statements = samples(workload.statements)
+    queries = [one for one in statements if isinstance(one, syntax.Query)]
+    rows = {one.name: _row_kinds(workload, one) for one in queries}
     nodes = [
         _with_constants(node, rows.get(statement.name, {}))
-        for statement in workload.statements
+        for statement in statements
         for node in _nodes(statement)
     ]
     compared = [list(_compared(node)) for node in nodes]
@@ -40,7 +44,22 @@ def guess_schema(workload: Workload) -> Schema:
         found = next(filter(None, map(_kind, sides)), None)
         if found and together:
             kinds.setdefault(alike.find(together[0]), found)
-    return Schema({name: kinds.get(alike.find(name), Kind.FLOAT) for name in alike if name != "ts"})
+    lists = {name: kind for node in nodes for name, kind in _lists(node)}
+    guessed = {name: kinds.get(alike.find(name), Kind.FLOAT) for name in alike if name != "ts"}
+    return Schema(guessed | {name: kind for name, kind in lists.items() if name in guessed})
+
+
+def _lists(node: syntax.Node) -> Iterator[tuple[str, Kind]]:
+    """What ANY and ALL in a comparison go through: texts, or numbers where it says so."""
+    if not isinstance(node, syntax.Binary | syntax.In | syntax.Between | syntax.TextTest):
+        return
+    sides = children_of(node)
+    numbers = any(_kind(side) is Kind.FLOAT for side in sides)
+    for side in sides:
+        if isinstance(side, syntax.Call) and side.function in ("ANY", "ALL"):
+            for argument in side.arguments:
+                for name in _attributes(argument):
+                    yield name, Kind.FLOATS if numbers else Kind.STRINGS
 
 
 def _nodes(statement: syntax.Statement) -> Iterator[syntax.Node]:
@@ -79,7 +98,7 @@ _EXAMPLES: Final[Mapping[Kind, syntax.Expression]] = {
 def _row_kinds(workload: Workload, query: syntax.Query) -> Columns:
     """The columns of the row that a query is for, as terms name them; none where the table cannot be read."""
     each = query.for_each
-    tables = [one for one in workload.statements if isinstance(one, syntax.CreateTable)]
+    tables = [one for one in samples(workload.statements) if isinstance(one, syntax.CreateTable)]
     table = next((one for one in tables if each is not None and one.name == each.table), None)
     if each is None or table is None:
         return {}
@@ -118,6 +137,14 @@ def _compared(node: syntax.Node) -> Iterator[syntax.Node]:
             yield from (value, *options)
         case syntax.Between(value=value, low=low, high=high):
             yield from (value, low, high)
+        case syntax.TextTest(value=value):
+            yield from (value, syntax.Literal(""))
+        case syntax.Call(function=name, arguments=arguments) if name in SIGNATURES and arguments:
+            at = 1 if name == "DATE_TRUNC" and len(arguments) > 1 else 0
+            takes = SIGNATURES[name].takes[at]
+            yield from (arguments[at], syntax.Timestamp(0) if Kind.TIME in takes else syntax.Literal(""))
+        case syntax.Call(function="CIDR_MATCH" | "CONCAT", arguments=arguments):
+            yield from (*arguments, syntax.Literal(""))
 
 
 def _attributes(node: syntax.Node) -> Iterator[str]:

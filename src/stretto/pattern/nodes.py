@@ -94,9 +94,27 @@ def column_of(variable: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Return:
+    """A returned column. One that is `hidden` is for KEEP: what tells matches apart, and no part of the result."""
+
     name: str
     value: Expr
     kind: Kind
+    hidden: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Thinning:
+    """KEEP and LIMIT: which matches are reported. Matches are looked at by `detected`, `end`, `start` and their ids.
+
+    FIRST drops a match that is detected less than `lasting_us` after one that was kept, APART one that begins at or
+    before the end of the last one kept, both among those with the same hidden columns; LONGEST one that another
+    contains. Then at most `most` (0: all) of every stretch of `stretch_us` are left.
+    """
+
+    word: OneOf["ALL", "FIRST", "APART", "LONGEST"] = "ALL"
+    lasting_us: int = 0
+    most: int = 0
+    stretch_us: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +138,7 @@ class Query:
     having: tuple[Expr, ...] = ()
     family: str | None = None
     member: str | None = None
+    thinning: Thinning | None = None
 
 
 @dataclass(frozen=True, slots=True)

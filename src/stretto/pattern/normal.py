@@ -104,6 +104,7 @@ class _Normalizer:
             tuple(branches),
             tuple(self.returned(item, lists, always, column) for item in query.returns),
             _is_ambiguous(parts),
+            query.thinning,
         )
 
     def returned(

@@ -6,7 +6,7 @@ from enum import StrEnum
 from itertools import accumulate
 from typing import Final
 
-from stretto.pattern.nodes import Policy, Return, Stream, Window
+from stretto.pattern.nodes import Policy, Return, Stream, Thinning, Window
 from stretto.pattern.order import Order
 from stretto.pattern.predicates import Expr, HashedOnce, Renumbering, hashed_once
 
@@ -181,3 +181,4 @@ class Detection:
     branches: tuple[Branch, ...]
     returns: tuple[Return, ...]
     ambiguous: bool
+    thinning: Thinning | None = None

@@ -11,7 +11,9 @@ column of its rows. Trees are frozen values; equal terms are equal objects. Thei
   any is NaN.
 - The binder inserts `to_float`, so both sides of a comparison or of arithmetic have one kind (times and
   durations apart).
-- Strings compare by code point.
+- Strings compare by code point. Functions of texts and times are null as soon as an argument is; `cidr_match` is null
+  where its text is no address.
+- `any` and `all` are OR and AND over the elements, so false and true of an empty list; of a null list they are null.
 - COUNT counts events; SUM, AVG, MIN, MAX skip nulls and are null over nothing but nulls, NaN if any value is
   NaN. A sum is taken in time order; an integer sum that leaves 64 bits is null; AVG is the sum, as a double,
   divided by the number of values.
@@ -26,7 +28,7 @@ from typing import Final, Protocol, Self, TypeVar
 
 from stretto.schema import Kind
 
-Value = int | float | str | bool | None
+Value = int | float | str | bool | tuple[int | float | str | None, ...] | None
 
 POSITION: Final = "@position"
 
@@ -121,6 +123,13 @@ class Param(Expr):
 
 
 @dataclass(frozen=True, slots=True)
+class Element(Expr):
+    """An element of the list that the `any` or `all` around it goes through."""
+
+    kind: Kind
+
+
+@dataclass(frozen=True, slots=True)
 class Ref(Expr):
     """An attribute of the event(s) bound to a column. `ts` is the event's time.
 
@@ -157,7 +166,11 @@ class Apply(Expr):
     """An operator or function applied to arguments.
 
     Names: `+ - * / % neg`, `= != < <= > >=`, `and or not`, `in` (value, then constants), `is_null`, `to_float`,
-    `abs sqrt floor ceil least greatest geo_distance`, and `user:NAME`.
+    `abs sqrt floor ceil round least greatest geo_distance`, and `user:NAME`. Of texts `like ilike matches imatches`
+    (value, constant pattern, constant escape), `lower upper trim length substr concat starts_with ends_with contains`,
+    `cidr_match` (value, constant networks); of times `year month day hour minute second weekday date_trunc` (units and
+    zones are constants); of lists `any all` (list, condition over Element), `has` (list, element), `size`; and
+    `case` (condition, value, .., otherwise) and `coalesce`.
     """
 
     op: str

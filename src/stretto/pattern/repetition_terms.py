@@ -1,5 +1,6 @@
 """How terms use repeated slots, and terms rewritten for the columns of one operator."""
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -97,8 +98,8 @@ class Duty:
 
 def duty(term: Expr, piece: Piece, growing: frozenset[int]) -> Duty:
     """A term of a piece (or of one of its negations) with the slots it reads."""
-    read = columns_of(term)
-    slots = frozenset(i for i in range(len(piece.slots)) if not read.isdisjoint(piece.columns(i)))
+    own = (column for column in columns_of(term) if column < piece.width)
+    slots = frozenset(bisect_right(piece.starts, column) - 1 for column in own)
     return Duty(
         term, slots, {i: use_of(term, piece.columns(i), piece.slots[i]) for i in sorted(slots & growing)}
     )

@@ -1,6 +1,6 @@
 """A workload: the statements of a text or a program, and what becomes of them against a schema."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -16,7 +16,9 @@ from stretto.pattern.nodes import Query, TrendQuery
 from stretto.pattern.normal import normalize
 from stretto.pattern.piece import Detection
 from stretto.schema import Schema
+from stretto.screen import counted, html_table
 from stretto.text import syntax
+from stretto.text.alike_statements import Statements, joined, query_names, samples, without
 from stretto.text.build import QueryBuilder
 from stretto.text.build_streams import StreamBuilder
 from stretto.text.files import read_text
@@ -26,14 +28,18 @@ from stretto.text.printer import to_text
 
 W = TypeVar("W", bound="Workload")
 
+SHOWN = 100
+"""Statements that a notebook shows."""
+
 
 @dataclass(frozen=True, slots=True)
 class BoundWorkload:
     """The detection and trend queries of a workload, and what it defines beside them.
 
-    `streams` are the derived streams, each behind those it reads. `families` are the queries FOR EACH row of a table;
-    their members are among the detections.
-    `queries` are all but the families as they are written, over derived streams where they name them: for the oracle.
+    `streams` are the derived streams, each behind those it reads. `templates` are the queries FOR EACH row of a table,
+    and those that are alike up to constants. `families` and `queries` are the same and all others as they are written,
+    over derived streams where they name them: for the oracle. `remarks` are no mistakes: types that are neither defined
+    nor seen.
     """
 
     detections: tuple[Query, ...]
@@ -41,6 +47,8 @@ class BoundWorkload:
     streams: tuple[DerivedStream, ...] = ()
     families: tuple[Family, ...] = ()
     queries: tuple[Query | TrendQuery, ...] = ()
+    templates: tuple[Family, ...] = ()
+    remarks: tuple[Mistake, ...] = ()
     text: str = field(default="", compare=False, repr=False)
     file: str = field(default="", compare=False, repr=False)
 
@@ -58,11 +66,12 @@ class BoundWorkload:
         return tuple(found)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Workload:
     """Statements in order; equal when the statements are. `text` and `file` show where mistakes stand."""
 
-    statements: tuple[syntax.Statement, ...] = ()
+    statements: Sequence[syntax.Statement] = ()
+    """A tuple, or `Statements` where many queries of a text are alike: to ask for all of those parses them."""
     text: str = field(default="", compare=False, repr=False)
     file: str = field(default="", compare=False, repr=False)
     tables: Mapping[str, pa.Table] = field(default_factory=dict, hash=False, repr=False)
@@ -90,6 +99,18 @@ class Workload:
         workload.bind(schema)
         return workload
 
+    def __repr__(self) -> str:
+        others = len(self.statements) - len(self)
+        more = f", {counted(others, 'definition')}" if others else ""
+        return f"<Workload: {counted(len(self), 'query')}{more}{f' of {self.file}' if self.file else ''}>"
+
+    def _repr_html_(self) -> str:
+        """Each statement with its text, for a notebook."""
+        rows = [(one.name, to_text((one,)).strip()) for one in self.statements[:SHOWN]]
+        more = [("..", f"and {len(self.statements) - SHOWN:,} more")] if len(self.statements) > SHOWN else []
+        shown = html_table(("name", "text"), [*rows, *more], most=4_000)
+        return shown.replace("<td>", '<td style="white-space: pre; text-align: left">')
+
     def __reduce__(self) -> tuple[type["Workload"], tuple[Any, ...]]:
         tables = dict(self.tables) | {name: table.rows for name, table in self._read.items()}
         return type(self), (self.statements, self.text, self.file, tables)
@@ -107,7 +128,7 @@ class Workload:
         return "".join(self._rows_told()) + to_text(self.statements)
 
     def _rows_told(self) -> Iterator[str]:
-        for statement in self.statements:
+        for statement in samples(self.statements):
             if isinstance(statement, syntax.CreateTable):
                 try:
                     yield f"-- {self.read_table(statement).told()}\n"
@@ -120,7 +141,16 @@ class Workload:
 
     def __len__(self) -> int:
         """The number of queries."""
-        return len(self.queries)
+        others = sum(not isinstance(one, syntax.Query) for one in samples(self.statements))
+        return len(self.statements) - others
+
+    @property
+    def windows(self) -> list[syntax.Within]:
+        """The windows of the queries that are not those of rows; of alike queries the longest."""
+        found = [one.within for one in samples(self.statements) if isinstance(one, syntax.Query)]
+        alike = self.statements.alike if isinstance(self.statements, Statements) else ()
+        found += [run.longest_window() for run in alike]
+        return [within for within in found if within.row is None]
 
     def located(self) -> tuple[syntax.Statement, ...]:
         """The statements with paths of tables that hold in any other workload."""
@@ -140,7 +170,8 @@ class Workload:
                 workload = _with_text(workload, one)
             else:
                 new = one.located() if isinstance(one, Workload) else (_statement(one),)
-                statements = (*workload.statements, *(_without_spans(statement) for statement in new))
+                more = tuple(_without_spans(statement) for statement in new)
+                statements = joined(workload.statements, more)
                 tables = {**workload.tables, **(one.tables if isinstance(one, Workload) else {})}
                 workload = replace(workload, statements=statements, tables=tables)
         return workload
@@ -153,10 +184,8 @@ class Workload:
             known = make_table(name, rows)
         except TableError as error:
             raise QueryError([Mistake(str(error))], self.text, self.file) from None
-        others = tuple(
-            one for one in self.statements if not (isinstance(one, syntax.CreateTable) and one.name == name)
-        )
-        statements = (syntax.CreateTable(name, None), *others)
+        others = without(self.statements, {name}, syntax.CreateTable)
+        statements = joined((syntax.CreateTable(name, None),), others)
         return replace(self, statements=statements, tables={**self.tables, name: known.rows})
 
     def read_table(self, statement: syntax.CreateTable) -> LookupTable:
@@ -174,15 +203,19 @@ class Workload:
 
     def remove(self, *names: str) -> Self:
         """Without the queries of these names; a name that no query has may be a selection's or a stream's."""
-        kept = self.statements
+        queries = set(query_names(self.statements))
+        others = {one.name for one in samples(self.statements) if not isinstance(one, syntax.Query)}
+        gone: dict[type[syntax.Statement], set[str]] = {syntax.Query: set(), syntax.Statement: set()}
         for name in names:
-            named = [statement for statement in kept if statement.name == name]
-            if not named:
-                note = near(name, [statement.name for statement in kept])
+            known = queries if name in queries else others
+            if name not in known:
+                note = near(name, sorted(queries | others))
                 raise QueryError([Mistake(f"no query `{name}` to remove", None, note)], self.text, self.file)
-            queries = [statement for statement in named if isinstance(statement, syntax.Query)]
-            gone = {id(statement) for statement in queries or named}
-            kept = tuple(statement for statement in kept if id(statement) not in gone)
+            known.remove(name)
+            gone[syntax.Query if known is queries else syntax.Statement].add(name)
+        kept = self.statements
+        for kind, some in gone.items():
+            kept = without(kept, some, kind)
         return replace(self, statements=kept)
 
     def verify(self) -> None:
@@ -204,6 +237,8 @@ class Workload:
             bound.streams,
             bound.families,
             bound.queries,
+            bound.templates,
+            bound.remarks,
             self.text,
             self.file,
         )
@@ -232,7 +267,7 @@ def _with_text(workload: W, text: str) -> W:
         raise QueryError(
             (*mistakes, *bind(statements, None, workload.read_table).mistakes), whole, workload.file
         )
-    return replace(workload, statements=workload.statements + statements, text=whole)
+    return replace(workload, statements=joined(workload.statements, statements), text=whole)
 
 
 def _without_spans(node: Any) -> Any:

@@ -212,6 +212,7 @@ def assemble(
             window=detection.branches[0].piece.window,
             distinct=detection.ambiguous,
             returns=detection.returns,
+            thinning=detection.thinning,
         )
         emits[detection.name] = builder.add(emit, "emit_matches", None)
     return emits

@@ -5,12 +5,12 @@ from typing import TypeVar
 
 from stretto.pattern.canonical import parted_terms
 from stretto.pattern.canonical_terms import key
-from stretto.pattern.order import members
+from stretto.pattern.order import mask_of, members
 from stretto.pattern.piece import Negation, Piece
 from stretto.pattern.predicates import Expr, Ref, columns_of
 from stretto.pattern.project import Projector, slots_inside
 from stretto.pattern.repetition_terms import fit, joinable
-from stretto.plan.build import Builder
+from stretto.plan.build import Builder, Part
 from stretto.plan.forbid import forbid
 from stretto.plan.made import Made, draft_of
 from stretto.plan.ops import Filter, Join
@@ -20,16 +20,14 @@ T = TypeVar("T")
 
 
 class Chain:
-    """Rows that become those of `piece`, whose slots are those of the inputs one after another.
+    """Rows that become those of `piece`, whose slots are `parts`: those of the inputs one after another.
 
-    The first input is there to begin with; `join` adds the others, one by one.
+    The first input is there to `begin` with; `join` adds the others, one by one.
     """
 
-    def __init__(self, piece: Piece, inputs: Sequence[Made], builder: Builder) -> None:
+    def __init__(self, piece: Piece, parts: Sequence[Part], builder: Builder) -> None:
         self.piece, self.builder = piece, builder
-        self.draft = draft_of(piece, [part for made in inputs for part in made.parts], frozenset(), builder)
-        self.draft.joined = len(inputs[0].parts)
-        self.draft.op = inputs[0].op
+        self.draft = draft_of(piece, parts, frozenset(), builder)
         self._sets = self.draft.sets
         self._before = piece.order.before(len(piece.slots))
         self._due = _Due(piece)
@@ -38,21 +36,34 @@ class Chain:
             for kind in frozenset().union(*part.types):
                 self._of_type[kind] = self._of_type.get(kind, 0) | 1 << slot
 
-    def join(self, right: Made, provided: Provided, because: str, *, hashed: bool = True) -> None:
-        """Join the rows so far with those of an input; of both is `provided` what need not be checked."""
+    def begin(self, first: Made) -> None:
+        """The rows of the first input."""
+        self.draft.joined, self.draft.op = len(first.parts), first.op
+
+    def join(
+        self, right: Made, places: Sequence[int], provided: Provided, because: str, *, hashed: bool = True
+    ) -> None:
+        """Join the rows so far with those of an input; of both is `provided` what need not be checked.
+
+        `places`: the piece's columns that the input's columns are. Those that the rows have already are shared.
+        """
         draft = self.draft
         start = draft.joined
-        left, new = range(start), range(start, start + len(right.parts))
-        width, draft.joined = self.piece.starts[start], new.stop
+        width = self.piece.starts[start]
+        same = tuple((place, own) for own, place in enumerate(places) if place < width)
+        left, new = range(start), range(start, start + len(right.parts) - len(same))
+        draft.joined = new.stop
+        # What the right binds as well it has told from its own events.
+        alone = mask_of(left) & ~mask_of(self.piece.slots_of(place for place, _ in same))
         draft.sets = self._sets[: self.piece.starts[new.stop]]
         whole_left = (1 << start) - 1
-        before = all(not whole_left & ~self._before[j] for j in new)
+        before = not same and all(not whole_left & ~self._before[j] for j in new)
         order = missing_order(self.piece.order, self._before, range(new.stop), provided)
         due = self._due.terms(provided.slots, new.stop, provided)
         terms = fit([*self._where(provided), *self._after(order), *due], draft.sets)
         # A term over one side alone is checked on the rows of that side, of which there are fewer than pairs. Where the
         # whole left is before the whole right the join itself keeps that order, so the terms that say it are left out.
-        sides = [_side(term, width) for term in terms]
+        sides = [_side(term, width, shares=bool(same)) for term in terms]
         cross = [term for term, side in zip(terms, sides, strict=True) if side is None]
         implied = [*self._after((i, j) for i, j in order if i < start <= j)] if before else []
         ordered = frozenset(fit(implied, draft.sets))
@@ -64,11 +75,13 @@ class Chain:
             window=self.piece.window,
             order="before" if before else "any",
             terms=(
-                *draft.agreeing(draft.anchors(left), draft.anchors(new), draft.sets),
+                # A shared event agrees with all others of either side.
+                *(() if same else draft.agreeing(draft.anchors(left), draft.anchors(new), draft.sets)),
                 *(term for term in cross if joinable(term) and term not in ordered),
             ),
-            distinct=tuple(self._clashes(whole_left, new, width)),
-            hashed=hashed,
+            distinct=tuple((a, places.index(b)) for a, b in self._clashes(alone, new)),
+            hashed=hashed or bool(same),
+            same=same,
         )
         # Terms over neighbours and sums need whole sets: a filter follows, and until then rows count as not checked.
         late = tuple(term for term in cross if not joinable(term))
@@ -99,8 +112,8 @@ class Chain:
         own = tuple(term.moved(range(-start, self.piece.width)) for term in terms)
         return self.builder.add(Filter(op, own), "filter_terms", self.draft.computed(slots))
 
-    def _clashes(self, left: int, right: range, width: int) -> list[tuple[int, int]]:
-        """Pairs (left column, right column by its own number) that could be one event, but must not.
+    def _clashes(self, left: int, right: range) -> list[tuple[int, int]]:
+        """Pairs (left column, right column) that could be one event, but must not.
 
         Slots in order bind different events anyway, as order is strict: only those without are compared.
         """
@@ -114,14 +127,16 @@ class Chain:
                 found += [
                     (i, j, a, b) for a in piece.columns(i) for b in piece.columns(j) if types[a] & types[b]
                 ]
-        return [(a, b - width) for _, _, a, b in sorted(found)]
+        return [(a, b) for _, _, a, b in sorted(found)]
 
 
-def _side(term: Expr, width: int) -> int | None:
-    """0 for a term over the left alone, 1 for one over the right alone."""
+def _side(term: Expr, width: int, *, shares: bool = False) -> int | None:
+    """0 for a term over the left alone, 1 for one over the right alone; pairs are as good for that, if it `shares`."""
     columns = columns_of(term)
     if all(column < width for column in columns):
         return 0
+    if shares:
+        return None
     return 1 if all(column >= width for column in columns) else None
 
 

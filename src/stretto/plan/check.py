@@ -8,6 +8,7 @@ from stretto.pattern.piece import Place
 from stretto.pattern.predicates import NEIGHBOURS, Expr, Reduce, Ref, walk
 from stretto.plan.dag import Plan, window_of
 from stretto.plan.ops import Emit, Filter, Forbid, Join, Next, Op, Repeat, Scan, Union
+from stretto.plan.placement.placement import why_not
 from stretto.schema import Kind
 
 # What is wrong with one operator, in words; nothing if all is well.
@@ -26,6 +27,9 @@ def check(plan: Plan) -> Plan:
         _blame(plan, number, CHECKS[type(op)](plan, op))
     _check_queries(plan)
     _check_waiting(plan)
+    if plan.placement is not None:
+        for number, grid in enumerate(plan.placement.grids):
+            _blame(plan, number, filter(None, [why_not(plan.ops, number, grid)]))
     return plan
 
 
@@ -95,9 +99,15 @@ def _join(plan: Plan, op: Join) -> Findings:
     left, right = plan.sets(op.left), plan.sets(op.right)
     if op.order not in ("before", "any"):
         yield f"its order is `{op.order}`"
-    yield from _terms(op.terms, left + right, adjacency=False)
-    yield from _within((pair[0] for pair in op.distinct), len(left), "distinct")
-    yield from _within((pair[1] for pair in op.distinct), len(right), "distinct")
+    added = tuple(right[column] for column in op.added(len(right)))
+    yield from _terms(op.terms, left + added, adjacency=False)
+    for name, pairs in (("distinct", op.distinct), ("same", op.same)):
+        yield from _within((pair[0] for pair in pairs), len(left), name)
+        yield from _within((pair[1] for pair in pairs), len(right), name)
+    if op.same and (op.order == "before" or not op.hashed or not added):
+        yield "joins rows that share events in order, without hashing or without adding an event"
+    if any(left[one] or right[other] for one, other in op.same):
+        yield "shares a set of events"
 
 
 def _filter(plan: Plan, op: Filter) -> Findings:

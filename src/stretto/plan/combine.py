@@ -46,14 +46,20 @@ class Source:
 def join_all(
     piece: Piece, sources: Sequence[Source], builder: Builder, because: str, hashed: Sequence[bool]
 ) -> Made:
-    """The sources, which cover the piece's slots, joined from left to right; `hashed` says how each join finds keys."""
-    row = tuple(column for source in sources for column in source.row)
+    """The sources, which cover the piece's slots, joined from left to right; `hashed` says how each join finds keys.
+
+    A slot that several of them bind holds one event, the same in all.
+    """
+    row = tuple(dict.fromkeys(column for source in sources for column in source.row))
     here, places = rearrange(piece, row), _Places(piece, row)
-    chain, provided = Chain(here, [source.made for source in sources], builder), Provided()
+    # Slots by their first columns, in the order of the row: what a source shares with those before it stands there.
+    parts = {source.row[at]: part for source in reversed(sources) for at, part in source.made.slots()}
+    chain, provided = Chain(here, [parts[row[start]] for start in here.starts[:-1]], builder), Provided()
+    chain.begin(sources[0].made)
     places.add(provided, sources[0])
     for source, by_hash in zip(sources[1:], hashed, strict=True):
         places.add(provided, source)
-        chain.join(source.made, provided, because, hashed=by_hash)
+        chain.join(source.made, places.of(source), provided, because, hashed=by_hash)
         # All that concerns the slots joined so far has been checked: from here on it is enough to know how many.
         joined = chain.draft.joined
         provided = Provided(joined, here.starts[joined])
@@ -97,6 +103,10 @@ class _Places:
         number, owner = numbered(piece.slots_of(row)), piece.slot_of_column
         self._at = numbered(row)
         self._slot_of = {column: number[owner[column]] for column in row}
+
+    def of(self, source: Source) -> list[int]:
+        """Where the columns of a source's rows stand."""
+        return [self._at[column] for column in source.row]
 
     def add(self, provided: Provided, source: Source) -> None:
         """Rows of a source are part of the row."""

@@ -3,6 +3,9 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from html import escape
+from importlib import import_module
+from typing import Any
 
 from stretto.explain.json import explanation_json
 from stretto.explain.model import Estimate
@@ -16,18 +19,23 @@ from stretto.pattern.workload import Workload
 from stretto.plan.explanation import explanation, piece_texts
 from stretto.plan.front.stages import Front
 from stretto.plan.ops import Emit, Filter, Forbid, Join, Next, Op, Repeat, Scan, Union
+from stretto.plan.placement.placement import Placement
 from stretto.plan.record import Record
 from stretto.schema import Kind, Schema
+from stretto.screen import counted
 from stretto.trends.plan import TrendPlan
 
+SHOWN = 200
+"""Operators that a notebook lists."""
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Plan:
     """Operators that answer every query of a workload; inputs stand before their users.
 
     `queries` gives the number of each query's Emit, `records` what is kept of each operator. `trends`: the plan of the
     trend queries, if there are any. `workload`: what it was planned for, so that it can be planned anew. `front`: what
-    makes the derived streams that queries read.
+    makes the derived streams that queries read. `placement`: the units that operators run on; None: all on one.
     """
 
     ops: tuple[Op, ...]
@@ -39,6 +47,7 @@ class Plan:
     workload: Workload | None = field(default=None, compare=False, repr=False)
     trends: TrendPlan | None = None
     front: Front | None = None
+    placement: Placement | None = None
 
     @property
     def columns(self) -> Mapping[str, Kind]:
@@ -46,9 +55,29 @@ class Plan:
         return self.schema.attributes if self.front is None else self.front.columns
 
     @property
+    def text_ids(self) -> bool:
+        """Whether the ids of events are texts; else they are integers."""
+        return self.schema.attributes.get(self.schema.special.id) is Kind.STRING
+
+    @property
     def derived(self) -> tuple[DerivedStream, ...]:
         """The derived streams that its queries read."""
         return () if self.front is None else self.front.streams
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names that matches may have, in the order of the workload; the members of a table have one together."""
+        found: dict[str, None] = {}
+        for one in (self, *(() if self.front is None else (side.plan for side in self.front.sides))):
+            for query, number in one.queries.items():
+                op = one.ops[number]
+                members = op.route.members if isinstance(op, Emit) and op.route is not None else None
+                if members is None:
+                    found[query] = None
+                else:
+                    own = [members.family] if members.names is None else members.names.to_pylist()
+                    found |= dict.fromkeys(own)
+        return tuple(found)
 
     def serves(self, op: int) -> tuple[str, ...]:
         """The queries whose matches depend on an operator, in the order of their Emits."""
@@ -99,6 +128,17 @@ class Plan:
 
     def __str__(self) -> str:
         return self.explain()
+
+    def __repr__(self) -> str:
+        trends = () if self.trends is None else self.trends.queries
+        queries = counted(len(self.queries) + len(trends), "query")
+        return f"<Plan by {self.optimizer}: {queries}, {counted(len(self.ops), 'operator')}>"
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        """The text, and the page with the drawing, for a notebook."""
+        page = import_module("stretto.explain.html.page").explain_page(explanation(self))  # when it is shown
+        frame = f'<iframe srcdoc="{escape(page)}" style="width: 100%; height: 40em; border: 0"></iframe>'
+        return {"text/plain": self.explain(limit=SHOWN), "text/html": frame}
 
     def _horizon(self, unit: str) -> int:
         longest = max((w.size for op in self.ops if (w := window_of(op)) and w.unit == unit), default=0)
@@ -186,6 +226,9 @@ def expressions(op: Op) -> Iterator[Expr]:
             yield from (*op.terms, *op.adjacent, *op.start)
         case Emit():
             yield from (returned.value for returned in op.returns)
+            if op.route is not None:
+                yield from op.route.terms
+                yield from () if op.route.entry is None else (op.route.entry,)
 
 
 def sets_of(op: Op, known: list[tuple[bool, ...]]) -> tuple[bool, ...]:
@@ -194,7 +237,8 @@ def sets_of(op: Op, known: list[tuple[bool, ...]]) -> tuple[bool, ...]:
         case Scan():
             return (False,)
         case Join():
-            return known[op.left] + known[op.right]
+            right = known[op.right]
+            return known[op.left] + tuple(right[column] for column in op.added(len(right)))
         case Filter() | Forbid():
             return known[op.input]
         case Repeat():

@@ -80,7 +80,7 @@ def _leaves(plan: Plan, number: int, joins: set[int], windows: set[Window]) -> l
     op = plan.ops[number]
     if isinstance(op, Scan):
         return [number]
-    if not isinstance(op, Join) or op.order != "any" or op.terms or op.distinct:
+    if not isinstance(op, Join) or op.order != "any" or op.terms or op.distinct or op.same:
         return None
     joins.add(number)
     windows.add(op.window)

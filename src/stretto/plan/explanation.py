@@ -1,12 +1,14 @@
 """A plan as an explanation: one row for each operator, for the events of trends and for each of their units."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from stretto.errors import StrettoError
 from stretto.explain.model import Explanation, Meaning, Row, Run, TrendEdge
 from stretto.pattern.describe import (
+    duration_text,
     place_text,
     repetition_text,
     shape_text,
@@ -14,12 +16,15 @@ from stretto.pattern.describe import (
     term_text,
     window_text,
 )
+from stretto.pattern.nodes import Thinning
 from stretto.pattern.piece import Piece
-from stretto.pattern.predicates import Apply, Expr
+from stretto.pattern.predicates import Apply, Expr, Ref
+from stretto.plan.families.members import Route
 from stretto.plan.front.rows import SIDE, front_rows
 from stretto.plan.ops import Emit, Filter, Forbid, Join, Next, Op, Repeat, Scan, Union
 from stretto.plan.record import Computed
 from stretto.plan.trend_rows import trend_edges, trend_rows
+from stretto.schema import Kind
 from stretto.trends.work import TrendWork
 
 if TYPE_CHECKING:
@@ -117,7 +122,13 @@ def _row(plan: "Plan", number: int, meaning: Meaning, measured: Measured | None)
         None if measured is None else measured.rows[number],
         None if measured is None else measured.seconds[number],
         is_shared=len(served) > 1,
+        members=_members(op),
     )
+
+
+def _members(op: Op) -> Callable[[], Sequence[str]] | None:
+    """The queries of a family, listed when they are asked for."""
+    return partial(list, op.route.members.places) if isinstance(op, Emit) and op.route is not None else None
 
 
 # ---- what an operator does ---------------------------------------------------------------------------------
@@ -133,8 +144,12 @@ def _words(plan: "Plan", op: Op) -> Iterator[str]:
             yield f"join n{op.left} n{op.right}"
             if op.order == "before":
                 yield "in order"
-            yield from _terms("where", op.terms, columns(width + plan.width(op.right) if op.terms else 0))
-            yield from _distinct((left, column_name(width + right)) for left, right in op.distinct)
+            if op.same:
+                yield f"sharing {', '.join(column_name(left) for left, _ in op.same)}"
+            added = op.added(plan.width(op.right))
+            yield from _terms("where", op.terms, columns(width + len(added) if op.terms else 0))
+            names = {column: column_name(width + i) for i, column in enumerate(added)}
+            yield from _distinct((left, names[right]) for left, right in op.distinct)
             if not op.hashed:
                 yield "without hashing"
         case Filter():
@@ -161,12 +176,41 @@ def _words(plan: "Plan", op: Op) -> Iterator[str]:
         case Emit():
             yield f"emit {op.query}:"
             yield from _parts(op, op.variables)
+            if op.route is not None:
+                yield from _routed(op.route, op.variables)
             if any(op.waits):
                 late = (f"n{part}" for part, waits in zip(op.parts, op.waits, strict=True) if waits)
                 yield f"when the window of {', '.join(late)} has passed"
-            if op.returns:
-                values = (f"{term_text(r.value, op.variables)} as {r.name}" for r in op.returns)
+            if op.shown:
+                values = (f"{term_text(r.value, op.variables)} as {r.name}" for r in op.shown)
                 yield f"returning {', '.join(values)}"
+            if op.thinning is not None:
+                yield from _thinned(op, op.thinning)
+
+
+def _thinned(op: Emit, thinning: Thinning) -> Iterator[str]:
+    per = [term_text(item.value, op.variables) for item in op.returns if item.hidden]
+    if thinning.word != "ALL":
+        lasting = f" for {duration_text(thinning.lasting_us)}" if thinning.lasting_us else ""
+        yield f"keep {thinning.word.lower()}" + (f" per {', '.join(per)}" if per else "") + lasting
+    if thinning.most:
+        yield f"limit {thinning.most} per {duration_text(thinning.stretch_us)}"
+
+
+def _routed(route: Route, names: Sequence[str]) -> Iterator[str]:
+    """Who gets the matches of a family's template, and how they are found."""
+    count = len(route.members)
+    yield f"to {count:,} {'query' if count == 1 else 'queries'} like {route.members.family}"
+    if route.alone:
+        yield f"(one query per row: {route.alone})"
+    if isinstance(route.entry, Ref) and route.entry.kind is Kind.STRING:
+        yield f"by the class of {term_text(route.entry, names).rpartition('.')[0].partition('.')[0]}"
+    elif route.entry is not None or route.terms:
+        how = "that its events were paired with" if route.entry is not None else "found by an index"
+        yield f"by {len(route.entries):,} combinations of constants {how}"
+    yield from _terms("where", route.terms, names)
+    if route.members.windows is not None:
+        yield f"and by {len(set(route.members.windows.tolist())):,} windows"
 
 
 def _repeat_words(plan: "Plan", op: Repeat) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """Operators that compute a piece, as those above them need to know them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from stretto.pattern.piece import Piece
@@ -22,6 +22,13 @@ class Made:
     @property
     def op(self) -> int:
         return self.whole.op
+
+    def slots(self) -> Iterator[tuple[int, Part]]:
+        """Each slot's first column in the row, and its part."""
+        at = 0
+        for part in self.parts:
+            yield at, part
+            at += part.width
 
 
 def of_one_slot(part: Part, layout: Sequence[int]) -> Made:

@@ -5,12 +5,13 @@ unbound in a row (an alternative that lacks it); a term that reads an unbound co
 has a first and a last time. Terms are conjuncts; their columns are those given at each operator.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal as OneOf
 
-from stretto.pattern.nodes import Return, Stream, Window
+from stretto.pattern.nodes import Return, Stream, Thinning, Window
 from stretto.pattern.piece import Place
 from stretto.pattern.predicates import Expr
+from stretto.plan.families.members import Route
 from stretto.plan.front.leaves import Listing
 
 
@@ -37,7 +38,8 @@ class Join(Op):
     `order` "before": all left events are strictly earlier than all right events; "any": no such rule (finer order
     constraints are terms over `ts`). `distinct`: pairs (left column, right column) that must not be one event, by the
     right's own numbering. `hashed`: rows with equal keys are found by hash; else equalities are compared with all rows
-    of the window, as other terms are.
+    of the window, as other terms are. `same`: pairs (left column, right column by its own numbering) that hold one
+    event; rows are found by a hash of it, and the right's copy is left out of the result, whose columns the terms read.
     """
 
     left: int
@@ -47,10 +49,16 @@ class Join(Op):
     terms: tuple[Expr, ...] = ()
     distinct: tuple[tuple[int, int], ...] = ()
     hashed: bool = True
+    same: tuple[tuple[int, int], ...] = ()
 
     @property
     def inputs(self) -> tuple[int, ...]:
         return (self.left, self.right)
+
+    def added(self, width: int) -> list[int]:
+        """Those of the right's columns, of which there are so many, that the result has."""
+        held = {right for _, right in self.same}
+        return [column for column in range(width) if column not in held]
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +179,8 @@ class Emit(Op):
     first.ts + `window`; other matches are certain at their last event. `distinct`: equal matches, of one part
     or of several, come out once, when the first of them is certain. Columns in `returns` are numbers of
     variables. `listings[i]`: what is listed of variable i, where its events need not be raw ones; empty where all
-    variables hold raw events.
+    variables hold raw events. `route`: of a family, from rows of its template to the members. `thinning`: which of the
+    matches are reported; what computes them is the same without.
     """
 
     query: str
@@ -184,10 +193,17 @@ class Emit(Op):
     distinct: bool = False
     returns: tuple[Return, ...] = ()
     listings: tuple[tuple[Listing, ...], ...] = ()
+    route: Route | None = field(default=None, compare=False)
+    thinning: Thinning | None = None
 
     @property
     def inputs(self) -> tuple[int, ...]:
         return self.parts
+
+    @property
+    def shown(self) -> tuple[Return, ...]:
+        """The columns of the result; the others are for KEEP."""
+        return tuple(item for item in self.returns if not item.hidden)
 
     @property
     def listed(self) -> tuple[str, ...]:

@@ -10,6 +10,8 @@ from stretto.errors import Mistake, QueryError, StrettoError, near
 from stretto.memo.cost import CostModel
 from stretto.memo.explore import explore
 from stretto.memo.memo import Memo, build_memo
+from stretto.memo.mops.mplan import MPlan
+from stretto.memo.mops.operators import operators_of
 from stretto.memo.pricing import Pricing
 from stretto.pattern.branches import NotPlannable
 from stretto.pattern.derived.streams import DerivedStream
@@ -23,11 +25,13 @@ from stretto.plan.check import check
 from stretto.plan.dag import Plan
 from stretto.plan.disjunction import unite_disjunctions
 from stretto.plan.estimate import estimated
+from stretto.plan.families.templates import apart_from_families, routed, settled
 from stretto.plan.forbid import refuse_entangled
+from stretto.plan.front.decoding import with_members
 from stretto.plan.front.planning import fronted, listing_leaves, needed_streams
 from stretto.plan.front.stages import in_stages
 from stretto.plan.grow import growth_order
-from stretto.plan.optimizers import RECIPES, TREND_RECIPES, Recipe, model_of
+from stretto.plan.optimizers import RECIPES, TREND_RECIPES, Recipe, model_of, without_rules
 from stretto.plan.trials.trying import Rival, Trial, best_tried, worth_trying
 from stretto.schema import Schema
 from stretto.solve.common.budget import Budget
@@ -46,6 +50,8 @@ MOST_EXPLORING = 0.5
 SOLVING = 0.5
 """The part of the time that a solver has at least, however long it took to find what it can choose from."""
 
+WITHOUT = " without "
+"""Between the name of an optimizer and those of rules that it may not use: a plan made anew keeps to them."""
 FOR_TRENDS = {"muse": "auto", "greta": "none"}
 """The names of papers about trends, and what goes by them for detection queries of the same workload."""
 
@@ -56,14 +62,16 @@ def optimize(
     optimizer: str = "auto",
     budget: float | None = None,
     trial: Trial | None = None,
+    without: Sequence[str] = (),
 ) -> Plan:
     """The plan for a workload's queries over events with these statistics, or just this schema.
 
     `budget`: seconds that an optimizer which searches may take. `trial`: how plans are tried on sampled events, by an
-    optimizer that compares some; without one the estimates decide. Raises QueryError if the workload does not fit the
-    schema or holds a statement that no plan can run.
+    optimizer that compares some; without one the estimates decide. `without`: rules that may not be used. Raises
+    QueryError if the workload does not fit the schema or holds a statement that no plan can run.
     """
     time = Budget(DEFAULT_BUDGET_S if budget is None else budget)
+    optimizer = named_without(optimizer, without)
     with uncollected():
         return planned(workload, known, optimizer, recipe_of(optimizer), time, trial)
 
@@ -78,11 +86,28 @@ def planned(
 ) -> Plan:
     """The same by a recipe, for which the plan has the name of an optimizer."""
     stats = known if isinstance(known, Stats) else Stats.assumed(known)
-    bound = workload.bind(stats.schema)
+    known_queries = workload.bind(stats.schema)
+    if recipe.one_by_one:
+        known_queries = _one_by_one(known_queries)
+    found = settled(known_queries, stats.schema)
+    bound = found.bound
     streams = needed_streams(bound)
-    if streams:
-        return _behind_a_front(workload, bound, streams, stats, known, optimizer, recipe, time)
-    return _planned(workload, bound, stats, known, optimizer, recipe, time, trial)
+    mops = None
+    if recipe.mops:
+        mops = recipe.merge(operators_of(*apart_from_families(streams, found)))
+    if streams or (mops is not None and mops.shares):
+        plan = _behind_a_front(workload, bound, streams, stats, known, optimizer, recipe, time, mops)
+    else:
+        plan = _planned(workload, bound, stats, known, optimizer, recipe, time, trial)
+    return routed(plan, found)
+
+
+def _one_by_one(bound: BoundWorkload) -> BoundWorkload:
+    """A workload whose queries that were written one by one stand so, however alike they are."""
+    written = [family for family in bound.templates if family.names is not None]
+    queries = (*bound.detections, *(query for family in written for query in family.queries()))
+    templates = tuple(family for family in bound.templates if family.names is None)
+    return replace(bound, detections=queries, templates=templates)
 
 
 def _behind_a_front(
@@ -94,6 +119,7 @@ def _behind_a_front(
     optimizer: str,
     recipe: Recipe,
     time: Budget,
+    mops: MPlan | None,
 ) -> Plan:
     """The plan of queries over derived streams, with what makes these."""
     stages = sum(1 for _ in in_stages(streams)) + 1
@@ -107,9 +133,10 @@ def _behind_a_front(
     def of_stage(queries: tuple[Query, ...], extended: Stats) -> Plan:
         return plan_of(BoundWorkload(queries, text=bound.text, file=bound.file), extended)
 
-    found = fronted(bound, streams, stats, of_stage)
+    found = fronted(bound, streams, stats, of_stage, mops)
     plan = plan_of(found.bound, found.stats)
     plan = listing_leaves(plan, found.bound.detections, found.front.leaves)
+    plan = with_members(plan, found.merged)
     return replace(plan, schema=stats.schema, front=found.front)
 
 
@@ -162,7 +189,9 @@ def _trends(bound: BoundWorkload, stats: Stats | None, optimizer: str, model: Co
     """The plan of a workload's trend queries, if it has any; with statistics also what it costs."""
     if not bound.trends:
         return None
-    found = trend_plan(bound.trends, stats, TREND_RECIPES.get(optimizer, TREND_RECIPES["auto"]))
+    found = trend_plan(
+        bound.trends, stats, TREND_RECIPES.get(optimizer.partition(WITHOUT)[0], TREND_RECIPES["auto"])
+    )
     if stats is None:
         return found
     return replace(found, estimate=estimated_trends(found, stats, model.prices.update))
@@ -181,12 +210,19 @@ def uncollected() -> Iterator[None]:
 
 
 def recipe_of(optimizer: str) -> Recipe:
-    """The recipe of a named optimizer; the error of an unknown name says which there are."""
+    """The recipe of a named optimizer, `NAME` or `NAME without RULE,RULE`; errors say which names there are."""
+    name, _, left_out = optimizer.partition(WITHOUT)
     known = {**RECIPES, **{name: RECIPES[same] for name, same in FOR_TRENDS.items()}}
-    if optimizer not in known:
-        hint = f", {found}" if (found := near(optimizer, known)) else ""
-        raise StrettoError(f"unknown optimizer `{optimizer}`{hint}; there are: {', '.join(known)}")
-    return known[optimizer]
+    if name not in known:
+        hint = f", {found}" if (found := near(name, known)) else ""
+        raise StrettoError(f"unknown optimizer `{name}`{hint}; there are: {', '.join(known)}")
+    recipe = known[name]
+    return without_rules(recipe, left_out.split(",")) if left_out else recipe
+
+
+def named_without(optimizer: str, without: Sequence[str]) -> str:
+    """The name of an optimizer that may not use some of its rules."""
+    return f"{optimizer}{WITHOUT}{','.join(without)}" if without else optimizer
 
 
 def explored(

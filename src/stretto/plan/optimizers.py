@@ -1,20 +1,24 @@
 """The named optimizers: rules that say what is possible, a cost to go by, a solver that chooses."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
 from typing import Final
 
+from stretto.errors import StrettoError
 from stretto.memo.caution import WEAKER, CautiousModel
 from stretto.memo.cost import CostModel
 from stretto.memo.explore import Rules
 from stretto.memo.memo import Memo
+from stretto.memo.mops.mplan import MPlan
+from stretto.memo.mops.operators import StreamOperator
 from stretto.memo.prices import load
 from stretto.memo.pricing import Pricing
 from stretto.memo.rules import AUTO
 from stretto.memo.rules.join_left_to_right import join_left_to_right
 from stretto.memo.rules.split_off_commonest import split_off_commonest
+from stretto.memo.rules.split_overlapping import overlapping_that_reduce
 from stretto.papers.mcep.baselines import reorder, share
 from stretto.papers.mcep.local_plans import OrderPlans
 from stretto.papers.mcep.simulated_annealing import anneal
@@ -25,6 +29,12 @@ from stretto.papers.motto.steiner import unbounded_steiner
 from stretto.papers.muse.cost import paper_costs
 from stretto.papers.muse.sharing import choose
 from stretto.papers.partial_matches import PaperCost
+from stretto.papers.rumor.channels import Worth
+from stretto.papers.rumor.driver import always, merged
+from stretto.papers.rumor.rules import CHANNELS, PRIORITIES
+from stretto.papers.rumor.rules import Rule as MRule
+from stretto.papers.rumor.rules.s_alpha import s_alpha
+from stretto.papers.rumor.rules.s_join import s_join
 from stretto.solve.auto import auto
 from stretto.solve.common.budget import Budget
 from stretto.solve.common.solution import Solution
@@ -43,6 +53,8 @@ class Recipe:
     """What makes an optimizer; `pricing` is what the solver goes by, `about` says in a line what it is.
 
     `rivals`: other solutions over the same memo that are worth trying, where plans are tried.
+    `mops`: rules by which operators of streams and queries are computed as one, `worth`: whether a channel is.
+    `one_by_one`: whether these see every query of a text, also where many are alike and could be one template.
     `as_written`: whether it may go by the order of a query's text, as the papers do. `disjunctions`: whether an ANY
     whose alternatives nobody else reads is one chain of joins.
     """
@@ -54,6 +66,25 @@ class Recipe:
     rivals: Rivals | None = None
     as_written: bool = True
     disjunctions: bool = False
+    mops: tuple[MRule, ...] = ()
+    worth: Worth = always
+    one_by_one: bool = False
+
+    def merge(self, operators: Sequence[StreamOperator]) -> MPlan | None:
+        """What operators of streams and queries are computed as one; None where there is no rule for that."""
+        return merged(operators, self.mops, self.worth) if self.mops else None
+
+
+def without_rules(recipe: Recipe, names: Sequence[str]) -> Recipe:
+    """A recipe that leaves out some of its rules; StrettoError for a name that none of them has."""
+    known = [rule.__name__ for rule in recipe.mops]
+    for name in names:
+        if name not in known:
+            there = (
+                f"there are: {', '.join(known)}" if known else "this optimizer has none that can be left out"
+            )
+            raise StrettoError(f"unknown rule `{name}`; {there}")
+    return replace(recipe, mops=tuple(rule for rule in recipe.mops if rule.__name__ not in names))
 
 
 def model_of(stats: Stats) -> CostModel:
@@ -83,7 +114,9 @@ def all_that_fit(memo: Memo, pricing: Pricing) -> Rules:
     """Every rule, or for very large workloads those whose number of pieces grows with the queries' length alone."""
     parts = sum(2.0 ** min(len(memo.pieces[core].slots), 12) for core in memo.cores())
     by_rate = (join_left_to_right, split_off_commonest(pricing))
-    return replace(AUTO, hurried=by_rate) if parts <= MANY_PARTS else Rules(by_rate, few=True)
+    if parts > MANY_PARTS:
+        return Rules(by_rate, few=True)
+    return replace(AUTO, pieces=(*AUTO.pieces, *overlapping_that_reduce(memo, pricing)), hurried=by_rate)
 
 
 ANNEALED: Final = 2_000
@@ -213,6 +246,22 @@ RECIPES: Final[Mapping[str, Recipe]] = MappingProxyType(
             spass,
             "MCEP's rival SPASS: common substrings, by redundancy ratio",
         ),
+        "rumor": Recipe(
+            as_written,
+            partial_matches,
+            share,
+            "RUMOR: operators merged by rules, streams that are read alike as channels",
+            mops=PRIORITIES,
+            one_by_one=True,
+        ),
+        "rumor-no-channels": Recipe(
+            as_written,
+            partial_matches,
+            share,
+            "RUMOR without channels: only operators that read the same streams are merged",
+            mops=tuple(rule for rule in PRIORITIES if rule.__name__ not in CHANNELS),
+            one_by_one=True,
+        ),
         "auto": Recipe(
             all_that_fit,
             model_of,
@@ -221,6 +270,7 @@ RECIPES: Final[Mapping[str, Recipe]] = MappingProxyType(
             rivals,
             as_written=False,
             disjunctions=True,
+            mops=(s_alpha, s_join),  # never more work than before: one window for all, pairs found once
         ),
     }
 )

@@ -8,6 +8,14 @@
 The only room that imports pyspark.
 """
 
+from importlib.util import find_spec
+
+if find_spec("pyspark") is None:
+    raise ImportError(
+        "stretto.spark needs PySpark: pip install 'stretto[spark]', and 'stretto[java]' on machines without Java",
+        name="pyspark",
+    )
+
 from stretto.spark.batch.find_in_files import detect_files
 from stretto.spark.batch.profile import profile
 from stretto.spark.calls import aggregate, detect

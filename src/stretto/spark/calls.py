@@ -4,11 +4,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from pyspark.sql import DataFrame
 
 from stretto.engine.planning import optimize
+from stretto.face.given import Given
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan
 from stretto.plan.spread.spreads import ByTime, Spread
@@ -16,8 +17,10 @@ from stretto.plan.spread.stream_slices import Slices, StreamSpread
 from stretto.schema import Special
 from stretto.spark.batch import dataframe
 from stretto.spark.errors import StrettoSparkError, clear_failures
+from stretto.spark.frames import frame_of
 from stretto.spark.outputs import Outputs
 from stretto.spark.plans import Asked, Planning, asked_of, schema_of, special_of
+from stretto.spark.setup.session import cores_of
 from stretto.spark.stream.detect_stream import detect_stream
 from stretto.spark.stream.stream_spread import stream_spread
 from stretto.spark.stream.versions import Publisher, last_version, publish
@@ -33,26 +36,31 @@ Spreading = Callable[[Plan], StreamSpread]
 
 
 def detect(
-    workload: Workload | Plan | str,
-    df: DataFrame,
+    workload: Given,
+    df: Any,
     *,
     optimizer: str = "auto",
     budget: float | None = None,
     stats: Stats | None = None,
     spread: str | Spread | Slices = "auto",
     slice: str | None = None,  # noqa: A002 - public
+    units: int | None = None,
     special: Special | None = None,
     lateness: str = NO_LATENESS,
     ahead: str | None = AHEAD,
     outputs: Outputs = "matches",
     versions: str | Path | None = None,
+    ts_unit: str | None = None,
 ) -> DataFrame:
     """All matches of a workload in a DataFrame, one row each; a streaming DataFrame if `df` is one.
 
-    Columns: query, match_id, start, end, detected, events (a map from variables to ids), returned (JSON). A match has
-    the same id whenever it is found, so that a sink can be written to again. A batch is profiled first, if there are no
-    `stats`; a stream is planned from `stats`, or else from its columns alone. `spread`: `auto`, `key`, `time` or
-    `whole`. Trend queries are left out: `aggregate` is for them.
+    Columns: query, match_id, start, end, detected, events (a map from variables to ids), member (of a family),
+    returned (JSON). A match has the same id whenever it is found, so that a sink can be written to again. `workload` is
+    a Workload, a Plan, text or the Path of a file; `df` may also be an Arrow, pandas or Polars table; `ts_unit` says in
+    which unit (s, ms, us, ns) times are that are integers, where their size does not. A batch is profiled first, if
+    there are no `stats`; a stream is planned from `stats`, or else from its columns alone. `spread`: `auto`, `key`,
+    `time`, `units` or `whole`; `units`: so many cells, by default one for each core. Trend queries are left out:
+    `aggregate` is for them.
 
     `outputs="all"`: totals of trends, late and rejected events too, which `matches_of`, `trends_of`, `late_of` and
     `rejected_of` take apart. Of a batch each of them runs the job again, unless the whole is cached.
@@ -62,14 +70,16 @@ def detect(
     any, and one that is years ahead makes all that follow late. `versions`: a folder of its own, for a workload that
     changes while the stream runs or between two runs; `stretto.spark.Publisher` adds to it.
     """
-    planning = Planning(optimizer, budget, stats)
-    call = SparkCall(workload, df, outputs, planning, spread, slice, special, lateness, ahead, versions)
+    planning, df = Planning(optimizer, budget, stats), frame_of(df, special, ts_unit)
+    call = SparkCall(
+        workload, df, outputs, planning, spread, slice, special, lateness, ahead, versions, units
+    )
     return call.on_stream() if df.isStreaming else call.on_batch()
 
 
 def aggregate(
-    workload: Workload | Plan | str,
-    df: DataFrame,
+    workload: Given,
+    df: Any,
     *,
     optimizer: str = "auto",
     budget: float | None = None,
@@ -80,6 +90,7 @@ def aggregate(
     lateness: str = NO_LATENESS,
     ahead: str | None = AHEAD,
     versions: str | Path | None = None,
+    ts_unit: str | None = None,
 ) -> DataFrame:
     """The totals of a workload's trend queries, one row per query, window, group and aggregate; lazily, as `detect`.
 
@@ -88,7 +99,7 @@ def aggregate(
     and name. `spread`: by key only where every trend query has the attribute in its GROUP BY. A stream gives the totals
     of a window once the watermark has passed its end; `slice`, `lateness`, `ahead` and `versions` as for `detect`.
     """
-    planning = Planning(optimizer, budget, stats)
+    planning, df = Planning(optimizer, budget, stats), frame_of(df, special, ts_unit)
     call = SparkCall(workload, df, "trends", planning, spread, slice, special, lateness, ahead, versions)
     return call.on_stream() if df.isStreaming else call.on_batch()
 
@@ -97,7 +108,7 @@ def aggregate(
 class SparkCall:
     """What `detect` or `aggregate` was asked for."""
 
-    workload: Workload | Plan | str
+    workload: Given
     df: DataFrame
     asked: Asked
     planning: Planning
@@ -107,6 +118,7 @@ class SparkCall:
     lateness: str
     ahead: str | None
     versions: str | Path | None
+    units: int | None = None
 
     @property
     def special(self) -> Special:
@@ -114,7 +126,7 @@ class SparkCall:
 
     def on_batch(self) -> DataFrame:
         how = self.planning, self._batch_spread(), self.special
-        return dataframe.detect(self.workload, self.df, *how, asked=self.asked)
+        return dataframe.detect(self.workload, self.df, *how, units=self.units, asked=self.asked)
 
     def _batch_spread(self) -> str | Spread:
         """The spread of a batch; what only a stream can do is an error where it would be passed over."""
@@ -157,9 +169,20 @@ class SparkCall:
             home = None if self.versions is None else Path(self.versions).parent
             width_us = None if width is None else option_us(width, "slice", positive=True)
             ids = self.special.id in self.df.columns
-            return partial(stream_spread, name=spread, folder=home, width_us=width_us, ids=ids)
+            cores = cores_of(self.df.sparkSession) if spread in ("auto", "units") else 1
+            return partial(
+                stream_spread,
+                name=spread,
+                folder=home,
+                width_us=width_us,
+                units=self.units,
+                cores=cores,
+                ids=ids,
+            )
         if width is not None:
             raise StrettoSparkError(f"a slice is for a stream that is spread by `time`, not by {spread}")
+        if self.units is not None:
+            raise StrettoSparkError("a number of units is for the spread `units`, by its name")
         if isinstance(spread, ByTime):
             raise StrettoSparkError(
                 "slices that end are for a batch; a stream takes `Slices`, or spread `time`"

@@ -9,6 +9,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import DataType, StringType, StructField, StructType
 
+from stretto.schema import Special
 from stretto.spark.packed import (
     LATE,
     MATCHES,
@@ -16,6 +17,7 @@ from stretto.spark.packed import (
     RESULTS,
     TRENDS,
     Batches,
+    OwnTypes,
     as_schema,
     from_payload,
     payloads,
@@ -25,9 +27,9 @@ from stretto.spark.packed import (
 from stretto.values.strings import valid_texts
 
 
-def result_schema(kind: str, ts: pa.DataType) -> StructType:
-    """The columns of matches or of totals, with times of an Arrow type, as Spark names them."""
-    return from_arrow_schema(result_arrow(kind, ts), prefer_timestamp_ntz=True)
+def result_schema(kind: str, own: OwnTypes) -> StructType:
+    """The columns of matches or of totals, with times and ids of the events' own types, as Spark names them."""
+    return from_arrow_schema(result_arrow(kind, own), prefer_timestamp_ntz=True)
 
 
 Outputs = Literal["matches", "all"]
@@ -39,23 +41,27 @@ def arrow_time(ts: DataType) -> pa.DataType:
     return to_arrow_schema(StructType([StructField("ts", ts)]), timezone="UTC").field(0).type
 
 
-def results_of(packed: DataFrame, kind: str, ts: DataType) -> DataFrame:
-    times = arrow_time(ts)
+def own_types(events: StructType, special: Special) -> OwnTypes:
+    """What the results of events with these columns take over from them."""
+    texts = special.id in events.names and isinstance(events[special.id].dataType, StringType)
+    return OwnTypes(arrow_time(events[special.ts].dataType), texts)
 
+
+def results_of(packed: DataFrame, kind: str, own: OwnTypes) -> DataFrame:
     def unpacking(batches: Batches) -> Iterator[pa.RecordBatch]:
-        return unpack(batches, kind, times)
+        return unpack(batches, kind, own)
 
     kept = packed.where(F.col("kind") == kind).select("kind", "payload")
-    return kept.mapInArrow(unpacking, result_schema(kind, times))
+    return kept.mapInArrow(unpacking, result_schema(kind, own))
 
 
-def everything(packed: DataFrame, events: StructType, times: pa.DataType) -> DataFrame:
-    """Matches, totals, late and rejected events in one DataFrame, told apart by `kind`; `times`: the type of times.
+def everything(packed: DataFrame, events: StructType, own: OwnTypes) -> DataFrame:
+    """Matches, totals, late and rejected events in one DataFrame, told apart by `kind`.
 
     It has the columns of totals whether or not there are trend queries: a later version of the workload may have some.
     """
     event = StructType([StructField(field.name, field.dataType) for field in events.fields])
-    results = {field.name: field for kind in RESULTS for field in result_schema(kind, times).fields}
+    results = {field.name: field for kind in RESULTS for field in result_schema(kind, own).fields}
     columns = [
         StructField(KIND, StringType()),
         *results.values(),

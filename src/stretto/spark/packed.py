@@ -10,7 +10,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stretto.engine.results.matches import SCHEMA
+from stretto.engine.results.matches import SCHEMA, match_schema
 from stretto.engine.snapshot import from_ipc, to_ipc
 from stretto.engine.trends.totals import TOTALS
 from stretto.errors import EventsError
@@ -147,16 +147,23 @@ def joined(batches: list[pa.RecordBatch]) -> pa.Table:
 # ---- the way back --------------------------------------------------------------------------------------------
 
 
-def result_arrow(kind: str, ts_type: pa.DataType) -> pa.Schema:
-    """The columns of matches or of totals, with times of the events' own type."""
-    return pa.schema(
-        [pa.field(f.name, ts_type if pa.types.is_timestamp(f.type) else f.type) for f in RESULTS[kind]]
-    )
+@dataclass(frozen=True, slots=True)
+class OwnTypes:
+    """What results take over from the events: the type of times, and whether ids are texts."""
+
+    ts: pa.DataType
+    text_ids: bool = False
 
 
-def unpack(batches: Iterable[pa.RecordBatch], kind: str, ts_type: pa.DataType) -> Iterator[pa.RecordBatch]:
+def result_arrow(kind: str, own: OwnTypes) -> pa.Schema:
+    """The columns of matches or of totals, with times and ids of the events' own types."""
+    columns = match_schema(text_ids=own.text_ids) if kind == MATCHES else RESULTS[kind]
+    return pa.schema([pa.field(f.name, own.ts if pa.types.is_timestamp(f.type) else f.type) for f in columns])
+
+
+def unpack(batches: Iterable[pa.RecordBatch], kind: str, own: OwnTypes) -> Iterator[pa.RecordBatch]:
     """Packed rows of a kind as the matches or totals themselves; other rows are left out."""
-    schema = result_arrow(kind, ts_type)
+    schema = result_arrow(kind, own)
     for found, payload in payloads(batches):
         if found == kind:
             yield as_schema(from_payload(payload), schema)

@@ -9,10 +9,12 @@ from pyspark.sql import DataFrame
 
 from stretto.engine.planning import optimize
 from stretto.errors import EventsError, StrettoError, near
+from stretto.face.given import Given, warn_of, workload_of
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan
 from stretto.plan.spread.choice import choose
-from stretto.plan.spread.spreads import EventLoad, Spread
+from stretto.plan.spread.event_load import EventLoad
+from stretto.plan.spread.spreads import Spread
 from stretto.schema import Schema, Special
 from stretto.spark.errors import StrettoSparkError
 from stretto.spark.io.columns import arrow_columns, refuse_ids
@@ -39,7 +41,7 @@ class Planning:
     stats: Stats | None = None
 
 
-def special_of(workload: Workload | Plan | str) -> Special:
+def special_of(workload: Given) -> Special:
     """The special columns that a plan was made for; those of a workload have their usual names."""
     return workload.schema.special if isinstance(workload, Plan) else Special()
 
@@ -59,9 +61,9 @@ def bound_early(workload: Workload, expected: Callable[[], Schema | None]) -> Wo
     return workload
 
 
-def asked_of(given: Workload | Plan | str, schema: Schema, asked: Asked) -> Workload | Plan:
+def asked_of(given: Given, schema: Schema, asked: Asked) -> Workload | Plan:
     """The workload, or its plan, without the queries whose results nobody wants; an error where none is left."""
-    workload = Workload.parse(given) if isinstance(given, str) else given
+    workload = workload_of(given)
     if asked == "all":
         return workload
     if isinstance(workload, Plan):
@@ -72,7 +74,7 @@ def asked_of(given: Workload | Plan | str, schema: Schema, asked: Asked) -> Work
             raise StrettoSparkError(NO_TRENDS)
         kept = {query.name for query in bound.trends}
         return _without(workload, [query.name for query in workload.queries if query.name not in kept])
-    if bound.trends and not bound.detections:
+    if bound.trends and not bound.detections and not bound.templates:
         raise StrettoSparkError(ONLY_TRENDS)
     return _without(workload, [query.name for query in bound.trends])
 
@@ -105,7 +107,7 @@ def _without(workload: Workload, queries: Collection[str]) -> Workload:
 def query_names(plan: Plan) -> tuple[str, ...]:
     """The queries of a plan, those that find matches first."""
     trends = () if plan.trends is None else plan.trends.queries
-    return (*plan.queries, *(query.name for query in trends))
+    return (*plan.names, *(query.name for query in trends))
 
 
 def schema_of(df: DataFrame, special: Special) -> Schema:
@@ -124,7 +126,7 @@ def schema_of(df: DataFrame, special: Special) -> Schema:
 
 
 def planned(
-    workload: Workload | str | Plan,
+    workload: Given,
     schema: Schema,
     planning: Planning,
     measure: Callable[[Workload], Stats],
@@ -139,13 +141,16 @@ def planned(
         return read
     read.bind(schema)  # what is wrong is said before events are measured
     known = schema if planning.optimizer == "none" else planning.stats or measure(read)
+    warn_of(read, known)
     return optimize(read, known, planning.optimizer, planning.budget)
 
 
-def chosen_spread(spread: str | Spread, plan: Plan, load: Callable[[], EventLoad], cores: int) -> Spread:
+def chosen_spread(
+    spread: str | Spread, plan: Plan, load: Callable[[], EventLoad], cores: int, units: int | None = None
+) -> Spread:
     """The best spread of a name for what is to be spread; one that was given, if it gives the right results."""
     if isinstance(spread, str):
-        return choose(plan, load(), cores, spread)
+        return choose(plan, load(), cores, spread, units)
     reason = spread.check(plan)
     if reason is not None:
         raise StrettoSparkError(f"this spread would give wrong results: {reason}")

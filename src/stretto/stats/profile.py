@@ -8,12 +8,13 @@ from typing import Any, Final, Self
 
 import pyarrow as pa
 
-from stretto.errors import EventsError, StrettoError
+from stretto.errors import StrettoError
 from stretto.pattern.nodes import Policy
 from stretto.pattern.piece import Detection, Piece
 from stretto.pattern.project import Projector
 from stretto.pattern.workload import Workload
 from stretto.schema import Kind, Schema, Special
+from stretto.screen import counted, html_table
 from stretto.stats.estimate import Estimator
 from stretto.stats.growth import once
 from stretto.stats.sample import Sample, micros_of
@@ -29,6 +30,8 @@ from stretto.stats.sampling import (
 )
 from stretto.stats.selectivity import Selectivities
 from stretto.stats.skew import figure
+from stretto.values.tables import as_table
+from stretto.values.time_units import in_unit
 
 WHOLE: Final = (
     6  # slots up to which all parts of a piece are measured; of larger ones pairs, triples and the whole
@@ -36,7 +39,7 @@ WHOLE: Final = (
 PARTS: Final = 10_000  # parts of one piece that are measured at most
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Stats:
     """The schema of some events, the seconds from the first to the last, and events per second by type.
 
@@ -61,21 +64,24 @@ class Stats:
         workload: Workload | None = None,
         sample: int = SIZE,
         seed: int = 0,
+        ts_unit: str | None = None,
     ) -> Self:
         """The statistics of an Arrow table, or of any that offers itself as one (pandas, Polars, DuckDB).
+
+        `ts_unit`: that of times which are integers; without it they are microseconds, as the engine reads them.
 
         `sample` events are kept to measure terms on; with a workload its terms are measured at once, and the sample
         is made of stretches that its windows fit into.
         """
         special = special or Special()
-        events = _as_arrow(table)
+        events = _timed(as_table(table), special, ts_unit)
         check_columns(events.schema, special)
         schema = Schema.of(events.schema, None, special)
         ordered = in_order(events, special.ts) if events.num_rows > sample else events
         number = NUMBER
         if workload is not None and events.num_rows > sample:
             times = micros_of(ordered[special.ts]).data
-            windows = [query.within for query in workload.queries if query.within.row is None]
+            windows = workload.windows
             number = number_for(windows, lambda number: usual_length(times, sample, number))
         stats = cls.of_batches(
             ordered.to_batches(STEP), schema, events.num_rows, sample=sample, seed=seed, stretches=number
@@ -110,6 +116,21 @@ class Stats:
     def assumed(cls, schema: Schema) -> Self:
         """Statistics where only the schema is known: one event per second of every type."""
         return cls(schema, 0.0, dict.fromkeys(sorted(schema.types or ()), 1.0), 0, otherwise=1.0)
+
+    def __repr__(self) -> str:
+        known = f"{counted(len(self.rates), 'type')}, {counted(len(self.schema.attributes), 'attribute')}"
+        return f"<Stats: {counted(self.events, 'event')} in {self.seconds:,.6g} s, {known}>"
+
+    def _repr_html_(self) -> str:
+        """Rates and measured selectivities, for a notebook."""
+        rates = html_table(
+            ("type", "events per second"), [(name, f"{rate:.4g}") for name, rate in self.rates.items()]
+        )
+        terms = [
+            (term, frame, f"{known.value:.4g}")
+            for (term, frame), known in sorted(self.selectivities.known.items())
+        ]
+        return rates + (html_table(("term", "of", "selectivity"), terms) if terms else "")
 
     # ---- rates -------------------------------------------------------------------------------------------------
 
@@ -199,9 +220,13 @@ def _parts(piece: Piece) -> Iterable[Piece]:
                     yield seen.project(chosen)
 
 
-def _as_arrow(table: Any) -> pa.Table:
-    if isinstance(table, pa.Table):
-        return table
-    if isinstance(table, pa.RecordBatch) or hasattr(table, "__arrow_c_stream__"):
-        return pa.table(table)
-    raise EventsError(f"events are a table of Arrow, pandas or Polars, not {type(table).__name__}")
+def _timed(events: pa.Table, special: Special, unit: str | None) -> pa.Table:
+    """The events with times of a unit, where they are integers."""
+    if unit is None or special.ts not in events.column_names:
+        return events
+    column = events.column(special.ts)
+    times = [in_unit(chunk, unit) for chunk in column.chunks]
+    place = events.column_names.index(special.ts)
+    return events.set_column(
+        place, special.ts, pa.chunked_array(times, times[0].type if times else column.type)
+    )

@@ -14,10 +14,11 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from stretto.pattern.nodes import Stream, Window
-from stretto.schema import Kind, Schema
+from stretto.schema import LISTS, Kind, Schema, column_of
 from stretto.stats.remembered import remembered
 from stretto.values.convert import as_kind, plain
 from stretto.values.evaluate import holds
+from stretto.values.lists import list_texts
 from stretto.values.rows import F64, I64, Bool
 from stretto.values.strings import Strings, decoded, valid_texts
 from stretto.values.vector import Vector
@@ -88,15 +89,23 @@ class Sample:
             return Vector(self.ts[positions])
         return self._column(attribute).take(positions)
 
+    forgiving = True
+    """What users' functions say about events is for the run to tell."""
+
     def knows(self, attribute: str) -> bool:
         return attribute == "ts" or attribute in self._schema.attributes
 
     @remembered
     def _column(self, attribute: str) -> Vector:
-        column, kind = in_one(self._table[attribute]), self._schema.attributes[attribute]
-        return (
-            self.strings.encode(valid_texts(column)) if kind is Kind.STRING else plain(as_kind(column, kind))
-        )
+        kind = self._schema.attributes[attribute]
+        found = column_of(self._table, attribute)
+        assert found is not None, attribute
+        column = in_one(found)
+        if kind in LISTS:
+            column = list_texts(column, kind)
+        if kind is Kind.STRING or kind in LISTS:
+            return self.strings.encode(valid_texts(column))
+        return plain(as_kind(column, kind))
 
     def text(self, attribute: str, value: object) -> object:
         """A value as it is written: that of a string is its code here."""

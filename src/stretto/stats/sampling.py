@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from stretto.errors import EventsError
-from stretto.schema import Schema, Special, need_once
+from stretto.schema import Schema, Special, column_of, need_once
 from stretto.stats.sample import Sample, micros_of, types_of
 from stretto.values.rows import I64
 from stretto.values.times import in_time
@@ -47,7 +47,7 @@ class Stretches:
     def add(self, batch: pa.RecordBatch) -> None:
         special = self._schema.special
         names = [special.ts, special.type, *self._schema.attributes]
-        table = pa.Table.from_batches([batch]).select(list(dict.fromkeys(names)))
+        table = pa.table({name: column_of(batch, name) for name in dict.fromkeys(names)})
         ts = micros_of(table[special.ts])
         here = ts.data if ts.valid is None else ts.data[ts.valid]
         here = here[in_time(here)]

@@ -47,6 +47,10 @@ DEFAULTS: Final[Mapping[str, float]] = {
     ">": 0.5,
     ">=": 0.5,
     "is_null": 0.1,
+    **dict.fromkeys(
+        ("like", "ilike", "matches", "imatches", "contains", "starts_with", "ends_with", "has"), 0.05
+    ),
+    "cidr_match": 0.2,
 }
 """What is assumed of a term that cannot be measured, by its operator."""
 OTHERWISE: Final = 0.3

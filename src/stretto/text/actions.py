@@ -22,6 +22,10 @@ def _across(first: Any, last: Any) -> Span:
     return Span(start.line, start.column, end.end_line, end.end_column)
 
 
+def _is(part: Any, kind: str) -> bool:
+    return isinstance(part, Token) and part.type == kind
+
+
 def logic(word: str, parts: list[syntax.Expression], span: Span | None = None) -> syntax.Logic:
     """AND or OR of the parts; those of the same word are taken apart, since a Logic never holds its own word."""
     flat: list[syntax.Expression] = []
@@ -124,6 +128,38 @@ class Actions:
     def is_null(self, parts: Parts) -> syntax.IsNull:
         return syntax.IsNull(parts[0], parts[2].type == "NOT", span=_across(parts[0], parts[-1]))
 
+    def text_test(self, parts: Parts) -> syntax.TextTest:
+        negated = parts[1].type == "NOT"
+        test, pattern, *more = parts[1 + negated :]
+        escape = more[1] if more else None
+        span = _across(parts[0], parts[-1])
+        return syntax.TextTest(test.value, parts[0], pattern, escape, negated, span=span)
+
+    def when(self, parts: Parts) -> tuple[syntax.Expression, syntax.Expression]:
+        return parts[1], parts[3]
+
+    def case(self, parts: Parts) -> syntax.Case:
+        whens = tuple(part for part in parts if isinstance(part, tuple) and not isinstance(part, Token))
+        otherwise = parts[-2] if isinstance(parts[-2], syntax.Expression) else None
+        return syntax.Case(whens, otherwise, span=_across(parts[0], parts[-1]))
+
+    def path(self, parts: Parts) -> Token:
+        """`process.name`: a field of a struct, as one name."""
+        if len(parts) == 1:
+            return cast("Token", parts[0])
+        first, last = parts[0], parts[-1]
+        joined = ".".join(part.value for part in parts[::2])
+        return Token(
+            "NAME",
+            joined,
+            first.start_pos,
+            first.line,
+            first.column,
+            last.end_line,
+            last.end_column,
+            last.end_pos,
+        )
+
     literal = _leaf(syntax.Literal)
     duration = _leaf(syntax.Duration)
     timestamp = _leaf(syntax.Timestamp)
@@ -176,8 +212,20 @@ class Actions:
         variable = rest[0].value if named else None
         return syntax.ForEach(table.value, variable, key, span=_across(table, parts[-1]))
 
-    def path(self, parts: Parts) -> Token:
+    def file(self, parts: Parts) -> Token:
         return cast("Token", parts[0])
+
+    def keep(self, parts: Parts) -> syntax.Keep:
+        per = tuple(part for part in parts if isinstance(part, syntax.Expression))
+        lasting = (
+            syntax.Duration(parts[-1].value, span=parts[-1].span) if _is(parts[-1], "DURATION") else None
+        )
+        word: Any = parts[0].value.upper()
+        return syntax.Keep(word, per, lasting, span=_across(parts[0], parts[-1]))
+
+    def limit(self, parts: Parts) -> syntax.Limit:
+        per = parts[-1].value if len(parts) == 3 else 0
+        return syntax.Limit(parts[0].value, syntax.Duration(per), span=_across(parts[0], parts[-1]))
 
     def policy(self, parts: Parts) -> Token:
         return cast("Token", parts[0])

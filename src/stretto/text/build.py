@@ -6,11 +6,13 @@ Everything here is immutable. A word gives an object that wraps a syntax node; `
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Any, Literal, Self
+from math import isfinite
+from typing import Any, Literal, Self, cast
 
 from stretto.errors import Mistake, QueryError
 from stretto.text import syntax
 from stretto.text.actions import conjuncts
+from stretto.text.keeping import problems
 from stretto.text.parser import parse_duration, parse_expression
 from stretto.text.terms import Constant, Term, as_expression, call
 from stretto.text.values import microseconds, size_problem
@@ -168,6 +170,9 @@ class QueryBuilder:
     slide_by: syntax.Duration | None = None
     judged: tuple[syntax.Expression, ...] = ()
     each: syntax.ForEach | None = None
+    kept: syntax.Keep | None = None
+    most: syntax.Limit | None = None
+    aggregated: bool = False
 
     def where(self, *terms: Term | str) -> Self:
         """Further terms, all of which must hold; a string is read as text of the language."""
@@ -189,7 +194,7 @@ class QueryBuilder:
         """All events agree on each of these attributes: `[attr]`."""
         return replace(self, terms=self.terms + tuple(syntax.Same(attribute) for attribute in attributes))
 
-    def within(self, longest: str | timedelta | Term) -> Self:
+    def within(self, longest: str | timedelta | float | Term) -> Self:
         """The longest time from the first to the last event; `r.horizon` of a row in a query for each row."""
         if isinstance(longest, Term):
             column = longest.expression
@@ -202,7 +207,7 @@ class QueryBuilder:
         """The most consecutive events of the input that a match may span."""
         return replace(self, window=syntax.Within(_positive(count, "window"), "events"))
 
-    def slide(self, by: str | timedelta) -> Self:
+    def slide(self, by: str | timedelta | float) -> Self:
         """The step from one window to the next, for trend aggregation."""
         return replace(self, slide_by=syntax.Duration(positive_us(by, "SLIDE")))
 
@@ -217,12 +222,23 @@ class QueryBuilder:
 
     def returning(self, *values: Term | str, **named: Term | Constant) -> Self:
         """Further columns of the result: without a name (a string is read as text), or by name."""
-        read = [
-            parse_expression(value) if isinstance(value, str) else as_expression(value) for value in values
-        ]
-        items = [syntax.Item(value) for value in read]
-        items += [syntax.Item(as_expression(value), name) for name, value in named.items()]
-        return replace(self, items=self.items + tuple(items))
+        return replace(self, items=self.items + _items(values, named))
+
+    def aggregating(self, *values: Term | str, **named: Term | Constant) -> Self:
+        """The same for totals over all trends: `.aggregating("COUNT(*)")`."""
+        return replace(self, items=self.items + _items(values, named), aggregated=True)
+
+    def keep(self, word: str, *per: Term | str, lasting: str | timedelta | None = None) -> "QueryBuilder":
+        """Which matches are reported: `.keep("APART")`, `.keep("FIRST", a.user, lasting="1 hour")`."""
+        time = None if lasting is None else syntax.Duration(positive_us(lasting, "duration"))
+        values = tuple(parse_expression(v) if isinstance(v, str) else as_expression(v) for v in per)
+        kept = syntax.Keep(cast("Any", word.upper()), values, time)
+        return _checked(replace(self, kept=kept))
+
+    def limit(self, count: int, per: str | timedelta) -> "QueryBuilder":
+        """At most so many matches of each stretch of time, counted from the epoch."""
+        stretch = syntax.Duration(positive_us(per, "stretch of LIMIT"))
+        return _checked(replace(self, most=syntax.Limit(count, stretch)))
 
     def group_by(self, *attributes: str) -> Self:
         """The attributes that label a trend's result."""
@@ -244,7 +260,23 @@ class QueryBuilder:
             self.slide_by,
             self.judged,
             self.each,
+            self.kept,
+            self.most,
+            self.aggregated,
         )
+
+
+def _items(values: tuple[Term | str, ...], named: dict[str, Any]) -> tuple[syntax.Item, ...]:
+    read = [parse_expression(value) if isinstance(value, str) else as_expression(value) for value in values]
+    items = [syntax.Item(value) for value in read]
+    return (*items, *(syntax.Item(as_expression(value), name) for name, value in named.items()))
+
+
+def _checked(query: "QueryBuilder") -> "QueryBuilder":
+    wrong = problems(query.kept, query.most)
+    if wrong:
+        raise QueryError(wrong)
+    return query
 
 
 def R(row: str) -> Attributes:  # noqa: N802 - beside E: the row of a table that a query is for
@@ -272,10 +304,16 @@ def _pattern(part: Any) -> syntax.Pattern:
     raise TypeError(f"expected a pattern such as E('Buy', 'b') or SEQ(...), not {part!r}")
 
 
-def positive_us(longest: str | timedelta, what: str) -> int:
-    return _positive(
-        microseconds(longest) if isinstance(longest, timedelta) else parse_duration(longest), what
-    )
+def positive_us(longest: str | timedelta | float, what: str) -> int:
+    """The microseconds of a duration: as text, as Python has it, or as a number of seconds."""
+    if isinstance(longest, str):
+        return _positive(parse_duration(longest), what)
+    if isinstance(longest, timedelta):
+        return _positive(microseconds(longest), what)
+    if isinstance(longest, bool) or not isinstance(longest, int | float) or not isfinite(longest):
+        note = 'write "10 minutes", timedelta(minutes=10), or a number of seconds'
+        raise QueryError([Mistake(f"{longest!r} is no duration", note=note)])
+    return _positive(round(longest * 1_000_000), what)
 
 
 def _positive(size: int, what: str) -> int:

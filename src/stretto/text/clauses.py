@@ -53,6 +53,9 @@ class StatementDraft:
         if mark == start:
             return True
         before = tokens[mark - 1].type
+        table = tokens[mark - 2].type == "FOR" and is_word(tokens[mark - 1], "EACH")
+        if table and tokens[mark].type in ("LIMIT", "KEEP", "AGGREGATE"):
+            return False  # a table may have such a name
         if before in _BEFORE_NAMES or following.type in _AFTER_NAMES or is_indexed(tokens, mark):
             return False
         after = tokens[mark + 2].type if mark + 2 < len(tokens) else "END"

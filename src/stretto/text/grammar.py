@@ -14,7 +14,15 @@ from stretto.text import syntax
 from stretto.text.actions import Actions
 from stretto.text.clauses import parts_at
 from stretto.text.messages import unexpected
-from stretto.text.terminals import Reader, as_expression, as_for_each, as_names, as_pattern, as_window
+from stretto.text.terminals import (
+    Reader,
+    as_expression,
+    as_for_each,
+    as_keep,
+    as_names,
+    as_pattern,
+    as_window,
+)
 from stretto.text.tokens import Token
 from stretto.text.walk import MAX_DEPTH, depth_of
 
@@ -30,7 +38,9 @@ _READERS: Final[dict[str, Reader]] = {
     "group_names": as_names,
     "source": as_names,
     "for_each": as_for_each,
-    "path": as_expression,
+    "file": as_expression,
+    "keep": as_keep,
+    "limit": as_keep,
 }
 # A long clause in which something is wrong is read again part by part, so that each part tells of its own mistake.
 _PARTS: Final = {

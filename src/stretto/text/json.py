@@ -7,27 +7,31 @@ that begins with its word, so that a tree nests one array per node:
     ["int", 5]  ["float", 0.5]  ["string", "x"]  ["bool", true]  ["null"]  ["duration", us]  ["timestamp", us]
     ["name", "price", "d", "i-1"]  ["all"]  ["call", "LAST", "price", argument, ...]  ["same", "driver"]
     ["<", left, right]  ["neg", x]  ["not", x]  ["and", x, ...]  ["or", x, ...]  ["is null", x]  ["is not null", x]
+    ["like", x, pattern]  ["not ilike", x, pattern, escape]  ["case", condition, value, ..., otherwise]
     ["in", x, option, ...]  ["not in", x, option, ...]  ["between", x, low, high]  ["not between", x, low, high]
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from sys import float_info
-from typing import Any, Final, NoReturn
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
 
 from stretto.errors import Mistake, QueryError
 from stretto.text import syntax
-from stretto.text.values import MAX_INT, size_problem
-from stretto.text.walk import MAX_DEPTH, fold, fold_syntax
+from stretto.text.json_nodes import (
+    expect,
+    fail,
+    integer,
+    listed,
+    name_of,
+    node_json,
+    optional_name,
+    read_node,
+    shown,
+    size_of,
+)
+from stretto.text.keeping import keep_problem
+from stretto.text.values import MAX_INT
 
 VERSION: Final = 1
-
-_COMBINE = ("SEQ", "AND", "OR", "ANY")
-_BINARY = ("+", "-", "*", "/", "%", "=", "!=", "<", "<=", ">", ">=")
-_LITERALS: dict[str, type] = {"int": int, "float": float, "string": str, "bool": bool}
-_LITERAL_WORDS = {kind.__name__: word for word, kind in _LITERALS.items()}
-# How many leading entries behind the word are plain values and not nodes; words left out here have nodes only.
-_PLAIN = {"event": 2, "int": 1, "float": 1, "string": 1, "bool": 1, "duration": 1, "timestamp": 1, "name": 3}
-_PLAIN |= {"same": 1, "call": 2}
 
 
 def to_json(statements: Iterable[syntax.Statement]) -> dict[str, Any]:
@@ -44,7 +48,7 @@ def from_json(data: Any) -> tuple[syntax.Statement, ...]:
     if data.get("version") != VERSION:
         note = f"known is version {VERSION}"
         raise QueryError(
-            [Mistake(f"unknown version {_shown(data.get('version'))} of the JSON form", note=note)]
+            [Mistake(f"unknown version {shown(data.get('version'))} of the JSON form", note=note)]
         )
     statements: list[syntax.Statement] = []
     mistakes: list[Mistake] = []
@@ -67,13 +71,14 @@ def _statement(statement: syntax.Statement) -> dict[str, Any]:
             return {
                 "query": statement.name,
                 **({} if statement.for_each is None else {"for_each": _for_each(statement.for_each)}),
-                "pattern": _node(statement.pattern),
+                "pattern": node_json(statement.pattern),
                 "where": _nodes(statement.where),
                 **({"having": _nodes(statement.having)} if statement.having else {}),
                 "within": _within(statement.within),
                 "slide": None if statement.slide is None else statement.slide.us,
                 "select": statement.select,
-                "return": _items(statement.returning),
+                "aggregate" if statement.aggregating else "return": _items(statement.returning),
+                **_thinned(statement),
                 "group_by": _nodes(statement.group_by),
             }
         case syntax.CreateEvent():
@@ -100,69 +105,29 @@ def _statement(statement: syntax.Statement) -> dict[str, Any]:
 def _within(within: syntax.Within | None) -> list[Any] | None:
     if within is None or within.row is None:
         return None if within is None else [within.size, within.unit]
-    return [_node(within.row), "row"]
+    return [node_json(within.row), "row"]
+
+
+def _thinned(query: syntax.Query) -> dict[str, Any]:
+    keep, limit = query.keep, query.limit
+    found: dict[str, Any] = {}
+    if keep is not None:
+        found["keep"] = [keep.word, _nodes(keep.per), None if keep.lasting is None else keep.lasting.us]
+    if limit is not None:
+        found["limit"] = [limit.count, limit.per.us]
+    return found
 
 
 def _for_each(each: syntax.ForEach) -> list[Any]:
-    return [each.table, each.variable, None if each.key is None else _node(each.key)]
+    return [each.table, each.variable, None if each.key is None else node_json(each.key)]
 
 
 def _items(items: Sequence[syntax.Item]) -> list[list[Any]]:
-    return [[_node(item.value), item.name] for item in items]
+    return [[node_json(item.value), item.name] for item in items]
 
 
 def _nodes(nodes: Sequence[syntax.Node]) -> list[Any]:
-    return [_node(node) for node in nodes]
-
-
-def _node(node: syntax.Node) -> list[Any]:
-    def array(node: syntax.Node, below: list[list[Any]]) -> list[Any]:
-        if isinstance(node, syntax.Repeat):
-            return ["repeat", *below, node.low, node.high]
-        return [*_head(node), *below]
-
-    return fold_syntax(node, array)
-
-
-def _head(node: syntax.Node) -> list[Any]:
-    """The word of a node and its plain values."""
-    match node:
-        case syntax.Atom():
-            return ["event", node.type, node.variable]
-        case syntax.Combine():
-            return [node.word]
-        case syntax.Not():
-            return ["NOT"]
-        case syntax.Literal(value=None):
-            return ["null"]
-        case syntax.Literal():
-            return [_LITERAL_WORDS[node.kind], node.value]
-        case syntax.Duration():
-            return ["duration", node.us]
-        case syntax.Timestamp():
-            return ["timestamp", node.us]
-        case syntax.Name():
-            return ["name", node.name, node.variable, node.index]
-        case syntax.Star():
-            return ["all"]
-        case syntax.Call():
-            return ["call", node.function, node.attribute]
-        case syntax.Same():
-            return ["same", node.attribute]
-        case syntax.Unary():
-            return ["not" if node.op == "NOT" else "neg"]
-        case syntax.Binary():
-            return [node.op]
-        case syntax.Logic():
-            return [node.word.lower()]
-        case syntax.In():
-            return ["not in" if node.negated else "in"]
-        case syntax.Between():
-            return ["not between" if node.negated else "between"]
-        case syntax.IsNull():
-            return ["is not null" if node.negated else "is null"]
-        case _:
-            raise TypeError(f"not a pattern or expression: {node!r}")
+    return [node_json(node) for node in nodes]
 
 
 # ---- reading: every check raises ValueError with what was expected
@@ -173,19 +138,19 @@ def _read_statement(entry: Any) -> syntax.Statement:
         case {"query": name, "pattern": _, "within": _}:
             return _query(name, entry)
         case {"stream": name, "pattern": _, "within": _}:
-            _expect("for_each" not in entry, "a stream is not for each row of a table")
+            expect("for_each" not in entry, "a stream is not for each row of a table")
             query = _query(name, entry)
             return syntax.CreatePatternStream(query.name, query)
         case {"table": name, "from": path}:
-            return syntax.CreateTable(_name(name), _optional(path))
+            return syntax.CreateTable(name_of(name), optional_name(path))
         case {"event": name, "from": source}:
-            return syntax.CreateEvent(_name(name), _name(source), _terms(entry, "where"))
+            return syntax.CreateEvent(name_of(name), name_of(source), _terms(entry, "where"))
         case {"stream": name, "items": items, "from": sources}:
             within = entry.get("within")
-            _expect(1 <= len(_list(sources)) <= 2, "expected one stream or two")
-            _expect(bool(_list(items)), "expected at least one item")
+            expect(1 <= len(listed(sources)) <= 2, "expected one stream or two")
+            expect(bool(listed(items)), "expected at least one item")
             return syntax.CreateStream(
-                _name(name),
+                name_of(name),
                 tuple(_read_item(item, star=True) for item in items),
                 tuple(_source(source) for source in sources),
                 _terms(entry, "on"),
@@ -199,25 +164,55 @@ def _read_statement(entry: Any) -> syntax.Statement:
 
 def _query(name: Any, entry: dict[str, Any]) -> syntax.Query:
     slide, select, each = entry.get("slide"), entry.get("select"), entry.get("for_each")
-    _expect(select in (None, "ANY", "NEXT", "STRICT"), f"unknown policy {_shown(select)}")
+    expect(select in (None, "ANY", "NEXT", "STRICT"), f"unknown policy {shown(select)}")
+    items = tuple(_read_item(item) for item in listed(entry.get("return", entry.get("aggregate", []))))
     return syntax.Query(
-        _name(name),
+        name_of(name),
         _pattern(entry["pattern"]),
         _read_within(entry["within"]),
         _terms(entry, "where"),
         select,
-        tuple(_read_item(item) for item in _list(entry.get("return", []))),
+        items,
         _names(entry),
-        None if slide is None else syntax.Duration(_size(slide, "SLIDE")),
+        None if slide is None else syntax.Duration(size_of(slide, "SLIDE")),
         _terms(entry, "having"),
         None if each is None else _read_for_each(each),
+        _read_keep(entry.get("keep")),
+        _read_limit(entry.get("limit")),
+        bool(items) and "return" not in entry,
     )
+
+
+def _read_keep(data: Any) -> syntax.Keep | None:
+    match data:
+        case None:
+            return None
+        case [("ALL" | "FIRST" | "APART" | "LONGEST") as word, list() as per, lasting]:
+            time = None if lasting is None else syntax.Duration(size_of(lasting, "duration"))
+            keep = syntax.Keep(word, tuple(_expression(one) for one in per), time)
+            wrong = keep_problem(keep)
+            expect(wrong is None, wrong[0] if wrong else "")
+            return keep
+        case _:
+            raise ValueError("expected [word, expressions, microseconds] in keep")
+
+
+def _read_limit(data: Any) -> syntax.Limit | None:
+    match data:
+        case None:
+            return None
+        case [count, per]:
+            return syntax.Limit(integer(count, 1, MAX_INT), syntax.Duration(size_of(per, "duration")))
+        case _:
+            raise ValueError("expected [count, microseconds] in limit")
 
 
 def _read_for_each(data: Any) -> syntax.ForEach:
     match data:
         case [table, variable, key]:
-            return syntax.ForEach(_name(table), _optional(variable), None if key is None else _column(key))
+            return syntax.ForEach(
+                name_of(table), optional_name(variable), None if key is None else _column(key)
+            )
         case _:
             raise ValueError("expected [table, variable, key]")
 
@@ -231,20 +226,20 @@ def _column(data: Any) -> syntax.Name:
 
 
 def _pattern(data: Any) -> syntax.Pattern:
-    node = _read_node(data)
-    return node if isinstance(node, syntax.Pattern) else _fail("expected a pattern")
+    node = read_node(data)
+    return node if isinstance(node, syntax.Pattern) else fail("expected a pattern")
 
 
 def _expression(data: Any) -> syntax.Expression:
-    node = _read_node(data)
+    node = read_node(data)
     if isinstance(node, syntax.Expression) and not isinstance(node, syntax.Star):
         return node
     raise ValueError("expected an expression")
 
 
 def _terms(entry: dict[str, Any], key: str) -> tuple[syntax.Expression, ...]:
-    terms = tuple(_expression(term) for term in _list(entry.get(key, [])))
-    _expect(
+    terms = tuple(_expression(term) for term in listed(entry.get(key, [])))
+    expect(
         not any(isinstance(t, syntax.Logic) and t.word == "AND" for t in terms),
         f'"{key}" lists its terms one by one',
     )
@@ -252,9 +247,9 @@ def _terms(entry: dict[str, Any], key: str) -> tuple[syntax.Expression, ...]:
 
 
 def _names(entry: dict[str, Any]) -> tuple[syntax.Name, ...]:
-    names = [_expression(name) for name in _list(entry.get("group_by", []))]
+    names = [_expression(name) for name in listed(entry.get("group_by", []))]
     return tuple(
-        name if isinstance(name, syntax.Name) else _fail("expected names in group_by") for name in names
+        name if isinstance(name, syntax.Name) else fail("expected names in group_by") for name in names
     )
 
 
@@ -263,7 +258,7 @@ def _read_item(data: Any, *, star: bool = False) -> syntax.Item:
         case [["all"], None] if star:
             return syntax.Item(syntax.Star())
         case [value, name]:
-            return syntax.Item(_expression(value), _optional(name))
+            return syntax.Item(_expression(value), optional_name(name))
         case _:
             raise ValueError("expected an item as [expression, name]")
 
@@ -271,7 +266,7 @@ def _read_item(data: Any, *, star: bool = False) -> syntax.Item:
 def _source(data: Any) -> syntax.Source:
     match data:
         case [stream, alias]:
-            return syntax.Source(_name(stream), _optional(alias))
+            return syntax.Source(name_of(stream), optional_name(alias))
         case _:
             raise ValueError("expected a source as [stream, alias]")
 
@@ -279,177 +274,8 @@ def _source(data: Any) -> syntax.Source:
 def _read_within(data: Any) -> syntax.Within:
     match data:
         case [size, ("us" | "events") as unit]:
-            return syntax.Within(_size(size, "window"), "us" if unit == "us" else "events")
+            return syntax.Within(size_of(size, "window"), "us" if unit == "us" else "events")
         case [row, "row"]:
             return syntax.Within(0, row=_column(row))
         case _:
             raise ValueError('expected a window as [size, "us"] or [size, "events"]')
-
-
-def _read_node(data: Any) -> syntax.Node:
-    depth = fold(data, _below, lambda _, below: 1 + max(below, default=0))
-    _expect(depth <= MAX_DEPTH, f"nested more than {MAX_DEPTH:,} levels deep")
-    node: syntax.Node = fold(data, _below, _build)
-    return node
-
-
-def _below(data: Any) -> Sequence[Any]:
-    """The nodes inside an array."""
-    if not isinstance(data, list) or not data or not isinstance(data[0], str):
-        raise ValueError(f"expected a pattern or expression as an array, not {_shown(data)}")
-    return data[1:2] if data[0] == "repeat" else data[1 + _PLAIN.get(data[0], 0) :]
-
-
-def _build(data: list[Any], below: list[Any]) -> syntax.Node:
-    word = data[0]
-    count = _PLAIN.get(word, 0)
-    plain = data[2:] if word == "repeat" else data[1 : 1 + count]
-    _expect(word in _MAKE, f"unknown word {word[:40]!r}")
-    _expect(word == "repeat" or len(plain) == count, f"too few entries behind {word!r}")
-    kind = syntax.Pattern if word in _PATTERN_WORDS else syntax.Expression
-    _expect(all(isinstance(node, kind) for node in below), f"wrong kind of part in {word!r}")
-    starred = any(isinstance(node, syntax.Star) for node in below)
-    _expect(
-        not starred or (word == "call" and len(below) == 1),
-        "'all' stands alone in a call or in a stream's items",
-    )
-    return _MAKE[word](word, plain, below)
-
-
-def _repeat(_: str, plain: list[Any], below: list[Any]) -> syntax.Node:
-    low, high = plain if len(plain) == 2 else _fail("expected two bounds in 'repeat'")
-    least = _int(low, 0, MAX_INT)
-    return syntax.Repeat(_one(below), least, None if high is None else _int(high, max(least, 1), MAX_INT))
-
-
-def _literal(word: str, plain: list[Any], below: list[Any]) -> syntax.Node:
-    value = _none(plain[0], below)
-    if word == "float" and type(value) is int:  # other programs write 1.0 as 1
-        _expect(abs(value) <= float_info.max, "expected a finite number")
-        value = float(value)
-    _expect(type(value) is _LITERALS[word], f"expected a value of the kind {word}")
-    _expect(word != "float" or value - value == 0, "expected a finite number")
-    return syntax.Literal(_int(value, -MAX_INT - 1, MAX_INT) if word == "int" else value)
-
-
-def _name_node(_: str, plain: list[Any], below: list[Any]) -> syntax.Node:
-    name, variable, index = _none(plain, below)
-    _expect(
-        index in ("", "i", "i-1") and (not index or variable is not None),
-        "expected an index of '', 'i' or 'i-1'",
-    )
-    return syntax.Name(_name(name), _optional(variable), index)
-
-
-def _call(_: str, plain: list[Any], below: list[Any]) -> syntax.Node:
-    function, attribute = plain
-    _expect(_name(function) == function.upper(), "expected the function's name in upper case")
-    return syntax.Call(function, tuple(below), _optional(attribute))
-
-
-def _logic(word: str, _: list[Any], below: list[Any]) -> syntax.Node:
-    upper: Any = word.upper()
-    _expect(len(below) >= 2, f"expected two or more parts in {word!r}")
-    _expect(
-        not any(isinstance(part, syntax.Logic) and part.word == upper for part in below),
-        f"{word!r} inside itself",
-    )
-    return syntax.Logic(upper, tuple(below))
-
-
-def _combine(word: Any, _: list[Any], below: list[Any]) -> syntax.Node:
-    _expect(bool(below), f"expected a part in {word!r}")
-    return syntax.Combine(word, tuple(below))
-
-
-def _in(word: str, _: list[Any], below: list[Any]) -> syntax.Node:
-    _expect(len(below) >= 2, f"expected an option in {word!r}")
-    return syntax.In(below[0], tuple(below[1:]), negated=word == "not in")
-
-
-def _between(word: str, _: list[Any], below: list[Any]) -> syntax.Node:
-    value, low, high = below if len(below) == 3 else _fail(f"expected three parts in {word!r}")
-    return syntax.Between(value, low, high, negated=word == "not between")
-
-
-def _binary(word: str, _: list[Any], below: list[Any]) -> syntax.Node:
-    left, right = below if len(below) == 2 else _fail(f"expected two parts in {word!r}")
-    return syntax.Binary(word, left, right)
-
-
-def _one(below: list[Any]) -> Any:
-    return below[0] if len(below) == 1 else _fail("expected one part")
-
-
-def _none(node: Any, below: list[Any]) -> Any:
-    return node if not below else _fail("expected no parts")
-
-
-def _name(value: Any) -> str:
-    return value if isinstance(value, str) and value else _fail(f"expected a name, not {_shown(value)}")
-
-
-def _optional(value: Any) -> str | None:
-    return None if value is None else _name(value)
-
-
-def _int(value: Any, low: int, high: int) -> int:
-    if type(value) is int and low <= value <= high:
-        return value
-    raise ValueError(f"expected a whole number from {low} to {high}, not {_shown(value)}")
-
-
-def _size(value: Any, what: str) -> int:
-    size = _int(value, -MAX_INT - 1, MAX_INT)
-    wrong = size_problem(size, what)
-    _expect(wrong is None, wrong[0] if wrong else "")
-    return size
-
-
-def _shown(value: Any) -> str:
-    """A wrong value for a message: short, and safe for values of any depth."""
-    if isinstance(value, str | float | bool | None) or (isinstance(value, int) and abs(value) < 10**40):
-        return repr(value)[:40]
-    return f"a value of the kind {type(value).__name__}"
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else _fail("expected a list")
-
-
-def _expect(holds: bool, otherwise: str) -> None:
-    if not holds:
-        _fail(otherwise)
-
-
-def _fail(why: str) -> NoReturn:
-    raise ValueError(why)
-
-
-_Make = Callable[[str, list[Any], list[Any]], syntax.Node]
-_PATTERN_WORDS = frozenset({"event", "NOT", "repeat", *_COMBINE})
-_MAKE: Final[dict[str, _Make]] = {
-    "event": lambda _, plain, below: _none(syntax.Atom(_name(plain[0]), _optional(plain[1])), below),
-    "NOT": lambda _, __, below: syntax.Not(_one(below)),
-    "repeat": _repeat,
-    **dict.fromkeys(_COMBINE, _combine),
-    **dict.fromkeys(_BINARY, _binary),
-    **dict.fromkeys(_LITERALS, _literal),
-    "null": lambda _, __, below: _none(syntax.Literal(None), below),
-    "duration": lambda _, plain, below: _none(syntax.Duration(_int(plain[0], -MAX_INT, MAX_INT)), below),
-    "timestamp": lambda _, plain, below: _none(syntax.Timestamp(_int(plain[0], -MAX_INT, MAX_INT)), below),
-    "name": _name_node,
-    "all": lambda _, __, below: _none(syntax.Star(), below),
-    "call": _call,
-    "same": lambda _, plain, below: _none(syntax.Same(_name(plain[0])), below),
-    "neg": lambda _, __, below: syntax.Unary("-", _one(below)),
-    "not": lambda _, __, below: syntax.Unary("NOT", _one(below)),
-    "and": _logic,
-    "or": _logic,
-    "in": _in,
-    "not in": _in,
-    "between": _between,
-    "not between": _between,
-    "is null": lambda _, __, below: syntax.IsNull(_one(below)),
-    "is not null": lambda _, __, below: syntax.IsNull(_one(below), negated=True),
-}

@@ -8,13 +8,20 @@ from stretto.text.tokens import KEYWORDS, RESERVED, SIGNS, Token
 # One phrase stands for a whole group of terminals; larger groups come first.
 _GROUPS: tuple[tuple[AbstractSet[str], str], ...] = (
     (
-        frozenset({"NAME", "LITERAL", "NULL", "DURATION", "TIMESTAMP", "LPAR", "LSQB", "MINUS", "NOT"}),
+        frozenset(
+            {"NAME", "LITERAL", "NULL", "DURATION", "TIMESTAMP", "LPAR", "LSQB", "MINUS", "CASE", "NOT"}
+        ),
         "an expression",
     ),
-    (frozenset({"NAME", "LITERAL", "NULL", "DURATION", "TIMESTAMP", "LPAR", "LSQB", "MINUS"}), "a value"),
+    (
+        frozenset({"NAME", "LITERAL", "NULL", "DURATION", "TIMESTAMP", "LPAR", "LSQB", "MINUS", "CASE"}),
+        "a value",
+    ),
     (frozenset({"NAME", "COMBINE", "NEGATE", "KLEENE", "LPAR", "BANG"}), "a pattern"),
     (
-        frozenset({"PLUS", "MINUS", "STAR", "SLASH", "PERCENT", "COMPARE", "IN", "BETWEEN", "IS", "NOT"}),
+        frozenset(
+            {"PLUS", "MINUS", "STAR", "SLASH", "PERCENT", "COMPARE", "IN", "BETWEEN", "IS", "NOT", "TEST"}
+        ),
         "an operator",
     ),
     (frozenset({"PLUS", "MINUS", "STAR", "SLASH", "PERCENT"}), "an arithmetic operator"),
@@ -36,6 +43,8 @@ _PHRASES = {name: f"`{sign}`" for sign, name in SIGNS.items()} | {
     "DURATION": "a duration such as `10 SECONDS`",
     "INDEX": "`[i]`",
     "COMPARE": "a comparison",
+    "TEST": "`LIKE`",
+    "LASTING": "`FOR` and a duration",
     "$END": "",
 }
 # After a complete part almost anything may follow; the signs that only continue it would drown the rest.

@@ -1,19 +1,24 @@
 """Reads query text to syntax. It finds and lists every mistake of a text, not only the first."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from operator import itemgetter
 from typing import Any
 
 from stretto.errors import Mistake, QueryError, StrettoError
 from stretto.text import syntax
+from stretto.text.alike_statements import AlikeQueries, AlikeReader, Statements
 from stretto.text.clauses import drafts
 from stretto.text.grammar import read
 from stretto.text.statements import Parsed, parse_statement
-from stretto.text.tokens import OpenStringError, TokenChunk, tokenize
+from stretto.text.tokens import OpenStringError, TokenChunk, line_starts, tokenize
 from stretto.text.values import size_problem
 from stretto.text.walk import fold_syntax
 
+Plain = list[tuple[int, Parsed]]
+"""Statements that were parsed, each with which one of the text it is."""
 
-def parse(text: str, file: str = "") -> tuple[syntax.Statement, ...]:
+
+def parse(text: str, file: str = "") -> Sequence[syntax.Statement]:
     """The statements of a workload in their order; QueryError with every mistake if there is one."""
     statements, mistakes = parse_partial(text)
     if mistakes:
@@ -21,20 +26,55 @@ def parse(text: str, file: str = "") -> tuple[syntax.Statement, ...]:
     return statements
 
 
-def parse_partial(text: str) -> tuple[tuple[syntax.Statement, ...], tuple[Mistake, ...]]:
+def parse_partial(text: str) -> tuple[Sequence[syntax.Statement], tuple[Mistake, ...]]:
     """The statements that can be judged further, and all mistakes.
 
     A statement with mistakes in WHERE alone comes without its terms. One with other mistakes is left out, and so is
-    every statement that reads from it, so that no message is wrong about names that were meant to exist.
+    every statement that reads from it, so that no message is wrong about names that were meant to exist. They are a
+    tuple, or `Statements` where many are alike.
     """
+    lines = line_starts(text)
+    reader = AlikeReader(text, lines)
     try:
-        parsed, mistakes = _parse_chunks(tokenize(text), text)
+        mistakes = _read_all(reader)
     except OpenStringError:
-        parsed, mistakes = _parse_chunks(tokenize(text, across_lines=False), text)
-    found = [one for one in parsed if one.statement is not None]
-    if len(found) < len(parsed):
-        found = _without_readers(found, {one.name for one in parsed if one.statement is None})
-    return tuple(one.statement for one in found if one.statement is not None), tuple(mistakes)
+        reader = AlikeReader(text, lines)
+        mistakes = _read_plain(reader)
+    parsed = [(number, one) for number, one in enumerate(reader.parsed) if one is not None]
+    plain = [(number, one) for number, one in parsed if one.statement is not None]
+    alike = reader.alike
+    if len(plain) < len(parsed):
+        lost = {one.name for _, one in parsed if one.statement is None}
+        mistakes = [*mistakes, *_duplicates([*parsed, *_named(alike, lost)])]
+        plain, alike = _without_readers(plain, alike, lost)
+    found = tuple((number, one.statement) for number, one in plain if one.statement is not None)
+    if alike:
+        return Statements(found, tuple(alike)), tuple(mistakes)
+    return tuple(statement for _, statement in found), tuple(mistakes)
+
+
+def _named(alike: list[AlikeQueries], names: set[str]) -> Plain:
+    """Those of the alike queries that have one of these names, and which statements they are."""
+    runs = (run.only(names) for run in alike)
+    return [
+        (number, Parsed(query.name, query, query_span=query.name_span))
+        for run in runs
+        for number, query in zip(run.numbers, run.queries(), strict=True)
+    ]
+
+
+def _duplicates(parsed: Plain) -> list[Mistake]:
+    """Queries with the name of one before them, of which one has mistakes: whole ones are compared when bound."""
+    first: dict[str, Parsed] = {}
+    found: list[Mistake] = []
+    for _, one in sorted(parsed, key=itemgetter(0)):
+        if one.query_span is None:
+            continue
+        before = first.setdefault(one.name, one)
+        if before is not one and (before.statement is None or one.statement is None):
+            note = "another query has that name already"
+            found.append(Mistake(f"duplicate query `{one.name}`", one.query_span, note))
+    return found
 
 
 def parse_expression(text: str) -> syntax.Expression:
@@ -72,14 +112,41 @@ def option_us(text: str, name: str, *, positive: bool = False) -> int:
     return us
 
 
-def _parse_chunks(chunks: Iterable[TokenChunk], text: str) -> tuple[list[Parsed], list[Mistake]]:
+def _read_all(reader: AlikeReader) -> list[Mistake]:
+    """All mistakes of a text whose strings are closed, while the reader takes its statements."""
+    text, at = reader.text, 0
     mistakes: list[Mistake] = []
-    parsed: list[Parsed] = []
-    for chunk in chunks:
-        mistakes += chunk.mistakes
-        parsed += [parse_statement(draft, text) for draft in drafts(chunk, mistakes)]
-    mistakes += [mistake for one in parsed for mistake in one.mistakes]
-    return parsed, mistakes
+    chunks = tokenize(text, starts=reader.lines)
+    while True:
+        end = reader.take_alike(at)
+        if end is not None:
+            at = end
+            chunks = tokenize(text, start=at, starts=reader.lines)
+        chunk = next(chunks)
+        reader.take_parsed(chunk, at, _parse_chunk(chunk, text, mistakes))
+        if chunk.tokens[-1].type == "END":
+            break
+        at = chunk.tokens[-1].end_pos
+    reader.finish()
+    return _all_mistakes(reader, mistakes)
+
+
+def _read_plain(reader: AlikeReader) -> list[Mistake]:
+    """The same for a text with a string that is never closed."""
+    mistakes: list[Mistake] = []
+    for chunk in tokenize(reader.text, across_lines=False, starts=reader.lines):
+        reader.parsed += _parse_chunk(chunk, reader.text, mistakes)
+    return _all_mistakes(reader, mistakes)
+
+
+def _parse_chunk(chunk: TokenChunk, text: str, mistakes: list[Mistake]) -> list[Parsed]:
+    mistakes += chunk.mistakes
+    return [parse_statement(draft, text) for draft in drafts(chunk, mistakes)]
+
+
+def _all_mistakes(reader: AlikeReader, of_tokens: list[Mistake]) -> list[Mistake]:
+    found = (mistake for one in reader.parsed if one is not None for mistake in one.mistakes)
+    return [*of_tokens, *found]
 
 
 def _parse_alone(rule: str, text: str, what: str) -> Any:
@@ -97,14 +164,18 @@ def _parse_alone(rule: str, text: str, what: str) -> Any:
     return outcome.value
 
 
-def _without_readers(parsed: list[Parsed], lost: set[str]) -> list[Parsed]:
+def _without_readers(
+    plain: Plain, alike: list[AlikeQueries], lost: set[str]
+) -> tuple[Plain, list[AlikeQueries]]:
     """The statements that read none of the lost ones, directly or through another."""
     while True:
-        kept = [one for one in parsed if lost.isdisjoint(_reads(one.statement))]
-        if len(kept) == len(parsed):
-            return kept
-        lost = lost | {one.name for one in parsed} - {one.name for one in kept}
-        parsed = kept
+        kept = [one for one in plain if lost.isdisjoint(_reads(one[1].statement))]
+        runs = [run for run in alike if lost.isdisjoint(_reads(run.template.first))]
+        if len(kept) == len(plain) and len(runs) == len(alike):
+            return kept, runs
+        gone = {one.name for _, one in plain} - {one.name for _, one in kept}
+        lost = lost.union(gone, *(run.names for run in alike if run not in runs))
+        plain, alike = kept, runs
 
 
 def _reads(statement: syntax.Statement | None) -> Iterable[str]:

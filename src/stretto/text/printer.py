@@ -66,6 +66,13 @@ def name_text(name: str) -> str:
     return _quoted(name)
 
 
+def _path_text(name: str) -> str:
+    """An attribute behind its variable: the field of a struct is written with dots."""
+    parts = name.split(".")
+    plain = all(_BARE.fullmatch(part) and part.upper() not in KEYWORDS for part in parts)
+    return name if plain else name_text(name)
+
+
 def _quoted(name: str) -> str:
     if not name:
         raise ValueError("a name cannot be empty")
@@ -82,8 +89,18 @@ def _query_lines(query: syntax.Query) -> list[str]:
     if query.select is not None:
         lines.append(f"SELECT  {query.select}")
     if query.returning:
-        lines.append(f"RETURN  {_items(query.returning)}")
+        lines.append(f"{'AGGREGATE' if query.aggregating else 'RETURN '} {_items(query.returning)}")
+    if query.keep is not None:
+        lines.append(f"KEEP    {_keep(query.keep)}")
+    if query.limit is not None:
+        lines.append(f"LIMIT   {query.limit.count} PER {duration_text(query.limit.per.us)}")
     return lines + _group_by(query.group_by)
+
+
+def _keep(keep: syntax.Keep) -> str:
+    per = f" PER {', '.join(map(expression_text, keep.per))}" if keep.per else ""
+    lasting = "" if keep.lasting is None else f" FOR {duration_text(keep.lasting.us)}"
+    return f"{keep.word}{per}{lasting}"
 
 
 def _stream_lines(stream: syntax.CreateStream) -> list[str]:
@@ -171,7 +188,7 @@ def _expression(node: syntax.Node, parts: list[_Bound]) -> _Bound:
             return f"-({operand})" if operand[0] in "-.0123456789" else f"-{operand}", _SIGN
         case syntax.Binary():
             return _binary(node, *parts)
-        case syntax.In() | syntax.Between() | syntax.IsNull():
+        case syntax.In() | syntax.Between() | syntax.IsNull() | syntax.TextTest():
             return _test(node, parts), _COMPARE
         case _:
             return _closed(node, [part[0] for part in parts]), _CLOSED
@@ -184,7 +201,7 @@ def _binary(node: syntax.Binary, left: _Bound, right: _Bound) -> _Bound:
     return text, binding
 
 
-def _test(node: syntax.In | syntax.Between | syntax.IsNull, parts: list[_Bound]) -> str:
+def _test(node: syntax.In | syntax.Between | syntax.IsNull | syntax.TextTest, parts: list[_Bound]) -> str:
     value = _at_least(_SUM, parts[0])
     negated = "NOT " if node.negated else ""
     match node:
@@ -192,6 +209,9 @@ def _test(node: syntax.In | syntax.Between | syntax.IsNull, parts: list[_Bound])
             return f"{value} {negated}IN ({', '.join(part[0] for part in parts[1:])})"
         case syntax.Between():
             return f"{value} {negated}BETWEEN {_at_least(_SUM, parts[1])} AND {_at_least(_SUM, parts[2])}"
+        case syntax.TextTest():
+            escape = f" ESCAPE {_at_least(_SUM, parts[2])}" if node.escape is not None else ""
+            return f"{value} {negated}{node.word} {_at_least(_SUM, parts[1])}{escape}"
         case _:
             return f"{value} IS {negated}NULL"
 
@@ -208,17 +228,22 @@ def _closed(node: syntax.Node, parts: list[str]) -> str:
         case syntax.Name():
             index = f"[{node.index}]" if node.index else ""
             return (
-                f"{name_text(node.variable)}{index}.{name_text(node.name)}"
+                f"{name_text(node.variable)}{index}.{_path_text(node.name)}"
                 if node.variable
                 else name_text(node.name)
             )
         case syntax.Star():
             return "*"
         case syntax.Call():
-            attribute = f".{name_text(node.attribute)}" if node.attribute is not None else ""
+            attribute = f".{_path_text(node.attribute)}" if node.attribute is not None else ""
             return f"{name_text(node.function)}({', '.join(parts)}){attribute}"
+        case syntax.Case():
+            whens = zip(parts[0::2], parts[1::2], strict=False)
+            lines = [f"WHEN {when} THEN {then}" for when, then in whens]
+            last = "" if node.otherwise is None else f" ELSE {parts[-1]}"
+            return f"CASE {' '.join(lines)}{last} END"
         case syntax.Same():
-            return f"[{name_text(node.attribute)}]"
+            return f"[{_path_text(node.attribute)}]"
         case _:
             raise TypeError(f"not an expression: {node!r}")
 

@@ -8,6 +8,7 @@ from stretto.errors import Mistake, Span, near
 from stretto.text import syntax
 from stretto.text.clauses import SECOND_WORDS, Clause, StatementDraft, is_word
 from stretto.text.grammar import read
+from stretto.text.keeping import problems
 from stretto.text.messages import nearest_clause
 from stretto.text.tokens import QUERY_CLAUSES, STREAM_CLAUSES, Token
 from stretto.text.values import size_problem
@@ -19,6 +20,9 @@ _RULES = {
     "ON": "condition",
     "WITHIN": "window",
     "RETURN": "returned",
+    "AGGREGATE": "returned",
+    "KEEP": "keep",
+    "LIMIT": "limit",
     "GROUP": "group_names",
     "FROM": "source",
     "JOIN": "source",
@@ -33,9 +37,11 @@ _WANTED = {
     "group_names": "expected the name of an attribute",
     "source": "expected the name of a stream",
     "policy": "expected `ANY`, `NEXT` or `STRICT`",
+    "keep": "expected `ALL`, `FIRST`, `APART` or `LONGEST`, as in `KEEP FIRST PER a.user FOR 1 HOUR`",
+    "limit": "expected a number and a stretch of time, as in `LIMIT 10 PER 1 HOUR`",
     "items": "expected `*` or expressions",
     "for_each": "expected a table, a name for its rows and the key, as in `FOR EACH limits r KEY r.id`",
-    "path": "expected a file in single quotes, as in `FROM 'limits.csv'`",
+    "file": "expected a file in single quotes, as in `FROM 'limits.csv'`",
 }
 _POLICIES = ("ANY", "NEXT", "STRICT")
 
@@ -94,12 +100,13 @@ _TABLE = _StatementShape(
 @dataclass(slots=True)
 class Parsed:
     """The result of one statement. Without mistakes, `statement` is whole. With mistakes in WHERE alone it has no
-    terms. Else it is None. `name` is empty if even the name is missing.
+    terms. Else it is None. `name` is empty if even the name is missing. `query_span`: where the name of a query stands.
     """
 
     name: str = ""
     statement: syntax.Statement | None = None
     mistakes: list[Mistake] = field(default_factory=list)
+    query_span: Span | None = None
 
 
 def parse_statement(draft: StatementDraft, text: str) -> Parsed:
@@ -144,6 +151,7 @@ def _query(draft: StatementDraft, text: str, parsed: Parsed) -> None:
             Mistake("a query needs a name", tokens[1].span, "expected a name after `QUERY`")
         )
     parsed.name = tokens[1].value if named else ""
+    parsed.query_span = tokens[1].span if named else None
     query = _matching(_QUERY, 1 + named, tokens[1], draft, text, parsed)
     if named:
         parsed.statement = query
@@ -164,11 +172,14 @@ def _matching(
         within,
         () if "WHERE" in broken else found.get("WHERE", ()),
         select,
-        found.get("RETURN", ()),
+        found.get("AGGREGATE", found.get("RETURN", ())),
         found.get("GROUP", ()),
         slide,
         () if "HAVING" in broken else found.get("HAVING", ()),
         found.get("FOR"),
+        found.get("KEEP"),
+        found.get("LIMIT"),
+        "AGGREGATE" in found,
         span=_whole(draft.tokens),
         name_span=name.span,
     )
@@ -282,6 +293,9 @@ def _read_clause(
         mistakes.append(
             Mistake(f"CREATE {shape.title.upper()} has no {shown}", clause.head.span, shape.foreign)
         )
+    elif (other := {"RETURN": "AGGREGATE", "AGGREGATE": "RETURN"}.get(word)) in heads:
+        note = "AGGREGATE gives totals of trends, RETURN columns of matches"
+        mistakes.append(Mistake(f"{word} beside {other}", clause.head.span, note))
     elif word in heads:
         note = f"the first stands in line {heads[word].line}"
         mistakes.append(Mistake(f"{shown} is given twice", clause.head.span, note))
@@ -289,7 +303,7 @@ def _read_clause(
         _check_order(shape, word, clause.head, heads, mistakes)
     first = word not in heads
     heads.setdefault(word, clause.head)
-    rule = "path" if shape is _TABLE and word == "FROM" else _RULES.get(word, shape.select) or "items"
+    rule = "file" if shape is _TABLE and word == "FROM" else _RULES.get(word, shape.select) or "items"
     if len(clause.tokens) == 1:
         mistakes.append(Mistake(f"{shown} is empty", clause.head.span, _WANTED[rule]))
         return None
@@ -349,8 +363,10 @@ def _wrong_values(shape: _StatementShape, word: str, value: Any) -> Iterable[Mis
     """Values that the grammar allows and the language does not."""
     if word == "WITHIN":
         yield from _wrong_window(shape, *value)
+    elif word in ("KEEP", "LIMIT"):
+        yield from problems(*((value, None) if word == "KEEP" else (None, value)))
     elif shape is _TABLE and word == "FROM" and not (isinstance(value.value, str) and value.value):
-        yield Mistake("a table is read from a file", value.span, _WANTED["path"])
+        yield Mistake("a table is read from a file", value.span, _WANTED["file"])
     elif (
         shape is _EVENT
         and word == "SELECT"
@@ -388,7 +404,7 @@ def _policy(word: Token | None, mistakes: list[Mistake], broken: set[str]) -> An
     if policy in _POLICIES:
         return policy
     broken.add("SELECT")
-    hint = near(policy, _POLICIES) or "expected `ANY`, `NEXT` or `STRICT`"
+    hint = near(policy, _POLICIES) or _WANTED["policy"]
     mistakes.append(Mistake(f"unknown policy `{word.value}`", word.span, hint))
     return None
 

@@ -92,7 +92,10 @@ class Timestamp(Expression):
 
 @dataclass(frozen=True, slots=True)
 class Name(Expression):
-    """`attr`, `v.attr`, `d[i].attr` or `d[i-1].attr`. A bare name has no variable."""
+    """`attr`, `v.attr`, `d[i].attr` or `d[i-1].attr`. A bare name has no variable.
+
+    A field of a struct is an attribute with dots in its name: `a.process.name`.
+    """
 
     name: str
     variable: str | None = None
@@ -160,6 +163,25 @@ class IsNull(Expression):
 
 
 @dataclass(frozen=True, slots=True)
+class TextTest(Expression):
+    """`x LIKE 'a%'` and its kin. CONTAINS also asks for an element of a list. Only LIKE and ILIKE have an escape."""
+
+    word: OneOf["LIKE", "ILIKE", "MATCHES", "IMATCHES", "CONTAINS"]
+    value: Expression
+    pattern: Expression
+    escape: Expression | None = None
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Case(Expression):
+    """`CASE WHEN condition THEN value .. ELSE value END`: each WHEN with its THEN; no ELSE gives null."""
+
+    whens: tuple[tuple[Expression, Expression], ...]
+    otherwise: Expression | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Same(Expression):
     """`[attr]`: all events of the match agree on it. `[a, b]` is read as `[a] AND [b]`."""
 
@@ -187,6 +209,23 @@ class Within(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class Keep(Node):
+    """`KEEP FIRST PER a.user FOR 1 HOUR`: which matches are reported. Only FIRST lasts; ALL and LONGEST have no PER."""
+
+    word: OneOf["ALL", "FIRST", "APART", "LONGEST"]
+    per: tuple[Expression, ...] = ()
+    lasting: Duration | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Limit(Node):
+    """`LIMIT 10 PER 1 HOUR`."""
+
+    count: int
+    per: Duration
+
+
+@dataclass(frozen=True, slots=True)
 class ForEach(Node):
     """`FOR EACH limits r KEY r.id`: one query per row of the table; without a key a row goes by its number."""
 
@@ -205,7 +244,10 @@ class Statement(Node):
 
 @dataclass(frozen=True, slots=True)
 class Query(Statement):
-    """`where` and `having` hold the top-level conjuncts in the order written; `select` is None where not written."""
+    """`where` and `having` hold the top-level conjuncts in the order written; `select` is None where not written.
+
+    `aggregating`: the items stand behind AGGREGATE, and not behind RETURN.
+    """
 
     pattern: Pattern
     within: Within
@@ -216,6 +258,9 @@ class Query(Statement):
     slide: Duration | None = None
     having: tuple[Expression, ...] = ()
     for_each: ForEach | None = None
+    keep: Keep | None = None
+    limit: Limit | None = None
+    aggregating: bool = False
 
 
 @dataclass(frozen=True, slots=True)

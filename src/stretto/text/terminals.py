@@ -24,8 +24,12 @@ PATTERN_WORDS = {
     "KL": ("KLEENE", "KL"),
 }
 # After one of these a `-` subtracts and `[` cannot begin `[attr]`; after anything else an operand begins.
-_OPERAND_ENDS = frozenset({"NAME", "LITERAL", "DURATION", "TIMESTAMP", "NULL", "RPAR", "RSQB"})
-_JUDGED = KEYWORDS | {"NUMBER", "STRING", "OPEN", "LSQB", "MINUS"}
+_OPERAND_ENDS = frozenset({"NAME", "LITERAL", "DURATION", "TIMESTAMP", "NULL", "RPAR", "RSQB", "END"})
+_JUDGED = KEYWORDS | {"NAME", "NUMBER", "STRING", "OPEN", "LSQB", "MINUS"}
+# Words that are operators where an operand stands before them, and names anywhere else.
+TESTS = frozenset({"LIKE", "ILIKE", "MATCHES", "IMATCHES", "CONTAINS"})
+_CASE_WORDS = frozenset({"WHEN", "THEN", "ELSE", "END"})
+_NO_UNITS = TESTS | _CASE_WORDS | {"ESCAPE"}
 
 Terminals = tuple[list[Token], list[Mistake]]
 Reader = Callable[[list[Token]], Terminals]
@@ -39,11 +43,15 @@ def as_expression(tokens: list[Token], *, counts: bool = False) -> Terminals:
     out: list[Token] = []
     mistakes: list[Mistake] = []
     at, end = 0, len(tokens) - 1
+    open_cases = 0
     while at < end:
         token = tokens[at]
         kind = token.type
         if kind not in _JUDGED:
             pass
+        elif kind == "NAME":
+            token = _operator(token, tokens[at + 1], out, open_cases)
+            open_cases += (token.type == "CASE") - (token.type == "END")
         elif kind == "NUMBER":
             at, token = _quantity(tokens, at, end, "", mistakes, counts=counts)
         elif kind == "MINUS":
@@ -67,6 +75,46 @@ def as_expression(tokens: list[Token], *, counts: bool = False) -> Terminals:
         out.append(token)
         at += 1
     return out, mistakes
+
+
+def _operator(token: Token, following: Token, out: list[Token], open_cases: int) -> Token:
+    """A word as LIKE, ESCAPE or a word of CASE where it stands like one; else it is a name."""
+    if token.quoted:
+        return token
+    word = token.value.upper()
+    before = out[-1].type if out else ""
+    if word == "CASE" and before not in (*_OPERAND_ENDS, "DOT", "AS") and _is_plain(following, "WHEN"):
+        return token._replace(type="CASE")
+    if open_cases and (before in _OPERAND_ENDS if word in _CASE_WORDS else False):
+        return token._replace(type=word)
+    if word == "WHEN" and before == "CASE":
+        return token._replace(type=word)
+    if before == "NOT":
+        before = out[-2].type if len(out) > 1 else ""
+        return token._replace(type="TEST", value=word) if word in TESTS and before in _OPERAND_ENDS else token
+    if before in _OPERAND_ENDS and word in TESTS:
+        return token._replace(type="TEST", value=word)
+    return token._replace(type=word) if before in _OPERAND_ENDS and word == "ESCAPE" else token
+
+
+def _is_plain(token: Token, word: str) -> bool:
+    return token.type == "NAME" and not token.quoted and token.value.upper() == word
+
+
+def as_keep(tokens: list[Token]) -> Terminals:
+    """The same for KEEP and LIMIT, where PER and FOR stand between expressions."""
+    marked: list[Token] = []
+    for at, token in enumerate(tokens):
+        word = "" if token.type not in ("NAME", "FOR") or token.quoted else token.value.upper()
+        if word == "PER" and at == 1:
+            marked.append(token._replace(type="PER"))
+        elif word == "FOR" and at and at + 1 < len(tokens) and tokens[at + 1].type == "NUMBER":
+            marked.append(token._replace(type="LASTING"))
+        elif at == 0 and (token.type == "NAME" or token.type in KEYWORDS):
+            marked.append(_as_name(token))
+        else:
+            marked.append(token)
+    return as_expression(marked)
 
 
 def as_window(tokens: list[Token]) -> Terminals:
@@ -103,6 +151,12 @@ def as_pattern(tokens: list[Token]) -> Terminals:
         if kind == "NAME" or kind in KEYWORDS:
             if tokens[at + 1].type == "LPAR" and at + 1 < end:
                 token = _combining(token, mistakes)
+            elif _negates(tokens, at, end):
+                forbidden = " ".join(str(other.value) for other in tokens[at + 1 : at + 3])
+                mistakes.append(
+                    Mistake(f"`{token.value}` takes parentheses", token.span, f"write `NOT({forbidden})`")
+                )
+                token = token._replace(type="BANG")
             elif kind != "NAME":
                 token = _as_name(token)
         elif kind == "LBRACE":
@@ -138,7 +192,8 @@ def _quantity(
 ) -> tuple[int, Token]:
     """A number, alone or with the unit after it."""
     token, unit = tokens[at], tokens[at + 1]
-    if at + 1 >= end or unit.type != "NAME" or unit.quoted:
+    plain = unit.type == "NAME" and not unit.quoted and unit.value.upper() not in _NO_UNITS
+    if at + 1 >= end or not plain:
         return at, token._replace(type="LITERAL", value=_checked(mistakes, token, number, sign + token.value))
     word = unit.value.upper()
     if counts and word in ("EVENTS", "EVENT"):
@@ -179,6 +234,14 @@ def _index(tokens: list[Token], at: int, end: int, mistakes: list[Mistake]) -> t
         note = "only neighbours can be named: `[i]` and `[i-1]`"
         mistakes.append(Mistake(f"unknown position `[{text}]`", token.span, note))
     return close, token
+
+
+def _negates(tokens: list[Token], at: int, end: int) -> bool:
+    """Whether `NOT A a` stands here: NOT before a type and its variable, without the parentheses that it needs."""
+    words = [
+        token for token in tokens[at : min(at + 3, end)] if token.type == "NAME" or token.type in KEYWORDS
+    ]
+    return len(words) == 3 and not words[0].quoted and words[0].value.upper() in ("NOT", "NEG")
 
 
 def _combining(token: Token, mistakes: list[Mistake]) -> Token:

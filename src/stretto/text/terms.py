@@ -1,7 +1,7 @@
 """Expressions made with Python's operators: the same syntax as text gives."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, NoReturn
 
@@ -77,6 +77,71 @@ class Term:
 
     def not_between(self, low: "Term | Constant", high: "Term | Constant") -> "Term":
         return Term(syntax.Between(self.expression, as_expression(low), as_expression(high), negated=True))
+
+    def like(self, pattern: str, escape: str | None = None) -> "Term":
+        """`%` stands for any text, `_` for one character; `escape` makes the sign behind it plain."""
+        return self._tested("LIKE", pattern, escape)
+
+    def ilike(self, pattern: str, escape: str | None = None) -> "Term":
+        """The same, upper and lower case alike."""
+        return self._tested("ILIKE", pattern, escape)
+
+    def matches(self, regex: str) -> "Term":
+        """A regular expression of RE2 is found anywhere in the text."""
+        return self._tested("MATCHES", regex)
+
+    def imatches(self, regex: str) -> "Term":
+        """The same, upper and lower case alike."""
+        return self._tested("IMATCHES", regex)
+
+    def contains(self, part: "Term | Constant") -> "Term":
+        """A text holds another, or a list an element."""
+        return self._tested("CONTAINS", part)
+
+    def _tested(self, word: Any, pattern: Any, escape: str | None = None) -> "Term":
+        last = None if escape is None else as_expression(escape)
+        return Term(syntax.TextTest(word, self.expression, as_expression(pattern), last))
+
+    def __getitem__(self, field: str) -> "Term":
+        """A field of a struct: `a.process["name"]`."""
+        if not isinstance(self.expression, syntax.Name):
+            raise TypeError("only an attribute has fields, as in `a.process['name']`")
+        return Term(replace(self.expression, name=f"{self.expression.name}.{field}"))
+
+    def any(self) -> "Term":
+        """Any element of a list: `a.args.any().like("%x%")`."""
+        return call("ANY", self)
+
+    def all(self) -> "Term":
+        """Every element of a list: `a.ports.all() < 1024`."""
+        return call("ALL", self)
+
+    def lower(self) -> "Term":
+        return call("LOWER", self)
+
+    def upper(self) -> "Term":
+        return call("UPPER", self)
+
+    def trim(self) -> "Term":
+        return call("TRIM", self)
+
+    def length(self) -> "Term":
+        """Characters of a text, elements of a list."""
+        return call("LENGTH", self)
+
+    def substr(self, start: "Term | int", length: "Term | int | None" = None) -> "Term":
+        """Characters from `start` on, counted from 1."""
+        return call("SUBSTR", self, start, *(() if length is None else (length,)))
+
+    def starts_with(self, text: "Term | str") -> "Term":
+        return call("STARTS_WITH", self, text)
+
+    def ends_with(self, text: "Term | str") -> "Term":
+        return call("ENDS_WITH", self, text)
+
+    def cidr_match(self, *networks: str) -> "Term":
+        """An IP address, as a text, lies in one of the networks."""
+        return call("CIDR_MATCH", self, *networks)
 
     def is_null(self) -> "Term":
         return Term(syntax.IsNull(self.expression))

@@ -53,7 +53,19 @@ class OpenStringError(Exception):
 # Words that are never bare names in an expression, and those that begin a clause. All others (units, EVENTS, BY,
 # SEQ, NEXT, ...) are known by their place alone, so they stay free as names.
 RESERVED = frozenset({"AND", "OR", "NOT", "IN", "BETWEEN", "IS", "NULL", "TRUE", "FALSE", "AS"})
-QUERY_CLAUSES = ("FOR", "PATTERN", "WHERE", "HAVING", "WITHIN", "SELECT", "RETURN", "GROUP")
+QUERY_CLAUSES = (
+    "FOR",
+    "PATTERN",
+    "WHERE",
+    "HAVING",
+    "WITHIN",
+    "SELECT",
+    "RETURN",
+    "AGGREGATE",
+    "KEEP",
+    "LIMIT",
+    "GROUP",
+)
 STREAM_CLAUSES = ("SELECT", "FROM", "JOIN", "ON", "WHERE", "GROUP", "WITHIN")
 _MARKS = frozenset({"QUERY", "CREATE", *QUERY_CLAUSES, *STREAM_CLAUSES})
 KEYWORDS = frozenset({"TIMESTAMP", "SLIDE"}) | RESERVED | _MARKS
@@ -70,7 +82,8 @@ _SIGN_TOKENS = {sign: (name, sign) for sign, name in SIGNS.items()} | {
 }
 
 IDENTIFIER = r"[^\W\d]\w*+"
-_LEXEME = r"""(?>[\s\ufeff]+|--[^\n]*)*+(?:
+SKIPPED = r"(?>[\s\ufeff]+|--[^\n]*)*+"
+_LEXEME = r"""%s(?:
     (%s)
   | ([0-9]++(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?|\.[0-9]++(?:[eE][+-]?[0-9]++)?)
   | (<=|>=|<>|!=|==|[-+*/%%=<>(),.;\[\]{}&|!?])
@@ -81,24 +94,36 @@ _LEXEME = r"""(?>[\s\ufeff]+|--[^\n]*)*+(?:
   | \Z
 )"""
 _WORD, _NUMBER, _SIGN, _STRING, _QUOTED, _OPEN, _OTHER = range(1, 8)
-_ACROSS_LINES = re.compile(_LEXEME % (IDENTIFIER, "[^']", "[^']", '[^"]', '[^"]'), re.VERBOSE | re.DOTALL)
+_ACROSS_LINES = re.compile(
+    _LEXEME % (SKIPPED, IDENTIFIER, "[^']", "[^']", '[^"]', '[^"]'), re.VERBOSE | re.DOTALL
+)
 _WITHIN_LINES = re.compile(
-    _LEXEME % (IDENTIFIER, r"[^'\n]", r"[^'\n]", r'[^"\n]', r'[^"\n]'), re.VERBOSE | re.DOTALL
+    _LEXEME % (SKIPPED, IDENTIFIER, r"[^'\n]", r"[^'\n]", r'[^"\n]', r'[^"\n]'), re.VERBOSE | re.DOTALL
 )
 
 
-def tokenize(text: str, *, across_lines: bool = True) -> Iterator[TokenChunk]:
+def line_starts(text: str) -> list[int]:
+    """Where each line of a text begins, and one place behind its end."""
+    return [0, *(found.end() for found in re.finditer("\n", text)), len(text) + 1]
+
+
+def tokenize(
+    text: str, *, across_lines: bool = True, start: int = 0, starts: list[int] | None = None
+) -> Iterator[TokenChunk]:
     """The tokens of a text, chunk by chunk, so that those of a long text need not live all at once.
+
+    They are those from `start` on, where a statement begins; `starts` are the `line_starts`, if they are known.
 
     With `across_lines` a string may hold line ends, and one that is never closed raises OpenStringError. The text is
     then read again without, so that the mistake names the string that was left open, and not the last one.
     """
-    starts = [0, *(found.end() for found in re.finditer("\n", text)), len(text) + 1]
-    line, line_start, next_start = 1, 0, starts[1]
+    starts = line_starts(text) if starts is None else starts
+    line = bisect_right(starts, start)
+    line_start, next_start = starts[line - 1], starts[line]
     last = Token("END", "", 0, 1, 1, 1, 1, 0)
     chunk = TokenChunk()
     tokens, marks = chunk.tokens, chunk.marks
-    for found in (_ACROSS_LINES if across_lines else _WITHIN_LINES).finditer(text):
+    for found in (_ACROSS_LINES if across_lines else _WITHIN_LINES).finditer(text, start):
         group = found.lastindex
         if group is None:
             continue

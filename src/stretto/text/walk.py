@@ -52,6 +52,11 @@ def children_of(node: syntax.Node) -> Sequence[syntax.Node]:
             return (node.value, *node.options)
         case syntax.Between():
             return (node.value, node.low, node.high)
+        case syntax.TextTest():
+            return (node.value, node.pattern, *(() if node.escape is None else (node.escape,)))
+        case syntax.Case():
+            last = () if node.otherwise is None else (node.otherwise,)
+            return (*(part for when in node.whens for part in when), *last)
         case _:
             return ()
 

@@ -12,12 +12,26 @@ from typing import Protocol
 
 import numpy as np
 
-from stretto.pattern.predicates import Apply, Const, Expr, Reduce, Ref, Which, walk
+from stretto.errors import EngineError
+from stretto.pattern.predicates import (
+    POSITION,
+    Apply,
+    Const,
+    Element,
+    Expr,
+    Reduce,
+    Ref,
+    Which,
+    columns_of,
+    walk,
+)
 from stretto.schema import Kind
-from stretto.values.operations import apply, call
+from stretto.values.lists import flattened
+from stretto.values.operations import Failures, apply, call
 from stretto.values.reduce import ALL_PRESENT, all_hold, extremes, sum_floats, sum_ints
 from stretto.values.rows import I64, Bool, Column, Sets, take_column
 from stretto.values.strings import Strings
+from stretto.values.text_functions import compute
 from stretto.values.vector import Data, Vector, constant, passes, scattered
 
 EXPANDED = 1 << 18
@@ -190,19 +204,67 @@ def _compute(expr: Expr, frame: _Frame) -> Vector:
     """The values of an expression; without a dimension where it reads no event."""
     if isinstance(expr, Ref | Reduce):
         return frame.leaf(expr)
+    if isinstance(expr, Element):
+        assert isinstance(frame, _ListElements), expr
+        return frame.element
     if isinstance(expr, Const):
         if isinstance(expr.value, str):
             return constant(frame.events.strings.code(expr.value), expr.kind)
+        assert not isinstance(expr.value, tuple), expr
         return constant(expr.value, expr.kind)
     assert isinstance(expr, Apply), expr
+    if expr.op in ("any", "all"):
+        return _through_lists(expr, frame)
+    found = compute(expr, frame.n, frame.events.strings, lambda part: _compute(part, frame))
+    if found is not None:
+        return found
     arguments = [_compute(argument, frame) for argument in expr.arguments]
     if expr.op.startswith("user:"):
-        return call(expr.op.removeprefix("user:"), arguments, frame.n, frame.events.strings)
+        found, failed = call(expr.op.removeprefix("user:"), arguments, frame.n, frame.events.strings)
+        if failed:
+            _reject(expr, failed, frame)
+        return found
     return apply(expr.op, arguments, kind_of(expr.arguments[0]), frame.events.strings)
 
 
+def _reject(expr: Apply, failed: Failures, frame: _Frame) -> None:
+    """Note the events that a user's function raised for, with what it said."""
+    if getattr(frame.events, "forgiving", False):
+        return
+    # Not everything that has events can set some apart: where none can be, a failure is an error.
+    rejections: dict[int, str] | None = getattr(frame.events, "rejections", None)
+    if rejections is None:
+        raise EngineError(f"a function failed: {failed[0][1]}")
+    rows = np.array([row for row, _ in failed])
+    for ref in [node for node in walk(expr) if isinstance(node, Ref)]:
+        positions = frame.leaf(Ref(ref.column, POSITION, Kind.INT, ref.which)).take(rows).data.tolist()
+        for position, (_, reason) in zip(positions, failed, strict=True):
+            rejections.setdefault(position, reason)
+
+
+def _through_lists(expr: Apply, frame: _Frame) -> Vector:
+    """ANY and ALL: OR and AND over the elements of each list; null of a null list."""
+    of, condition = expr.arguments
+    lists = _compute(of, frame).over(frame.n)
+    rows = np.arange(frame.n) if lists.valid is None else np.flatnonzero(lists.valid)
+    codes = lists.data[rows]
+    alone = not columns_of(condition)
+    # A condition about nothing but elements says the same of equal lists.
+    few, place = np.unique(codes, return_inverse=True) if alone else (codes, np.arange(len(codes)))
+    lengths, element = flattened(few, kind_of(of), frame.events.strings)
+    around = np.repeat(np.zeros(len(few), np.int64) if alone else rows, lengths)
+    elements = _ListElements(frame, around, element)
+    truth = _compute(condition, elements).over(elements.n)
+    owner = np.repeat(np.arange(len(few)), lengths)
+    decided = passes(truth) if expr.op == "any" else ~truth.data & ~truth.nulls
+    decides = np.bincount(owner[decided], minlength=len(few)) > 0
+    unknown = np.bincount(owner[truth.nulls], minlength=len(few)) > 0
+    found = Vector(decides if expr.op == "any" else ~decides, ~unknown | decides).take(place.reshape(-1))
+    return found if lists.valid is None else scattered(found, rows, frame.n)
+
+
 def kind_of(expr: Expr) -> Kind:
-    assert isinstance(expr, Const | Ref | Reduce | Apply), expr
+    assert isinstance(expr, Const | Ref | Reduce | Apply | Element), expr
     return expr.kind
 
 
@@ -296,6 +358,19 @@ class _Elements:
         if isinstance(node, Ref) and (node.column, node.which) in self.positions:
             return self.events.values(node.attribute, self.positions[node.column, node.which])
         return self._block.leaf(node).take(self.rows)
+
+
+class _ListElements:
+    """The elements of lists, each with the row of another frame that it belongs to."""
+
+    def __init__(self, frame: _Frame, rows: I64, element: Vector) -> None:
+        self.n = len(rows)
+        self.events = frame.events
+        self.element = element
+        self._frame, self._rows = frame, rows
+
+    def leaf(self, node: Ref | Reduce) -> Vector:
+        return self._frame.leaf(node).take(self._rows)
 
 
 def _reduced(node: Reduce, offsets: I64, values: Vector, strings: Strings) -> Vector:

@@ -4,8 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 U64 = npt.NDArray[np.uint64]
+
+WORD = 8
+"""Bytes that are mixed in at a time."""
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 """2^64 divided by the golden ratio, made odd: its multiples spread numbers that count on (Fibonacci hashing; Knuth,
@@ -38,3 +42,23 @@ LANES = (
     Lane(int(GOLDEN), 0xBF58476D1CE4E5B9, 0x94D049BB133111EB, (30, 27, 31)),
     Lane(0xD1B54A32D192ED03, 0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53, (33, 33, 33)),
 )
+
+
+def text_hashes(texts: pa.Array, lane: Lane) -> U64:
+    """A hash per text, of its bytes in UTF-8 and their number; no text is null."""
+    raw = texts.cast(pa.large_binary())
+    offsets = np.frombuffer(raw.buffers()[1], np.int64)[raw.offset : raw.offset + len(raw) + 1]
+    data = np.zeros(int(offsets[-1]) + WORD if len(raw) else WORD, np.uint8)
+    if len(raw) and raw.buffers()[2] is not None:
+        data[: offsets[-1]] = np.frombuffer(raw.buffers()[2], np.uint8)[: offsets[-1]]
+    starts, lengths = offsets[:-1], np.diff(offsets)
+    state = lane.mix(lengths.astype(np.uint64) + np.uint64(lane.step))
+    going = np.arange(len(raw))
+    for start in range(0, int(lengths.max(initial=0)), WORD):
+        going = going[lengths[going] > start]
+        read = data[(starts[going] + start)[:, None] + np.arange(WORD)]
+        read[np.arange(start, start + WORD) >= lengths[going][:, None]] = 0  # what follows is another text's
+        state[going] = lane.mix(
+            state[going] * np.uint64(lane.step) + read.view("<u8")[:, 0].astype(np.uint64)
+        )
+    return state

@@ -8,9 +8,10 @@ import numpy as np
 import pyarrow as pa
 
 from stretto.errors import EngineError
-from stretto.pattern.functions import user_function
+from stretto.pattern.functions import UserFunction, user_function
 from stretto.schema import Kind
 from stretto.values import arithmetic
+from stretto.values.member_sets import OF_SETS, apply_to_sets
 from stretto.values.rows import Bool
 from stretto.values.strings import Strings
 from stretto.values.vector import DTYPES, Data, Vector, known, passes, scattered
@@ -19,11 +20,14 @@ Operation = Callable[[Sequence[Vector]], Vector]
 
 ORDER: Final = frozenset({"<", "<=", ">", ">="})
 PICK: Final = frozenset({"least", "greatest"})
+HALF = 0.5
 MANY = 4  # options of IN from which on a sorted search beats comparing with each
 
 
 def apply(op: str, arguments: Sequence[Vector], kind: Kind, strings: Strings) -> Vector:
     """The operator applied to arguments, the first of which is of this kind."""
+    if op in OF_SETS:
+        return apply_to_sets(op, list(arguments), strings)
     if kind is not Kind.STRING or op not in ORDER | PICK:
         return _OPERATIONS[op](arguments)
     ranks = [Vector(strings.rank(argument.data), argument.valid) for argument in arguments]
@@ -48,7 +52,7 @@ def _checked(function: Callable[..., arithmetic.Checked]) -> Operation:
 
     def operation(arguments: Sequence[Vector]) -> Vector:
         data, fits = function(*(a.data for a in arguments))
-        return _vector(data, _both(known(*arguments), fits))
+        return _vector(data, both(known(*arguments), fits))
 
     return operation
 
@@ -62,6 +66,12 @@ def _to_float(values: Data) -> Data:
     return values.astype(np.float64)
 
 
+def _half_up(values: Data) -> Data:
+    """The nearest whole number; halves go away from zero."""
+    whole = np.trunc(values)
+    return np.where(np.abs(values - whole) >= HALF, whole + np.copysign(1.0, values), whole)
+
+
 def _rounded(function: Callable[[Data], Data]) -> Operation:
     return _plain(lambda values: function(values) if values.dtype.kind == "f" else values)
 
@@ -72,7 +82,8 @@ def _vector(data: Any, valid: Bool | None) -> Vector:
     return Vector(data, None if valid is None else np.broadcast_to(valid, data.shape))
 
 
-def _both(left: Bool | None, right: Bool | None) -> Bool | None:
+def both(left: Bool | None, right: Bool | None) -> Bool | None:
+    """Where both are; None: everywhere."""
     if left is None or right is None:
         return left if right is None else right
     return left & right
@@ -116,7 +127,30 @@ def _in(arguments: Sequence[Vector]) -> Vector:
     found = np.isin(value.data, given)
     if len(given) == len(options):
         return Vector(np.asarray(found), value.valid)
-    return _vector(found, _both(value.valid, found))
+    return _vector(found, both(value.valid, found))
+
+
+def _coalesce(arguments: Sequence[Vector]) -> Vector:
+    """The first that is not null."""
+    found = arguments[-1]
+    for argument in reversed(arguments[:-1]):
+        found = _chosen(~argument.nulls, argument, found)
+    return found
+
+
+def _case(arguments: Sequence[Vector]) -> Vector:
+    """The value behind the first condition that is true; the last one where none is."""
+    found = arguments[-1]
+    for at in range(len(arguments) - 3, -1, -2):
+        found = _chosen(passes(arguments[at]), arguments[at + 1], found)
+    return found
+
+
+def _chosen(first: Bool, one: Vector, other: Vector) -> Vector:
+    data = np.where(first, one.data, other.data)
+    if one.valid is None and other.valid is None:
+        return Vector(data)
+    return Vector(data, np.where(first, ~one.nulls, ~other.nulls))
 
 
 _OPERATIONS: Final[dict[str, Operation]] = {
@@ -142,6 +176,9 @@ _OPERATIONS: Final[dict[str, Operation]] = {
     "sqrt": _plain(np.sqrt),
     "floor": _rounded(np.floor),
     "ceil": _rounded(np.ceil),
+    "round": _rounded(_half_up),
+    "coalesce": _coalesce,
+    "case": _case,
     "least": _folded(np.minimum),
     "greatest": _folded(np.maximum),
     "geo_distance": _plain(arithmetic.distance_m),
@@ -151,11 +188,16 @@ _OPERATIONS: Final[dict[str, Operation]] = {
 # ---- functions of the user -------------------------------------------------------------------------------
 
 
-def call(name: str, arguments: Sequence[Vector], n: int, strings: Strings) -> Vector:
+Failures = list[tuple[int, str]]
+"""Rows for which a function raised, each with what it said."""
+
+
+def call(name: str, arguments: Sequence[Vector], n: int, strings: Strings) -> tuple[Vector, Failures]:
     """A registered function over `n` rows; it sees only the rows in which no argument is null.
 
     Strings reach it as arrays of Python texts, times and durations as microseconds. It may write to what it is given,
-    and give the same array every time: both are copied.
+    and give the same array every time: both are copied. Where it raises, it is asked again row by row: what fails then
+    is null.
     """
     function = user_function(name)
     if function is None:
@@ -167,12 +209,35 @@ def call(name: str, arguments: Sequence[Vector], n: int, strings: Strings) -> Ve
         data = argument.over(n).data[rows]
         given.append(strings.texts(data).to_numpy(zero_copy_only=False) if kind is Kind.STRING else data)
     if not len(rows):
-        return Vector(np.zeros(n, DTYPES[function.result]), np.zeros(n, np.bool_))
+        return Vector(np.zeros(n, DTYPES[function.result]), np.zeros(n, np.bool_)), []
+    failed: Failures = []
     try:
-        found = _result(function.function(*given), len(rows), function.result, strings)
+        found = function.function(*(column.copy() for column in given))
+    except Exception:  # noqa: BLE001 - whatever a user's function raises
+        found, failed = _one_by_one(function, given)
+    try:
+        vector = _result(found, len(rows), function.result, strings)
     except Exception as error:
         raise EngineError(f"the function `{name}` failed: {type(error).__name__}: {error}") from error
-    return found if valid is None else scattered(found, rows, n)
+    failures = [(int(rows[row]), f"{name}: {reason}") for row, reason in failed]
+    return (vector if valid is None else scattered(vector, rows, n)), failures
+
+
+def _one_by_one(function: UserFunction, given: Sequence[Data]) -> tuple[Data, Failures]:
+    """The results of single rows, None where the function raises."""
+    found: list[Any] = []
+    failed: Failures = []
+    for row in range(len(given[0])):
+        try:
+            found.append(
+                np.asarray(function.function(*(column[row : row + 1].copy() for column in given))).tolist()[0]
+            )
+        except Exception as error:  # noqa: BLE001 - the event is rejected with it
+            found.append(None)
+            failed.append((row, f"{type(error).__name__}: {error}"))
+    results = np.empty(len(found), object)
+    results[:] = found
+    return results, failed
 
 
 def _result(values: Any, n: int, kind: Kind, strings: Strings) -> Vector:

@@ -1,12 +1,13 @@
 """Strings as numbers: one code space for all string attributes of an engine."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from stretto.values.hashing import U64, Lane, text_hashes
 from stretto.values.rows import I64, Bool
 from stretto.values.vector import Vector
 
@@ -92,6 +93,8 @@ class Strings:
         self._array: pa.Array = pa.array([], pa.large_string())
         self._ranks: I64 = np.zeros(0, np.int64)
         self._sorted: I64 = np.zeros(0, np.int64)
+        # What terms have found out about texts, by the question: it is as lasting as the codes are.
+        self.remembered: dict[Hashable, Any] = {}
 
     def __len__(self) -> int:
         return len(self._texts)
@@ -141,6 +144,16 @@ class Strings:
         index = pa.array(codes) if valid is None else pa.array(codes, mask=~valid)
         return self._all_texts().take(index).cast(pa.string())
 
+    def text(self, code: int) -> str:
+        """The text of a code."""
+        return self._texts[code]
+
+    def texts_of(self, codes: I64) -> pa.Array:
+        """The texts of different codes, ascending."""
+        if len(codes) and codes[-1] - codes[0] + 1 == len(codes):
+            return self._all_texts().slice(int(codes[0]), len(codes))
+        return self._all_texts().take(pa.array(codes))
+
     def lengths(self, vector: Vector) -> I64:
         """How many characters each text has; 0 where there is no text."""
         codes = vector.data if vector.valid is None else np.where(vector.valid, vector.data, -1)
@@ -161,6 +174,22 @@ class Strings:
         """The codes with these ranks: the inverse of `rank`."""
         self._rank_all()
         return self._sorted.take(ranks, mode="clip") if len(self) else np.zeros_like(ranks)
+
+    def ranks_among(self, codes: I64) -> I64:
+        """Numbers that order as the texts of just these codes do: for a few of many texts."""
+        distinct, inverse = np.unique(codes, return_inverse=True)
+        ranks = np.empty(len(distinct), np.int64)
+        ranks[pc.array_sort_indices(self.texts(distinct)).to_numpy()] = np.arange(len(distinct))
+        found: I64 = ranks[inverse.reshape(-1)]
+        return found
+
+    def hashes(self, codes: I64, lane: Lane) -> U64:
+        """A hash of the text of each code, the same in every process; a number that is no code stays what it is."""
+        distinct, inverse = np.unique(codes, return_inverse=True)
+        words = distinct.view(np.uint64).copy()
+        known = distinct >= 0
+        words[known] = text_hashes(self.texts(distinct[known]), lane)
+        return words[inverse.reshape(-1)]
 
     def _rank_all(self) -> None:
         if len(self._ranks) == len(self._texts):

@@ -19,6 +19,9 @@ DTYPES = {
     Kind.BOOL: np.dtype(np.bool_),
     Kind.TIME: np.dtype(np.int64),
     Kind.DURATION: np.dtype(np.int64),
+    Kind.STRINGS: np.dtype(np.int64),
+    Kind.INTS: np.dtype(np.int64),
+    Kind.FLOATS: np.dtype(np.int64),
 }
 
 
@@ -26,7 +29,7 @@ DTYPES = {
 class Vector:
     """Values, and where they are not null; `valid` None says that none is null.
 
-    Integers, times, durations (microseconds) and strings (codes of the engine's `Strings`) are int64, doubles
+    Integers, times, durations (microseconds), strings and lists (codes of the engine's `Strings`) are int64, doubles
     float64, truth values bool. Data under a null is arbitrary. A constant is a vector without a dimension; it
     stands for as many rows as its neighbours have, and `over` gives it their length.
     """

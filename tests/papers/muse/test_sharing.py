@@ -141,7 +141,7 @@ def test_measures_of_others_are_a_burden() -> None:
         judge_of(
             parsed(f"""
             QUERY q1 PATTERN B b+ WITHIN 10 s RETURN COUNT(*);
-            QUERY q2 PATTERN B b+ WITHIN 10 s RETURN {returned};
+            QUERY q2 PATTERN B b+ WITHIN 10 s AGGREGATE {returned};
             """)
         )
         for returned in ("COUNT(*)", "SUM(b.x), SUM(b.y), COUNT(b)")

@@ -17,7 +17,7 @@ SCHEMA = Schema(ATTRIBUTES, frozenset("ABC"))
 
 
 def text_of(pattern: str, where: str = "", rest: str = "WITHIN 10 s", returned: str = "COUNT(*)") -> str:
-    return f"QUERY q PATTERN {pattern} {'WHERE ' + where if where else ''} {rest} RETURN {returned};"
+    return f"QUERY q PATTERN {pattern} {'WHERE ' + where if where else ''} {rest} AGGREGATE {returned};"
 
 
 def bound(pattern: str, where: str = "", rest: str = "WITHIN 10 s", returned: str = "COUNT(*)") -> TrendQuery:

@@ -28,13 +28,15 @@ from stretto.oracle.detections import Event
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan
 from stretto.plan.optimize import optimize
+from stretto.plan.placement.cells import ByCell
 from stretto.plan.spread.choice import busiest, choose, describe
+from stretto.plan.spread.event_load import EventLoad
 from stretto.plan.spread.partition_keys import key_attributes, tying_attributes
 from stretto.plan.spread.reach import MatchReach
-from stretto.plan.spread.spreads import ByKey, ByTime, EventLoad, Spread, Whole, read_attributes, times_of
+from stretto.plan.spread.spreads import ByKey, ByTime, Spread, Whole, read_attributes, times_of
 from stretto.plan.spread.time_slices import Times, stretches_of
 from stretto.schema import Kind, Schema, Special
-from stretto.spark.batch.worker import Aside, Work
+from stretto.spark.batch.worker import Aside, Share, Work
 from stretto.spark.batch.worker import matches_of as found_by_target
 
 WORKLOADS = int(os.environ.get("STRETTO_WORKLOADS", "240"))
@@ -63,7 +65,9 @@ def spread_out(plan: Plan, spread: Spread, table: pa.Table, rng: Random) -> dict
     queries = plan.workload.bind(plan.schema).detections
     found = {query.name: [] for query in queries}
     for target, batches in parts.items():
-        for matches in found_by_target(work, [pa.Table.from_batches(batches)], spread.owned(target), Aside()):
+        for matches in found_by_target(
+            work, [pa.Table.from_batches(batches)], Share.of(spread, target), Aside()
+        ):
             for query in queries:
                 found[query.name] += matches_of(matches[query.name], query)
     return found
@@ -363,8 +367,11 @@ def test_names_of_spreads() -> None:
     assert choose(plan, load, 2, "whole") == Whole()
     assert isinstance(choose(plan, load, 2, "key"), ByKey)
     assert isinstance(choose(plan, load, 2, "time"), ByTime)
-    with pytest.raises(StrettoError, match="`units` is not supported yet"):
-        choose(plan, load, 2, "units")
+    assert choose(plan, load, 3, "units") == ByCell.of(plan, (("A", 3),))
+    assert choose(plan, load, 3, "units", 5).targets == 5
+    assert "by units (A in 5), 5 cells" in describe(choose(plan, load, 3, "units", 5), load)
+    with pytest.raises(StrettoError, match="a number of units is for spread `units`"):
+        choose(plan, load, 2, "key", 5)
     with pytest.raises(StrettoError, match="unknown spread `moon`"):
         choose(plan, load, 2, "moon")
     nothing = EventLoad(Times.of([]))
@@ -396,6 +403,6 @@ def test_ids_that_come_again_are_counted_by_one_target() -> None:
         for target, part in spread.parts(to_table(events).to_batches()[0], SPECIAL):
             aside = asides.setdefault(target, Aside())
             work = Work(plan, SPECIAL)
-            list(found_by_target(work, [pa.Table.from_batches([part])], spread.owned(target), aside))
+            list(found_by_target(work, [pa.Table.from_batches([part])], Share.of(spread, target), aside))
         assert sum(aside.repeated for aside in asides.values()) == 20
     assert len(asides) > 1

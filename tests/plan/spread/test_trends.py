@@ -19,12 +19,13 @@ from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan
 from stretto.plan.optimize import optimize
 from stretto.plan.spread.choice import choose
+from stretto.plan.spread.event_load import EventLoad
 from stretto.plan.spread.partition_keys import tying_attributes
 from stretto.plan.spread.reach import MatchReach
-from stretto.plan.spread.spreads import ByKey, ByTime, EventLoad, Spread, Whole
+from stretto.plan.spread.spreads import ByKey, ByTime, Spread, Whole
 from stretto.plan.spread.time_slices import Times
 from stretto.schema import Special
-from stretto.spark.batch.worker import Work, chunks_of
+from stretto.spark.batch.worker import Share, Work, chunks_of
 from stretto.spark.packed import METRICS, TRENDS, from_payload
 
 WORKLOADS = int(os.environ.get("STRETTO_TRENDS", "40"))
@@ -44,7 +45,7 @@ def spread_out(plan: Plan, spread: Spread, table: pa.Table, rng: Random) -> pa.T
     found = []
     for target, batches in parts.items():
         runs = [pa.Table.from_batches(batches)]
-        for rows in chunks_of(Work(plan, SPECIAL), runs, spread.owned(target), None):
+        for rows in chunks_of(Work(plan, SPECIAL), runs, Share.of(spread, target), None):
             found += [from_payload(row["payload"]) for row in rows.to_pylist() if row["kind"] == TRENDS]
     return pa.Table.from_batches(found, TOTALS)
 
@@ -146,7 +147,7 @@ def test_a_few_totals_of_each_aggregate_are_kept_and_all_are_counted() -> None:
     events = pa.table({"ts": ts, "type": ["A", "B"] * 100})
     rows = [
         row
-        for batch in chunks_of(Work(plan, SPECIAL), [events], Whole().owned(0), 5)
+        for batch in chunks_of(Work(plan, SPECIAL), [events], Share.of(Whole(), 0), 5)
         for row in batch.to_pylist()
     ]
     totals = [

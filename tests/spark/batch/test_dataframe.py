@@ -23,7 +23,7 @@ from stretto.spark.batch.dataframe import detect
 from stretto.spark.plans import Planning
 from stretto.spark.setup.session import cores_of
 
-COLUMNS = ["query", "match_id", "start", "end", "detected", "events", "returned"]
+COLUMNS = ["query", "match_id", "start", "end", "detected", "events", "member", "returned"]
 POLICIES = (
     "QUERY strict PATTERN SEQ(A a, B b) WHERE [k] WITHIN 9 us SELECT STRICT",
     "QUERY next PATTERN SEQ(A a, B b+, C c) WHERE [k] WITHIN 9 us SELECT NEXT",
@@ -172,9 +172,9 @@ def test_columns_that_do_not_serve_are_refused(spark, tmp_path, streams: bool) -
         (good.select("*", good.ts), "the DataFrame: column `ts` occurs twice"),
         (
             good.withColumn("id", good.id.cast("decimal(20,0)")),
-            r"column `id` holds decimal.20,0., not integers",
+            r"column `id` holds decimal.20,0.: ids are integers",
         ),
-        (good.withColumn("id", good.s), "column `id` holds string, not integers of 64 bits"),
+        (good.withColumn("id", good.x), "column `id` holds double: ids are integers of 64 bits or strings"),
     ):
         with pytest.raises(EventsError, match=message):
             stretto.spark.detect(text, df)
@@ -190,8 +190,8 @@ def test_what_is_wrong_is_said(spark) -> None:
         detect(plan, df.drop("ts"))
     with pytest.raises(StrettoError, match="does not tie all of its events by `k`"):
         detect(plan, df, spread=ByKey(("k",), 2))
-    with pytest.raises(StrettoError, match="`units` is not supported yet"):
-        detect(plan, df, spread="units")
+    with pytest.raises(StrettoError, match="EVENTS"):
+        detect(plan_of("QUERY q PATTERN SEQ(A a, B b) WITHIN 9 EVENTS;"), df, spread="units")
     with pytest.raises(StrettoError, match="unknown attribute"):
         detect("QUERY q PATTERN SEQ(A a, B b) WHERE a.y < 1 WITHIN 9 us;", df)
 
@@ -220,7 +220,7 @@ def test_all_outputs_hold_every_rejected_event_once(spark, spread: str) -> None:
     chosen = spread
     if spread == "slices":
         chosen = ByTime.of(plan, Times.of([(1_000_000 * i, 1_000_000 * i, 1) for i in range(40)]), 8)
-    everything = stretto.spark.detect(plan, df, spread=chosen, outputs="all").cache()
+    everything = stretto.spark.detect(plan, df, spread=chosen, outputs="all", ts_unit="us").cache()
     rejected = stretto.spark.rejected_of(everything)
     assert rejected.columns == [*df.columns, "reason"]
     found = sorted(map(tuple, rejected.collect()), key=str)
@@ -234,13 +234,13 @@ def test_all_outputs_hold_every_rejected_event_once(spark, spread: str) -> None:
         key=str,
     )
     assert stretto.spark.late_of(everything).count() == 0
-    alone = stretto.spark.detect(plan, df, spread=chosen)
+    alone = stretto.spark.detect(plan, df, spread=chosen, ts_unit="us")
     matches = stretto.spark.matches_of(everything)
     assert matches.columns == COLUMNS
     assert found_ids(matches) == found_ids(alone)
     assert len(found_ids(alone)) > 40
     totals = stretto.spark.trends_of(everything)
-    expected = stretto.spark.aggregate(plan, df, spread=chosen)
+    expected = stretto.spark.aggregate(plan, df, spread=chosen, ts_unit="us")
     assert sorted(map(str, totals.collect())) == sorted(map(str, expected.collect()))
     everything.unpersist()
 

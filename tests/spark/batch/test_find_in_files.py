@@ -25,7 +25,7 @@ from stretto.spark.batch.event_files import SliceRead, open_files, runs_of, surv
 from stretto.spark.batch.find_in_files import detect_files, find
 from stretto.spark.batch.row_groups import ReadUnit, TimeRange, read_group, row_groups
 from stretto.spark.batch.targets import ResultForm
-from stretto.spark.packed import METRICS, REJECTED, from_payload
+from stretto.spark.packed import METRICS, REJECTED, OwnTypes, from_payload
 
 SPECIAL = Special()
 TEXT = """
@@ -174,10 +174,10 @@ def test_matches_of_files(spark, tmp_path: Path, endings: tuple[str, ...]) -> No
     assert ours.batch_schema == theirs.batch_schema
     assert files.summary.rows == theirs.survey().rows
     for spread in (Whole(), ByTime.of(plan, files.times, 2), ByTime.of(plan, files.times, 200)):
-        found = find(spark, plan, files, spread, ResultForm(pa.timestamp("us"))).toArrow()
+        found = find(spark, plan, files, spread, ResultForm(OwnTypes(pa.timestamp("us")))).toArrow()
         assert rows_of(found) == expected, spread
     keyed = plan_of(KEYED)
-    found = find(spark, keyed, files, ByKey(("k",), 3), ResultForm(pa.timestamp("us"))).toArrow()
+    found = find(spark, keyed, files, ByKey(("k",), 3), ResultForm(OwnTypes(pa.timestamp("us")))).toArrow()
     assert rows_of(found) == in_process(keyed, path)
 
 

@@ -13,7 +13,7 @@ from stretto.spark.io.sinks import committed_files, kafka_rows, parse_sink, prin
 
 ALL = (
     "kind string, query string, match_id string, start timestamp, end timestamp, detected timestamp,"
-    " events map<string, array<bigint>>, returned string, window_start timestamp, window_end timestamp,"
+    " events map<string, array<bigint>>, member string, returned string, window_start timestamp, window_end timestamp,"
     " group string, name string, value double, exact string, log2_count double,"
     " event struct<type: string, x: double>, reason string, text string"
 )
@@ -31,11 +31,11 @@ TOTAL = {
 }
 KEY = {name: TOTAL[name] for name in ("query", "window_start", "group", "name")}
 ROWS = [
-    ("matches", "rise", "1", NINE, NINE, NINE, {"a": [1, 2]}, '{"gain": 1}', *[None] * 10),
-    ("matches", "pair", "2", NINE, NINE, NINE, {"a": [3]}, *[None] * 11),
-    ("trends", "count", *[None] * 6, NINE, TEN, '{"k": 1}', "COUNT(*)", 8.0, "8", 3.0, *[None] * 3),
-    ("late", *[None] * 14, ("A", 1.0), None, None),
-    ("rejected", *[None] * 14, None, "no row of these columns", "{broken"),
+    ("matches", "rise", "1", NINE, NINE, NINE, {"a": [1, 2]}, None, '{"gain": 1}', *[None] * 10),
+    ("matches", "pair", "2", NINE, NINE, NINE, {"a": [3]}, *[None] * 12),
+    ("trends", "count", *[None] * 7, NINE, TEN, '{"k": 1}', "COUNT(*)", 8.0, "8", 3.0, *[None] * 3),
+    ("late", *[None] * 15, ("A", 1.0), None, None),
+    ("rejected", *[None] * 15, None, "no row of these columns", "{broken"),
 ]
 
 
@@ -118,13 +118,14 @@ def test_records_for_kafka(spark: SparkSession) -> None:
         ("found.rejected", None),
     ]
     (total,) = (row for row in rows if row.topic == "found.trends")
-    assert (json.loads(total.key), json.loads(total.value)) == (KEY, TOTAL)
+    shown = TOTAL | {"group": json.loads(TOTAL["group"])}
+    assert (json.loads(total.key), json.loads(total.value)) == (KEY, shown)
     assert json.loads(rows[0].value) == {
         "query": "rise",
         "match_id": "1",
         **dict.fromkeys(["start", "end", "detected"], "2024-01-01T09:00:00.000005"),
         "events": {"a": [1, 2]},
-        "returned": '{"gain": 1}',
+        "returned": {"gain": 1},
     }
     assert json.loads(rows[3].value) == {"event": {"type": "A", "x": 1.0}}
 
@@ -139,4 +140,4 @@ def test_the_console_shows_matches_and_totals(
         ("pair", {"a": [3]}),
     ]
     times = {name: f"{TOTAL[name]}Z" for name in ("window_start", "window_end")}
-    assert lines[2:] == [TOTAL | times]
+    assert lines[2:] == [TOTAL | times | {"group": json.loads(TOTAL["group"])}]

@@ -16,7 +16,7 @@ from stretto.spark.io.upsert import upsert
 
 ALL = (
     "kind string, query string, match_id string, start timestamp, end timestamp, detected timestamp,"
-    " events map<string, array<bigint>>, returned string, window_start timestamp, window_end timestamp,"
+    " events map<string, array<bigint>>, member string, returned string, window_start timestamp, window_end timestamp,"
     " group string, name string, value double, exact string, log2_count double,"
     " event struct<type: string, x: double>, reason string"
 )
@@ -25,15 +25,15 @@ NINE = datetime.fromisoformat("2024-01-01T09:00:00.000005")
 
 def match(number: int, returned: str | None = None) -> tuple[Any, ...]:
     times = (NINE, NINE, NINE)
-    return ("matches", "rise", f"{number:032x}", *times, {"a": [1], "b": [2, 3]}, returned, *[None] * 9)
+    return ("matches", "rise", f"{number:032x}", *times, {"a": [1], "b": [2, 3]}, None, returned, *[None] * 9)
 
 
 def total(value: float | None, exact: str | None, group: str = "{}") -> tuple[Any, ...]:
-    return ("trends", "count", *[None] * 6, NINE, NINE, group, "SUM(a.x)", value, exact, None, None, None)
+    return ("trends", "count", *[None] * 7, NINE, NINE, group, "SUM(a.x)", value, exact, None, None, None)
 
 
 def other(kind: str, x: float, reason: str | None = None) -> tuple[Any, ...]:
-    return (kind, *[None] * 14, ("A", x), reason)
+    return (kind, *[None] * 15, ("A", x), reason)
 
 
 def batch(spark: SparkSession, *rows: tuple[Any, ...]) -> DataFrame:
@@ -80,7 +80,7 @@ def test_sqlite_has_every_row_once(spark: SparkSession, tmp_path: Path) -> None:
         (None, None, None),
         (7.0, "7", None),
     ]
-    assert [(int(row[0], 16), row[6]) for row in found] == [(1, '{"gain": 1}'), (2, "{}"), (3, None)]
+    assert [(int(row[0], 16), row[7]) for row in found] == [(1, '{"gain": 1}'), (2, "{}"), (3, None)]
     assert found[0][1:6] == ("rise", TIME, TIME, TIME, '{"a": [1], "b": [2, 3]}')
     assert late == [(0, '{"type":"A","x":1.0}', None), (1, '{"type":"A","x":2.0}', None)]
     assert rejected == [(1, '{"type":"A","x":3.0}', "x is odd")]
@@ -91,7 +91,7 @@ def test_matches_alone_need_no_kind(spark: SparkSession, tmp_path: Path) -> None
     rows = (
         batch(spark, match(1))
         .drop("kind", "event", "reason")
-        .select(*("query", "match_id", "start", "end", "detected", "events", "returned"))
+        .select(*("query", "match_id", "start", "end", "detected", "events", "member", "returned"))
     )
     upsert(f"sqlite:{path}", "alerts")(rows, 0)
     with closing(sqlite3.connect(path)) as database:
@@ -146,6 +146,6 @@ def test_postgres_has_every_row_once(spark: SparkSession, postgres: str) -> None
         ).fetchall()
     assert totals[:2] == [(0.1, None), (7.0, 7)]
     assert [int(row[0], 16) for row in found] == [1, 2, 3]
-    assert found[0][1:] == ("rise", NINE, NINE, NINE, {"a": [1], "b": [2, 3]}, {"gain": 1})
+    assert found[0][1:] == ("rise", NINE, NINE, NINE, {"a": [1], "b": [2, 3]}, None, {"gain": 1})
     assert late == [(0, '{"type":"A","x":1.0}'), (1, '{"type":"A","x":2.0}')]
     assert rejected == [(1, "x is odd")]

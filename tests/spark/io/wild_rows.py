@@ -6,13 +6,13 @@ from typing import Any
 import pyarrow as pa
 from tests.support.wild_values import DOUBLES, INTEGERS, TEXTS, TIMES
 
-from stretto.spark.packed import result_arrow
+from stretto.spark.packed import OwnTypes, result_arrow
 
 UTC = pa.timestamp("us", "UTC")
 EVENT = pa.struct(
     [("ts", UTC), ("type", pa.string()), ("s", pa.string()), ("x", pa.float64()), ("n", pa.int64())]
 )
-MATCH, TOTAL = result_arrow("matches", UTC), result_arrow("trends", UTC)
+MATCH, TOTAL = (result_arrow(kind, OwnTypes(UTC)) for kind in ("matches", "trends"))
 SCHEMA = pa.schema(
     [
         ("kind", pa.string()),

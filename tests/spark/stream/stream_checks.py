@@ -15,6 +15,7 @@ from tests.support.comparison import assert_same_matches
 from tests.support.strategies import Sample, in_batches, out_of_order, to_table
 
 from stretto import Schema, Workload, optimize, oracle
+from stretto.pattern.nodes import Query
 from stretto.plan.dag import Plan
 from stretto.plan.spread.stream_slices import Slices, StreamSpread
 from stretto.spark.stream.versions import Version
@@ -49,7 +50,8 @@ def check_changes(
     rng = Random(seed + 2)
     workload, schema = Workload.parse(sample.text), schema_of(sample)
     names = [query.name for query in workload.queries]
-    queries = {query.name: query for query in workload.bind(schema).detections}
+    bound = workload.bind(schema)
+    queries = {query.name: query for query in bound.queries if isinstance(query, Query)}
 
     def some() -> Workload:
         gone = [name for name in names if rng.random() < 0.4]
@@ -73,9 +75,11 @@ def check_changes(
     def close(name: str, target: int, until: int | None) -> None:
         since, hidden = lives.pop((name, target))
         seen = [event for event in events if event.id not in hidden]
+        query = queries[name]
+        read = oracle.inputs(query, oracle.derive(bound.streams, seen), seen)
         expected[name] += [
             match
-            for match in oracle.matches(queries[name], seen)
+            for match in oracle.matches(query, read)
             if owner(spread, match.start) == target
             and match.detected >= since
             and (until is None or match.detected < until)

@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 from typer.testing import CliRunner
 
 from stretto import Schema, Special, Workload, optimize, run
-from stretto.cli.main import app
+from stretto.cli.app import app
 from stretto.spark import committed_files
 
 WRITTEN = Path(__file__).with_name("checkpoints") / "stretto-0.1.0.tar.xz"

@@ -24,7 +24,16 @@ from tests.spark.stream.stream_cases import (
 from tests.spark.stream.stream_checks import check_changes, check_each
 from tests.spark.stream.stream_state import Stream, use_folder
 from tests.support.comparison import assert_same_matches
-from tests.support.strategies import Sample, in_batches, out_of_order, random_workload, to_table, with_ties
+from tests.support.strategies import (
+    SCHEMA,
+    Sample,
+    in_batches,
+    out_of_order,
+    random_events,
+    random_workload,
+    to_table,
+    with_ties,
+)
 from tests.support.variations import sharing_workload
 
 from stretto import oracle, run
@@ -295,3 +304,20 @@ def test_ids_that_come_again_are_reported(spread, tmp_path: Path, monkeypatch: p
         stream.batch(batch_of(*((1000 + 3 * t, "AB"[t % 2], 1, t // 2) for t in range(start, start + 3))))
     stream.batch(batch_of((9000, "C", 1, 999)))
     assert sum(report.repeated for report in stream.metrics) == 45
+
+
+STREAMS_TEXT = """CREATE STREAM calm AS SELECT k, AVG(x) AS x FROM A GROUP BY k WITHIN 4 us;
+CREATE STREAM next_b AS PATTERN SEQ(calm c, B b) WHERE [k] WITHIN 6 us SELECT NEXT RETURN c.k AS k, b.x - c.x AS x;
+QUERY q1 PATTERN SEQ(next_b n, calm c) WHERE [k] AND n.x < c.x WITHIN 9 us;
+"""
+
+
+def test_derived_streams_come_and_go(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    text = STREAMS_TEXT + "QUERY q0 PATTERN SEQ(A v, B w) WHERE [k] WITHIN 5 us;"
+
+    def found(seed: int) -> int:
+        events = random_events(Random(seed), ("A", "B"), most=30)
+        sample = in_milliseconds(Sample(text, SCHEMA, events))
+        return check_changes(sample, seed, tmp_path / str(seed), monkeypatch, lambda *_: Whole())
+
+    assert sum(map(found, range(8))) > 20

@@ -6,7 +6,7 @@ from io import StringIO
 from rich.console import Console
 from rich.live import Live
 
-from stretto.cli.stream_display import Board, LiveTable, how_long, line, size, when
+from stretto.cli.stream.display import Board, LiveTable, how_long, line, size, when
 from stretto.spark.stream.metrics import TargetMetrics, merged
 
 REPORT = TargetMetrics(

@@ -117,6 +117,63 @@ def test_a_watched_file_becomes_versions(tmp_path: Path) -> None:
     assert publisher.last.number == 3
 
 
+FAMILY = """CREATE TABLE limits FROM 'limits.csv';
+QUERY low FOR EACH limits r KEY r.id PATTERN SEQ(A a, B b) WHERE a.k = r.k AND b.x < r.low WITHIN r.horizon;"""
+ROWS = "id,k,low,horizon\n1,a,0.5,10 seconds\n2,b,1.5,1 minute\n"
+
+
+def test_rows_of_a_table_are_added_changed_and_removed_while_it_is_watched(tmp_path: Path) -> None:
+    file, rows, told = tmp_path / "rules.cep", tmp_path / "limits.csv", list[str]()
+    file.write_text(FAMILY)
+    rows.write_text(ROWS)
+    publisher = Publisher(tmp_path / "w", SCHEMA)
+    publisher.offer_file(file)
+    watch = WorkloadWatch(file, publisher, told.append)
+
+    def change(text: str) -> list[str]:
+        rows.write_text(text)
+        told.clear()
+        for _ in range(3):
+            watch.look()
+        return told
+
+    def members() -> list[str]:
+        assert publisher.last is not None
+        workload = publisher.last.plan.workload
+        assert workload is not None
+        return [*workload.bind(SCHEMA).families[0].members]
+
+    (added,) = change(ROWS + "3,c,2.5,5 seconds\n")
+    assert added.startswith("version 2 of the workload: 1 query (other rows: limits 3 rows (")
+    assert members() == ["1", "2", "3"]
+    bad = "4,d,1.0,-3 seconds\n,e,1.0,1 second\n1,f,1.0,1 second\n5,g,1.0,soon\n6,h,1.0,1 second\n"
+    assert change(ROWS + bad)[:4] == [
+        "`limits.csv`, row 3: the window must be longer than zero; the row is left out",
+        "`limits.csv`, row 4: the key `id` is null; the row is left out",
+        "`limits.csv`, row 5: the key `id` repeats: `1`; the row is left out",
+        "`limits.csv`, row 6: the window `soon` is no duration such as `10 minutes`; the row is left out",
+    ]
+    assert members() == ["1", "2", "6"]
+    change(ROWS.replace("0.5", "0.75"))
+    assert members() == ["1", "2"]
+    (refused,) = change("id,k,low\n1,a,0.5\n")
+    assert "table `limits` has no column `horizon`" in refused
+    assert "the stream keeps version 4 of the workload" in refused
+    rows.unlink()
+    told.clear()
+    for _ in range(3):
+        watch.look()
+    assert "`limits.csv` is not there" in told[0]
+    assert members() == ["1", "2"]
+
+
+def test_a_bad_row_at_the_start_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "rules.cep").write_text(FAMILY)
+    (tmp_path / "limits.csv").write_text(ROWS + "2,c,0.5,1 second\n")
+    with pytest.raises(QueryError, match=r"`limits.csv`, row 3: the key `id` repeats: `2`"):
+        Publisher(tmp_path / "w", SCHEMA).offer_file(tmp_path / "rules.cep")
+
+
 def test_a_half_written_file_waits_for_the_rest(tmp_path: Path) -> None:
     file, told = tmp_path / "rules.cep", list[str]()
     file.write_text(RISE)

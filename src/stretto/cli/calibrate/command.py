@@ -49,7 +49,7 @@ def _calibrate(place: Path, events: int, runs: int) -> None:
 
     from stretto.cli.calibrate.fit import fit_prices
     from stretto.cli.calibrate.trials import TRIALS, Bench
-    from stretto.cli.tables import show_table
+    from stretto.cli.results.tables import show_table
     from stretto.memo.prices import NAMES, Prices, save
 
     old = _before(place)

@@ -62,6 +62,7 @@ class Job:
         self._warm_up(spark, plan)
         seconds = self._find(spark, plan, trades)
         found = self._look()
+        unshared = self._unshared(spark, workload, trades, stats, found)
         each = self._one_by_one(spark, workload, trades, stats, found, alone, seed)
         return Demo(
             title="A hundred patterns in a day of trades",
@@ -76,6 +77,7 @@ class Job:
             pace=found.pace(),
             pictured=[name for name in plan.queries if name.startswith(next(iter(SECTORS)))],
             workload=workload.text,
+            unshared=unshared,
         )
 
     @contextmanager
@@ -150,6 +152,22 @@ class Job:
             found = DemoMatches.read(self._folder / "matches")
             self._result = counted(len(found.table), "match")
         return found
+
+    def _unshared(
+        self, spark: SparkSession, workload: Workload, trades: EventFiles, stats: Stats, found: DemoMatches
+    ) -> float:
+        """The same job with a plan that shares and reorders nothing; returns its seconds. Its matches are compared."""
+        plan = optimize(workload, stats, "none")
+        with self._step("unshared"), clear_failures():
+            start = perf_counter()
+            self._write(detect_files(plan, trades, spark=spark), "unshared")
+            seconds = perf_counter() - start
+            own = DemoMatches.read(self._folder / "unshared")
+            for query in workload.queries:
+                if not own.ids(query.name).equals(found.ids(query.name)):
+                    raise StrettoError(f"{query.name} has other matches where nothing is shared")
+            self._result = "all patterns in one job again, with nothing shared or reordered: the same matches"
+        return seconds
 
     def _one_by_one(
         self,

@@ -51,6 +51,8 @@ class Demo:
     pace: Sequence[tuple[str, int]]
     pictured: Sequence[str]
     workload: str
+    unshared: float = 0.0
+    """Seconds of all patterns in one job with nothing shared or reordered; 0: it did not run."""
 
     @property
     def matches(self) -> int:

@@ -2,7 +2,7 @@
 
 from stretto.cli.console import tell
 from stretto.cli.demo.page import Demo
-from stretto.cli.tables import show_table
+from stretto.cli.results.tables import show_table
 from stretto.explain.numbers import factor_text
 from stretto.explain.text import saving_text
 from stretto.screen import counted
@@ -39,11 +39,22 @@ def _show_speed(told: Demo) -> None:
     alone = told.alone
     together = told.events / told.seconds if told.seconds else 0.0
     rows = [["all in one shared plan", f"{told.seconds:.1f}", f"{together:,.0f}", ""]]
+    if told.unshared:
+        speed = told.events / told.unshared
+        rows.append(["all in one job, nothing shared", f"{told.unshared:.1f}", f"{speed:,.0f}", ""])
     if alone.seconds:
         speed = told.events / alone.all_seconds
         ran = len(alone.seconds)
         how = "" if ran == alone.queries else f"{ran} of {alone.queries} ran, the others taken at their pace"
         rows.append(["one by one", f"{alone.all_seconds:.1f}", f"{speed:,.0f}", how])
     show_table("", ["run", "seconds", "trades/s", ""], rows)
+    if told.unshared and told.seconds:
+        tell(
+            f"sharing and reordering: {factor_text(told.unshared / told.seconds)} as fast"
+            " (the same job, reading and writing included)"
+        )
     if alone.seconds:
-        tell(f"together {factor_text(told.speedup)} as fast as one by one\n")
+        tell(
+            f"together {factor_text(told.speedup)} as fast as one by one"
+            " (each of those is a job of its own, whose start and reading count too)\n"
+        )

@@ -10,7 +10,7 @@ import numpy as np
 
 from stretto.engine.results.leaf_ids import leaf_ids, side_by_side
 from stretto.engine.results.matches import NO_ID
-from stretto.engine.stream.arena import Block, concat_blocks
+from stretto.engine.stream.arena import Block, concat_blocks, ids_at
 from stretto.plan.front.leaves import StreamLeaf
 from stretto.values.rows import I64, Sets
 from stretto.values.strings import Strings
@@ -31,10 +31,11 @@ class RankedEvents:
 
 def in_total_order(parts: Sequence[RankedEvents], strings: Strings) -> Block:
     """All events in their one order; the parts have the same columns, and each is in order of time."""
+    parts = [part for part in parts if len(part.events)] or parts[:1]
     if len(parts) == 1 and not parts[0].leaves:
         return parts[0].events
     whole = concat_blocks([part.events for part in parts])
-    order = np.argsort(whole.ts, kind="stable")
+    order = _by_time(whole.ts, len(parts[0].events))
     ts = whole.ts[order]
     same = ts[1:] == ts[:-1]
     if not same.any():
@@ -47,6 +48,17 @@ def in_total_order(parts: Sequence[RankedEvents], strings: Strings) -> Block:
     ids, ranks = _keys(parts, rows, strings)
     order[tied] = rows[_sorted_by(whole.ts[rows], ids, ranks)]
     return whole.take(order)
+
+
+def _by_time(ts: I64, first: int) -> I64:
+    """All in order of time, of one time as they stand; the `first` ones, most often nearly all, are in order."""
+    others = first + np.argsort(ts[first:], kind="stable")
+    at = np.searchsorted(ts[:first], ts[others], side="right") + np.arange(len(others))
+    order = np.empty(len(ts), np.int64)
+    mine = np.ones(len(ts), np.bool_)
+    mine[at] = False
+    order[at], order[mine] = others, np.arange(first)
+    return order
 
 
 def _keys(parts: Sequence[RankedEvents], rows: I64, strings: Strings) -> tuple[Sets, I64]:
@@ -66,7 +78,7 @@ def _keys(parts: Sequence[RankedEvents], rows: I64, strings: Strings) -> tuple[S
 
 def _ids(part: RankedEvents, rows: I64, strings: Strings) -> Sets:
     if not part.leaves:
-        return Sets(np.arange(len(rows) + 1), np.asarray(part.source.ids, np.int64)[rows])
+        return Sets(np.arange(len(rows) + 1), ids_at(part.source.ids, rows))
     columns = part.source.attributes
     parts = [leaf_ids(leaf, columns[leaf.column].take(rows), strings) for leaf in part.leaves]
     return side_by_side(parts, len(rows))

@@ -4,33 +4,56 @@ A step holds all events of the times it covers. So every stream is complete up t
 was made has to be taken back.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
+from stretto.engine.derived.asked_aggregates import AskedAggregates
+from stretto.engine.derived.channel_aggregates import ChannelAggregates
+from stretto.engine.derived.event_classes import EventClasses
 from stretto.engine.derived.event_order import RankedEvents, in_total_order
-from stretto.engine.derived.levels import Function, InputAggregate, Level
-from stretto.engine.derived.window_aggregates import WindowAggregates
 from stretto.engine.live_plan import LivePlan, outputs_of, streams_of
-from stretto.engine.memory.limits import Meter
+from stretto.engine.memory.limits import Meter, vector_size
 from stretto.engine.results.leaf_ids import leaf_values
 from stretto.engine.results.matches import NO_ID, MatchChunk, Matches
-from stretto.engine.stream.arena import Block, concat_blocks
-from stretto.pattern.derived.streams import WindowedValue
+from stretto.engine.results.thinning import Thinners
+from stretto.engine.rows.next_moves import EVENT
+from stretto.engine.stream.arena import Block, concat_blocks, ids_at
+from stretto.engine.stream.constants import WithConstants, over_constants, vectors
+from stretto.engine.stream.pair_index import PairIndex
 from stretto.pattern.nodes import Return, Stream
+from stretto.pattern.predicates import Expr
 from stretto.plan.dag import Plan, read_columns
+from stretto.plan.families.members import ENTRY, Pairing
+from stretto.plan.front.channel_streams import class_column
 from stretto.plan.front.leaves import ID, Leaves
-from stretto.plan.front.stages import Aggregation, Counted, Detected, Detections, Front, Projection
+from stretto.plan.front.stages import (
+    Aggregation,
+    Counted,
+    Detected,
+    Detections,
+    Encoding,
+    Front,
+    Projection,
+    SharedAggregation,
+)
 from stretto.schema import Kind, Special
-from stretto.values.evaluate import holds, kind_of, value
+from stretto.values.evaluate import holds, value
+from stretto.values.member_sets import member_sets
 from stretto.values.rows import I64
 from stretto.values.strings import Strings
 from stretto.values.vector import DTYPES, Vector
 
+FEW = 4
+"""Selections of a stream that are judged before its events are put in order with others."""
+
 
 class FrontRunner:
-    """Runs the stages of a front; `codes` are the types' numbers in blocks, `kinds` those of columns that go out."""
+    """Runs the stages of a front; `codes` are the types' numbers in blocks, `kinds` those of columns that go out.
+
+    `read`: what the plan behind it selects.
+    """
 
     def __init__(
         self,
@@ -40,15 +63,25 @@ class FrontRunner:
         strings: Strings,
         meter: Meter,
         special: Special,
+        read: Collection[Stream] = (),
     ) -> None:
         self._front, self._codes, self._kinds, self._strings = front, codes, kinds, strings
-        made: list[_Projecting | _Aggregating | _Detecting] = []
+        self._wheres = _selections(read) if front.selective else {}
+        made: list[_Projecting | _Pairing | _Encoding | _Aggregating | _ChannelAggregating | _Detecting] = []
         for stage in front.stages:
             match stage:
-                case Projection():
+                case Projection(pairing=None):
                     made.append(_Projecting(stage))
+                case Projection(pairing=pairing) if pairing is not None:
+                    made.append(_Pairing(stage, pairing, strings))
+                case Encoding():
+                    made.append(_Encoding(stage, strings))
+                case Aggregation() if stage.encoded:
+                    made.append(_ChannelAggregating(stage, strings))
                 case Aggregation():
-                    made.append(_Aggregating(stage))
+                    made.append(_Aggregating((stage,)))
+                case SharedAggregation():
+                    made.append(_Aggregating(stage.parts))
                 case Detections():
                     made.append(_Detecting(stage, front, strings, meter, special))
         self._stages = made
@@ -59,6 +92,11 @@ class FrontRunner:
         self._ranks = ranks
         self._sources = {name: codes[name] for name in source_types(front) if name in codes}
         self._made = frozenset(codes[name] for name in front.names if name in codes)
+
+    def thin(self, thinning: Thinners | None) -> None:
+        """Report what is left of the matches of sides; what stages find is no result."""
+        for side in self._sides:
+            side.thin(thinning)
 
     @property
     def held(self) -> int:
@@ -92,11 +130,23 @@ class FrontRunner:
         for side in self._sides:
             side.step(streams, until, matches, closing=closing)
         parts = [replace(streams.ranked_raw(), events=self.padded(raw))]
-        for name, block in streams.made():
+        for name, whole in streams.made():
+            block = self._selected(name, whole) if name in self._codes else whole
             if name in self._codes and len(block):
                 types = np.full(len(block), self._codes[name], np.int32)
-                parts.append(streams.ranked(name, self.padded(replace(block, types=types))))
+                parts.append(streams.ranked(name, self.padded(replace(block, types=types)), block))
         return in_total_order(parts, self._strings)
+
+    def _selected(self, name: str, block: Block) -> Block:
+        """The events of a stream that some query selects, where that is worth asking."""
+        wheres = self._wheres.get(name, ())
+        if not wheres or not len(block):
+            return block
+        events, places = _BlockEvents(block, self._strings), np.arange(len(block))
+        kept = np.zeros(len(block), np.bool_)
+        for where in wheres:
+            kept |= holds(where, (places,), len(block), events)
+        return block if kept.all() else block.take(np.flatnonzero(kept))
 
     def padded(self, block: Block) -> Block:
         """The events with all columns that go out."""
@@ -104,14 +154,24 @@ class FrontRunner:
         return Block(block.ts, block.types, block.ids, attributes)
 
 
+def _selections(read: Collection[Stream]) -> dict[str, list[tuple[Expr, ...]]]:
+    """What is selected of each stream that is not read as a whole, if few terms say it."""
+    found: dict[str, list[tuple[Expr, ...]]] = {}
+    for stream in read:
+        found.setdefault(stream.type, []).append(stream.where)
+    return {name: wheres for name, wheres in found.items() if all(wheres) and len(wheres) <= FEW}
+
+
 def source_types(front: Front) -> Iterator[str]:
     """The types and streams that stages read."""
     for stage in front.stages:
         match stage:
-            case Projection():
+            case Projection() | Encoding():
                 yield stage.source.type
             case Aggregation():
                 yield stage.stream.source.type
+            case SharedAggregation():
+                yield stage.parts[0].stream.source.type
             case Detections():
                 yield from _read_by(stage.plan, stage.counted)
     for side in front.sides:
@@ -157,10 +217,11 @@ class _Streams:
         for name, blocks in self._made.items():
             yield name, _by_time(blocks)
 
-    def ranked(self, name: str, events: Block) -> RankedEvents:
-        """Events of a stream, as they are put in order with others."""
+    def ranked(self, name: str, events: Block, source: Block | None = None) -> RankedEvents:
+        """Events of a stream, as they are put in order with others; `source`: with their own columns, if not all."""
         ranks = np.full(len(events), self._ranks.get(name, -1))
-        return RankedEvents(events, self.events(name), ranks, self._leaves.get(name, ()))
+        source = self.events(name) if source is None else source
+        return RankedEvents(events, source, ranks, self._leaves.get(name, ()))
 
     def ranked_raw(self) -> RankedEvents:
         """All raw events, the same way."""
@@ -199,13 +260,38 @@ class _BlockEvents:
         if attribute == "ts":
             return Vector(block.ts[positions])
         if attribute == ID:
-            return Vector(np.asarray(block.ids)[positions])
+            return Vector(ids_at(block.ids, positions))
         return block.attributes[attribute].take(positions)
 
 
 def _values(items: Iterable[Return], block: Block, strings: Strings) -> dict[str, Vector]:
     events, places = _BlockEvents(block, strings), np.arange(len(block))
     return {item.name: value(item.value, (places,), len(block), events).over(len(block)) for item in items}
+
+
+class _Pairing:
+    """One event per event of the source and entry of a family that it concerns."""
+
+    def __init__(self, stage: Projection, pairing: Pairing, strings: Strings) -> None:
+        self._stage, entries = stage, pairing.entries
+        self._index = PairIndex(pairing.terms, EVENT, entries, strings)
+        self._constants = {**vectors(entries, strings), ENTRY: Vector(np.arange(len(entries)))}
+        self._items = [replace(item, value=over_constants(item.value, 1)) for item in stage.columns]
+
+    @property
+    def held(self) -> int:
+        return self._index.held + sum(map(vector_size, self._constants.values()))
+
+    def step(self, streams: _Streams, until: int, *, closing: bool) -> None:
+        del until, closing
+        block = streams.passing(self._stage.source)
+        events = _BlockEvents(block, streams.strings)
+        rows, entries = self._index.pairs((np.arange(len(block)),), len(block), events)
+        known = WithConstants(events, self._constants)
+        n = len(rows)
+        attributes = {item.name: value(item.value, (rows, entries), n, known).over(n) for item in self._items}
+        ids = ids_at(block.ids, rows)
+        streams.add(self._stage.name, Block(block.ts[rows], block.types[rows], ids, attributes))
 
 
 class _Projecting:
@@ -221,25 +307,37 @@ class _Projecting:
         streams.add(self._stage.name, Block(block.ts, block.types, block.ids, attributes))
 
 
-class _Aggregating:
-    def __init__(self, stage: Aggregation) -> None:
+class _Encoding:
+    """Events of several selections, each of them once."""
+
+    held = 0
+
+    def __init__(self, stage: Encoding, strings: Strings) -> None:
         self._stage = stage
-        stream = stage.stream
-        self._plain = [one for one in stream.columns if isinstance(one, Return)]
-        windowed = [one for one in stream.columns if isinstance(one, WindowedValue)]
-        self._inputs = list(dict.fromkeys(one.value for one in windowed if one.value is not None))
-        self._names = [one.name for one in windowed]
-        kinds = {one.value: kind_of(one.value) for one in windowed if one.value is not None}
-        aggregates = tuple(
-            InputAggregate(
-                Function(one.function), None if one.value is None else self._inputs.index(one.value)
-            )
-            for one in windowed
-        )
-        level = Level(tuple(range(len(stream.groups))), stream.window_us, aggregates)
-        self._window = WindowAggregates(
-            [group.kind for group in stream.groups], [kinds[one] for one in self._inputs], [level]
-        )
+        self._classes = EventClasses(stage.members, strings)
+        self._empty = member_sets(strings).empty
+
+    def step(self, streams: _Streams, until: int, *, closing: bool) -> None:
+        del until, closing
+        stage, block = self._stage, streams.passing(self._stage.source)
+        events = _BlockEvents(block, streams.strings)
+        classes = self._classes.step(np.arange(len(block)), events)
+        rows = np.flatnonzero(classes != self._empty)
+        if len(rows) < len(block):
+            block, classes = block.take(rows), classes[rows]
+        attributes = _values(stage.columns, block, streams.strings)
+        attributes[class_column(stage.name)] = Vector(classes)
+        streams.add(stage.name, Block(block.ts, block.types, block.ids, attributes))
+
+
+class _Aggregating:
+    """Aggregates of the same events, which are kept once however they are grouped."""
+
+    def __init__(self, parts: Sequence[Aggregation]) -> None:
+        self._parts = parts
+        self._source = parts[0].stream.source
+        self._asked = AskedAggregates.of([part.stream for part in parts])
+        self._window = self._asked.window()
 
     @property
     def held(self) -> int:
@@ -247,16 +345,42 @@ class _Aggregating:
 
     def step(self, streams: _Streams, until: int, *, closing: bool) -> None:
         del until, closing
+        block = streams.passing(self._source)
+        events = _BlockEvents(block, streams.strings)
+        found = self._window.step(block.ts, *self._asked.read(events, len(block)))
+        for part, names, rows in zip(self._parts, self._asked.names, found, strict=True):
+            own = block.take(rows.events)
+            attributes = _values((*_plain(part), *part.carried), own, streams.strings)
+            attributes |= dict(zip(names, rows.values, strict=True))
+            streams.add(part.stream.name, Block(own.ts, own.types, own.ids, attributes))
+
+
+class _ChannelAggregating:
+    """Aggregates of all streams of a channel; streams that have the same events so far are one."""
+
+    def __init__(self, stage: Aggregation, strings: Strings) -> None:
+        self._stage = stage
+        self._aggregates = ChannelAggregates(stage.stream, strings)
+
+    @property
+    def held(self) -> int:
+        return self._aggregates.nbytes
+
+    def step(self, streams: _Streams, until: int, *, closing: bool) -> None:
+        del until, closing
         stage, stream = self._stage, self._stage.stream
         block = streams.passing(stream.source)
-        events, places = _BlockEvents(block, streams.strings), np.arange(len(block))
-        inputs = [value(one, (places,), len(block), events).over(len(block)) for one in self._inputs]
-        keys = [value(group, (places,), len(block), events).over(len(block)) for group in stream.groups]
-        (rows,) = self._window.step(block.ts, keys, inputs)
+        classes = block.attributes[class_column(stream.source.type)].data
+        rows = self._aggregates.step(block.ts, classes, _BlockEvents(block, streams.strings))
         block = block.take(rows.events)
-        attributes = _values((*self._plain, *stage.carried), block, streams.strings)
-        attributes |= dict(zip(self._names, rows.values, strict=True))
+        attributes = _values((*_plain(stage), *stage.carried), block, streams.strings)
+        attributes |= dict(zip(self._aggregates.names, rows.values, strict=True))
+        attributes[class_column(stream.name)] = Vector(rows.classes)
         streams.add(stream.name, Block(block.ts, block.types, block.ids, attributes))
+
+
+def _plain(part: Aggregation) -> list[Return]:
+    return [one for one in part.stream.columns if isinstance(one, Return)]
 
 
 class _Reading:
@@ -274,6 +398,9 @@ class _Reading:
         self._live = LivePlan(plan, meter, special, strings=strings)
         self._kinds = {name: front.columns[name] for name in sorted(read_columns(plan))}
         self._counted = counted
+
+    def thin(self, thinning: Thinners | None) -> None:
+        self._live.thin(thinning)
 
     @property
     def held(self) -> int:

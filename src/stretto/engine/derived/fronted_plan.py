@@ -7,9 +7,10 @@ from typing import Any
 import pyarrow as pa
 
 from stretto.engine.derived.front import FrontRunner, empty_block, source_types
-from stretto.engine.live_plan import LivePlan, outputs_of
+from stretto.engine.live_plan import LivePlan, outputs_of, streams_of
 from stretto.engine.memory.limits import Meter
 from stretto.engine.results.matches import Matches
+from stretto.engine.results.thinning import Thinners
 from stretto.engine.snapshot import StepRange
 from stretto.engine.stream.arena import Block, concat_blocks
 from stretto.engine.stream.intake import Intake
@@ -40,7 +41,8 @@ class FrontedPlan(LivePlan):
             learning=self.intake.learning,
         )
         self._none = empty_block(raw)
-        self._front = FrontRunner(front, codes, self.kinds, self.strings, meter, special)
+        read = streams_of(plan).values()
+        self._front = FrontRunner(front, codes, self.kinds, self.strings, meter, special, read)
 
     def take(self, blocks: list[Block], until: int, matches: Matches, *, closing: bool) -> Iterator[int]:
         raw = concat_blocks(blocks) if blocks else self._none
@@ -50,12 +52,21 @@ class FrontedPlan(LivePlan):
             yield len(matches) - before
         yield from super().take([events] if len(events) else [], until, matches, closing=closing)
 
+    def thin(self, thinning: Thinners | None) -> None:
+        super().thin(thinning)
+        self._front.thin(thinning)
+
     def adopt(self, step: StepRange, chunk: pa.RecordBatch) -> None:
         block = self._kept_in.convert(chunk, 0)[0]
         self.arena.append(self._ranked(block))
         self.steps.append(step)
         self._keep_chunk(step, chunk)
         self._rebuild(self._front.raw(block), step.until)
+
+    def remake(self, step: StepRange, raw: pa.RecordBatch) -> StepRange:
+        events = self.intake.convert(raw, 0)[0]
+        found = Matches(outputs_of(self.plan))  # by sides; they were reported before
+        return self._appended(step, self._front.step(events, step.until, found, closing=False))
 
     def again(self, step: StepRange, matches: Matches) -> Iterator[int]:
         if step.start == step.end:

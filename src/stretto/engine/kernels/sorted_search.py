@@ -33,6 +33,8 @@ def seek(array: I64, values: I64, after: int) -> I64:
     """As the reference. From the last place on a few lines of the cache, then a search by halves of what is left."""
     n = array.shape[0]
     places = np.empty(values.shape[0], np.int64)
+    # With more values than entries, most values are at the place of the one before.
+    stays = values.shape[0] > 2 * n
     at = 0
     for i in range(values.shape[0]):
         # Entries at most v are those less than v + 1, but for the greatest integer, which has none above it.
@@ -45,6 +47,9 @@ def seek(array: I64, values: I64, after: int) -> I64:
         low, high = 0, at
         if at == 0 or array[at - 1] < bound:
             low, high = at, n
+            if stays and (at == n or array[at] >= bound):
+                places[i] = at
+                continue
             for _ in range(LINES):
                 if low + LINE > n:
                     break

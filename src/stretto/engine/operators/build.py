@@ -1,6 +1,7 @@
 """From a plan's operators to running ones."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from stretto.engine.operators.emit import EmitOperator
@@ -11,7 +12,9 @@ from stretto.engine.operators.protocol import Operator, RowShape
 from stretto.engine.operators.repeat import RepeatOperator
 from stretto.engine.operators.stateless import FilterOperator, UnionOperator
 from stretto.engine.rows.next_moves import EVENT
+from stretto.engine.units.divided import Divided
 from stretto.plan.ops import Emit, Filter, Forbid, Join, Next, Op, Repeat, Scan, Union
+from stretto.plan.placement.placement import DIVISIBLE, Placement
 
 # Every running operator is made from its part of the plan and the shapes of its inputs.
 _OPERATORS: dict[type[Op], Callable[[Any, Sequence[RowShape]], Any]] = {
@@ -24,8 +27,11 @@ _OPERATORS: dict[type[Op], Callable[[Any, Sequence[RowShape]], Any]] = {
 }
 
 
-def build(ops: Sequence[Op]) -> dict[int, Operator | EmitOperator]:
-    """A running operator for each one of the plan, by number, inputs first; scans are the index's work."""
+def build(ops: Sequence[Op], placement: Placement | None = None) -> dict[int, Operator | EmitOperator]:
+    """A running operator for each one of the plan, by number, inputs first; scans are the index's work.
+
+    With a placement every operator runs on the units that it has there.
+    """
     shapes: list[RowShape] = []
     last = _only_emitted(ops)
     running: dict[int, Operator | EmitOperator] = {}
@@ -35,9 +41,13 @@ def build(ops: Sequence[Op]) -> dict[int, Operator | EmitOperator]:
             continue
         inputs = [shapes[k] for k in op.inputs]
         if isinstance(op, Join):
-            running[number] = JoinOperator(op, inputs, last=number in last)
+            make = partial(JoinOperator, op, inputs, last=number in last)
         else:
-            running[number] = _OPERATORS[type(op)](op, inputs)
+            make = partial(_OPERATORS[type(op)], op, inputs)
+        if placement is not None and isinstance(op, DIVISIBLE):
+            running[number] = Divided(op, inputs, placement.grids[number], make)
+        else:
+            running[number] = make()
         shapes.append(running[number].shape)
     return running
 

@@ -1,6 +1,7 @@
 """Rows of a query's parts as matches: ids for positions, the time they became certain, and the returned values."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -10,12 +11,15 @@ from stretto.engine.operators.protocol import Bookkeeping, Clock, RowShape
 from stretto.engine.results.identity import once
 from stretto.engine.results.leaf_ids import listed_ids
 from stretto.engine.results.matches import NO_ID, MatchChunk
+from stretto.engine.results.routed import Routed
+from stretto.engine.results.router import MemberRouter
 from stretto.engine.rows.coordinates import coordinates, last_inside
 from stretto.engine.rows.sets import PartColumns
 from stretto.engine.stream.arena import Arena
+from stretto.engine.stream.constants import over_constants
 from stretto.pattern.predicates import Expr
 from stretto.plan.ops import Emit
-from stretto.values.evaluate import value
+from stretto.values.evaluate import Events, value
 from stretto.values.rows import I64, UNBOUND, Column, Rows, Sets
 from stretto.values.vector import Vector
 
@@ -35,6 +39,8 @@ class EmitOperator(Bookkeeping):
         self._reported: list[Rows] = []
         self._parts = PartColumns.of(op.columns, op.kleene)
         self._optional = self._parts.optional(inputs)
+        shape = RowShape(op.kleene, self._optional)
+        self._router = None if op.route is None else MemberRouter(op.route, shape, op.returns)
 
     @property
     def held(self) -> int:
@@ -93,7 +99,16 @@ class EmitOperator(Bookkeeping):
 
     def _chunks(self, found: list[tuple[Rows, I64]], meter: Meter, arena: Arena) -> Iterator[MatchChunk]:
         """The matches, and a charge for what is made for them beside the rows that they come from."""
-        for rows, detected in found:
+        for whole, certain in found:
+            rows, detected, routed = whole, certain, None
+            if self._router is not None:
+                at, routed = self._router.routed(whole, arena)
+                if not len(at):
+                    continue
+                rows, detected = whole.take(at), certain[at]
+                meter.charge(
+                    size_of(rows) + detected.nbytes + routed.low.nbytes + routed.high.nbytes, len(rows)
+                )
             ids = tuple(
                 found
                 for number, column in enumerate(rows.columns)
@@ -104,11 +119,11 @@ class EmitOperator(Bookkeeping):
             meter.charge(
                 sum(map(column_size, new)) + (0 if detected is rows.last else detected.nbytes), len(rows)
             )
-            returned = tuple(self._returned(r.value, rows, meter, arena) for r in self._op.returns)
+            returned = self._returned_values(rows, routed, meter, arena)
             if reuse.debug:
                 values = [array for vector in returned for array in (vector.data, vector.valid)]
                 reuse.check_owned(*ids, rows.first, rows.last, detected, *values)
-            yield MatchChunk(ids, rows.first, rows.last, detected, returned, arena.strings)
+            yield MatchChunk(ids, rows.first, rows.last, detected, returned, arena.strings, routed)
 
     def _ids(self, number: int, column: Column, arena: Arena) -> Iterator[Column]:
         """The ids of a variable's events, or of the raw events behind them, listing by listing."""
@@ -118,8 +133,19 @@ class EmitOperator(Bookkeeping):
         for listing in self._op.listings[number]:
             yield listed_ids(listing, column, arena, several=self._op.kleene[number])
 
+    def _returned_values(
+        self, rows: Rows, routed: Routed | None, meter: Meter, arena: Arena
+    ) -> tuple[Vector, ...]:
+        exprs = [item.value for item in self._op.returns]
+        if routed is None or self._router is None:
+            return tuple(self._returned(expr, rows, meter, arena) for expr in exprs)
+        with_member = replace(rows, columns=(*rows.columns, routed.members.order[routed.low]))
+        known = self._router.constants(arena)
+        width = len(rows.columns)
+        return tuple(self._returned(over_constants(expr, width), with_member, meter, known) for expr in exprs)
+
     @staticmethod
-    def _returned(expr: Expr, rows: Rows, meter: Meter, arena: Arena) -> Vector:
+    def _returned(expr: Expr, rows: Rows, meter: Meter, arena: Events) -> Vector:
         """A returned value of each row; values of all events of a set are there for a while."""
         sets = sum(len(c.values) for c in rows.columns if isinstance(c, Sets))
         meter.reserve(RETURNING * (len(rows) + sets))

@@ -10,6 +10,7 @@ from stretto.engine.operators.protocol import Bookkeeping, Clock, RowShape
 from stretto.engine.rows.band import Band
 from stretto.engine.rows.coordinates import beyond, coordinates, reach
 from stretto.engine.rows.known_order import joined, place_of
+from stretto.engine.rows.shared_events import in_one_order, kept_columns, with_both_copies, without_copies
 from stretto.pattern.order import mask_of
 from stretto.plan.ops import Join
 from stretto.values.evaluate import Events
@@ -25,15 +26,20 @@ class JoinOperator(Bookkeeping):
     def __init__(self, op: Join, inputs: Sequence[RowShape], *, last: bool = False) -> None:
         """`last`: the rows go into matches and nowhere else, so that their columns may be narrow."""
         left, right = inputs
-        self.shape = joined(left, right, op.terms, before=op.order == "before")
+        both = with_both_copies(op, left.width, right.width)
+        pair = joined(left, right, both.terms, before=op.order == "before")
+        pair = in_one_order(pair, left.width, op.same) if op.same else pair
+        self.shape = without_copies(pair, left.width, op)
         self._window = op.window
         self._looks: list[_Look] = []
-        of_left, of_right = range(left.width), range(left.width, self.shape.width)
-        sequence, order = op.order == "before", self.shape.order
+        of_left, of_right = range(left.width), range(left.width, pair.width)
+        sequence, order = op.order == "before", pair.order
         if sequence or not order.never_last(of_right, mask_of(of_left)):
-            self._looks.append(_Look(op, inputs, self.shape, stored=0, narrow=last))
-        if not sequence and not order.never_last(of_left, mask_of(of_right)):
-            self._looks.append(_Look(op, inputs, self.shape, stored=1, narrow=last))
+            self._looks.append(_Look(both, inputs, pair, stored=0, narrow=last))
+        # A shared event ends a pair for both sides at once, and then the right row finds it.
+        alone = set(of_left) - {column for column, _ in op.same}
+        if not sequence and not order.never_last(alone, mask_of(of_right)):
+            self._looks.append(_Look(both, inputs, pair, stored=1, narrow=last))
         self._kept = tuple(look.band for look in self._looks)
 
     def step(self, inputs: Sequence[list[Rows]], clock: Clock) -> list[Rows]:
@@ -57,6 +63,7 @@ class _Look:
         self, op: Join, inputs: Sequence[RowShape], pair: RowShape, *, stored: int, narrow: bool
     ) -> None:
         self.stored = stored
+        self._columns = kept_columns(op, inputs)
         sides = range(inputs[0].width), range(inputs[0].width, pair.width)
         of_stored, of_probing = sides[stored], sides[1 - stored]
         self._window, self._narrow = op.window, narrow
@@ -80,6 +87,7 @@ class _Look:
             probing_at=of_probing.start,
             inside=self._place.inside,
             hashed=op.hashed,
+            by_event=bool(op.same),
         )
 
     def probes(self, parts: Sequence[Rows], clock: Clock) -> Sequence[Rows]:
@@ -145,8 +153,9 @@ class _Look:
         return times
 
     def _rows(self, numbers: I64, probe: Rows, index: I64, *, stored_first: bool) -> Rows:
-        stored = [self.band.column(numbers, c) for c in range(self.band.width)]
-        probing = [take_column(column, index) for column in probe.columns]
+        kept = self._columns[self.stored], self._columns[1 - self.stored]
+        stored = [self.band.column(numbers, c) for c in kept[0]]
+        probing = [take_column(probe.columns[c], index) for c in kept[1]]
         first = np.minimum(self.band.first_ts(numbers), probe.first[index])
         columns = (*stored, *probing) if stored_first else (*probing, *stored)
         return Rows(first, probe.last[index], columns)

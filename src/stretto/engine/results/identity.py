@@ -14,19 +14,45 @@ from stretto.engine.memory.limits import Meter, size_of
 from stretto.values.hashing import LANES, U64, Lane
 from stretto.values.reduce import all_hold
 from stretto.values.rows import I64, Bool, Column, Rows, Sets, concat_rows, take_sets
+from stretto.values.strings import Strings
 
 FEW = 1 << 12  # rows for which a loop would not pay for its compilation
 FINDING = 64  # bytes that it takes, per row, to find equal ones
 
 
-def match_ids(columns: Sequence[Column], n: int, query: str, variables: Sequence[str]) -> pa.Array:
-    """32 hexadecimal digits per row: a 128-bit hash of the query, its variables and the events bound to them."""
-    seed = blake2b("\0".join((query, *variables)).encode(), digest_size=16).digest()
-    words = np.empty((n, len(LANES)), ">u8")
+def match_ids(
+    columns: Sequence[Column], n: int, query: str, variables: Sequence[str], texts: Strings | None = None
+) -> pa.Array:
+    """32 hexadecimal digits per row: a 128-bit hash of the query, its variables and the events bound to them.
+
+    `texts`: what the ids of events are codes of, where they are texts.
+    """
+    return ids_of_queries(columns, [query], np.zeros(n, np.int64), variables, texts)
+
+
+def ids_of_queries(
+    columns: Sequence[Column],
+    queries: Sequence[str],
+    of: I64,
+    variables: Sequence[str],
+    texts: Strings | None = None,
+) -> pa.Array:
+    """The same where row i is a match of `queries[of[i]]`."""
+    rest = "".join(f"\0{name}" for name in variables)
+    digests = b"".join(blake2b((query + rest).encode(), digest_size=16).digest() for query in queries)
+    seeds = np.frombuffer(digests, ">u8").reshape(len(queries), len(LANES)).astype(np.uint64)
+    words = np.empty((len(of), len(LANES)), ">u8")
     for number, lane in enumerate(LANES):
-        start = np.full(n, int.from_bytes(seed[8 * number : 8 * number + 8], "big"), np.uint64)
-        words[:, number] = hashed(columns, start, lane)
+        known = columns if texts is None else [_of_texts(column, texts, lane) for column in columns]
+        words[:, number] = hashed(known, seeds[of, number], lane)
     return _hexadecimal(words)
+
+
+def _of_texts(column: Column, texts: Strings, lane: Lane) -> Column:
+    """Hashes of texts in place of their codes."""
+    if isinstance(column, Sets):
+        return Sets(column.offsets, texts.hashes(column.values, lane).view(np.int64))
+    return texts.hashes(column, lane).view(np.int64)
 
 
 def hashed(columns: Sequence[Column], start: U64, lane: Lane) -> U64:

@@ -1,13 +1,15 @@
 """Returned values as Arrow columns and as JSON texts."""
 
 import json
+import math
 from collections.abc import Iterable
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stretto.schema import Kind
+from stretto.schema import LISTS, Kind
+from stretto.values.lists import elements_of, lists_array
 from stretto.values.strings import Strings
 from stretto.values.texts import time_texts
 from stretto.values.vector import Vector
@@ -17,6 +19,8 @@ def arrow_array(vector: Vector, kind: Kind, strings: Strings) -> pa.Array:
     """The values with the Arrow type of their kind."""
     if kind is Kind.STRING:
         return strings.texts(vector.data, vector.valid)
+    if kind in LISTS:
+        return lists_array(vector.data, vector.valid, kind, strings)
     plain = pa.array(vector.data, mask=None if vector.valid is None else ~vector.valid)
     return plain.view(kind.arrow) if kind in (Kind.TIME, Kind.DURATION) else plain
 
@@ -45,6 +49,8 @@ def json_values(vector: Vector, kind: Kind, strings: Strings) -> pa.Array:
         texts = _json_doubles(vector)
     elif kind is Kind.TIME:
         texts = _json_times(vector)
+    elif kind in LISTS:
+        texts = _json_lists(vector, kind, strings)
     else:
         plain = pa.array(vector.data, mask=None if vector.valid is None else ~vector.valid)
         texts = plain.cast(pa.string())
@@ -56,6 +62,21 @@ def _json_strings(vector: Vector, strings: Strings) -> pa.Array:
     encoded = strings.texts(vector.data, vector.valid).dictionary_encode()
     quoted = [json.dumps(text, ensure_ascii=False) for text in encoded.dictionary.to_pylist()]
     return pa.array(quoted, pa.string()).take(encoded.indices)
+
+
+def _json_lists(vector: Vector, kind: Kind, strings: Strings) -> pa.Array:
+    """Each distinct list is written once; NaN and infinities in it are null."""
+    codes = vector.data if vector.valid is None else np.where(vector.valid, vector.data, -1)
+    distinct, place = np.unique(codes, return_inverse=True)
+    texts = [
+        None if code < 0 else _json_list(elements_of(strings.text(code), kind)) for code in distinct.tolist()
+    ]
+    return pa.array(texts, pa.string()).take(pa.array(place.reshape(-1)))
+
+
+def _json_list(elements: Iterable[float | str | None]) -> str:
+    plain = [None if isinstance(one, float) and not math.isfinite(one) else one for one in elements]
+    return json.dumps(plain, ensure_ascii=False)
 
 
 def _json_doubles(vector: Vector) -> pa.Array:

@@ -47,7 +47,8 @@ class Band:
     Terms read the stored row's columns as `stored_at`.., the probing row's as `probing_at`..; `distinct` are pairs
     (stored column, probing column), each by its own numbering. Row numbers are valid until the next append or expire.
     `inside`: no stored row begins before the row that probes, so that its first coordinate need not be looked at.
-    `hashed`: rows with equal keys are found by hash, else they are compared like all others.
+    `hashed`: rows with equal keys are found by hash, else they are compared like all others. `by_event`: the keys are
+    events that both rows hold, and of the ranges only rows with equal keys count as looked at.
     """
 
     def __init__(
@@ -62,8 +63,10 @@ class Band:
         probing_at: int,
         inside: bool = False,
         hashed: bool = True,
+        by_event: bool = False,
     ) -> None:
         self.looked = 0  # candidates: stored rows in the ranges that were searched, all together
+        self._by_event = by_event
         self._stored, self._probing, self._window = stored, probing, window
         self._stored_at, self._probing_at = stored_at, probing_at
         self._distinct = tuple(distinct)
@@ -376,8 +379,21 @@ class Band:
 
     def _candidates(self, lo: I64, hi: I64, keys: I64, bounds: I64, few: int) -> Iterator[tuple[I64, I64]]:
         """Blocks of pairs that the keys leave; `few` is how many are looked at together, at most."""
+        if self._by_event:
+            # Rows are found by their keys alone, so that those that are met can be counted.
+            for index, numbers in self._alike(lo, hi, keys, bounds[:0], few):
+                self.looked += len(index)
+                kept = np.ones(len(index), np.bool_)
+                for t in range(len(bounds)):
+                    kept &= self._lanes[1 + t, numbers] <= bounds[t, index]
+                yield index[kept], numbers[kept]
+            return
+        self.looked += _candidates(lo, hi)
+        yield from self._alike(lo, hi, keys, bounds, few)
+
+    def _alike(self, lo: I64, hi: I64, keys: I64, bounds: I64, few: int) -> Iterator[tuple[I64, I64]]:
+        """The same, uncounted."""
         candidates = _candidates(lo, hi)
-        self.looked += candidates
         if not is_due(chained_pairs if self._equal else band_pairs, candidates) and candidates <= few:
             if self._equal:
                 yield chained_pairs_reference(self._lanes, lo, hi, keys, bounds)

@@ -169,7 +169,11 @@ class Candidates:
             values, can = stored_keys(key, (positions,), len(positions), events)
             alive = alive if can is None else alive & can
             words, numbers = np.unique(values, return_inverse=True)
-            pairs, codes = np.unique(codes * len(words) + numbers, return_inverse=True)
+            pairs = np.arange(len(words))
+            if self._words:
+                pairs, codes = np.unique(codes * len(words) + numbers, return_inverse=True)
+            else:
+                codes = numbers
             self._words.append((words, pairs))
         places = codes * len(positions) + np.arange(len(positions))
         self._places = np.sort(places[alive])
@@ -202,7 +206,10 @@ class Candidates:
         for key, (words, pairs) in zip(self._move.keys, self._words, strict=True):
             values, can = probing_keys(key, runs.columns, len(runs), self._events)
             numbers, known = look_up(words, values)
-            codes, paired = look_up(pairs, codes * len(words) + numbers)
+            if key is self._move.keys[0]:
+                codes, paired = numbers, known
+            else:
+                codes, paired = look_up(pairs, codes * len(words) + numbers)
             alive &= known & paired if can is None else known & paired & can
         return codes, alive
 

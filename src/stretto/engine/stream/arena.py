@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,7 @@ class Block:
 
     def take(self, index: I64 | slice) -> "Block":
         attributes = {name: vector.take(index) for name, vector in self.attributes.items()}
-        ids = self.ids[index] if isinstance(index, slice) else np.asarray(self.ids)[index]
+        ids = self.ids[index] if isinstance(index, slice) else ids_at(self.ids, index)
         return Block(self.ts[index], self.types[index], ids, attributes)
 
 
@@ -49,9 +50,23 @@ def concat_blocks(blocks: list[Block]) -> Block:
     return Block(
         np.concatenate([b.ts for b in blocks]),
         np.concatenate([b.types for b in blocks]),
-        np.concatenate([b.ids for b in blocks]),
+        _concat_ids([block.ids for block in blocks]),
         {name: concat_vectors([b.attributes[name] for b in blocks]) for name in names},
     )
+
+
+def ids_at(ids: I64 | range, index: I64) -> I64:
+    """Some of the ids, by their places; a range is not written out for that."""
+    found: I64 = index + ids.start if isinstance(ids, range) and ids.step == 1 else np.asarray(ids)[index]
+    return found
+
+
+def _concat_ids(parts: list[I64 | range]) -> I64 | range:
+    """Ids one after another; ranges of which each goes on where the one before ends stay one."""
+    ranges = [ids for ids in parts if isinstance(ids, range)]
+    if len(ranges) == len(parts) and all(one.stop == other.start for one, other in pairwise(ranges)):
+        return range(ranges[0].start, ranges[-1].stop)
+    return np.concatenate([np.arange(p.start, p.stop) if isinstance(p, range) else p for p in parts])
 
 
 def room_for(live: int, count: int, capacity: int) -> int:
@@ -126,6 +141,7 @@ class Arena:
     def __init__(self, attributes: Mapping[str, npt.DTypeLike], strings: Strings, base: int = 0) -> None:
         self.base = base
         self.strings = strings
+        self.rejections: dict[int, str] = {}  # by position, what users' functions said about events
         self._ts = Growing(np.int64)
         self._types = Growing(np.int32)
         self._ids: Growing | None = None  # none while ids and positions are one
@@ -212,6 +228,13 @@ class Arena:
         }
         ids = range(start, end) if self._ids is None else self._ids.borrowed[at].copy()
         return Block(self.borrowed_ts[at].copy(), self.borrowed_types[at].copy(), ids, attributes)
+
+    def picked(self, positions: I64) -> Block:
+        """A copy of the events at these positions."""
+        at = positions - self.base
+        attributes = {name: self.values(name, positions) for name in self._data}
+        ids = self.ids(positions).copy()
+        return Block(self.borrowed_ts[at], self.borrowed_types[at], ids, attributes)
 
     def forget(self, before: int) -> None:
         """Events at positions less than `before` are reached by nothing any more."""

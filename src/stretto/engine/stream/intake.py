@@ -8,8 +8,9 @@ import pyarrow as pa
 
 from stretto.engine.stream.arena import Block
 from stretto.errors import EventsError, near
-from stretto.schema import Kind, Special, kind_of, need_once
+from stretto.schema import LISTS, Kind, Special, column_of, kind_of, need_once
 from stretto.values.convert import as_kind, beyond, plain
+from stretto.values.lists import list_texts
 from stretto.values.rows import I64, Bool
 from stretto.values.strings import Strings, decoded, not_utf8, valid_texts
 from stretto.values.times import END_OF_TIME, in_time
@@ -19,6 +20,8 @@ Bad = list[tuple[Bool, str]]
 """Masks of events, each with what is wrong with them."""
 
 LEAST = np.iinfo(np.int64).min
+WIDENED = frozenset({(Kind.INT, Kind.FLOAT), (Kind.INTS, Kind.FLOATS)})
+"""Kinds of columns that another kind takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +29,8 @@ class Intake:
     """What the engine takes from a batch: the attributes with their kinds, and a code for each type that is read.
 
     `spare`: attributes that no query reads now; they may be missing. `learning`: types without a code get one.
-    `kept`: the batches are events that an engine kept, derived ones among them.
+    `kept`: the batches are events that an engine kept, derived ones among them. `text_ids`: whether ids are texts,
+    whose codes stand for them; None: as they come.
     """
 
     attributes: Mapping[str, Kind]
@@ -36,6 +40,7 @@ class Intake:
     spare: frozenset[str] = frozenset()
     learning: bool = False
     kept: bool = False
+    text_ids: bool | None = None
 
     def convert(
         self, batch: pa.RecordBatch, arrived: int, latest_us: int = END_OF_TIME - 1
@@ -49,43 +54,51 @@ class Intake:
         ts = self._times(batch)
         bad: Bad = []
         codes = self._types(batch, bad)
-        bad = [
-            (~_valid(ts), f"{self.special.ts} is null"),
-            (~_valid(codes), f"{self.special.type} is null"),
-            (~in_time(ts.data), f"{self.special.ts} is out of range"),
-            (ts.data > latest_us, f"{self.special.ts} is too far ahead"),
-            *bad,
-        ]
+        nulls = [*_nulls(ts, self.special.ts), *_nulls(codes, self.special.type)]
+        bad[:0] = [*nulls, *_bad_times(ts.data, self.special.ts, latest_us)]
         ids: I64 | range = range(arrived, arrived + batch.num_rows)
         if self.special.id in batch.schema.names:
-            column = batch.column(self.special.id)
-            if not pa.types.is_integer(column.type):
-                raise EventsError(f"column `{self.special.id}` holds {column.type}, not integers")
-            found = self._converted(column, self.special.id, Kind.INT, bad)
-            bad.append((~_valid(found), f"{self.special.id} is null"))
-            if not self.kept:
+            kind = self._id_kind(batch.column(self.special.id).type)
+            found = self._converted(batch.column(self.special.id), self.special.id, kind, bad)
+            bad += _nulls(found, self.special.id)
+            if not self.kept and kind is Kind.INT:
                 # The least integer stands for "no event" in results, and for "no raw event" in what is kept.
                 bad.append((found.data == LEAST, f"{self.special.id} is out of range"))
             ids = found.data
         attributes = {name: self._attribute(batch, name, kind, bad) for name, kind in self.attributes.items()}
         block = Block(ts.data, codes.data, ids, attributes)
         rejected: list[tuple[I64, str]] = []
-        good = np.ones(len(block), np.bool_)
+        good: Bool | None = None
         for mask, reason in bad:
-            hit = mask & good
+            hit = mask if good is None else mask & good
             if hit.any():
                 rejected.append((np.flatnonzero(hit), reason))
-                good &= ~hit
-        if not rejected:
+                good = ~hit if good is None else good & ~hit
+        if good is None:
             return block, None, []
         rows = np.flatnonzero(good)
         return block.take(rows), rows, rejected
 
+    def _id_kind(self, found: pa.DataType) -> Kind:
+        """Integers or texts, as the queries were bound to them."""
+        kind = Kind.INT if pa.types.is_null(found) else kind_of(found)
+        if self.text_ids and pa.types.is_null(found):
+            kind = Kind.STRING
+        if kind not in (Kind.INT, Kind.STRING):
+            raise EventsError(f"column `{self.special.id}` holds {found}: ids are integers or strings")
+        if self.text_ids is not None and self.text_ids != (kind is Kind.STRING):
+            bound = "strings" if self.text_ids else "integers"
+            raise EventsError(
+                f"column `{self.special.id}` holds {found}, where the queries were bound to ids that are {bound}"
+            )
+        return kind
+
     def _column(self, batch: pa.RecordBatch, name: str) -> pa.Array:
-        if name not in batch.schema.names:
+        column = column_of(batch, name)
+        if column is None:
             hint = near(name, batch.schema.names)
             raise EventsError(f"the events have no column `{name}`" + (f", {hint}" if hint else ""))
-        return batch.column(name)
+        return column
 
     def _times(self, batch: pa.RecordBatch) -> Vector:
         column = self._column(batch, self.special.ts)
@@ -119,18 +132,14 @@ class Intake:
         if nulls:
             named = ~np.isin(indices.data, nulls)
             valid = named if valid is None else valid & named
-        return Vector(code_of[indices.data], valid)
+        return Vector(code_of.take(indices.data), valid)
 
     def _attribute(self, batch: pa.RecordBatch, name: str, kind: Kind, bad: Bad) -> Vector:
-        if name in self.spare and name not in batch.schema.names:
+        if name in self.spare and column_of(batch, name) is None:
             return Vector(np.zeros(batch.num_rows, DTYPES[kind]), np.zeros(batch.num_rows, np.bool_))
         column = self._column(batch, name)
         found = kind_of(column.type)
-        if (
-            found is not kind
-            and not (found is Kind.INT and kind is Kind.FLOAT)
-            and not pa.types.is_null(column.type)
-        ):
+        if found is not kind and (found, kind) not in WIDENED and not pa.types.is_null(column.type):
             raise EventsError(
                 f"column `{name}` holds {column.type}, where the queries were bound to {kind.value}"
             )
@@ -138,7 +147,9 @@ class Intake:
 
     def _converted(self, column: pa.Array, name: str, kind: Kind, bad: Bad) -> Vector:
         """The values of a column; those that the kind cannot hold are bad."""
-        if kind is not Kind.STRING:
+        if kind in LISTS:
+            column = list_texts(column, kind)
+        elif kind is not Kind.STRING:
             misfit = beyond(column, kind)
             if misfit is not None:
                 bad.append((misfit, f"{name} is out of range"))
@@ -150,8 +161,20 @@ class Intake:
             return self.strings.encode(valid_texts(column))
 
 
-def _valid(vector: Vector) -> Bool:
-    return np.ones(len(vector.data), np.bool_) if vector.valid is None else vector.valid
+def _nulls(vector: Vector, name: str) -> Bad:
+    return [] if vector.valid is None else [(~vector.valid, f"{name} is null")]
+
+
+def _bad_times(us: I64, name: str, latest_us: int) -> Bad:
+    """Which events have no time that can be; that there is none, as in most batches, the least and greatest tell."""
+    if not len(us):
+        return []
+    bad: Bad = []
+    if not in_time(np.array([us.min(), us.max()])).all():
+        bad.append((~in_time(us), f"{name} is out of range"))
+    if us.max() > latest_us:
+        bad.append((us > latest_us, f"{name} is too far ahead"))
+    return bad
 
 
 def set_apart(batch: pa.RecordBatch, bad: Iterable[tuple[I64, str]]) -> Iterator[pa.RecordBatch]:

@@ -1,5 +1,6 @@
 """The buffer in front of the engine: events go out in time order, as far as the watermark lets them."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -27,6 +28,9 @@ def late_mask(ts: I64, greatest: int, lateness_us: int) -> tuple[Bool | None, in
     return (late if late.any() else None), top
 
 
+Ranks = Callable[[I64], I64]
+
+
 @dataclass(slots=True)
 class Reorder:
     """Holds events until no earlier one can come. Those of one time go out together, in the order of their ids."""
@@ -34,6 +38,8 @@ class Reorder:
     lateness_us: int
     greatest: int = START_OF_TIME
     pending: list[Block] = field(default_factory=list)
+    ranks: Ranks | None = None
+    """Numbers that order as ids do, where those are codes of texts."""
 
     @property
     def watermark(self) -> int:
@@ -60,9 +66,9 @@ class Reorder:
         """The events that lie before a time, in time order."""
         if not self.pending:
             return []
-        if not _in_order(self.pending):
+        if not _in_order(self.pending, texts=self.ranks is not None):
             merged = concat_blocks(self.pending)
-            self.pending = [merged.take(order_of(merged.ts, np.asarray(merged.ids)))]
+            self.pending = [merged.take(order_of(merged.ts, np.asarray(merged.ids), self.ranks))]
         released: list[Block] = []
         kept: list[Block] = []
         for block in self.pending:
@@ -75,7 +81,11 @@ class Reorder:
         return released
 
 
-def _in_order(blocks: list[Block]) -> bool:
+def _in_order(blocks: list[Block], *, texts: bool) -> bool:
+    """Whether all events are in order; where ids are codes of texts, those of one time are not looked into."""
+    if texts:
+        times = np.concatenate([block.ts for block in blocks])
+        return bool((times[1:] > times[:-1]).all())
     last = START_OF_TIME, 0
     for block in blocks:
         first = int(block.ts[0]), int(block.ids[0])
@@ -95,13 +105,17 @@ def is_in_order(ts: I64, ids: I64 | range) -> bool:
     return bool(good.all())
 
 
-def order_of(ts: I64, ids: I64) -> I64:
-    """The order of events by time, of those of one time by id, and of those of one id as they stand."""
+def order_of(ts: I64, ids: I64, ranks: Ranks | None = None) -> I64:
+    """The order of events by time, of those of one time by id, and of those of one id as they stand.
+
+    `ranks`: numbers that order as the ids do, where these are codes of texts.
+    """
     order: I64 = np.argsort(ts, kind="stable")
     tied = with_equals(ts[order])
     if tied.any():
         among = order[tied]
-        order[tied] = among[np.lexsort((ids[among], ts[among]))]
+        keys = ids[among] if ranks is None else ranks(ids[among])
+        order[tied] = among[np.lexsort((keys, ts[among]))]
     return order
 
 

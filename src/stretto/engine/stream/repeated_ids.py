@@ -17,12 +17,12 @@ class RepeatedIds:
     """Counts the events whose id one of the events before them has, at least of the last REACH, in order of position.
 
     Ids that ascend, as most do, cost one comparison. `given`: whether there are ids; numbers of arrival do not repeat.
-    `counts`: which events are counted, by their times; None: all.
+    `counts`: which events are counted, by their ids and times; None: all.
     """
 
     def __init__(self) -> None:
         self.given = False
-        self.counts: Callable[[I64], Bool] | None = None
+        self.counts: Callable[[I64, I64], Bool] | None = None
         self._found = 0
         self.remember(np.empty(0, np.int64))
 
@@ -74,7 +74,7 @@ class RepeatedIds:
             return
         again = self._again(ids[:judged], ids[judged:])
         if self.counts is not None:
-            again &= self.counts(np.concatenate(self._ts)[judged:])
+            again &= self.counts(ids[judged:], np.concatenate(self._ts)[judged:])
         self._found += int(np.count_nonzero(again))
 
     def _again(self, judged: I64, new: I64) -> Bool:

@@ -81,7 +81,7 @@ class ScanIndex:
             if not len(index):
                 continue
             at = index + clock.start
-            times = borrowed_ts[index] if len(index) < count else borrowed_ts.copy()
+            times = borrowed_ts.take(index) if len(index) < count else borrowed_ts.copy()
             whole = Rows(times, times, (at,))
             clock.meter.at = plain[0][0] if plain else next(iter(looked.values()))[0].scan
             clock.meter.rows = 0

@@ -12,6 +12,7 @@ from stretto.memo.rules.join_wider import join_wider
 from stretto.memo.rules.meet import meet
 from stretto.memo.rules.relax_terms import relax_terms
 from stretto.memo.rules.split_in_two import split_in_two
+from stretto.memo.rules.split_overlapping import split_overlapping
 
 OURS: Final = Rules(
     (forbid_after,),
@@ -27,4 +28,9 @@ AUTO: Final = Rules(
     grown=(forbid_after_growth, grow_after_forbid, grow_one_more),
 )
 
-ALL: Final[tuple[PieceRule | WorkloadRule, ...]] = (*AUTO.pieces, *AUTO.grown, *AUTO.workload)
+ALL: Final[tuple[PieceRule | WorkloadRule, ...]] = (
+    *AUTO.pieces,
+    split_overlapping,  # `auto` takes of its ways those that may pay
+    *AUTO.grown,
+    *AUTO.workload,
+)

@@ -4,10 +4,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from stretto.errors import Span, near
+from stretto.errors import Mistake, Span, near
 from stretto.pattern.binding.scope import Known, Origin, Report, Scope, listing
 from stretto.pattern.binding.streams import StreamBinder
-from stretto.pattern.binding.terms import ExpressionBinder, conjuncts
+from stretto.pattern.binding.terms import ExpressionBinder
+from stretto.pattern.binding.written import conjuncts
 from stretto.pattern.derived.streams import DerivedStream, PatternStream, attributes_of
 from stretto.pattern.derived.tables import LookupTable, TableError
 from stretto.pattern.nodes import Stream
@@ -69,10 +70,7 @@ class Catalog:
             self._definition(name)
 
     def resolve(self, name: str, span: Span | None, report: Report) -> Origin:
-        """What `name` stands for; an unknown one is reported, and then has the events' attributes.
-
-        Where it may have been meant as a derived stream, whose attributes are its own, it has any attribute.
-        """
+        """What `name` stands for; one that is neither defined nor seen is remarked on: its events may still come."""
         known = self._types.get(name)
         if known is not None:
             return known
@@ -82,11 +80,8 @@ class Catalog:
         types = self.schema.types if self.schema is not None else None
         if types is not None and name not in types:
             names = {*types, *self._definitions}
-            report.add(
-                f"unknown type `{name}`", span, near(name, sorted(names)) or f"known: {listing(names)}"
-            )
-            derived = any(not isinstance(d, syntax.CreateEvent) for d in self._definitions.values())
-            return _UNKNOWN if derived else Origin(attributes, None)
+            note = near(name, sorted(names)) or f"known: {listing(names)}"
+            report.remarks.append(Mistake(f"unknown type `{name}`", span, note))
         return self._types.setdefault(name, Origin(attributes, Stream(name)))
 
     def table(self, name: str, span: Span | None, report: Report) -> LookupTable | None:

@@ -65,7 +65,7 @@ class FamilyBinder:
         if found is None:
             return None
         table, kind, column = found
-        texts = _texts(column, kind)
+        texts = key_texts(column, kind)
         if texts.null_count:
             missing = texts.to_pylist().index(None)
             self.report.add(f"{table.row(missing)}: the key `{key.name}` is null", key.span)
@@ -92,7 +92,7 @@ class FamilyBinder:
             return None
         known: dict[Any, int] = {}
         for value in (column.cast(pa.int64()) if kind is Kind.DURATION else column).unique().to_pylist():
-            size, wrong = _size(value)
+            size, wrong = window_size(value)
             known[value] = size
             if wrong:
                 rows = table.values(name.name)
@@ -102,7 +102,7 @@ class FamilyBinder:
         return [known[value] for value in table.values(name.name)]
 
 
-def _size(value: Any) -> tuple[int, str]:
+def window_size(value: Any) -> tuple[int, str]:
     """The microseconds of a row's window, and what is wrong with it, if anything is."""
     if value is None:
         return 0, "the window is null"
@@ -114,7 +114,7 @@ def _size(value: Any) -> tuple[int, str]:
     return size, "" if problem is None else problem[0]
 
 
-def _texts(column: Any, kind: Kind) -> Any:
+def key_texts(column: Any, kind: Kind) -> Any:
     """Values as text: numbers and texts as they are written, times in ISO 8601."""
     return column if kind is Kind.STRING else column.cast(pa.string())
 

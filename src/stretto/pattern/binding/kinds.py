@@ -3,7 +3,7 @@
 from typing import Final
 
 from stretto.pattern.functions import NUMBERS
-from stretto.pattern.predicates import Apply, Const, Expr, Param, Reduce, Ref
+from stretto.pattern.predicates import Apply, Const, Element, Expr, Param, Reduce, Ref
 from stretto.schema import Kind
 
 
@@ -21,7 +21,7 @@ def a(kind: Kind) -> str:
 
 def kind_of(expr: Expr) -> Kind:
     """The kind of an expression's values."""
-    assert isinstance(expr, Const | Param | Ref | Reduce | Apply)
+    assert isinstance(expr, Const | Param | Ref | Reduce | Apply | Element)
     return expr.kind
 
 

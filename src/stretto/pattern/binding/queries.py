@@ -1,6 +1,6 @@
 """Queries as written to bound queries: patterns, terms, RETURN, and what each kind of query asks of them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -10,12 +10,23 @@ from stretto.pattern.binding.kinds import a, kind_of
 from stretto.pattern.binding.patterns import BoundPattern, PatternBinder, check_sequence
 from stretto.pattern.binding.scope import FamilyRow, Report, Scope, check_size
 from stretto.pattern.binding.streams import TAKEN
-from stretto.pattern.binding.terms import ExpressionBinder, NamedVariable, conjuncts
+from stretto.pattern.binding.terms import ExpressionBinder
 from stretto.pattern.binding.trends import Term, bind_trend, is_trend
+from stretto.pattern.binding.written import NamedVariable, conjuncts
 from stretto.pattern.derived.streams import PatternStream
-from stretto.pattern.nodes import TIMES, Policy, Query, Return, TrendQuery, Variable, Window, column_of
+from stretto.pattern.nodes import (
+    TIMES,
+    Policy,
+    Query,
+    Return,
+    Thinning,
+    TrendQuery,
+    Variable,
+    Window,
+    column_of,
+)
 from stretto.pattern.predicates import NEIGHBOURS, Expr, Which, columns_of
-from stretto.schema import Kind
+from stretto.schema import LISTS, Kind
 from stretto.text import syntax
 from stretto.text.printer import expression_text
 
@@ -74,7 +85,14 @@ class QueryBinder:
         scope = Scope(variables, self.catalog.schema, row=self.row)
         terms = self._terms(scope)
         bound: Query | TrendQuery
-        if is_trend(query) and not stream:
+        for word, clause in (("KEEP", query.keep), ("LIMIT", query.limit)) if stream else ():
+            if clause is not None:
+                note = "it says what a query reports; a stream has an event per match"
+                self.report.add(f"{word} in a stream", clause.span, note)
+        if stream and query.aggregating:
+            note = "a stream is of matches: write RETURN"
+            self.report.add("AGGREGATE in a stream", query.returning[0].span, note)
+        if not stream and is_trend(query, self.report):
             self._check_trend()
             bound = bind_trend(query, pattern, scope, terms, tuple(self.same), self.report)
         else:
@@ -97,6 +115,10 @@ class QueryBinder:
         if query.for_each is not None:
             note = "it is for detection queries: GROUP BY parts trends"
             self.report.add("FOR EACH in trend aggregation", query.for_each.span, note)
+        for word, clause in (("KEEP", query.keep), ("LIMIT", query.limit)):
+            if clause is not None:
+                note = "trends are counted, not reported one by one"
+                self.report.add(f"{word} in trend aggregation", clause.span, note)
 
     def _detection(self, pattern: BoundPattern, scope: Scope, terms: Sequence[Term]) -> Query:
         """A detection query; with mistakes it lacks what could not be bound."""
@@ -118,9 +140,10 @@ class QueryBinder:
             tuple(self.same),
             Window(query.within.size, query.within.unit),
             policy,
-            self._returns(scope),
+            (*self._returns(scope), *self._told_apart(scope)),
             query.name_span or query.span,
             tuple(dict.fromkeys(term for term in judging if _ends_runs(term, pattern, policy))),
+            thinning=_thinning(query),
         )
 
     # ---- WHERE -------------------------------------------------------------------------------------------
@@ -175,6 +198,10 @@ class QueryBinder:
         if query.slide is not None:
             note = "a detection query reports every match once; write `[attr]` in WHERE to separate groups"
             self.report.add("SLIDE belongs to trend aggregation", query.slide.span, note)
+        keep = query.keep
+        if keep is not None and keep.word == "LONGEST" and query.within.unit == "events":
+            note = "a match is the longest once time has passed: write WITHIN with a duration"
+            self.report.add("KEEP LONGEST needs a window of time", keep.span, note)
         if policy is not Policy.ANY:
             check_sequence(pattern.root, query.pattern, policy, self.report)
 
@@ -206,6 +233,17 @@ class QueryBinder:
                 returns.append(Return(name, bound, kind_of(bound)))
         return tuple(returns)
 
+    def _told_apart(self, scope: Scope) -> Iterator[Return]:
+        """The values of PER, as columns that are not shown."""
+        binder = ExpressionBinder(scope, self.report, "RETURN", sets=True)
+        for number, node in enumerate(() if self.query.keep is None else self.query.keep.per):
+            binder.uses = []
+            bound = binder.expression(node)
+            for use in binder.uses:
+                self._check_returned(use)
+            if bound is not None:
+                yield Return(f"PER {number}", bound, kind_of(bound), hidden=True)
+
     def _check_returned(self, use: NamedVariable) -> None:
         known = use.variable
         if known.negated:
@@ -216,6 +254,14 @@ class QueryBinder:
         elif use.how is Which.EACH and known.listed:
             note = f"write FIRST({known.name}), LAST({known.name}) or an aggregate"
             self.report.add(f"`{known.name}` can bind several events", use.span, note)
+
+
+def _thinning(query: syntax.Query) -> Thinning | None:
+    keep, limit = query.keep or syntax.Keep("ALL"), query.limit
+    if keep.word == "ALL" and limit is None:
+        return None
+    lasting = 0 if keep.lasting is None else keep.lasting.us
+    return Thinning(keep.word, lasting, *((0, 0) if limit is None else (limit.count, limit.per.us)))
 
 
 def _ends_runs(term: Expr, pattern: BoundPattern, policy: Policy) -> bool:
@@ -234,6 +280,11 @@ def _have_one_kind(attribute: str, span: Span | None, scope: Scope, report: Repo
             return False
         if found is not None:
             kinds.setdefault(found[1], known.name)
+    if LISTS & kinds.keys():
+        report.add(
+            f"`[{attribute}]` is a list", span, "events agree on texts, numbers, times and truth values"
+        )
+        return False
     if len(kinds) < 2:
         return True
     (one, first), (other, second) = list(kinds.items())[:2]

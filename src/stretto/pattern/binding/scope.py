@@ -18,20 +18,23 @@ Attributes = Mapping[str, Kind]
 
 @dataclass(slots=True)
 class Report:
-    """Every mistake found so far; nothing stops at the first."""
+    """Every mistake found so far; nothing stops at the first.
+
+    `remarks` are no mistakes: what is written means something, but perhaps not what was meant.
+    """
 
     mistakes: list[Mistake] = field(default_factory=list)
+    remarks: list[Mistake] = field(default_factory=list)
 
     def add(self, message: str, at: Span | None, note: str = "") -> None:
         self.mistakes.append(Mistake(message, at, note))
 
     def take(self, other: "Report", owner: str) -> None:
         """Add the mistakes of another report; those that have no place in a text say whose they are."""
-        for mistake in other.mistakes:
-            known = mistake.at is not None
-            self.mistakes.append(
-                mistake if known else replace(mistake, message=f"{owner}: {mistake.message}")
-            )
+        for kept, found in ((self.mistakes, other.mistakes), (self.remarks, other.remarks)):
+            for one in found:
+                known = one.at is not None
+                kept.append(one if known else replace(one, message=f"{owner}: {one.message}"))
 
 
 @dataclass(frozen=True, slots=True)

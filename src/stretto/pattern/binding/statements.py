@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from stretto.errors import Mistake
+from stretto.pattern.binding.alike import bind_alike
 from stretto.pattern.binding.catalog import Catalog, TableReader
 from stretto.pattern.binding.families import FamilyBinder
 from stretto.pattern.binding.queries import QueryBinder, bind_pattern_stream
@@ -15,16 +16,18 @@ from stretto.pattern.derived.tables import LookupTable, TableError
 from stretto.pattern.nodes import Query, TrendQuery, streams_of
 from stretto.schema import Schema
 from stretto.text import syntax
+from stretto.text.alike_statements import AlikeQueries, Statements, with_names_once
 
 
 @dataclass(frozen=True, slots=True)
 class BoundStatements:
     """What came of a workload: its queries, and every mistake.
 
-    `detections` and `trends` are the queries that plans run, members of families among them, selections put in their
-    place. `queries` are all but the families as they are written, over derived streams where they name them: what the
-    oracle reads. `streams` are the derived streams, each behind those it reads.
+    `detections`, `templates` and `trends` are what plans run, selections put in their place: single queries, families,
+    trend queries. `queries` and `families` are the same as they are written, over derived streams where they name them:
+    what the oracle reads. `streams` are the derived streams, each behind those it reads.
     `types`: the event types that it names; `definitions`: the names that it gives to selections and streams.
+    `remarks`: types that are neither defined nor among those of the schema; beside mistakes they stand there.
     """
 
     detections: tuple[Query, ...]
@@ -35,6 +38,8 @@ class BoundStatements:
     streams: tuple[DerivedStream, ...] = ()
     families: tuple[Family, ...] = ()
     queries: tuple[Query | TrendQuery, ...] = ()
+    templates: tuple[Family, ...] = ()
+    remarks: tuple[Mistake, ...] = ()
 
 
 def no_tables(statement: syntax.CreateTable) -> LookupTable:
@@ -46,10 +51,16 @@ def bind(
     statements: Sequence[syntax.Statement], schema: Schema | None, read_table: TableReader = no_tables
 ) -> BoundStatements:
     """Bind a workload. Without a schema only what does not need one is checked, and no query comes back."""
-    binder = _WorkloadBinder(statements, schema, read_table)
-    for statement in statements:
+    runs: tuple[AlikeQueries, ...] = ()
+    plain: Sequence[syntax.Statement] = with_names_once(statements)
+    if isinstance(plain, Statements):
+        runs, plain = plain.alike, tuple(one for _, one in plain.plain)
+    binder = _WorkloadBinder(plain, schema, read_table)
+    for statement in plain:
         if isinstance(statement, syntax.Query):
             binder.query(statement)
+    for run in runs:
+        binder.alike(run)
     return binder.bound()
 
 
@@ -66,20 +77,24 @@ class _WorkloadBinder:
         self.detections: list[Query] = []
         self.trends: list[TrendQuery] = []
         self.families: list[Family] = []
+        self.templates: list[Family] = []
         self.queries: list[Query | TrendQuery] = []
         self.names: set[str] = set()
 
     def bound(self) -> BoundStatements:
         """All of it."""
+        mistakes, remarks = self.report.mistakes, tuple(dict.fromkeys(self.report.remarks))
         return BoundStatements(
             tuple(self.detections),
             tuple(self.trends),
-            tuple(dict.fromkeys(self.report.mistakes)),
+            tuple(dict.fromkeys([*mistakes, *remarks])) if mistakes else (),
             self.catalog.types,
             self.catalog.definitions,
             tuple(self.catalog.derived),
             tuple(self.families),
             tuple(self.queries),
+            tuple(self.templates),
+            remarks,
         )
 
     def query(self, statement: syntax.Query) -> None:
@@ -104,6 +119,19 @@ class _WorkloadBinder:
             self.families.append(bound)
         self._sort(query, bound)
 
+    def alike(self, run: AlikeQueries) -> None:
+        """Bind queries that are alike, as one family; one by one where that cannot be done, so that each mistake has
+        its place.
+        """
+        bound = bind_alike(run, self.catalog)
+        if bound is None:
+            for statement in run.queries():
+                self.query(statement)
+            return
+        if bound.family is not None:
+            self.families.append(bound.family)
+            self._sort(bound.family.template, bound.family)
+
     def _sort(self, query: Query | TrendQuery, family: Family | None) -> None:
         plain = query
         if isinstance(query, Query) and set(streams_of(query)) & self.selections.keys():
@@ -113,4 +141,4 @@ class _WorkloadBinder:
         elif family is None:
             self.detections.append(plain)
         else:
-            self.detections += replace(family, template=plain).queries()
+            self.templates.append(replace(family, template=plain))

@@ -6,7 +6,8 @@ from typing import Final, cast
 from stretto.errors import Span
 from stretto.pattern.binding.kinds import kind_of
 from stretto.pattern.binding.scope import Attributes, Known, Origin, Report, Scope, check_size
-from stretto.pattern.binding.terms import ExpressionBinder, conjuncts
+from stretto.pattern.binding.terms import ExpressionBinder
+from stretto.pattern.binding.written import conjuncts
 from stretto.pattern.derived.streams import (
     DerivedStream,
     Function,

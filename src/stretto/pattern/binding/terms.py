@@ -1,8 +1,7 @@
 """Expressions as written to typed terms: names resolved, kinds checked, `to_float` inserted."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from stretto.errors import Span, near
@@ -15,39 +14,32 @@ from stretto.pattern.binding.kinds import (
     to_float,
 )
 from stretto.pattern.binding.scope import MAX_INT, MIN_INT, FamilyRow, Known, Report, Scope, listing
+from stretto.pattern.binding.text_terms import (
+    Quantified,
+    bind_case,
+    bind_function,
+    bind_text_test,
+    is_condition,
+    quantify,
+)
+from stretto.pattern.binding.written import NamedVariable, bounds_of, is_quoted
 from stretto.pattern.comparisons import COMPARISONS
-from stretto.pattern.functions import AGGREGATES, BUILTINS, NUMBERS, Builtin, function_names, user_function
+from stretto.pattern.functions import (
+    AGGREGATES,
+    BUILTINS,
+    NUMBERS,
+    OTHERS,
+    SIGNATURES,
+    Builtin,
+    function_names,
+    user_function,
+)
 from stretto.pattern.predicates import Apply, Const, Expr, Param, Reduce, Ref, Which
-from stretto.schema import Kind
+from stretto.schema import LISTS, Kind
 from stretto.text import syntax
 
 MAX_DEPTH: Final = 200
 _INDEX: Final = {"": Which.EACH, "i": Which.CURRENT, "i-1": Which.PREVIOUS}
-
-
-@dataclass(frozen=True, slots=True)
-class NamedVariable:
-    """A variable named in an expression, and how: a Which, or the name of an aggregate."""
-
-    variable: Known
-    how: Which | str
-    span: Span | None
-
-
-def conjuncts(where: Iterable[syntax.Expression]) -> Iterator[syntax.Expression]:
-    """The terms of a WHERE, with AND split. A BETWEEN is one term."""
-    for node in where:
-        if isinstance(node, syntax.Logic) and node.word == "AND":
-            yield from conjuncts(node.parts)
-        else:
-            yield node
-
-
-def bounds_of(node: syntax.Between) -> tuple[syntax.Expression, syntax.Expression]:
-    return (
-        syntax.Binary(">=", node.value, node.low, span=node.span),
-        syntax.Binary("<=", node.value, node.high, span=node.span),
-    )
 
 
 class ExpressionBinder:
@@ -63,6 +55,7 @@ class ExpressionBinder:
         self.place = place
         self.sets = sets
         self.uses: list[NamedVariable] = []
+        self.quantified: Quantified | None = None
         self._depth = 0
 
     def expression(self, node: syntax.Expression) -> Expr | None:
@@ -72,10 +65,17 @@ class ExpressionBinder:
             )
             return None
         self._depth += 1
+        around = self.quantified
+        if isinstance(node, _TESTS) and is_condition(node):
+            self.quantified = Quantified()
         try:
-            return _BINDERS[type(node)](self, node)
+            bound = _BINDERS[type(node)](self, node)
+            if self.quantified is not around:
+                bound = quantify(bound, self.quantified)
+            return bound
         finally:
             self._depth -= 1
+            self.quantified = around
 
     def condition(self, node: syntax.Expression) -> Expr | None:
         """An expression that must be true or false."""
@@ -124,6 +124,7 @@ class ExpressionBinder:
     def name(self, node: syntax.Name) -> Expr | None:
         if self.scope.row is not None and node.variable == self.scope.row.name and not node.index:
             return self.parameter(node, self.scope.row)
+        node = self.field_of_bare(node)
         variable = self.variable(node)
         if variable is None:
             return None
@@ -143,13 +144,33 @@ class ExpressionBinder:
             self.report.add(message, node.span, row.why_unknown(node.name))
         return None
 
+    def field_of_bare(self, node: syntax.Name) -> syntax.Name:
+        """`process.name` where attributes stand alone: a field, and no attribute of a variable `process`."""
+        if (
+            self.scope.bare is None
+            or node.variable is None
+            or node.index
+            or node.variable in self.scope.variables
+        ):
+            return node
+        path = f"{node.variable}.{node.name}"
+        return syntax.Name(path, span=node.span) if self.knows(self.scope.bare, path) else node
+
+    def knows(self, variable: Known, attribute: str) -> bool:
+        return variable.attributes is None or self.scope.kind(variable, attribute) is not None
+
     def variable(self, node: syntax.Name) -> Known | None:
         """The variable whose attribute a name is."""
         known = self.scope.variables
         if node.variable is not None:
             return self.find(node.variable, node.span)
-        if self.scope.bare is not None:
-            return self.scope.bare
+        bare = self.scope.bare
+        if is_quoted(node) and (bare is None or not self.knows(bare, node.name)):
+            note = f"strings stand in single quotes: '{node.name}'; double quotes are for names"
+            self.report.add(f"`{node.name}` is no attribute", node.span, note)
+            return None
+        if bare is not None:
+            return bare
         if node.name in known:
             note = f"name one of its attributes, as in `{node.name}.ts`"
             self.report.add(f"variable `{node.name}` is not a value", node.span, note)
@@ -255,6 +276,10 @@ class ExpressionBinder:
                 self.report.add(message, span, comparison_note(kinds))
                 return None
             left, right = to_float(left), to_float(right)
+        elif kinds & LISTS:
+            note = "write `ANY(x) = ..`, `ALL(x) = ..` or `x CONTAINS ..`"
+            self.report.add(f"lists do not compare: `{op}`", span, note)
+            return None
         elif kinds == {Kind.BOOL} and op not in ("=", "!="):
             self.report.add(f"booleans have no order: `{op}`", span, "compare them by `=` or `!=`")
             return None
@@ -283,6 +308,11 @@ class ExpressionBinder:
         if value is None or len(known) < len(options):
             return None
         kinds = {kind_of(value), *(kind_of(option) for option in known)}
+        if kind_of(value) in LISTS:
+            self.report.add(
+                "a list is not IN a list", node.span, "write `ANY(x) IN (..)` or `ALL(x) IN (..)`"
+            )
+            return None
         if len(kinds) > 1 and not kinds <= NUMBERS:
             for option, written in zip(known, node.options, strict=True):
                 if not (clash := {kind_of(value), kind_of(option)}) <= NUMBERS and len(clash) > 1:
@@ -323,6 +353,8 @@ class ExpressionBinder:
             self.report.add(f"`{name}(...)` has no attributes", node.span, note)
         if name in AGGREGATES and (name not in BUILTINS or count == 1):
             return self.aggregate(node)
+        if name in SIGNATURES or name in OTHERS:
+            return bind_function(self, node)
         arguments = [self.expression(argument) for argument in node.arguments]
         if (builtin := BUILTINS.get(name)) is not None:
             return self.builtin(node, builtin, arguments)
@@ -359,7 +391,7 @@ class ExpressionBinder:
             self.report.add(f"type clash: `{node.function}` of {listing(kinds)}", node.span, "use one kind")
             return None
         (kind,) = kinds
-        if builtin.op in ("floor", "ceil") and kind is Kind.INT:
+        if builtin.op in ("floor", "ceil", "round") and kind is Kind.INT:
             return known[0]
         return Apply(builtin.op, tuple(known), kind)
 
@@ -465,4 +497,8 @@ _BINDERS: Final[dict[type[syntax.Expression], Callable[[ExpressionBinder, Any], 
     syntax.IsNull: ExpressionBinder.is_null,
     syntax.In: ExpressionBinder.is_in,
     syntax.Call: ExpressionBinder.call,
+    syntax.TextTest: bind_text_test,
+    syntax.Case: bind_case,
 }
+_TESTS: Final = (syntax.Binary, syntax.In, syntax.Between, syntax.IsNull, syntax.TextTest, syntax.Call)
+"""Nodes that may be conditions, which ANY and ALL inside of them go through the elements of a list for."""

@@ -9,25 +9,52 @@ from typing import cast
 from stretto.pattern import nodes
 from stretto.pattern.binding.patterns import BoundPattern
 from stretto.pattern.binding.scope import Known, Report, Scope, check_size
-from stretto.pattern.binding.terms import ExpressionBinder, NamedVariable, bounds_of
+from stretto.pattern.binding.terms import ExpressionBinder
+from stretto.pattern.binding.written import NamedVariable, bounds_of
 from stretto.pattern.functions import AGGREGATES
 from stretto.pattern.predicates import NEIGHBOURS, Const, Expr, Reduce, Ref, Which, rewrite
-from stretto.schema import Kind
+from stretto.schema import LISTS, Kind
 from stretto.text import syntax
 from stretto.text.printer import expression_text
 
 Term = tuple[Expr | None, list[NamedVariable], syntax.Expression]
 
 
-def is_trend(query: syntax.Query) -> bool:
-    """Whether RETURN has pattern aggregates and nothing else."""
-    return bool(query.returning) and all(
-        isinstance(item.value, syntax.Call)
-        and item.value.function in AGGREGATES
-        and len(item.value.arguments) == 1
-        and item.value.attribute is None
-        for item in query.returning
+def is_trend(query: syntax.Query, report: Report) -> bool:
+    """Whether a query aggregates trends: by AGGREGATE, or by RETURN where nothing else can be meant.
+
+    Aggregates alone behind RETURN may mean the set of a match or all trends: then both ways to say it are named.
+    """
+    wrong = next((item for item in query.returning if not _is_aggregate(item.value)), None)
+    if query.aggregating:
+        if wrong is not None:
+            note = "as in `AGGREGATE COUNT(*), SUM(b.x)`; columns of a match stand behind RETURN"
+            report.add(
+                "AGGREGATE takes aggregates of the pattern alone", wrong.value.span or wrong.span, note
+            )
+        return True
+    if wrong is not None or not query.returning:
+        return False
+    if query.group_by or query.slide is not None or any(_counts_all(item.value) for item in query.returning):
+        return True
+    items = ", ".join(expression_text(item.value) for item in query.returning)
+    note = f"write `AGGREGATE {items}` for totals over all trends, "
+    note += f"or a column of the match beside them, as in `RETURN {items}, a.ts`"
+    report.add("RETURN of nothing but aggregates", query.returning[0].span, note)
+    return True
+
+
+def _is_aggregate(value: syntax.Expression) -> bool:
+    return (
+        isinstance(value, syntax.Call)
+        and value.function in AGGREGATES
+        and len(value.arguments) == 1
+        and value.attribute is None
     )
+
+
+def _counts_all(value: syntax.Expression) -> bool:
+    return isinstance(value, syntax.Call) and isinstance(value.arguments[0], syntax.Star)
 
 
 def bind_trend(
@@ -86,6 +113,11 @@ def _check_group(name: syntax.Name, scope: Scope, report: Report) -> None:
         return
     for known in scope.variables.values():
         found = scope.kind(known, name.name)
+        if found is not None and found[1] in LISTS:
+            report.add(
+                f"`{name.name}` is a list", name.span, "groups go by texts, numbers, times and truth values"
+            )
+            return
         if found is not None and found[0] == "ts":
             note = "the events of a trend have different times; windows are WITHIN and SLIDE"
             report.add(f"GROUP BY {name.name} leaves no trends", name.span, note)
@@ -100,7 +132,8 @@ def _aggregates(query: syntax.Query, scope: Scope, report: Report) -> tuple[node
     names: set[str] = set()
     found: list[nodes.Aggregate] = []
     for item in query.returning:
-        assert isinstance(item.value, syntax.Call)
+        if not isinstance(item.value, syntax.Call) or not _is_aggregate(item.value):
+            continue  # is_trend has told
         name = item.name if item.name is not None else expression_text(item.value)
         aggregate = _aggregate(name, item.value, binder)
         if name in names:

@@ -12,6 +12,7 @@ from stretto.errors import Mistake
 from stretto.pattern.derived.streams import (
     DerivedStream,
     JoinStream,
+    PairedSelection,
     PatternStream,
     Selection,
     WindowAggregate,
@@ -109,19 +110,22 @@ class StreamColumns:
                 first, second = stream.sources
                 return replace(
                     stream,
-                    sources=(self._source(first), self._source(second)),
+                    sources=(self.source(first), self.source(second)),
                     on=tuple(self._expr(term, types) for term in stream.on),
                     columns=tuple(self._named(stream.name, item, types) for item in stream.columns),
                 )
             case Selection():
                 types = {0: stream.source.type}
                 columns = tuple(self._named(stream.name, item, types) for item in stream.columns)
-                return replace(stream, source=self._source(stream.source), columns=columns)
+                found = replace(stream, source=self.source(stream.source), columns=columns)
+                if isinstance(found, PairedSelection):
+                    return replace(found, terms=tuple(self._expr(term, types) for term in found.terms))
+                return found
             case WindowAggregate():
                 types = {0: stream.source.type}
                 return replace(
                     stream,
-                    source=self._source(stream.source),
+                    source=self.source(stream.source),
                     columns=tuple(self._aggregated(stream.name, one, types) for one in stream.columns),
                     groups=tuple(self._expr(group, types) for group in stream.groups),
                 )
@@ -138,13 +142,14 @@ class StreamColumns:
     def _returned(self, item: Return, types: Types) -> Return:
         return replace(item, value=self._expr(item.value, types))
 
-    def _source(self, stream: Stream) -> Stream:
+    def source(self, stream: Stream) -> Stream:
+        """A source whose terms read columns."""
         return Stream(stream.type, tuple(self._expr(term, {0: stream.type}) for term in stream.where))
 
     def _pattern(self, node: Pattern) -> Pattern:
         match node:
             case Atom():
-                return replace(node, stream=self._source(node.stream))
+                return replace(node, stream=self.source(node.stream))
             case Combine():
                 return replace(node, parts=tuple(self._pattern(part) for part in node.parts))
             case Not(part):

@@ -1,9 +1,10 @@
 """Families: queries that differ only in the constants of a table's rows."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from stretto.errors import Span
 from stretto.pattern.derived.tables import LookupTable
 from stretto.pattern.nodes import Query, Window
 from stretto.pattern.predicates import Apply, Const, Expr, Param, Value, rewrite, walk
@@ -17,6 +18,7 @@ class Family:
     `template` is the query with a Param where a column of the row stands, in terms, HAVING and RETURN. `members` has
     the key of each row as text, or its number from 1 on where there is no key. `windows` has the window of each row
     in microseconds, where it is a column; the template's window means nothing then.
+    Queries of a text that are alike are a family too: `names` are their own, and their constants are the table.
     """
 
     template: Query
@@ -24,6 +26,9 @@ class Family:
     key: str | None
     members: tuple[str, ...]
     windows: tuple[int, ...] | None = None
+    names: tuple[str, ...] | None = None
+    spans: Callable[[], Sequence[Span]] | None = None
+    """Where the names of such queries stand, for those who have to say so."""
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -36,10 +41,15 @@ class Family:
     def queries(self) -> Iterator[Query]:
         """The queries that the family stands for, one per row, with the row's constants written in."""
         columns = {name: self.table.values(name) for name in self.parameters}
+        spans = None if self.spans is None else self.spans()
         for number, member in enumerate(self.members):
             row = {name: values[number] for name, values in columns.items()}
             window = self.template.window if self.windows is None else Window(self.windows[number])
-            yield self._member(member, row, window)
+            query = self._member(member, row, window)
+            if self.names is not None:
+                span = query.span if spans is None else spans[number]
+                query = replace(query, name=self.names[number], family=None, member=None, span=span)
+            yield query
 
     def _member(self, member: str, row: Mapping[str, Value], window: Window) -> Query:
         query = self.template

@@ -71,6 +71,17 @@ class PatternStream:
     query: Query
 
 
+@dataclass(frozen=True, slots=True)
+class PairedSelection(Selection):
+    """One event per event of the source and row of constants that passes the terms: columns may read both.
+
+    `rows` are the constants, of a type that plans know. `terms` read the event as column 0.
+    """
+
+    rows: object
+    terms: tuple[Expr, ...]
+
+
 DerivedStream = Selection | WindowAggregate | JoinStream | PatternStream
 
 

@@ -15,7 +15,7 @@ from stretto.pattern.predicates import Apply, Expr, Reduce, Ref, Which, rewrite,
 
 Columns = Mapping[str, Expr]  # what each attribute of a stream is, over the raw event as column 0
 
-_TELL_NULLS_APART: Final = frozenset({"is_null", "and", "or", "in"})
+_TELL_NULLS_APART: Final = frozenset({"is_null", "and", "or", "in", "case", "coalesce"})
 """What may have a value where its operand has none: of an unbound variable the attribute is null, and this is not."""
 
 

@@ -53,8 +53,9 @@ class LookupTable:
 
 
 def make_table(name: str, given: Any, origin: str = "") -> LookupTable:
-    """A table of anything that Arrow can take: a table, a DataFrame, a mapping of columns."""
+    """A table of anything that Arrow can take: a table, a DataFrame (Spark's too), a mapping of columns."""
     origin = origin or f"table `{name}`"
+    given = given.toArrow() if hasattr(given, "toArrow") else given
     try:
         rows = given if isinstance(given, pa.Table) else pa.table(given)
     except (TypeError, ValueError, pa.ArrowException) as error:

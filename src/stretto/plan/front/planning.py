@@ -2,29 +2,37 @@
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from stretto.errors import QueryError
+from stretto.memo.mops.mplan import MPlan
 from stretto.pattern.derived.columns import NoCommonColumn, StreamColumns
 from stretto.pattern.derived.streams import (
     DerivedStream,
     JoinStream,
+    PairedSelection,
     PatternStream,
     Selection,
     WindowAggregate,
     sources_of,
 )
-from stretto.pattern.nodes import Policy, Query, TrendQuery, streams_of
+from stretto.pattern.nodes import Policy, Query, Stream, TrendQuery, streams_of
 from stretto.pattern.predicates import Expr, Reduce, Ref, walk
 from stretto.pattern.workload import BoundWorkload
 from stretto.plan.dag import Plan, read_columns
+from stretto.plan.families.members import Constants, Pairing
+from stretto.plan.front.channel_streams import EncodedAggregate, EncodedSelections, class_column
 from stretto.plan.front.leaves import Leaves, Listing, carried, leaves_of, listings, variables_of
+from stretto.plan.front.merging import MergedQuery, MergedWorkload, QueryMember, merged_workload
 from stretto.plan.front.stages import (
     Aggregation,
     Counted,
     Detected,
     Detections,
+    Encoding,
     Front,
     Projection,
+    SharedAggregation,
     Side,
     Stage,
     as_query,
@@ -32,10 +40,14 @@ from stretto.plan.front.stages import (
     with_itself,
 )
 from stretto.plan.ops import Emit
+from stretto.schema import Kind
 from stretto.stats.profile import Stats
 
 PlanQueries = Callable[[tuple[Query, ...], Stats], Plan]
 """How the queries of a stage are planned."""
+
+
+T = TypeVar("T", DerivedStream, Query)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +57,7 @@ class Fronted:
     bound: BoundWorkload
     stats: Stats
     front: Front
+    merged: tuple[MergedQuery, ...] = ()
 
 
 def needed_streams(bound: BoundWorkload) -> tuple[DerivedStream, ...]:
@@ -60,25 +73,40 @@ def needed_streams(bound: BoundWorkload) -> tuple[DerivedStream, ...]:
 
 
 def fronted(
-    bound: BoundWorkload, streams: Sequence[DerivedStream], stats: Stats, plan: PlanQueries
+    bound: BoundWorkload,
+    streams: Sequence[DerivedStream],
+    stats: Stats,
+    plan: PlanQueries,
+    mops: MPlan | None = None,
 ) -> Fronted:
-    """The front of a workload with derived streams; QueryError for what cannot be run over them yet."""
+    """The front of a workload with derived streams; QueryError for what cannot be run over them yet.
+
+    `mops`: what is to be computed together; None: nothing.
+    """
+    written = streams
+    merged = MergedWorkload(tuple(streams), bound.detections)
+    if mops is not None:
+        merged = _merged(mops, bound, streams, stats)
+        streams = merged.streams
     columns = StreamColumns.over(stats.schema.attributes, streams)
     try:
-        streams = tuple(columns.stream(stream) for stream in streams)
-        detections = tuple(columns.query(query) for query in bound.detections)
+        streams = tuple(_stream_over(stream, columns) for stream in streams)
+        detections = tuple(columns.query(query) for query in merged.detections)
+        queries = tuple(_over_columns(one, columns) for one in merged.queries)
         trends = tuple(columns.trend(query) for query in bound.trends)
     except NoCommonColumn as error:
         raise QueryError([error.mistake], bound.text, bound.file) from None
     leaves = leaves_of(streams)
     kinds = {**columns.kinds, **{leaf.column: leaf.kind for found in leaves.values() for leaf in found}}
+    encoded = [one for one in streams if isinstance(one, EncodedSelections | EncodedAggregate)]
+    kinds |= {class_column(stream.name): Kind.STRING for stream in encoded}
     names = frozenset(stream.name for stream in streams)
     types = stats.schema.types
     schema = replace(stats.schema, attributes=kinds, types=None if types is None else types | names)
     maker = _Maker(replace(stats, schema=schema), leaves, names, plan)
-    for together in in_stages(streams):
+    for together in in_stages(streams, merged.together):
         maker.make(together, columns)
-    groups = _grouped(detections, names)
+    groups = _grouped((*detections, *(one.query for one in queries)), names)
     plain = tuple(groups.pop(None, ()))
     sides = tuple(Side(maker.plan_of(some), counted or ()) for counted, some in groups.items())
     raw = frozenset(stats.schema.attributes) & frozenset(maker.reads)
@@ -92,9 +120,49 @@ def fronted(
         leaves,
         reach,
         sides,
-        streams,
+        (*written, *(stream for stream in streams if stream.name not in {one.name for one in written})),
+        merged.because,
+        selective=mops is not None,
     )
-    return Fronted(replace(bound, detections=plain, trends=trends), maker.stats, front)
+    return Fronted(replace(bound, detections=plain, trends=trends), maker.stats, front, queries)
+
+
+def _merged(
+    mops: MPlan, bound: BoundWorkload, streams: Sequence[DerivedStream], stats: Stats
+) -> MergedWorkload:
+    """What is computed together, and beside it what stands apart: templates of families, and what they read."""
+    inside, apart = _parted(streams, mops), _parted(bound.detections, mops)
+    found = merged_workload(mops, inside[0], apart[0], bound.trends, stats.schema.attributes)
+    return replace(found, streams=(*found.streams, *inside[1]), detections=(*found.detections, *apart[1]))
+
+
+def _parted(things: Sequence[T], mops: MPlan) -> tuple[list[T], list[T]]:
+    """Streams or queries that the m-ops know, and those that they do not."""
+    known = [one for one in things if one.name in mops.by_output]
+    return known, [one for one in things if one.name not in mops.by_output]
+
+
+def _stream_over(stream: DerivedStream, columns: StreamColumns) -> DerivedStream:
+    found = columns.stream(stream)
+    if not isinstance(found, EncodedSelections):
+        return found
+    members = (columns.source(Stream(found.source.type, where)).where for where in found.members)
+    return replace(found, members=tuple(members))
+
+
+def _over_columns(merged: MergedQuery, columns: StreamColumns) -> MergedQuery:
+    """A merged query that reads columns, with its members."""
+    over = columns.query(merged.query)
+    found = tuple(_member(one, merged.query, columns) for one in merged.members)
+    return replace(merged, query=over, members=found)
+
+
+def _member(member: QueryMember, merged: Query, columns: StreamColumns) -> QueryMember:
+    """What is left of a member reads the columns of the merged query: its first event is of another stream."""
+    query = replace(member.query, pattern=merged.pattern, terms=member.reported, having=())
+    found = columns.query(query)
+    returned = replace(member.query, returns=found.returns)
+    return replace(member, query=returned, reported=found.terms)
 
 
 def listing_leaves(plan: Plan, queries: Sequence[Query], leaves: Leaves) -> Plan:
@@ -134,6 +202,13 @@ def _grouped(queries: Iterable[Query], derived: Collection[str]) -> dict[Counted
     return found
 
 
+def _pairing(stream: Selection) -> Pairing | None:
+    if not isinstance(stream, PairedSelection):
+        return None
+    assert isinstance(stream.rows, Constants)
+    return Pairing(stream.rows, stream.terms)
+
+
 class _Maker:
     """Makes one stage after another, and learns how many events each stream has, about."""
 
@@ -146,21 +221,38 @@ class _Maker:
     def make(self, together: tuple[DerivedStream, ...], columns: StreamColumns) -> None:
         (first, *_) = together
         match first:
+            case EncodedSelections():
+                own = carried(first.name, first.source.type, self.leaves)
+                columns_ = (*first.columns, *own)
+                self.stages.append(Encoding(first.name, first.source, columns_, first.members))
+                terms = [term for where in first.members for term in where]
+                self._read(*terms, *(item.value for item in columns_))
+                self._follow(first)
             case Selection():
                 own = carried(first.name, first.source.type, self.leaves)
-                self._project(Projection(first.name, first.source, (*first.columns, *own)))
+                self._project(Projection(first.name, first.source, (*first.columns, *own), _pairing(first)))
                 self._follow(first)
             case WindowAggregate():
-                self.stages.append(Aggregation(first, carried(first.name, first.source.type, self.leaves)))
-                values = [one.value for one in first.columns if one.value is not None]
-                self._read(*first.source.where, *values, *first.groups)
-                self._follow(first, first.window_us)
+                parts = tuple(self._aggregation(stream) for stream in together)
+                self.stages.append(parts[0] if len(parts) == 1 else SharedAggregation(parts))
             case _:
                 self._detect(together, columns)
+
+    def _aggregation(self, stream: DerivedStream) -> Aggregation:
+        assert isinstance(stream, WindowAggregate)
+        source = stream.source.type
+        values = [one.value for one in stream.columns if one.value is not None]
+        self._read(*stream.source.where, *values, *stream.groups)
+        encoded = isinstance(stream, EncodedAggregate)
+        if encoded:
+            self.reads.add(class_column(source))
+        self._follow(stream, stream.window_us)
+        return Aggregation(stream, carried(stream.name, source, self.leaves), encoded)
 
     def _project(self, stage: Projection) -> None:
         self.stages.append(stage)
         self._read(*stage.source.where, *(item.value for item in stage.columns))
+        self._read(*(() if stage.pairing is None else stage.pairing.terms))
 
     def _follow(self, stream: Selection | WindowAggregate, window_us: int = 0) -> None:
         source = stream.source.type

@@ -7,8 +7,16 @@ from stretto.explain.model import Meaning, Row
 from stretto.pattern.derived.streams import WindowedValue
 from stretto.pattern.describe import stream_text, term_text, window_text
 from stretto.pattern.nodes import Return, Stream, Window
+from stretto.plan.families.members import Pairing
 from stretto.plan.front.leaves import ID
-from stretto.plan.front.stages import Aggregation, Detections, Front, Projection
+from stretto.plan.front.stages import (
+    Aggregation,
+    Detections,
+    Encoding,
+    Front,
+    Projection,
+    SharedAggregation,
+)
 from stretto.plan.ops import Scan
 
 if TYPE_CHECKING:
@@ -19,6 +27,8 @@ STREAM = "stream"
 SIDE = "side"
 """The kind of a row that answers a query which counts positions, in a plan of its own."""
 EVENT = ("it",)
+FEW = 4
+"""Members of a channel that are shown; of the others it is said how many they are."""
 
 
 def front_rows(plan: "Plan", first: int) -> list[Row]:
@@ -27,7 +37,8 @@ def front_rows(plan: "Plan", first: int) -> list[Row]:
     assert front is not None
     places: dict[str, int] = {}
     rows: list[Row] = []
-    for name, reads, text, known, because in _streams(front):
+    for name, reads, text, known, usual in _streams(front):
+        because = front.because.get(name, usual)
         inputs = tuple(sorted({places[one] for one in reads if one in places}))
         places.setdefault(name, first + len(rows))
         served = _readers(plan, front, name)
@@ -43,6 +54,7 @@ def front_rows(plan: "Plan", first: int) -> list[Row]:
 
 
 Known = tuple[float | None, float | None]
+StreamRow = tuple[str, Sequence[str], str, Known, str]
 
 
 def _row(
@@ -58,30 +70,44 @@ def _row(
     return Row(number, kind, inputs, text, meaning, tuple(serves), because, *known, is_shared=len(serves) > 1)
 
 
-def _streams(front: Front) -> Iterator[tuple[str, Sequence[str], str, Known, str]]:
+def _streams(front: Front) -> Iterator[StreamRow]:
     """Of each stream its name, what it reads, what it does, its rows and cost, and by which rule."""
     for stage in front.stages:
         match stage:
             case Projection():
                 columns = ", ".join(_column(item) for item in stage.columns if ID not in _read(item))
-                yield (
-                    stage.name,
-                    (stage.source.type,),
-                    f"{columns} {_of(stage.source)}",
-                    (None, None),
-                    "derive_events",
-                )
-            case Aggregation(stream):
-                columns = ", ".join(_column(item) for item in stream.columns)
-                groups = ", ".join(term_text(group, EVENT).removeprefix("it.") for group in stream.groups)
-                text = f"{columns} {_of(stream.source)}{f' by {groups}' if groups else ''}"
-                text += f"  within {window_text(Window(stream.window_us))}"
-                yield stream.name, (stream.source.type,), text, (None, None), "aggregate_window"
+                text, rule = f"{columns} {_of(stage.source)}", "derive_events"
+                if stage.pairing is not None:
+                    text, rule = f"{_of(stage.source)[3:]} {_paired(stage.pairing)}", "pair_with_constants"
+                yield stage.name, (stage.source.type,), text, (None, None), rule
+            case Encoding():
+                yield stage.name, (stage.source.type,), _encoded(stage), (None, None), "derive_events"
+            case Aggregation():
+                yield _aggregated(stage)
+            case SharedAggregation(parts):
+                yield from map(_aggregated, parts)
             case Detections(plan, streams):
                 for one in streams:
                     number = plan.queries[one.name]
                     known = plan.records[number].rows, _cost(plan, one.name)
                     yield one.name, _scanned(plan, one.name), plan.pieces[number], known, "detect_events"
+
+
+def _encoded(stage: Encoding) -> str:
+    """A channel: what its events have, of what they are made, and how many members there are, with the first few."""
+    columns = ", ".join(_column(item) for item in stage.columns if ID not in _read(item))
+    wheres = [" AND ".join(term_text(term, EVENT).replace("it.", "") for term in of) for of in stage.members]
+    shown = "; ".join(wheres[:FEW]) + (f"; .. ({len(wheres) - FEW} more)" if len(wheres) > FEW else "")
+    return f"channel of {len(wheres)}: {columns} {_of(stage.source)} where {shown}"
+
+
+def _aggregated(stage: Aggregation) -> StreamRow:
+    stream = stage.stream
+    columns = ", ".join(_column(item) for item in stream.columns)
+    groups = ", ".join(term_text(group, EVENT).removeprefix("it.") for group in stream.groups)
+    text = f"{columns} {_of(stream.source)}{f' by {groups}' if groups else ''}"
+    text += f"  within {window_text(Window(stream.window_us))}"
+    return stream.name, (stream.source.type,), text, (None, None), "aggregate_window"
 
 
 def _cost(plan: "Plan", query: str) -> float | None:
@@ -108,6 +134,12 @@ def _read(item: Return) -> str:
 
 def _of(stream: Stream) -> str:
     return f"of {stream_text(stream)}"
+
+
+def _paired(pairing: Pairing) -> str:
+    terms = " AND ".join(term_text(term, EVENT) for term in pairing.terms)
+    where = f", looked up by {terms.replace('it.', '')}" if terms else ""
+    return f"paired with {len(pairing.entries):,} combinations of constants{where}"
 
 
 def _scanned(plan: "Plan", query: str) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ the same earlier streams are planned together, with all the sharing of other que
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from stretto.pattern.derived.streams import (
@@ -16,7 +16,8 @@ from stretto.pattern.derived.streams import (
     sources_of,
 )
 from stretto.pattern.nodes import Atom, Combine, Query, Return, Stream, Variable, Window
-from stretto.pattern.predicates import Changed
+from stretto.pattern.predicates import Changed, Expr
+from stretto.plan.families.members import Pairing
 from stretto.plan.front.leaves import Leaves, StreamLeaf, ids_of
 from stretto.schema import Kind
 
@@ -26,20 +27,45 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Projection:
-    """One event of stream `name` per event of the source, with these columns."""
+    """One event of stream `name` per event of the source, with these columns.
+
+    With a pairing: one per event and entry of a family that it concerns; columns may read the entry's constants.
+    """
 
     name: str
     source: Stream
     columns: tuple[Return, ...]
+    pairing: Pairing | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Encoding:
+    """One event of channel `name` per event of the source that some member selects; `members`: the terms of each."""
+
+    name: str
+    source: Stream
+    columns: tuple[Return, ...]
+    members: tuple[tuple[Expr, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Aggregation:
-    """The same with windowed values among the columns."""
+    """The same as a projection with windowed values among the columns.
+
+    `encoded`: the source is a channel, and so is what comes of it.
+    """
 
     stream: WindowAggregate
     carried: tuple[Return, ...]
     """Leaves of the source."""
+    encoded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SharedAggregation:
+    """Aggregates of the same events by several groupings, which keep them once."""
+
+    parts: tuple[Aggregation, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +105,7 @@ class Side:
     counted: Counted
 
 
-Stage = Projection | Aggregation | Detections
+Stage = Projection | Encoding | Aggregation | SharedAggregation | Detections
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +113,8 @@ class Front:
     """Stages in an order in which each comes after those it reads; `columns` are all that streams have, with kinds.
 
     `attributes`: those of raw events; `raw`: those of them that stages read. `reach_us`: how far back they look, all
-    together. `sides`: queries that count positions, in plans of their own. `streams`: what all of it makes.
+    together. `sides`: queries that count positions, in plans of their own. `streams`: what all of it makes for
+    queries. `because`: the rule behind a stream that several share. `selective`: what no query selects is not made.
     """
 
     stages: tuple[Stage, ...]
@@ -99,6 +126,8 @@ class Front:
     reach_us: int
     sides: tuple[Side, ...] = ()
     streams: tuple[DerivedStream, ...] = ()
+    because: Mapping[str, str] = field(default_factory=dict)
+    selective: bool = False
 
     @property
     def horizon_events(self) -> int:
@@ -137,18 +166,26 @@ def with_itself(join: JoinStream, leaves: Leaves) -> Projection | None:
     return Projection(join.name, Stream(one.type, tuple(dict.fromkeys(where))), (*columns, *own))
 
 
-def in_stages(streams: Sequence[DerivedStream]) -> Iterator[tuple[DerivedStream, ...]]:
-    """The streams, each after those it reads; joins and pattern streams that can be found together are."""
+def in_stages(
+    streams: Sequence[DerivedStream], together: Mapping[str, str] | None = None
+) -> Iterator[tuple[DerivedStream, ...]]:
+    """The streams, each after those it reads; joins and pattern streams that can be found together are.
+
+    `together`: of aggregates that keep one window, the name of the first.
+    """
     depth: dict[str, int] = {}
     detected: dict[int, list[DerivedStream]] = {}
-    made: dict[int, list[DerivedStream]] = {}
+    made: dict[int, dict[str, list[DerivedStream]]] = {}
     for stream in streams:
         before = max((depth.get(name, 0) for name in sources_of(stream)), default=0)
         matched = isinstance(stream, JoinStream | PatternStream)
         depth[stream.name] = before + matched
-        (detected if matched else made).setdefault(before + matched, []).append(stream)
+        if matched:
+            detected.setdefault(before + matched, []).append(stream)
+        else:
+            group = (together or {}).get(stream.name, stream.name)
+            made.setdefault(before, {}).setdefault(group, []).append(stream)
     for level in range(max(depth.values(), default=0) + 1):
         if level in detected:
             yield tuple(detected[level])
-        for stream in made.get(level, ()):
-            yield (stream,)
+        yield from map(tuple, made.get(level, {}).values())

@@ -1,37 +1,46 @@
 """Which spread a batch takes: the cheapest of those that give the right results."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from heapq import heapify, heapreplace
 from typing import Final
 
 from stretto.errors import StrettoError
 from stretto.plan.dag import Plan
-from stretto.plan.spread.partition_keys import key_attributes, of_single_events, why_untied
+from stretto.plan.placement.cells import ByCell
+from stretto.plan.spread.cell_choice import MOVED, cells_for, work_share
+from stretto.plan.spread.event_load import MOST_ROWS, EventLoad
+from stretto.plan.spread.partition_keys import key_attributes, of_single_events, why_thinned, why_untied
 from stretto.plan.spread.reach import MatchReach
-from stretto.plan.spread.spreads import MOST_ROWS, ByKey, ByTime, EventLoad, Spread, Whole
+from stretto.plan.spread.spreads import ByKey, ByTime, Spread, Whole
 from stretto.values.rows import F64
 
 BUCKETS: Final = 8
 """Buckets per core, so that a heavy one does not keep the others waiting."""
 
-# Seconds, roughly, on one core: what it costs to move an event to another process, to read it from a file, to run it
-# where the plan has no estimate, and to start a task.
-MOVED: Final = 0.7e-6
+# Seconds, roughly, on one core: what it costs to read an event from a file, to run it where the plan has no estimate,
+# to take it in at least, to start a task, and to wait for one more stage.
 READ: Final = 0.1e-6
 RUN: Final = 0.4e-6
+TAKEN: Final = RUN / 4
 TASK: Final = 0.03
+HOP: Final = 0.3
 DOUBLINGS: Final = 10
 
 
-def choose(plan: Plan, load: EventLoad, cores: int, name: str = "auto") -> Spread:
-    """The spread of a name, `auto`: the cheapest one; StrettoError says why a name cannot be."""
-    if name == "units":
-        raise StrettoError("spread `units` is not supported yet; there are: auto, key, time, whole")
+def choose(plan: Plan, load: EventLoad, cores: int, name: str = "auto", units: int | None = None) -> Spread:
+    """The spread of a name, `auto`: the cheapest one; StrettoError says why a name cannot be.
+
+    `units`: so many cells, where they are asked for; as many as cores, if no number is given.
+    """
+    if units is not None and name != "units":
+        raise StrettoError(f"a number of units is for spread `units`, not for `{name}`")
     ways: dict[str, Callable[[Plan, EventLoad, int], list[Spread]]] = {
         "auto": candidates,
         "key": lambda *given: [by_key(*given)],
         "time": slicings,
         "whole": lambda *_: [Whole()],
+        "units": lambda plan, _, cores: [cells_for(plan, cores if units is None else units)],
     }
     if name not in ways:
         raise StrettoError(f"unknown spread `{name}`; there are: {', '.join(ways)}")
@@ -44,7 +53,12 @@ def candidates(plan: Plan, load: EventLoad, cores: int) -> list[Spread]:
     attributes = key_attributes(plan)
     if attributes:
         found.append(ByKey(attributes, _buckets(load, cores)))
-    return [*found, *slicings(plan, load, cores)]
+    if why_thinned(plan) is not None:
+        return found or [Whole()]
+    found += slicings(plan, load, cores)
+    with suppress(StrettoError):
+        found += [cells_for(plan, cores)] if cores > 1 else []
+    return found
 
 
 def by_key(plan: Plan, load: EventLoad, cores: int) -> ByKey:
@@ -60,6 +74,9 @@ def by_key(plan: Plan, load: EventLoad, cores: int) -> ByKey:
 
 def slicings(plan: Plan, load: EventLoad, cores: int) -> list[Spread]:
     """Spreads by time with more and more slices, as far as their targets are too large."""
+    thinned = why_thinned(plan)
+    if thinned is not None:
+        raise StrettoError(f"cannot spread by time: {thinned}")
     if MatchReach.of(plan).after_events and not load.exact:
         return [Whole()]  # how far a number of events reaches is known only when they are read
     # Spark moves targets to partitions by a hash: several for each core even out what it does not.
@@ -81,11 +98,40 @@ def _buckets(load: EventLoad, cores: int) -> int:
 def seconds(spread: Spread, plan: Plan, load: EventLoad, cores: int) -> float:
     """About how long a spread takes: the busiest core's events, moving them, and starting tasks."""
     loads = spread.loads(load)
-    moved = 0.0 if load.in_place and not isinstance(spread, ByKey) else MOVED * float(loads.sum()) / cores
+    in_place = load.in_place and isinstance(spread, Whole | ByTime)
+    moved = 0.0 if in_place else MOVED * float(loads.sum()) / cores
     read = _read_again(spread, load) / cores
-    return (
-        busiest(loads, cores) * _run_seconds(plan, load) + moved + read + TASK * -(-spread.targets // cores)
-    )
+    tasks = TASK * -(-spread.targets // cores)
+    if isinstance(spread, ByCell):
+        # An event that is copied is taken in by each cell, and meets a part of the others there: the plan's work is
+        # what is divided.
+        work = load.times.total * work_share(plan, spread) * _run_seconds(plan, load)
+        return busiest(loads * TAKEN + work, cores) + moved + tasks + HOP
+    return busiest(loads, cores) * _run_seconds(plan, load) + moved + read + tasks
+
+
+def rejected(plan: Plan, load: EventLoad, cores: int, chosen: Spread) -> str:
+    """One line: what stands against each of the other spreads, or about how long it would take."""
+    found = []
+    for name in ("whole", "key", "time", "units"):
+        if name == name_of(chosen):
+            continue
+        try:
+            spread = choose(plan, load, cores, name)
+        except StrettoError as error:
+            found.append(f"{name} ({str(error).removeprefix(f'cannot spread by {name}: ')})")
+            continue
+        if not load.fits(float(spread.loads(load).max())):
+            found.append(f"{name} (more events than fit one target)")
+        elif name_of(spread) == name:
+            found.append(f"{name} (about {seconds(spread, plan, load, cores):.2g} s)")
+    return f"about {seconds(chosen, plan, load, cores):.2g} s; rejected: {', '.join(found)}"
+
+
+def name_of(spread: Spread) -> str:
+    """The name by which a spread is asked for."""
+    names: dict[type, str] = {Whole: "whole", ByKey: "key", ByTime: "time", ByCell: "units"}
+    return names[type(spread)]
 
 
 def _read_again(spread: Spread, load: EventLoad) -> float:
@@ -100,7 +146,7 @@ def _run_seconds(plan: Plan, load: EventLoad) -> float:
     """Seconds of work per event."""
     if plan.estimate is None or not load.times.total:
         return RUN
-    return max(RUN / 4, plan.estimate.cost * 1e-9 * max(load.times.seconds, 1.0) / load.times.total)
+    return max(TAKEN, plan.estimate.cost * 1e-9 * max(load.times.seconds, 1.0) / load.times.total)
 
 
 def busiest(loads: F64, cores: int) -> float:
@@ -118,9 +164,11 @@ def describe(spread: Spread, load: EventLoad) -> str:
     total = load.times.total
     if isinstance(spread, Whole):
         return f"spread: whole, {total:,} events on one target"
-    what = "key" if isinstance(spread, ByKey) else "time"
+    what = name_of(spread)
     of = f" ({', '.join(spread.attributes) or 'id'})" if isinstance(spread, ByKey) else ""
+    if isinstance(spread, ByCell):
+        of = f" ({' x '.join(f'{name} in {parts}' for name, parts in spread.anchors)})"
     replication = float(loads.sum()) / total if total else 1.0
     skew = float(loads.max()) / float(loads.mean()) if loads.sum() else 1.0
-    unit = "buckets" if isinstance(spread, ByKey) else "slices"
+    unit = {"key": "buckets", "time": "slices", "units": "cells"}[what]
     return f"spread: by {what}{of}, {spread.targets:,} {unit}, replication {replication:.3g}, skew {skew:.3g}"

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from stretto.schema import Kind, kind_of
+from stretto.schema import Kind, column_of, kind_of
 from stretto.values.convert import as_kind, plain
 from stretto.values.hashing import LANES, U64
 from stretto.values.rows import I64
@@ -19,7 +19,7 @@ def buckets_of(batch: pa.RecordBatch, attributes: Sequence[str], buckets: int) -
     """For each event a number below `buckets`; nulls count as one value."""
     state = np.zeros(batch.num_rows, np.uint64)
     for name in attributes:
-        state = LANE.mix(state * np.uint64(LANE.step) ^ _bits(batch.column(name)))
+        state = LANE.mix(state * np.uint64(LANE.step) ^ _bits(column_of(batch, name)))
     found: I64 = (state % np.uint64(buckets)).astype(np.int64)
     return found
 

@@ -1,12 +1,11 @@
 """How events get to targets, each of which runs the whole plan on its part of them, and which target reports what.
 
-Three ways: everything on one target; by the values of attributes on which all events of a match agree; by slices of
-time that overlap by what a match may reach. Every match is reported by exactly one target, and so are the totals of
-every window and group.
+Four ways: everything on one target; by the values of attributes on which all events of a match agree; by slices of
+time that overlap by what a match may reach; by cells, which have all events but for parts of some types. Every match is
+reported by exactly one target, and so are the totals of every window and group.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final, Self
 
@@ -14,8 +13,10 @@ import numpy as np
 import pyarrow as pa
 
 from stretto.plan.dag import Plan, attributes_of
+from stretto.plan.placement.cells import ByCell
+from stretto.plan.spread.event_load import EventLoad
 from stretto.plan.spread.key_buckets import buckets_of
-from stretto.plan.spread.partition_keys import of_single_events, why_untied
+from stretto.plan.spread.partition_keys import of_single_events, why_thinned, why_untied
 from stretto.plan.spread.reach import MatchReach, Slice
 from stretto.plan.spread.time_slices import Times
 from stretto.schema import Kind, Special
@@ -25,28 +26,6 @@ from stretto.values.times import END_OF_TIME, START_OF_TIME, in_time
 
 ALWAYS: Final = (START_OF_TIME, END_OF_TIME)
 TOO_LITTLE: Final = "the slices overlap by less than the longest window"
-MOST_ROWS: Final = 1 << 22
-"""Events that one target may have to hold in memory at a time."""
-
-
-@dataclass(frozen=True, slots=True)
-class EventLoad:
-    """What is to be spread: when events come, and the share of the commonest value of attributes.
-
-    `in_place`: a slice of time is read by the process that runs it, so that its events need not be moved. `exact`: all
-    events that were counted are there when they are run, none of them is rejected then. `held`: so many events at most
-    are held at a time, however large a slice is; None: all of them.
-    """
-
-    times: Times
-    heaviest: Mapping[str, float] = field(default_factory=dict)
-    in_place: bool = False
-    exact: bool = True
-    held: int | None = None
-
-    def fits(self, target: float) -> bool:
-        """Whether a target of so many events has room."""
-        return (target if self.held is None else min(target, self.held)) <= MOST_ROWS
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +156,9 @@ class ByTime:
 
     def check(self, plan: Plan) -> str | None:
         """Why a plan's results would be wrong; None if they are right."""
+        thinned = why_thinned(plan)
+        if thinned is not None:
+            return thinned
         reach = MatchReach.of(plan)
         for part in self.slices:
             short = part.start > max(part.low - reach.before_us, START_OF_TIME)
@@ -191,7 +173,7 @@ class ByTime:
         return load.times.before(stops) - load.times.before(starts)
 
 
-Spread = Whole | ByKey | ByTime
+Spread = Whole | ByKey | ByTime | ByCell
 
 
 def read_attributes(plan: Plan, spread: object) -> frozenset[str]:

@@ -8,6 +8,8 @@ import pyarrow as pa
 
 from stretto.errors import StrettoError
 from stretto.plan.dag import Plan, window_of
+from stretto.plan.placement.cells import ByCell
+from stretto.plan.spread.partition_keys import why_thinned
 from stretto.plan.spread.reach import MatchReach
 from stretto.plan.spread.spreads import TOO_LITTLE, ByKey, Whole, times_of
 from stretto.schema import Special
@@ -78,8 +80,15 @@ class Slices:
             mine[timeless] = target == 0
         return mine
 
+    def repeats(self, target: int, ids: I64, ts: I64) -> Bool:  # noqa: ARG002 - as cells
+        """Which of the events with an id that came before are counted by a target."""
+        return self.begin_at(target, ts)
+
     def check(self, plan: Plan) -> str | None:
         """Why a plan's results would be wrong; None if they are right."""
+        thinned = why_thinned(plan)
+        if thinned is not None:
+            return thinned
         for number, op in enumerate(plan.ops):
             window = window_of(op)
             if window is not None and window.unit == "events":
@@ -92,5 +101,5 @@ class Slices:
         return times // self.width_us % self.targets
 
 
-StreamSpread = Whole | ByKey | Slices
+StreamSpread = Whole | ByKey | Slices | ByCell
 """How a stream's events get to targets."""

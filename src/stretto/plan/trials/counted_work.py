@@ -77,7 +77,7 @@ class Demands:
         bits = [LEFT] * width + [RIGHT] * (
             1 + max((max(columns_of(t), default=0) for t in op.terms), default=0)
         )
-        equal = keys = rest = in_order = compared = 0
+        equal, keys, rest, in_order, compared = len(op.same), 0, 0, 0, 0
         for term in op.terms:
             found = comparison(term, bits)
             if _of_times(term):
@@ -103,8 +103,11 @@ class WorkOf:
             if isinstance(op, Join)
         }
         self._sorted = _sorted(plan, self._demands)
+        # Of rows that share events those with the same events are counted, and no others.
         self._shares = {
-            number: _equal_share(plan.records[number].computed, plan.width(op.left), estimates)
+            number: 1.0
+            if op.same
+            else _equal_share(plan.records[number].computed, plan.width(op.left), estimates)
             for number, op in enumerate(plan.ops)
             if isinstance(op, Join) and self._demands[number].equal
         }

@@ -153,7 +153,7 @@ def _by_cp_sat(
     program: BinaryProgram, hint: Sequence[bool], seconds: float, seed: int, bound: float
 ) -> tuple[list[bool] | None, float]:
     """Costs are rounded down to integers, so that a bound of these is one of the costs."""
-    cp_model = _loaded("ortools.sat.python.cp_model")
+    cp_model = loaded("ortools.sat.python.cp_model")
     model = cp_model.CpModel()
     columns = [model.new_bool_var("") for _ in program.costs]
     _add_rows(model, columns, program)
@@ -181,7 +181,7 @@ def _by_scip(
     program: BinaryProgram, hint: Sequence[bool], seconds: float, seed: int
 ) -> tuple[list[bool] | None, float]:
     """What several roots can take is paid for or not; what each root takes follows from that."""
-    model_builder = _loaded("ortools.linear_solver.python.model_builder")
+    model_builder = loaded("ortools.linear_solver.python.model_builder")
     model = model_builder.Model()
     whole = program.shared
     columns = [
@@ -203,7 +203,8 @@ def _by_scip(
     return [solver.value(column) > 0.5 for column in columns], least
 
 
-def _loaded(module: str) -> Any:
+def loaded(module: str) -> Any:
+    """A module of OR-Tools, which is loaded when it is needed; StrettoError says how to get it."""
     try:
         return import_module(module)
     except ImportError as error:

@@ -10,17 +10,18 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 from pyspark.sql.types import DateType, TimestampNTZType, TimestampType
 
+from stretto.face.given import Given
 from stretto.pattern.workload import Workload
-from stretto.plan.dag import Plan
-from stretto.plan.spread.spreads import EventLoad, Spread, read_attributes
-from stretto.plan.spread.time_slices import Times
-from stretto.schema import Special
+from stretto.plan.spread.event_load import EventLoad
+from stretto.plan.spread.spreads import Spread, read_attributes
+from stretto.schema import Special, sources_of
 from stretto.spark.batch.profile import heaviest_of, profile, summarize
+from stretto.spark.batch.summary import Summary
 from stretto.spark.batch.targets import ResultForm, pack_arriving, run_targets
 from stretto.spark.batch.worker import Work
 from stretto.spark.errors import at_work, clear_failures
 from stretto.spark.outputs import everything
-from stretto.spark.packed import PACKED
+from stretto.spark.packed import PACKED, OwnTypes
 from stretto.spark.plans import Asked, Planning, chosen_spread, planned, query_names, schema_of, special_of
 from stretto.spark.setup.session import cores_of
 from stretto.stats.profile import Stats
@@ -31,13 +32,14 @@ PARTITION: Final = 33
 
 
 def detect(
-    workload: Workload | str | Plan,
+    workload: Given,
     df: DataFrame,
     planning: Planning = DEFAULT,
     spread: str | Spread = "auto",
     special: Special | None = None,
     *,
     cores: int | None = None,
+    units: int | None = None,
     asked: Asked = "matches",
 ) -> DataFrame:
     """All matches, or totals, of a workload or a plan in a batch DataFrame, one row each.
@@ -61,13 +63,14 @@ def detect(
         plan = planned(workload, schema, planning, measure, asked)
 
         def load() -> EventLoad:
-            times = summary().times if spread in ("auto", "time") else Times.of(())
-            return EventLoad(times, heaviest_of(planning.stats))
+            known = summary() if spread in ("auto", "time") else Summary()
+            return EventLoad(known.times, heaviest_of(planning.stats), shares=known.shares)
 
-        chosen = chosen_spread(spread, plan, load, cores)
-        form = ResultForm.of(asked, ts_type(df, special))
+        chosen = chosen_spread(spread, plan, load, cores, units)
+        form = ResultForm.of(asked, OwnTypes(ts_type(df, special), plan.text_ids))
         wanted = [special.ts, special.type, *([special.id] if special.id in df.columns else [])]
-        names = [*wanted, *sorted(read_attributes(plan, chosen) - set(wanted))]
+        read = sources_of(sorted(read_attributes(plan, chosen)), df.columns)
+        names = [*wanted, *(name for name in read if name not in wanted)]
         if asked == "all":  # rejected events are given as they came
             names = df.columns
         queries = query_names(plan)
@@ -80,7 +83,7 @@ def detect(
 
         chunks = df.select([F.col(f"`{name}`") for name in names]).mapInArrow(pack, PACKED)
         found = run_targets(chunks, Work(plan, special), chosen, form)
-        return everything(found, df.schema, form.ts) if asked == "all" else found
+        return everything(found, df.schema, form.own) if asked == "all" else found
 
 
 def ts_type(df: DataFrame, special: Special) -> Any:

@@ -22,7 +22,7 @@ from stretto.data.columnar import ColumnarPart
 from stretto.data.files import EventFile, Survey, open_events
 from stretto.data.parts import FilePart, ReadChunk, Rejected
 from stretto.pattern.workload import Workload
-from stretto.plan.spread.spreads import EventLoad
+from stretto.plan.spread.event_load import EventLoad
 from stretto.plan.spread.time_slices import Times
 from stretto.schema import Schema, Special
 from stretto.spark.batch.profile import Range, heaviest_of, sample_rows, stats_of, wanted_sample
@@ -32,6 +32,7 @@ from stretto.spark.errors import at_work, clear_failures
 from stretto.spark.packed import PACKED, as_schema
 from stretto.spark.setup.session import cores_of
 from stretto.stats.profile import Stats
+from stretto.values.time_units import JudgedUnit
 from stretto.values.times import START_OF_TIME
 
 TASKS: Final = 4
@@ -50,6 +51,7 @@ class EventFiles:
     units: tuple[ReadUnit, ...]
     columns: Mapping[str, pa.Schema]
     summary: Summary | None = None
+    unit_told: str | None = None
 
     @property
     def in_place(self) -> bool:
@@ -74,7 +76,8 @@ class EventFiles:
         if self.in_place:
             pieces = [SliceRead(unit, 0, None) for unit in self.units]
             held = max((sum(p.unit.rows or 0 for p in run) for run in runs_of(pieces)), default=0)
-        return EventLoad(times, heaviest_of(stats), self.in_place, self.in_place, held)
+        shares = self.summary.shares if self.summary is not None else {}
+        return EventLoad(times, heaviest_of(stats), self.in_place, self.in_place, held, shares)
 
     @property
     def before(self) -> list[int]:
@@ -107,6 +110,7 @@ class _Known:
 
     name: str
     found: pa.Schema
+    judged: JudgedUnit | None = None
 
     def columns(self) -> Mapping[str, pa.DataType]:
         return {column.name: column.type for column in self.found}
@@ -126,10 +130,12 @@ def open_files(path: str, special: Special | None = None) -> EventFiles:
     special = special or Special()
     units: list[ReadUnit] = []
     columns: dict[str, pa.Schema] = {}
-    for part in open_events(path, special).parts:
+    source = open_events(path, special)
+    special = source.special
+    for part in source.parts:
         columns[part.name] = pa.schema(list(part.columns().items()))
         units += _units(part, special)
-    files = EventFiles(path, special, tuple(units), columns)
+    files = EventFiles(path, special, tuple(units), columns, unit_told=source.unit_told)
     if files.in_place:
         assert files.schema is not None  # files that do not go together are refused before they are read
     return files
@@ -185,7 +191,7 @@ def _with_survey(files: EventFiles, found: Mapping[int, dict[str, str]]) -> Even
         units[number] = replace(unit, rows=rows, first=summary.first, last=summary.last)
         if read["columns"] is not None:
             columns[unit.name] = pa.ipc.read_schema(pa.py_buffer(b64decode(read["columns"])))
-    return EventFiles(files.path, files.special, tuple(units), columns, total(summaries))
+    return replace(files, units=tuple(units), columns=columns, summary=total(summaries))
 
 
 def profile_files(

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StringType, StructField, StructType
 
 from stretto.engine.run import MEMORY_BYTES
-from stretto.pattern.workload import Workload
+from stretto.face.given import Given
 from stretto.plan.dag import Plan, attributes_of
 from stretto.plan.spread.reach import MatchReach
 from stretto.plan.spread.spreads import ByTime, Spread, Whole, read_attributes
@@ -27,10 +27,10 @@ from stretto.spark.batch.event_files import (
 )
 from stretto.spark.batch.row_groups import TimeRange
 from stretto.spark.batch.targets import ResultForm, pack_arriving, run_targets
-from stretto.spark.batch.worker import Work
+from stretto.spark.batch.worker import Share, Work
 from stretto.spark.errors import StrettoSparkError, at_work, clear_failures
 from stretto.spark.outputs import everything
-from stretto.spark.packed import PACKED, REJECTED, Packed, packed_rows, to_payload
+from stretto.spark.packed import PACKED, REJECTED, OwnTypes, Packed, packed_rows, to_payload
 from stretto.spark.plans import Asked, Planning, chosen_spread, planned, query_names, special_of
 from stretto.spark.setup.session import cores_of, session
 from stretto.stats.profile import Stats
@@ -41,7 +41,7 @@ ASIDE: Final = -1
 
 
 def detect_files(
-    workload: Workload | str | Plan,
+    workload: Given,
     path: str | EventFiles,
     *,
     spark: SparkSession | None = None,
@@ -52,6 +52,7 @@ def detect_files(
     special: Special | None = None,
     outputs: Asked = "matches",
     cores: int | None = None,
+    units: int | None = None,
 ) -> DataFrame:
     """All matches of a workload, or a plan, in the events of files, one row each; ids count the rows of all files.
 
@@ -69,17 +70,18 @@ def detect_files(
         cores = cores or cores_of(spark)
         if not isinstance(workload, Plan) or files.times is None:
             files = files if files.summary is not None else survey(spark, files)
-        form, how = ResultForm.of(outputs, _ts_type(files)), Planning(optimizer, budget, stats)
+        how = Planning(optimizer, budget, stats)
         plan = planned(workload, files.schema, how, lambda read: profile_files(spark, read, files), outputs)
+        form = ResultForm.of(outputs, OwnTypes(_ts_type(files), plan.text_ids))
         if files.summary is None and MatchReach.of(plan).after_events:
             files = survey(spark, files)  # how many events there are is needed exactly
-        chosen = chosen_spread(spread, plan, partial(files.load, stats), cores)
+        chosen = chosen_spread(spread, plan, partial(files.load, stats), cores, units)
         found = find(spark, plan, files, chosen, form)
         if outputs != "all":
             return found
         told = files.event_file.select(attributes_of(plan)).rejected_schema
         events = StructType([StructField(name, StringType()) for name in told.names[:-1]])
-        return everything(found, events, form.ts)
+        return everything(found, events, form.own)
 
 
 def _ts_type(files: EventFiles) -> pa.DataType:
@@ -134,7 +136,7 @@ def _in_place(
                 target = turns[turn]
                 with at_work(f"finding matches at target {target} of {len(turns)}", queries):
                     runs = (_read(run, wanted, special) for run in runs_of(pieces[target], arriving=arriving))
-                    yield from found(runs, spread.owned(target))
+                    yield from found(runs, Share.of(spread, target))
 
     return spark.range(0, len(turns), 1, len(turns)).mapInArrow(run, form.schema)
 

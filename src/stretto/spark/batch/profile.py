@@ -18,11 +18,14 @@ from pyspark.sql import functions as F  # noqa: N812 - its usual name
 from pyspark.sql.types import DataType, DateType, TimestampNTZType, TimestampType
 
 from stretto.errors import EventsError
+from stretto.face.given import Given, workload_of
 from stretto.pattern.workload import Workload
+from stretto.plan.dag import Plan
 from stretto.plan.spread.spreads import times_of
-from stretto.schema import Schema, Special
+from stretto.schema import Schema, Special, column_of, sources_of
 from stretto.spark.batch.summary import Summary, total
 from stretto.spark.errors import at_work, clear_failures
+from stretto.spark.frames import frame_of
 from stretto.spark.io.columns import arrow_columns
 from stretto.spark.packed import EVENTS, PACKED, Packed, from_payload, gathered, packed_rows, to_payload
 from stretto.stats.profile import Stats
@@ -42,27 +45,32 @@ Range = tuple[int, int]
 
 
 def profile(
-    workload: Workload | None,
-    df: DataFrame,
+    workload: Given | None,
+    df: Any,
     sample: float = 0.01,
     *,
     special: Special | None = None,
     seed: int = 0,
     summary: Summary | None = None,
+    ts_unit: str | None = None,
 ) -> Stats:
     """The statistics of a batch DataFrame; with a workload the terms of its queries are measured at once.
+
+    `workload` is a Workload, a Plan, text or the Path of a file; `df` may also be an Arrow, pandas or Polars table.
 
     Events are counted exactly; terms are measured on about this share of them, at least 20,000 and at most 2,000,000.
     `summary`: what counting them told, if that was done before.
     """
     special = special or Special()
+    df, read = frame_of(df, special, ts_unit), None if workload is None else workload_of(workload)
+    workload = read.workload if isinstance(read, Plan) else read
     arrow = arrow_columns(df)
     check_columns(arrow, special)
     schema = Schema.of(arrow, None, special)
     with clear_failures():
         known = summary or summarize(df, special)
         ranges, rare = wanted_sample(known, sample, seed, workload)
-        names = list(dict.fromkeys([special.ts, special.type, *schema.attributes]))
+        names = sources_of((special.ts, special.type, *schema.attributes), df.columns)
         ts = df.schema[special.ts].dataType
         inside = _inside(F.col(f"`{special.ts}`"), ts, ranges)
         kept = inside if not rare else inside | F.col(f"`{special.type}`").isin(list(rare))
@@ -115,9 +123,7 @@ def wanted_sample(
         ends = times.at(np.arange(number + 1) / number)
         return float(np.median(np.diff(ends))) * size / times.total, size / number
 
-    queries = () if workload is None else workload.queries
-    windows = [query.within for query in queries if query.within.row is None]
-    number = number_for(windows, usual_length)
+    number = number_for([] if workload is None else workload.windows, usual_length)
     part, length = 1.0 / number, size / times.total / number
     starts = [i * part + random.random() * (part - length) for i in range(number)]
     edges = times.at(np.array([edge for start in starts for edge in (start, start + length)])).tolist()
@@ -196,7 +202,9 @@ def stats_of(
 def _sample(batches: Sequence[pa.RecordBatch], schema: Schema, ranges: Sequence[Range]) -> Sample | None:
     special = schema.special
     names = list(dict.fromkeys([special.ts, special.type, *schema.attributes]))
-    tables = [pa.Table.from_batches([batch]).select(names) for batch in batches if batch.num_rows]
+    tables = [
+        pa.table({name: column_of(batch, name) for name in names}) for batch in batches if batch.num_rows
+    ]
     if not tables:
         return None
     table = pa.concat_tables(tables).unify_dictionaries().combine_chunks()

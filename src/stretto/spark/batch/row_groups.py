@@ -20,6 +20,7 @@ from stretto.values.times import END_OF_TIME, START_OF_TIME, in_time
 
 STEP: Final = 1 << 17
 SCALES: Final = {"milliseconds": (1000, 1), "microseconds": (1, 1), "nanoseconds": (1, 1000)}
+UNITS: Final = {"s": (1_000_000, 1), "ms": (1000, 1), "us": (1, 1), "ns": (1, 1000)}
 DAY_US: Final = 86_400_000_000
 
 
@@ -51,7 +52,7 @@ def row_groups(path: str, special: Special, name: str = "") -> list[ReadUnit]:
         found = file.metadata
         paths = [found.schema.column(i).path for i in range(found.num_columns)]
         column = paths.index(special.ts)
-        scale = _scale(found.schema.column(column))
+        scale = _scale(found.schema.column(column), special.unit)
         groups = [found.row_group(i) for i in range(found.num_row_groups)]
         return [
             ReadUnit(name or path, path, i, group.num_rows, *_span(group.column(column), scale))
@@ -59,7 +60,7 @@ def row_groups(path: str, special: Special, name: str = "") -> list[ReadUnit]:
         ]
 
 
-def _scale(column: Any) -> tuple[int, int] | None:
+def _scale(column: Any, unit: str | None) -> tuple[int, int] | None:
     """What turns the integers of a column into microseconds: times this, divided by that; None if nothing does."""
     if column.physical_type == "INT96":
         return None
@@ -68,7 +69,7 @@ def _scale(column: Any) -> tuple[int, int] | None:
         return SCALES.get(logical.get("timeUnit"))
     if logical.get("Type") == "Date":
         return DAY_US, 1
-    return (1, 1) if column.physical_type in ("INT64", "INT32") else None
+    return UNITS[unit or "us"] if column.physical_type in ("INT64", "INT32") else None
 
 
 def _span(column: Any, scale: tuple[int, int] | None) -> tuple[int | None, int | None]:
@@ -131,7 +132,7 @@ class TimeRange:
 def _wanted(file: Any, group: int, special: Special, window: TimeRange) -> Bool | None:
     """Which rows of a row group lie in the window; None: all."""
     ts = file.read_row_group(group, columns=[special.ts], use_threads=False).column(0)
-    vector = plain(to_time(ts.combine_chunks() if ts.num_chunks != 1 else ts.chunk(0))[0])
+    vector = plain(to_time(ts.combine_chunks() if ts.num_chunks != 1 else ts.chunk(0), special.unit)[0])
     wanted: Bool = (vector.data >= window.start) & (vector.data < window.stop)
     known = in_time(vector.data) if vector.valid is None else in_time(vector.data) & vector.valid
     wanted = wanted | ~known if window.timeless else wanted & known
@@ -141,7 +142,7 @@ def _wanted(file: Any, group: int, special: Special, window: TimeRange) -> Bool 
 def _conformed(batch: pa.RecordBatch, schema: pa.Schema, special: Special) -> pa.RecordBatch:
     """The batch with the types of a schema; an id that it lacks stays away, other columns become nulls."""
     have = dict(zip(batch.schema.names, batch.columns, strict=True))
-    have[special.ts] = to_time(have[special.ts])[0]
+    have[special.ts] = to_time(have[special.ts], special.unit)[0]
     have[special.type] = to_types(have[special.type])
     fields = [f for f in schema if f.name in have or f.name != special.id]
     return pa.RecordBatch.from_arrays(

@@ -51,6 +51,11 @@ class Summary:
         return Times.of(self.stretches)
 
     @property
+    def shares(self) -> dict[str, float]:
+        """The share of each type among the events."""
+        return {name: count / max(self.rows, 1) for name, count in self.types.items()}
+
+    @property
     def first(self) -> int | None:
         """The earliest time."""
         return min((stretch[0] for stretch in self.stretches), default=None)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import pyarrow as pa
@@ -10,10 +10,12 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
+from stretto.plan.placement.cells import ByCell
 from stretto.plan.spread.spreads import Spread
-from stretto.schema import Special
-from stretto.spark.batch.worker import Work, chunks_of, rows_of
+from stretto.schema import Kind, Special
+from stretto.spark.batch.worker import Share, Work, chunks_of, rows_of
 from stretto.spark.errors import at_work
+from stretto.spark.hash_partitions import partitions_for
 from stretto.spark.outputs import result_schema
 from stretto.spark.packed import (
     CHUNK_ROWS,
@@ -21,6 +23,7 @@ from stretto.spark.packed import (
     MATCHES,
     PACKED,
     TRENDS,
+    OwnTypes,
     events_row,
     from_payload,
     gathered,
@@ -28,34 +31,35 @@ from stretto.spark.packed import (
 )
 from stretto.spark.plans import Asked, query_names
 
-TargetRun = Callable[[Iterable[pa.Table], tuple[int, int]], Iterator[pa.RecordBatch]]
+TIMES = OwnTypes(Kind.TIME.arrow)
+TargetRun = Callable[[Iterable[pa.Table], Share], Iterator[pa.RecordBatch]]
 
 
 @dataclass(frozen=True, slots=True)
 class ResultForm:
-    """What comes out of a job: matches, or totals of trends, as rows whose times have the type `ts`; or, packed, at
+    """What comes out of a job: matches, or totals of trends, as rows with the events' `own` types; or, packed, at
     most `keep` of each query, or aggregate, and target (None: all), rejected events, and counts.
     """
 
-    ts: Any = None
+    own: OwnTypes = TIMES
     packed: bool = False
     keep: int | None = None
     kind: str = MATCHES
 
     @classmethod
-    def of(cls, asked: Asked, ts: Any) -> Self:
+    def of(cls, asked: Asked, own: OwnTypes) -> Self:
         """The form of what was asked for; packed where it is everything."""
-        return cls(ts, packed=asked == "all", kind=TRENDS if asked == "trends" else MATCHES)
+        return cls(own, packed=asked == "all", kind=TRENDS if asked == "trends" else MATCHES)
 
     @property
     def schema(self) -> str | StructType:
-        return PACKED if self.packed else result_schema(self.kind, self.ts)
+        return PACKED if self.packed else result_schema(self.kind, self.own)
 
     def found(self, work: Work) -> TargetRun:
         """What turns a target's events into the rows that come out."""
         if self.packed:
-            return lambda runs, owned: chunks_of(work, runs, owned, self.keep)
-        return lambda runs, owned: rows_of(work, runs, owned, self.kind, self.ts)
+            return lambda runs, share: chunks_of(work, runs, share, self.keep)
+        return lambda runs, share: rows_of(work, runs, share, self.kind, self.own)
 
 
 def pack_arriving(
@@ -94,6 +98,8 @@ def run_targets(chunks: DataFrame, work: Work, spread: Spread, form: ResultForm)
             if held:
                 held.sort(key=lambda chunk: chunk[0])  # the order of arrival
                 events = pa.Table.from_batches([from_payload(payload) for _, payload in held])
-                yield from found([events], spread.owned(target))
+                yield from found([events], Share.of(spread, target))
 
+    if isinstance(spread, ByCell):  # as few cells as there are cores: none should wait for another
+        chunks = chunks.repartition(partitions_for(spread.targets), "target")
     return chunks.groupBy("target").applyInArrow(run, form.schema)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Final
+from typing import Final, Self
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +14,8 @@ import pyarrow as pa
 from stretto.engine.results.matches import Matches
 from stretto.engine.run import MEMORY_BYTES, Engine
 from stretto.plan.dag import Plan
-from stretto.plan.spread.spreads import times_of
+from stretto.plan.placement.cells import ByCell
+from stretto.plan.spread.spreads import Spread, times_of
 from stretto.schema import Special
 from stretto.spark.packed import (
     LATE,
@@ -22,6 +23,7 @@ from stretto.spark.packed import (
     METRICS,
     REJECTED,
     TRENDS,
+    OwnTypes,
     Packed,
     as_schema,
     packed_rows,
@@ -29,10 +31,8 @@ from stretto.spark.packed import (
     to_payload,
 )
 from stretto.stats.sampling import in_order
-from stretto.values.rows import Bool
+from stretto.values.rows import I64, Bool
 from stretto.values.times import END_OF_TIME
-
-Owned = tuple[int, int]
 
 STEP: Final = 1 << 17
 """Events that are run at a time: what they find is handed on before the memory for it grows."""
@@ -65,7 +65,39 @@ class Aside:
     late: list[pa.RecordBatch] = field(default_factory=list)
 
 
-def matches_of(work: Work, runs: Iterable[pa.Table], owned: Owned, aside: Aside) -> Iterator[Matches]:
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What a target reports of all that it finds: what begins in [low, high); in a cell, what is the cell's."""
+
+    low: int
+    high: int
+    cells: ByCell | None = None
+    cell: int = 0
+
+    @classmethod
+    def of(cls, spread: Spread, target: int) -> Self:
+        return cls(*spread.owned(target), spread if isinstance(spread, ByCell) else None, target)
+
+    def found(self, matches: Matches, plan: Plan) -> Matches:
+        """Those of some matches."""
+        mine = matches if self.cells is None else matches.under(self.cells.reports(plan, self.cell))
+        return mine.started(self.low, self.high)
+
+    def repeats(self, ids: I64, ts: I64) -> Bool:
+        """Which events with an id that came before are counted."""
+        mine: Bool = (ts >= self.low) & (ts < self.high)
+        return mine if self.cells is None else mine & self.cells.repeats(self.cell, ids, ts)
+
+    def counted(self, events: pa.RecordBatch, special: Special) -> Bool:
+        """Which events are counted by a target, of all that it sees; those without a time come to one target alone."""
+        if self.cells is not None:
+            return self.cells.counted(self.cell, events, special)
+        ts, timeless = times_of(events, special)
+        mine: Bool = (ts >= self.low) & (ts < self.high)
+        return mine if timeless is None else mine | timeless
+
+
+def matches_of(work: Work, runs: Iterable[pa.Table], share: Share, aside: Aside) -> Iterator[Matches]:
     """The matches and totals of a target's events that the target reports, as they are found.
 
     A run holds events in order of arrival, and ends before the next one begins: only one of them is held at a time.
@@ -77,7 +109,7 @@ def matches_of(work: Work, runs: Iterable[pa.Table], owned: Owned, aside: Aside)
         ordered = run.unify_dictionaries()
         if work.lateness_us is None:
             ordered = in_order(ordered, work.special.ts)
-        engine = engine or _engine(work, ordered, owned)
+        engine = engine or _engine(work, ordered, share)
         start = 0
         while start < ordered.num_rows:
             piece = ordered.slice(start, STEP)
@@ -85,18 +117,18 @@ def matches_of(work: Work, runs: Iterable[pa.Table], owned: Owned, aside: Aside)
             for batch in piece.to_batches():
                 before = engine.until_us
                 found = engine.push(batch, latest_us=work.latest_us)
-                yield found if _inside(engine, before, owned) else found.started(*owned)
-        aside.events += _count(ordered, work.special, owned)
+                yield found if _inside(engine, before, share) else share.found(found, work.plan)
+        aside.events += _count(ordered, work.special, share)
     if engine is None:
         return
-    yield engine.flush().started(*owned)
+    yield share.found(engine.flush(), work.plan)
     aside.repeated = engine.repeats.found
     for apart, kept in ((engine.take_rejected(), aside.rejected), (engine.take_late(), aside.late)):
-        mine = (batch.filter(pa.array(reported(batch, work.special, owned))) for batch in apart)
+        mine = (batch.filter(pa.array(share.counted(batch, work.special))) for batch in apart)
         kept.extend(batch for batch in mine if batch.num_rows)
 
 
-def _engine(work: Work, first: pa.Table, owned: Owned) -> Engine:
+def _engine(work: Work, first: pa.Table, share: Share) -> Engine:
     engine = Engine(
         work.plan,
         lateness_us=work.lateness_us or 0,
@@ -104,21 +136,23 @@ def _engine(work: Work, first: pa.Table, owned: Owned) -> Engine:
         memory_bytes=work.memory_bytes,
         base=_first_id(first, work.special),
     )
-    engine.repeats.counts = lambda ts: (ts >= owned[0]) & (ts < owned[1])
+    engine.repeats.counts = share.repeats
     return engine
 
 
-def _count(events: pa.Table, special: Special, owned: Owned) -> int:
+def _count(events: pa.Table, special: Special, share: Share) -> int:
     """How many of the events are counted here."""
-    batches = events.select([special.ts]).to_batches()
-    return sum(int(np.count_nonzero(reported(batch, special, owned))) for batch in batches)
+    batches = events.select([special.ts if share.cells is None else special.id]).to_batches()
+    return sum(int(np.count_nonzero(share.counted(batch, special))) for batch in batches)
 
 
-def _inside(engine: Engine, before: int, owned: Owned) -> bool:
-    """Whether all that was found since all events before this time had been run surely starts where it is reported."""
+def _inside(engine: Engine, before: int, share: Share) -> bool:
+    """Whether all that was found since all events before this time had been run is surely reported here."""
     plan = engine.plan
+    if share.cells is not None:
+        return False
     reach = END_OF_TIME if plan.horizon_events else plan.horizon_us
-    return before - reach >= owned[0] and engine.until_us <= owned[1]
+    return before - reach >= share.low and engine.until_us <= share.high
 
 
 @cache
@@ -136,33 +170,26 @@ def _first_id(events: pa.Table, special: Special) -> int:
     return first if isinstance(first, int) and 0 <= first < FAR else 0
 
 
-def reported(events: pa.RecordBatch, special: Special, owned: Owned) -> Bool:
-    """Which events are counted by a target, of all that it sees; those without a time come to one target alone."""
-    ts, timeless = times_of(events, special)
-    mine: Bool = (ts >= owned[0]) & (ts < owned[1])
-    return mine if timeless is None else mine | timeless
-
-
 def rows_of(
-    work: Work, runs: Iterable[pa.Table], owned: Owned, kind: str, ts: pa.DataType
+    work: Work, runs: Iterable[pa.Table], share: Share, kind: str, own: OwnTypes
 ) -> Iterator[pa.RecordBatch]:
-    """The same in the format of files of matches, or of totals, with times of the type `ts`."""
-    schema = result_arrow(kind, ts)
-    for matches in matches_of(work, runs, owned, Aside()):
+    """The same in the format of files of matches, or of totals, with the events' own types."""
+    schema = result_arrow(kind, own)
+    for matches in matches_of(work, runs, share, Aside()):
         for batch in matches.batches() if kind == MATCHES else matches.total_batches():
             yield as_schema(batch, schema)
 
 
 def chunks_of(
-    work: Work, runs: Iterable[pa.Table], owned: Owned, keep: int | None
+    work: Work, runs: Iterable[pa.Table], share: Share, keep: int | None
 ) -> Iterator[pa.RecordBatch]:
     """The same as packed rows: matches and totals, or `keep` of each query and aggregate; events set apart; counts."""
     aside = Aside()
-    found: Counter[str] = Counter(dict.fromkeys(work.plan.queries, 0))
+    found: Counter[str] = Counter(dict.fromkeys(work.plan.names, 0))
     kept: Counter[str] = Counter()
     kept_totals: Counter[tuple[str, str]] = Counter()
     totals = 0
-    for matches in matches_of(work, runs, owned, aside):
+    for matches in matches_of(work, runs, share, aside):
         found.update(matches.counts())
         totals += matches.totals().num_rows
         for batch in _first(matches, kept, keep):

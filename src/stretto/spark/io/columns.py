@@ -14,7 +14,7 @@ from pyspark.sql import types as T  # noqa: N812 - as everybody calls it
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from stretto.data.columnar import blamed
-from stretto.data.files import EventFile, ending, open_events
+from stretto.data.files import EventFile, common_unit, ending, open_events
 from stretto.data.parts import FilePart, need_special
 from stretto.errors import EventsError
 from stretto.schema import Kind, Schema, Special, need_once
@@ -29,6 +29,7 @@ LOOK_EVERY_S: Final = 0.5
 NANOS_AS_LONG: Final = "spark.sql.legacy.parquet.nanosAsLong"
 CASE_SENSITIVE: Final = "spark.sql.caseSensitive"
 NANOSECONDS: Final = {"unit": "nanoseconds"}
+UNIT: Final = "times"
 
 SPARK_TYPES: Final[Mapping[Kind, T.DataType]] = {
     Kind.INT: T.LongType(),
@@ -36,6 +37,9 @@ SPARK_TYPES: Final[Mapping[Kind, T.DataType]] = {
     Kind.STRING: T.StringType(),
     Kind.BOOL: T.BooleanType(),
     Kind.TIME: T.TimestampType(),
+    Kind.STRINGS: T.ArrayType(T.StringType()),
+    Kind.INTS: T.ArrayType(T.LongType()),
+    Kind.FLOATS: T.ArrayType(T.DoubleType()),
 }
 
 
@@ -85,11 +89,11 @@ def refuse_twins(what: str, names: Collection[str], spark: SparkSession) -> None
 
 
 def refuse_ids(columns: T.StructType, special: Special) -> None:
-    """EventsError for ids that are no integers of 64 bits; unsigned ones of Parquet files Spark reads as decimals."""
+    """EventsError for ids that are no integers or strings; unsigned ones of Parquet Spark reads as decimals."""
     kind = columns[special.id].dataType if special.id in columns.names else None
-    if kind is not None and not isinstance(kind, T.IntegralType):
+    if kind is not None and not isinstance(kind, T.IntegralType | T.StringType):
         raise EventsError(
-            f"column `{special.id}` holds {kind.simpleString()}, not integers of 64 bits"
+            f"column `{special.id}` holds {kind.simpleString()}: ids are integers of 64 bits or strings"
             " (name another column with --id; with a name that does not exist, events are numbered)"
         )
 
@@ -159,12 +163,14 @@ def _columns_of_parquet(spark: SparkSession, folder: str, special: Special) -> T
         spark.conf.set(NANOS_AS_LONG, "true")
     found = spark.read.option("pathGlobFilter", file_pattern("parquet")).parquet(folder).schema
     need_special(folder, found.names, special)
-    return T.StructType(
-        [
-            T.StructField(f.name, f.dataType, metadata=NANOSECONDS if f.name in fine else None)
-            for f in found.fields
-        ]
-    )
+    fields = [
+        T.StructField(f.name, f.dataType, metadata=NANOSECONDS if f.name in fine else None)
+        for f in found.fields
+    ]
+    unit = special.unit
+    if unit is None and first is not None and isinstance(found[special.ts].dataType, T.IntegralType):
+        unit = open_events(first, special).special.unit
+    return with_unit(T.StructType(fields), special, unit)
 
 
 def nanosecond_columns(columns: T.StructType) -> list[str]:
@@ -177,7 +183,7 @@ def columns_of_parts(name: str, parts: Iterable[FilePart], special: Special) -> 
     found = EventFile(name, tuple(parts), special, None)
     kinds = found.schema.attributes
     order = dict.fromkeys(column for part in found.parts for column in part.columns())
-    return _text_columns(order, kinds, special)
+    return _text_columns(order, kinds, special, special.unit or common_unit(found.parts))
 
 
 def guessed(guess: Callable[[], Schema] | None, special: Special, what: str) -> T.StructType:
@@ -188,11 +194,34 @@ def guessed(guess: Callable[[], Schema] | None, special: Special, what: str) -> 
     return _text_columns(dict.fromkeys((special.ts, special.type, *kinds)), kinds, special)
 
 
-def _text_columns(names: Iterable[str], kinds: Mapping[str, Kind], special: Special) -> T.StructType:
+def _text_columns(
+    names: Iterable[str], kinds: Mapping[str, Kind], special: Special, unit: str | None = None
+) -> T.StructType:
     """Those of some columns that have a kind, and the times and types, which are read as texts first."""
     known = {name: SPARK_TYPES[kind] for name, kind in kinds.items()}
     known |= {special.ts: T.StringType(), special.type: T.StringType()}
-    return T.StructType([T.StructField(name, known[name]) for name in names if name in known])
+    fields = [T.StructField(name, known[name]) for name in names if name in known]
+    return with_unit(T.StructType(fields), special, unit)
+
+
+def with_unit(columns: T.StructType, special: Special, unit: str | None) -> T.StructType:
+    """The columns with a note on the unit of times that are integers, which a restart finds again."""
+    if unit is None:
+        return columns
+    return T.StructType(
+        [
+            T.StructField(f.name, f.dataType, metadata={UNIT: unit})
+            if f.name == special.ts and f.metadata != NANOSECONDS
+            else f
+            for f in columns.fields
+        ]
+    )
+
+
+def unit_of(columns: T.StructType, special: Special) -> str | None:
+    """The unit of times that are integers: given, or noted with the columns; None: each tells by its size."""
+    noted = columns[special.ts].metadata if special.ts in columns.names else None
+    return special.unit or (noted or {}).get(UNIT)
 
 
 def recall(memory: Path) -> T.StructType | None:

@@ -16,6 +16,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from stretto.data.json_write import json_lines
 from stretto.spark.errors import StrettoSparkError
+from stretto.spark.io.delta import DeltaSink, deltalake
 from stretto.spark.io.specs import Spec, kafka_place
 from stretto.spark.io.upsert import EVENT_TIMES, RESULT_TABLES, Upsert
 from stretto.spark.packed import MATCHES, REJECTED, RESULTS, TRENDS
@@ -26,8 +27,11 @@ SINKS: Final[Mapping[str, str]] = {
     "console": "console",
     "sqlite": "sqlite:PATH",
     "postgres": "postgres:URL",
+    "delta": "delta:DIR",
 }
 FORMATS: Final = ("parquet", "json", "csv")
+OBJECTS: Final = ("returned", "group")
+"""Columns of results that hold JSON objects as texts."""
 REPLACED: Final = "stretto_replaced"
 """What counts the rows in which something had to be replaced, in Spark's reports."""
 MOST_BYTES: Final = 1 << 20
@@ -53,8 +57,10 @@ def parse_sink(text: str) -> Spec:
     spec = Spec.parse(re.sub("^postgresql:", "postgres:", text), SINKS, "--sink")
     if spec.kind == "kafka":
         kafka_place(spec.place, "--sink")
-    if spec.kind in ("files", "sqlite"):
+    if spec.kind in ("files", "sqlite", "delta"):
         spec = spec.on_this_machine()
+    if spec.kind == "delta":
+        deltalake()  # a package that is missing is told before Spark starts
     if spec.kind == "sqlite" and not Path(spec.place).parent.is_dir():
         raise StrettoSparkError(f"--sink: there is no folder {Path(spec.place).parent}")
     return spec
@@ -85,7 +91,10 @@ def start(
     Folders and databases hold every row exactly once. Kafka takes rows at least once, with what names the match or the
     total as the key.
     """
-    writer = _writer(found, spec, form, dict(options or {}), {} if replaced is None else replaced)
+    if spec.kind == "delta":
+        writer = found.writeStream.foreachBatch(DeltaSink(spec.place, str(checkpoint)))
+    else:
+        writer = _writer(found, spec, form, dict(options or {}), {} if replaced is None else replaced)
     writer = writer.outputMode("append").option("checkpointLocation", str(checkpoint)).queryName("stretto")
     return (writer.trigger(**trigger) if trigger else writer).start()
 
@@ -172,7 +181,21 @@ def _record(
     def as_json(names: Sequence[str], more: Sequence[Column] = ()) -> Column:
         return F.to_json(F.struct(*(named.get(name, F.col(name)) for name in names), *more), EVENT_TIMES)
 
-    value = F.when(is_match, as_json(columns[MATCHES], more)).when(is_total, as_json(columns[TRENDS], more))
+    def with_objects(names: Sequence[str]) -> Column:
+        """The same with the values of columns that hold JSON as they are, and not as texts."""
+        text = as_json([name for name in names if name not in OBJECTS], more)
+        for name in OBJECTS:
+            if name in names:
+                value = group if name == "group" else F.col(name)
+                text = F.when(
+                    value.isNotNull(),
+                    F.concat(
+                        F.substr(text, F.lit(1), F.length(text) - 1), F.lit(f',"{name}":'), value, F.lit("}")
+                    ),
+                ).otherwise(text)
+        return text
+
+    value = F.when(is_match, with_objects(columns[MATCHES])).when(is_total, with_objects(columns[TRENDS]))
     key = F.when(is_total, as_json(RESULT_TABLES[TRENDS].key)).otherwise(F.col("match_id"))
     return key, value.otherwise(as_json(columns[REJECTED], more))
 
@@ -184,7 +207,7 @@ def print_results(found: DataFrame, batch: int) -> None:  # noqa: ARG001 - as Sp
     for kind in RESULTS:
         mine = rows.filter(pc.equal(rows.column("kind"), kind)).select(RESULT_TABLES[kind].columns)
         for piece in mine.to_batches():
-            _print_lines(json_lines(piece).to_pylist())
+            _print_lines(json_lines(piece, OBJECTS).to_pylist())
     sys.stdout.flush()
 
 

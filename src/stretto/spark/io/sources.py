@@ -1,7 +1,8 @@
 """Where a stream's events come from: folders, Kafka, sockets and Spark's own rate source, as streaming DataFrames.
 
 Whatever the source, the times become TIMESTAMP, the types STRING, and text that is no row of the columns is set apart
-with a reason. Times without a zone are UTC; integers as times are microseconds since 1970.
+with a reason. Times without a zone are UTC. Integers as times are since 1970, in a unit that is given, that the first
+events tell, or, where there were none, each by itself.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -29,9 +30,11 @@ from stretto.spark.io.columns import (
     guessed,
     nanosecond_columns,
     refuse_ids,
+    unit_of,
 )
 from stretto.spark.io.specs import Spec, kafka_place, socket_place
 from stretto.values.convert import MOST
+from stretto.values.time_units import FIRST_S, LAST_S, PER_SECOND
 
 UNREADABLE: Final = "_stretto_unreadable"
 TEXT: Final = "text"
@@ -107,10 +110,13 @@ def file_events(
         fine = nanosecond_columns(columns)
         if fine:
             spark.conf.set(NANOS_AS_LONG, "true")
-        return EventSource(_conformed(reader.schema(columns).parquet(folder), special, fine))
+        return EventSource(
+            _conformed(reader.schema(columns).parquet(folder), special, fine, unit_of(columns, special))
+        )
     raw = T.StructType([*_as_texts(columns, special), T.StructField(UNREADABLE, T.StringType())])
     reader = reader.schema(raw).option("columnNameOfCorruptRecord", UNREADABLE)
-    return _readable(reader.json(folder) if form == "json" else reader.csv(folder), special)
+    read = reader.json(folder) if form == "json" else reader.csv(folder)
+    return _readable(read, special, unit_of(columns, special))
 
 
 _CSV: Final[Mapping[str, str]] = {
@@ -219,16 +225,15 @@ def _from_json(
     event = F.from_json("value", raw, options).alias("event")
     lines = lines.where("value is not null")
     if place is None or special.id in columns.names:
-        return _readable(lines.select(event).select("event.*"), special)
-    return _readable(
-        lines.select(event, place.alias(_PLACE)).select("event.*", F.col(_PLACE).alias(special.id)), special
-    )
+        return _readable(lines.select(event).select("event.*"), special, unit_of(columns, special))
+    placed = lines.select(event, place.alias(_PLACE)).select("event.*", F.col(_PLACE).alias(special.id))
+    return _readable(placed, special, unit_of(columns, special))
 
 
-def _readable(raw: DataFrame, special: Special) -> EventSource:
+def _readable(raw: DataFrame, special: Special, unit: str | None) -> EventSource:
     """Rows apart that could be read and those that could not."""
     _check_columns(raw, special)
-    stamp = _time_of_text(named(special.ts))
+    stamp = _time_of_text(named(special.ts), unit)
     columns = [named(name) for name in raw.columns if name != UNREADABLE]
     no_time = named(special.ts).isNotNull() & stamp.isNull()
     bad = F.col(UNREADABLE).isNotNull() | no_time
@@ -242,7 +247,9 @@ def _readable(raw: DataFrame, special: Special) -> EventSource:
     return EventSource(good, raw.where(bad).select(*valid))
 
 
-def _conformed(events: DataFrame, special: Special, nanoseconds: Sequence[str]) -> DataFrame:
+def _conformed(
+    events: DataFrame, special: Special, nanoseconds: Sequence[str], unit: str | None
+) -> DataFrame:
     """Typed columns with the times as TIMESTAMP and the types as STRING."""
     _check_columns(events, special)
     for name in nanoseconds:
@@ -253,9 +260,9 @@ def _conformed(events: DataFrame, special: Special, nanoseconds: Sequence[str]) 
         events = events.withColumn(name, down)
     ts, kind = named(special.ts), events.schema[special.ts].dataType
     if isinstance(kind, T.StringType):
-        ts = _time_of_text(ts)
+        ts = _time_of_text(ts, unit)
     elif isinstance(kind, T.IntegralType):
-        ts = F.timestamp_micros(ts)
+        ts = time_of_number(ts, unit)
     elif isinstance(kind, T.DateType):
         ts = _time_of_day(ts)
     elif isinstance(kind, T.TimestampType | T.TimestampNTZType):
@@ -272,8 +279,25 @@ def named(name: str) -> Column:
     return F.col(f"`{name}`")
 
 
-def _time_of_text(text: Column) -> Column:
-    micros = F.timestamp_micros(text.try_cast("bigint"))
+def time_of_number(number: Column, unit: str | None) -> Column:
+    """An integer as a time; without a unit one of the years 1973 to 2100, in the unit that its size tells."""
+    if unit is not None:
+        return F.timestamp_micros(_micros(number.cast("bigint"), unit))
+    found = F.lit(None).cast("bigint")
+    for name, factor in PER_SECOND.items():
+        inside = number.between(F.lit(FIRST_S * factor), F.lit(LAST_S * factor - 1))
+        found = F.when(inside, _micros(number.cast("bigint"), name)).otherwise(found)
+    return F.timestamp_micros(found)
+
+
+def _micros(number: Column, unit: str) -> Column:
+    if unit == "ns":  # down, before 1970 too
+        return ((number - F.pmod(number, F.lit(1000))).cast("decimal(20,0)") / 1000).cast("bigint")
+    return F.try_multiply(number, F.lit(1_000_000 // PER_SECOND[unit]))
+
+
+def _time_of_text(text: Column, unit: str | None) -> Column:
+    micros = time_of_number(text.try_cast("bigint"), unit)
     return F.when(text.rlike(r"^\s*-?\d+\s*$"), micros).otherwise(text.try_cast("timestamp"))
 
 

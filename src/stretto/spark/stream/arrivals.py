@@ -11,9 +11,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from stretto.data.json_write import json_texts
 from stretto.engine.stream.intake import Intake, set_apart
 from stretto.engine.stream.reorder import is_in_order, order_of, with_equals
-from stretto.schema import Special, kind_of
+from stretto.schema import Kind, Special, kind_of
 from stretto.spark.packed import from_payload, joined
 from stretto.values.rows import I64, Bool
 from stretto.values.strings import Strings
@@ -69,7 +70,8 @@ def arrivals(
         return Arrivals()
     batch = from_payload(payloads[0]) if len(payloads) == 1 else _one_batch(payloads)
     mine = None if counted is None else counted(batch)
-    block, rows, bad = Intake({}, {}, special, Strings()).convert(batch, 0)
+    strings = Strings()
+    block, rows, bad = Intake({}, {}, special, strings).convert(batch, 0)
     rejected = tuple(set_apart(batch, _counted(bad, mine)))
     late = block.ts < before_us
     behind: tuple[pa.RecordBatch, ...] = ()
@@ -82,6 +84,8 @@ def arrivals(
     good = batch if rows is None else batch.take(pa.array(rows))
     ts: I64 = np.asarray(block.ts)[~late] if some_late else np.asarray(block.ts)
     ids: I64 | None = np.asarray(block.ids)[~late] if has_ids else None
+    if ids is not None and kind_of(batch.schema.field(special.id).type) is Kind.STRING:
+        ids = strings.ranks_among(ids)  # of one batch: numbers that order as the texts do
     order = _order(good, ts, ids, special)
     if order is not None:
         good, ts = good.take(pa.array(order)), ts[order]
@@ -154,4 +158,6 @@ def _by_content(events: pa.RecordBatch, ts: I64, special: Special) -> I64:
 def _sortable(column: pa.Array) -> pa.Array:
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
+    if pa.types.is_nested(column.type):
+        return json_texts(column)
     return column.cast(pa.uint8()) if pa.types.is_boolean(column.type) else column

@@ -20,11 +20,13 @@ from pyspark.sql.types import DateType, IntegralType, TimestampNTZType, Timestam
 
 from stretto.engine.run import MEMORY_BYTES
 from stretto.plan.dag import Plan
+from stretto.plan.placement.cells import ByCell
 from stretto.plan.spread.spreads import read_attributes
 from stretto.plan.spread.stream_slices import StreamSpread
-from stretto.schema import Special
+from stretto.schema import Special, sources_of
 from stretto.spark.errors import StrettoSparkError, at_work
-from stretto.spark.outputs import arrow_time, everything, results_of
+from stretto.spark.hash_partitions import partitions_for
+from stretto.spark.outputs import everything, own_types, results_of
 from stretto.spark.packed import FAR, LATE, MARK, MATCHES, PACKED, REJECTED, TRENDS, Batches, pack
 from stretto.spark.plans import Asked
 from stretto.spark.setup.session import STATE_STORE
@@ -37,6 +39,7 @@ from stretto.values.times import END_OF_TIME
 AHEAD_US: Final = 86_400_000_000
 """A day: how far ahead of the clock an event may be. A time written in another zone is never so far off."""
 MOST_US: Final = END_OF_TIME // 2
+PARTITIONS: Final = "spark.sql.shuffle.partitions"
 PROVIDER: Final = "spark.sql.streaming.stateStore.providerClass"
 
 
@@ -68,6 +71,8 @@ def detect_stream(
         spark.conf.set(
             PROVIDER, STATE_STORE
         )  # Spark's own default has no room for more than one value per key
+    if isinstance(spread, ByCell):  # as few cells as there are cores: none should wait for another
+        spark.conf.set(PARTITIONS, str(partitions_for(spread.targets)))
     follows = versions is not None
     settings = Settings(
         version=Version(0 if follows else number_of(plan), _text(plan), plan),
@@ -96,8 +101,8 @@ def detect_stream(
     )
     seen = observed(found, spread.targets)
     if outputs == "all":
-        return everything(seen, events.schema, arrow_time(events.schema[special.ts].dataType))
-    return results_of(seen, TRENDS if outputs == "trends" else MATCHES, events.schema[special.ts].dataType)
+        return everything(seen, events.schema, own_types(events.schema, special))
+    return results_of(seen, TRENDS if outputs == "trends" else MATCHES, own_types(events.schema, special))
 
 
 # ---- the way in ----------------------------------------------------------------------------------------------
@@ -106,8 +111,9 @@ def detect_stream(
 def _columns(events: DataFrame, special: Special, wanted: frozenset[str] | None) -> DataFrame:
     """The columns of events that are looked at: all but the watermark's own, or those of the attributes wanted."""
     own = (special.ts, special.type, special.id, FAR)
+    read = None if wanted is None else sources_of(wanted, events.columns)
     names = [
-        name for name in events.columns if name != MARK and (wanted is None or name in wanted or name in own)
+        name for name in events.columns if name != MARK and (read is None or name in read or name in own)
     ]
     return events.select([F.col(f"`{name}`") for name in names])
 

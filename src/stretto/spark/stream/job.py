@@ -19,11 +19,14 @@ from stretto.data.files import open_events
 from stretto.errors import StrettoError
 from stretto.pattern.guessed_schema import guess_schema
 from stretto.pattern.workload import Workload
+from stretto.plan.dag import Plan
 from stretto.plan.spread.spreads import Whole
+from stretto.plan.spread.stream_slices import StreamSpread
 from stretto.schema import Schema, Special
 from stretto.spark.checkpoint_notes import read_note, write_note
 from stretto.spark.errors import StrettoSparkError, failure_in, plain_failures, said_by_spark
 from stretto.spark.io.columns import expected_schema, first_file, recall
+from stretto.spark.io.reachable import check_sink, check_source
 from stretto.spark.io.sinks import observed_rows, start
 from stretto.spark.io.sources import TEXT, EventSource, open_source
 from stretto.spark.io.specs import SETTING, Spec, connector_settings, kafka_place
@@ -31,18 +34,18 @@ from stretto.spark.outputs import KIND, REASON
 from stretto.spark.packed import REJECTED
 from stretto.spark.plans import bound_early, schema_of
 from stretto.spark.setup.quiet_stderr import hush, without_noise
-from stretto.spark.setup.session import local_cores, session
-from stretto.spark.stream.detect_stream import detect_stream
+from stretto.spark.setup.session import cores_of, local_cores, session
+from stretto.spark.stream.detect_stream import PARTITIONS, detect_stream
 from stretto.spark.stream.metrics import StreamMetrics, read_metrics
-from stretto.spark.stream.stream_spread import stream_spread
+from stretto.spark.stream.stream_spread import spread_told, stream_spread
 from stretto.spark.stream.versions import Publisher, difference
 from stretto.stats.profile import Stats
+from stretto.stats.remarks import measured_remarks
 from stretto.stats.sampling import stretches_for
 
 PROFILED: Final = 200_000
 """So many events of the first file tell what to plan for."""
 UNREADABLE: Final = "stretto_unreadable"
-PARTITIONS: Final = "spark.sql.shuffle.partitions"
 LASTING: Final = {
     "sink": "results went to",
     "ts": "column of times (--ts) was",
@@ -74,6 +77,7 @@ class StreamJob:
     stats: Stats | None = None
     spread: str = "auto"
     slice_us: int | None = None
+    units: int | None = None
     master: str | None = None
 
     @property
@@ -149,6 +153,8 @@ def prepare(job: StreamJob, tell: Callable[[str], None]) -> tuple[DataFrame, Pub
     """All outputs of a stream, and what publishes the versions of its workload."""
     bound_early(job.workload, lambda: _expected(job))
     _refuse_another(job)
+    check_source(job.source, job.source_options)
+    check_sink(job.sink, job.sink_options)
     with plain_failures():
         return _prepared(job, _spark(job), tell)
 
@@ -177,13 +183,41 @@ def _prepared(
     )
     known = _knowledge(job, schema_of(source.events, job.special))
     ids = job.special.id in source.events.columns
-    fits = partial(stream_spread, name=job.spread, folder=job.place, width_us=job.slice_us, ids=ids)
+    cores = cores_of(spark) if job.spread in ("auto", "units") else 1
+    fits = partial(
+        stream_spread,
+        name=job.spread,
+        folder=job.place,
+        width_us=job.slice_us,
+        units=job.units,
+        cores=cores,
+        ids=ids,
+    )
     publisher = Publisher(job.versions, known, job.optimizer, job.budget, fits)
     begin(publisher, job.workload, tell)
+    for text in _remarks(job, known):
+        tell(f"warning: {text}")
     if source.columns is not None:
         write_note(job.columns, source.columns.jsonValue())
     write_note(job.note, job.lasting)
-    return _outputs(job, source, publisher), publisher
+    assert publisher.last is not None
+    spread = fits(publisher.last.plan)
+    tell(spread_told(publisher.last.plan, spread, cores))
+    return _outputs(job, source, publisher.last.plan, spread), publisher
+
+
+def _remarks(job: StreamJob, known: Stats | Schema) -> list[str]:
+    """What the workload asks for and the first file, or the statistics that were given, do not have."""
+    if isinstance(known, Schema) or not known.rates:
+        return []
+    seen = replace(known.schema, types=frozenset(known.rates))
+    try:
+        bound = job.workload.bind(seen)
+    except StrettoError:  # the stream keeps the version before
+        return []
+    text, file = job.workload.text, job.workload.file
+    found = [f"{remark.show(text, file)} (in the first events)" for remark in bound.remarks]
+    return [*found, *measured_remarks(bound, known)]
 
 
 def _refuse_another(job: StreamJob) -> None:
@@ -229,10 +263,11 @@ def _spark(job: StreamJob) -> SparkSession:
     except PySparkException as error:
         if not conf:
             raise
+        said = (str(error).strip().splitlines() or [type(error).__name__])[0]
         raise StrettoSparkError(
-            f"Spark could not be started with Kafka's connector ({', '.join(conf.values())}): {error}; "
-            f"{SETTING} names other Maven coordinates, or jar files"
-        ) from error
+            f"Kafka's connector could not be loaded ({', '.join(conf.values())}): {said}; set {SETTING} to other"
+            " Maven coordinates or to jar files, with commas between them"
+        ) from None
     if running:
         return spark
     atexit.register(hush)  # before the session is stopped, perhaps in the middle of warming up
@@ -257,7 +292,7 @@ def _knowledge(job: StreamJob, schema: Schema) -> Stats | Schema:
         return schema
     try:
         events = open_events(first, job.special)
-        survey, windows = events.survey(), [query.within for query in job.workload.queries]
+        survey, windows = events.survey(), job.workload.windows
         number = stretches_for(windows, survey.times.usual_length, PROFILED)
         stats = Stats.of_batches(events.batches(), schema, survey.rows, sample=PROFILED, stretches=number)
         return replace(stats, schema=schema)
@@ -279,15 +314,13 @@ def begin(publisher: Publisher, workload: Workload, tell: Callable[[str], None])
         tell(f"version {now.number} of the workload: {difference(before, now)}")
 
 
-def _outputs(job: StreamJob, source: EventSource, publisher: Publisher) -> DataFrame:
+def _outputs(job: StreamJob, source: EventSource, plan: Plan, spread: StreamSpread) -> DataFrame:
     """Matches, totals, late and rejected events of a stream as one DataFrame; what could not be read is rejected."""
-    assert publisher.last is not None
-    spread = stream_spread(publisher.last.plan, job.spread, job.place, width_us=job.slice_us)
     if isinstance(spread, Whole):
         # All events come to one target: further partitions would hold nothing, and be written with every micro-batch.
         source.events.sparkSession.conf.set(PARTITIONS, "1")
     found = detect_stream(
-        publisher.last.plan,
+        plan,
         source.events,
         spread=spread,
         special=job.special,

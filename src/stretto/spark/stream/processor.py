@@ -16,9 +16,10 @@ from stretto.engine.run import MEMORY_BYTES, Engine
 from stretto.engine.stream.intake import set_apart
 from stretto.errors import StrettoError
 from stretto.plan.dag import Plan, attributes_of
+from stretto.plan.placement.cells import ByCell
 from stretto.plan.spread.spreads import times_of
 from stretto.plan.spread.stream_slices import Slices, StreamSpread
-from stretto.schema import Special
+from stretto.schema import Special, column_of
 from stretto.spark.errors import StrettoSparkError, at_work
 from stretto.spark.packed import (
     ARROW,
@@ -104,7 +105,7 @@ class Turn:
     ) -> None:
         self._begun = perf_counter()
         self._target, self._settings, self._window, self._cache = target, settings, window, cache
-        self._slices = settings.spread if isinstance(settings.spread, Slices) else None
+        self._shared = settings.spread if isinstance(settings.spread, Slices | ByCell) else None
         self._watermark_ms = watermark_ms
         self._watermark_us = us_of(watermark_ms)
         self._head = self._known_head()
@@ -135,7 +136,7 @@ class Turn:
             self._settings.special,
             max(head.until_us, self._watermark_us),
             Numbering(head.given, self._target, self._settings.spread.targets),
-            None if self._slices is None else self._counted,
+            None if self._shared is None else self._counted,
         )
         return self._run(engine, self._with_far(came, rows))
 
@@ -151,7 +152,7 @@ class Turn:
     def _with_misfits(self, came: Arrivals, rejected: Iterable[pa.RecordBatch]) -> Arrivals:
         """The arrivals with the events that the engine rejected, for an attribute that it reads, where they count."""
         mine = rejected
-        if self._slices is not None:
+        if self._shared is not None:
             mine = (batch.filter(pa.array(self._counted(batch))) for batch in rejected)
         return replace(came, rejected=(*came.rejected, *(batch for batch in mine if batch.num_rows)))
 
@@ -168,8 +169,8 @@ class Turn:
 
     def _run(self, engine: Engine, came: Arrivals) -> list[Row]:
         head = self._head
-        if self._slices is not None:
-            engine.repeats.counts = partial(self._slices.begin_at, self._target)
+        if self._shared is not None:
+            engine.repeats.counts = partial(self._shared.repeats, self._target)
         before, repeated, begun = engine.counters.rows, engine.repeats.found, perf_counter()
         if came.events is not None:
             engine.take_rejected()  # of a window that was run again
@@ -178,8 +179,7 @@ class Turn:
             head = replace(head, greatest_us=max(head.greatest_us, int(came.ts[-1])))
         found = engine.advance(max(head.until_us, self._watermark_us, self._decided_us(head.greatest_us)))
         event_s = (perf_counter() - begun) / max(len(came.ts), 1)
-        if self._slices is not None:
-            found = found.beginning(partial(self._slices.begin_at, self._target))
+        found = self._reported(found, engine.plan)
         counts = head.counts.plus(
             events=came.rows, late=came.late_rows, rejected=came.rejected_rows, matches=len(found)
         )
@@ -189,6 +189,7 @@ class Turn:
             until_us=engine.until_us,
             floor_us=max(head.floor_us, engine.reach_us),
             due_us=engine.due_us,
+            kept=engine.kept_state,
             horizon_us=None if engine.plan.horizon_events else engine.plan.horizon_us,
             given=head.given + len(came.ts),
             counts=counts,
@@ -204,28 +205,37 @@ class Turn:
         repeated = engine.repeats.found - repeated
         return [*self._results(found), *self._set_apart(came), self._report(came, found, done, repeated)]
 
+    def _reported(self, found: Matches, plan: Plan) -> Matches:
+        """What this target reports of all that it found."""
+        match self._shared:
+            case Slices() as slices:
+                return found.beginning(partial(slices.begin_at, self._target))
+            case ByCell() as cells:
+                return found.under(cells.reports(plan, self._target))
+        return found
+
     def _decided_us(self, greatest_us: int) -> int:
         """What lies before this is decided by the greatest time seen here.
 
-        An event may go to two slices, which see other greatest times: both must take it as late, or none. They go by
-        the watermark that Spark will have after this batch, as far as it is known here.
+        An event may go to several slices or cells, which see other greatest times: all must take it as late, or none.
+        They go by the watermark that Spark will have after this batch, as far as it is known here.
         """
         late_us = self._settings.lateness_us
-        if self._slices is None:
+        if self._shared is None:
             return max(greatest_us - late_us, START_OF_TIME)
         return us_of(greatest_us // 1000 - delay_ms(late_us))
 
     def _refuse_other_watermarks(self) -> None:
-        """Slices rely on a watermark that no other column of the stream holds back."""
-        if self._slices is not None and self._head.until_us > self._watermark_us:
+        """Slices and cells rely on a watermark that no other column of the stream holds back."""
+        if self._shared is not None and self._head.until_us > self._watermark_us:
             raise StrettoSparkError(
                 "the watermark of the stream is behind its own events, so another one holds it back: "
-                "a stream with several watermarks cannot be spread by time"
+                "a stream with several watermarks cannot be spread by time or units"
             )
 
     def _counted(self, batch: pa.RecordBatch) -> Bool:
-        assert self._slices is not None
-        return self._slices.counted(self._target, batch, self._settings.special)
+        assert self._shared is not None
+        return self._shared.counted(self._target, batch, self._settings.special)
 
     def _kept(self, head: Head, came: Arrivals) -> Head:
         """Add those of the new events that a window can still reach."""
@@ -285,6 +295,7 @@ class Turn:
             if seen.num_rows:
                 engine.push(as_read(seen, plan))
         engine.advance(head.until_us)
+        engine.kept_state = head.kept
         return engine
 
     def _running_plan(self) -> Plan:
@@ -338,8 +349,8 @@ class Turn:
 
 def as_read(events: pa.RecordBatch, plan: Plan) -> pa.RecordBatch:
     """The events with all attributes that a plan reads; those that came before an attribute existed have nulls."""
-    names = set(events.schema.names)
-    for name in sorted(attributes_of(plan) - names):
+    missing = [name for name in sorted(attributes_of(plan)) if column_of(events, name) is None]
+    for name in missing:
         events = events.append_column(name, pa.nulls(events.num_rows, plan.schema.attributes[name].arrow))
     return events
 

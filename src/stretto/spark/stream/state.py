@@ -33,7 +33,8 @@ class Head:
     time seen; `floor_us`: events before it are not looked at any more; `due_us`: the engine waits for this time to
     pass; `horizon_us`: how long events are needed (None: as long as there are not enough later ones); `oldest` and
     `next`: the numbers of the chunks; `rows` and `bytes` are those of all chunks; `given`: ids given so far; `version`
-    of the workload; `timer_ms`: when the target is called; `spread`: how events get to targets, in words.
+    of the workload; `timer_ms`: when the target is called; `spread`: how events get to targets, in words; `kept`: what
+    KEEP and LIMIT remember.
     """
 
     counter: int = 0
@@ -51,6 +52,7 @@ class Head:
     timer_ms: int = NO_TIMER
     spread: str = ""
     counts: Counts = field(default_factory=Counts)
+    kept: str = ""
 
     def to_text(self) -> str:
         return json.dumps({"layout": LAYOUT, **asdict(self)})

@@ -7,6 +7,7 @@ Spark's own closures, so the folder is for its owner alone.
 
 import json
 import pickle
+import re
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +19,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 import stretto
-from stretto.errors import QueryError, StrettoError
+from stretto.errors import MOST, QueryError, StrettoError
+from stretto.pattern.binding.good_rows import with_good_rows
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan, attributes_of
 from stretto.plan.optimize import optimize
@@ -26,6 +28,10 @@ from stretto.schema import Kind, Schema, Special
 from stretto.spark.errors import StrettoSparkError
 from stretto.spark.packed import WORKLOAD
 from stretto.stats.profile import Stats
+from stretto.text import syntax
+from stretto.text.alike_statements import samples
+from stretto.text.files import read_text
+from stretto.text.parser import parse_partial
 
 DIGITS: Final = 6
 REPLAN_S: Final = 1.0
@@ -152,19 +158,29 @@ class Publisher:
         plan = self._planned(workload)
         if self.last is not None:
             refuse_other_kinds(self.last.plan.schema, plan, plan.schema)
-            refuse_other_streams(self.last.plan, plan)
         self.fits(plan)
         self.last = Version(publish(self.folder, workload, plan), text, plan)
         self.refused = False
         return self.last
 
-    def offer_file(self, path: str | Path) -> Version:
-        """The same for the workload of a file; every mistake is shown with its line."""
+    def offer_file(self, path: str | Path, tell: Callable[[str], None] | None = None) -> Version:
+        """The same for the workload of a file; every mistake is shown with its line.
+
+        With `tell` bad rows of its tables are told, each with its file and number, and the others are taken.
+        """
         self.refused = True
-        return self.offer(Workload.read(path, self.schema))
+        workload = Workload.parse(read_text(path, "workload"), str(path), self.schema)
+        if tell is not None:
+            workload, wrong = with_good_rows(workload)
+            for reason in wrong[:MOST]:
+                tell(f"{reason}; the row is left out")
+            if len(wrong) > MOST:
+                tell(f"and {len(wrong) - MOST:,} more rows are left out")
+        workload.bind(self.schema)
+        return self.offer(workload)
 
     def _planned(self, workload: Workload) -> Plan:
-        if not workload.queries:
+        if not len(workload):
             raise StrettoSparkError(f"{workload.file or 'the workload'}: there is no query to run")
         try:
             return optimize(workload, self.known, self.optimizer, self.budget)
@@ -189,17 +205,8 @@ def refuse_other_kinds(kept: Schema, plan: Plan, now: Schema) -> None:
         )
 
 
-def refuse_other_streams(last: Plan, plan: Plan) -> None:
-    """StrettoSparkError where a plan reads other derived streams than the one before: their events are kept."""
-    if plan.derived != last.derived:
-        raise StrettoSparkError(
-            "derived streams that queries read cannot be added, changed or removed while a stream runs yet "
-            "(start it with another checkpoint)"
-        )
-
-
 class WorkloadWatch(Thread):
-    """Looks at a workload file again and again, and offers it whenever its text is another one.
+    """Looks at a workload file and the files of its tables again and again, and offers it whenever one is another.
 
     `tell` gets one message about every change: what the stream goes on with, or why it keeps the old workload.
     """
@@ -213,6 +220,7 @@ class WorkloadWatch(Thread):
     ) -> None:
         super().__init__(name="stretto-workload", daemon=True)
         self._path, self._publisher, self._tell, self._every_s = Path(path), publisher, tell, every_s
+        self._tables: tuple[bytes, tuple[Path, ...]] = b"", ()
         self._seen = self._latest = self._text()
         self._ended = Event()
 
@@ -236,7 +244,7 @@ class WorkloadWatch(Thread):
     def _offer(self) -> None:
         before = self._publisher.last
         try:
-            now = self._publisher.offer_file(self._path)
+            now = self._publisher.offer_file(self._path, self._tell)
         except Exception as error:  # noqa: BLE001 - whatever it is, the stream goes on
             reason = str(error) if isinstance(error, StrettoError) else f"{self._path}: {error!r}"
             keeps = "" if before is None else f"\nthe stream keeps version {before.number} of the workload"
@@ -245,11 +253,32 @@ class WorkloadWatch(Thread):
         if now is not before:
             self._tell(f"version {now.number} of the workload: {difference(before, now)}")
 
-    def _text(self) -> bytes | None:
+    def _text(self) -> tuple[bytes, tuple[object, ...]] | None:
+        """What the file says, and what its tables look like from outside; None where it is not there."""
         try:
-            return self._path.read_bytes()
+            text = self._path.read_bytes()
         except OSError:
             return None
+        if text != self._tables[0]:
+            self._tables = text, table_paths(text.decode("utf-8", "replace"), self._path.parent)
+        return text, tuple(map(_look_of, self._tables[1]))
+
+
+def table_paths(text: str, folder: Path) -> tuple[Path, ...]:
+    """The files of the tables that a text names, as far as it can be read."""
+    if not re.search(r"\btable\b", text, re.IGNORECASE):
+        return ()
+    statements = samples(parse_partial(text)[0])
+    found = (one.path for one in statements if isinstance(one, syntax.CreateTable))
+    return tuple(folder / path for path in found if path is not None)
+
+
+def _look_of(path: Path) -> tuple[int, int] | None:
+    try:
+        known = path.stat()
+    except OSError:
+        return None
+    return known.st_mtime_ns, known.st_size
 
 
 def difference(before: Version | None, now: Version) -> str:
@@ -259,7 +288,8 @@ def difference(before: Version | None, now: Version) -> str:
     added = [name for name in new if name not in old]
     changed = [name for name in new if name in old and old[name] != new[name]]
     removed = [name for name in old if name not in new]
-    said = [("added", added), ("changed", changed), ("removed", removed)]
+    tables = [] if before is None else sorted(_tables(now) - _tables(before))
+    said = [("added", added), ("changed", changed), ("removed", removed), ("other rows:", tables)]
     words = "; ".join(f"{word} {', '.join(names)}" for word, names in said if names)
     count = f"{len(new):,} {'query' if len(new) == 1 else 'queries'}"
     return count + (f" ({words})" if words else "")
@@ -268,3 +298,11 @@ def difference(before: Version | None, now: Version) -> str:
 def _queries(version: Version) -> dict[str, str]:
     workload = Workload.parse(version.text)
     return {query.name: Workload((query,)).to_text() for query in workload.queries}
+
+
+def _tables(version: Version) -> set[str]:
+    """The tables of a version, each with the number of its rows and what tells them from others."""
+    told = (
+        line.removeprefix("-- table ") for line in version.text.splitlines() if line.startswith("-- table ")
+    )
+    return {line.rsplit(",", 1)[0].replace(": ", " ") + f" ({line.rsplit(' ', 1)[1]})" for line in told}

@@ -1,0 +1,241 @@
+"""Simulated units: every unit alone, one after another in one process, fed by the real router. See `decopa`."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from statistics import median
+from time import thread_time
+
+import numpy as np
+import pyarrow as pa
+
+from stretto.engine.run import Engine
+from stretto.engine.units.cells import run_cells, with_ids
+from stretto.engine.units.divided import UnitCounts
+from stretto.memo.explore import Rules
+from stretto.memo.memo import Memo
+from stretto.memo.prices import load
+from stretto.memo.pricing import Pricing
+from stretto.memo.rules.split_overlapping import split_overlapping
+from stretto.pattern.workload import Workload
+from stretto.plan.dag import Plan
+from stretto.plan.ops import Join, Scan
+from stretto.plan.optimize import planned
+from stretto.plan.optimizers import RECIPES
+from stretto.plan.placement.cells import ByCell
+from stretto.plan.placement.placement import Grid, Placement
+from stretto.plan.placement.placing import PlacedPlan, place
+from stretto.plan.placement.work import OperatorWork
+from stretto.solve.common.budget import Budget
+from stretto.solve.common.solution import Solution, one_way_each
+from stretto.solve.units.loads import Capacity
+from stretto.stats.profile import Stats
+
+WITHOUT = "split_overlapping"
+KAPPA = 1e9
+"""Work is measured in nanoseconds."""
+NOISE_S = 1e-3
+"""Units that worked less are left out of the comparison with the model."""
+ROW_NS = 60.0
+"""What a row costs that is taken in without leaving the process: stored, made a key of, looking for partners."""
+
+
+def plan_for(text: str, stats: Stats, *, overlapping: bool = True) -> Plan:
+    """The plan of `auto`; without `overlapping` as if there were no such rule. No trials: estimates decide."""
+    recipe = RECIPES["auto"]
+    if not overlapping:
+        rules = recipe.rules
+
+        def fewer(memo: Memo, pricing: Pricing) -> Rules:
+            found = rules(memo, pricing)
+            return replace(found, pieces=tuple(rule for rule in found.pieces if rule.__name__ != WITHOUT))
+
+        recipe = replace(recipe, rules=fewer)
+    return planned(Workload.parse(text), stats, "auto", recipe, Budget(20.0))
+
+
+@dataclass(frozen=True, slots=True)
+class OneCore:
+    """A whole run on one core: candidates, seconds of a processor in all, matches."""
+
+    candidates: int
+    seconds: float
+    matches: int
+
+
+def one_core(plan: Plan, events: pa.Table, runs: int = 2) -> OneCore:
+    """The best of some runs; the first one warms up."""
+    best: OneCore | None = None
+    for _ in range(runs + 1):
+        engine = Engine(plan)
+        begun = thread_time()
+        matches = [engine.push(events), engine.flush()]
+        seconds = thread_time() - begun
+        found = sum(len(part[name]) for part in matches for name in plan.queries)
+        one = OneCore(sum(engine.counters.candidates), seconds, found)
+        best = one if best is None or one.seconds < best.seconds else best
+    assert best is not None
+    return best
+
+
+def measured_units(placed: PlacedPlan, events: pa.Table, runs: int = 2) -> dict[int, list[UnitCounts]]:
+    """What every unit did, with the least seconds of some runs; the first one warms up."""
+    best: dict[int, list[UnitCounts]] = {}
+    for turn in range(runs + 1):
+        engine = Engine(placed.plan)
+        engine.push(events)
+        engine.flush()
+        now = {number: own for number, own in engine.unit_counts.items() if number in placed.work}
+        for number, counts in now.items() if turn > 1 else ():
+            for mine, before in zip(counts, best[number], strict=True):
+                mine.seconds = min(mine.seconds, before.seconds)
+        best = now
+    return best
+
+
+def profiled(plan: Plan, stats: Stats, events: pa.Table) -> dict[int, OperatorWork]:
+    """The work of each operator as one unit measured it on some events: rows by number, the rest by seconds."""
+    placed = place(plan, stats, 1, load())
+    counts = measured_units(placed, events, runs=1)
+    span = seconds_of(events)
+    found = {}
+    for number, (own,) in counts.items():
+        estimated = placed.work[number]
+        scale = own.rows_in / max(sum(estimated.rows) * span, 1e-9)
+        rows = (estimated.rows[0] * scale, estimated.rows[1] * scale)
+        compared = max(own.seconds - own.rows_in * ROW_NS * 1e-9, 0.0) * KAPPA / span
+        found[number] = replace(estimated, rows=rows, compared=compared)
+    return found
+
+
+def seconds_of(events: pa.Table) -> float:
+    """The span of some events."""
+    ts = events["ts"].cast(pa.int64())
+    return (ts[-1].as_py() - ts[0].as_py()) / 1e6
+
+
+def simulated(name: str, plan: Plan, stats: Stats, events: pa.Table, units: int) -> dict[str, object]:
+    """One unit against the slowest of many; the model against what was measured; how even the parts are; state.
+
+    As in the paper, rates are those of the events, and what comparisons cost is measured before units are given.
+    """
+    capacity = Capacity(1e9 / ROW_NS, KAPPA)
+    works = profiled(plan, stats, events)
+    alone = measured_units(place(plan, stats, 1, load(), capacity=capacity, works=works), events)
+    placed = place(plan, stats, units, load(), capacity=capacity, works=works)
+    counts = measured_units(placed, events)
+    span, total = seconds_of(events), sum(own[0].seconds for own in alone.values())
+    each = [(placed.load(number), count) for number, own in counts.items() for count in own]
+    by_unit = [(load, count.seconds) for load, count in each if count.seconds > NOISE_S]
+    ratios = [modelled * span / seconds for modelled, seconds in by_unit]
+    even = [
+        max(count.rows_in for count in own) / (sum(count.rows_in for count in own) / len(own))
+        for own in counts.values()
+    ]
+    packed = sum(own[0].seconds for number, own in counts.items() if number in placed.packed)
+    slowest = max(packed, *(count.seconds for _, count in each))
+    held = max(sum(own[0].held for own in alone.values()), 1)
+    return {
+        "what": name,
+        "units": units,
+        "one unit s": round(total, 4),
+        "slowest unit s": round(slowest, 4),
+        "gain": round(total / slowest, 2),
+        "load, model / measured, median factor": round(median(max(r, 1 / r) for r in ratios), 3),
+        "rank correlation": round(spearman(*zip(*by_unit, strict=True)), 3),
+        "fullest unit / mean, median and worst operator": f"{median(even):.3f}, {max(even):.3f}",
+        "state of a unit / one unit": round(max(count.held for _, count in each) / held, 3),
+    }
+
+
+def spearman(one: Sequence[float], other: Sequence[float]) -> float:
+    """Rank correlation; equal values have equal ranks."""
+    ranks = []
+    for values in (one, other):
+        _, places, count = np.unique(values, return_inverse=True, return_counts=True)
+        ends = np.cumsum(count)
+        ranks.append(((ends - count + ends - 1) / 2)[places])
+    return float(np.corrcoef(*ranks)[0, 1]) if min(map(np.ptp, ranks)) > 0 else 1.0
+
+
+def in_cells(plan: Plan, events: pa.Table, anchors: Sequence[tuple[str, int]]) -> dict[str, object]:
+    """The whole plan in cells: the slowest against one core, copies, and that all matches are there."""
+    alone = one_core(plan, events)
+    cells = ByCell.of(plan, anchors)
+    found = sum(len(run.matches[query]) for run in run_cells(plan, events, cells) for query in run.reported)
+    assert found == alone.matches, f"{found} matches in cells, {alone.matches} on one core"
+    table = with_ids(events, plan.schema.special).combine_chunks().to_batches()[0]
+    parts = [pa.Table.from_batches([part]) for _, part in cells.parts(table, plan.schema.special)]
+    seconds = [one_core(plan, part, runs=1).seconds for part in parts]
+    return {
+        "cells": " x ".join(f"{name}/{count}" for name, count in anchors),
+        "one core s": round(alone.seconds, 4),
+        "slowest cell s": round(max(seconds), 4),
+        "gain": round(alone.seconds / max(seconds), 2),
+        "copies of an event that is read": round(
+            sum(part.num_rows for part in parts) / max(_read(plan, table), 1), 3
+        ),
+    }
+
+
+def _read(plan: Plan, events: pa.RecordBatch) -> int:
+    """Events of the types that a plan reads."""
+    types = {op.stream.type for op in plan.ops if isinstance(op, Scan)}
+    return sum(kind.as_py() in types for kind in events["type"])
+
+
+def hot_event(units: int = 20, rows: int = 3_000) -> list[dict[str, object]]:
+    """One event in nine of ten rows of both inputs: hashed on it alone, and with its rows split."""
+    random = np.random.default_rng(1)
+    kinds = np.array(["B"] * 13 + ["A"] * rows + ["C"] * rows)
+    table = pa.table(
+        {
+            "ts": pa.array(np.arange(len(kinds)) * 10).cast(pa.timestamp("us")),
+            "type": kinds,
+            "x": np.concatenate([[0.0], np.full(12, 0.495), random.random(2 * rows)]),
+            "id": np.arange(len(kinds)),
+        }
+    )
+    text = "QUERY q PATTERN AND(A a, B b, C c) WHERE a.x > b.x + 0.5 AND c.x > b.x + 0.5 AND a.x > c.x WITHIN 1 HOUR;"
+    plan, number = _sharing_plan(text, Stats.of(table))
+    found = []
+    for grid in (
+        Grid(groups=units),
+        Grid(groups=units // 4, left=4),
+        Grid(groups=1, left=units // 4, right=4),
+    ):
+        grids = [Grid()] * len(plan.ops)
+        grids[number] = grid
+        engine = Engine(replace(plan, placement=Placement(tuple(grids))))
+        engine.push(table)
+        engine.flush()
+        own = [count.candidates for count in engine.unit_counts[number]]
+        skew = max(own) / (sum(own) / len(own))
+        found.append(
+            {
+                "grid": f"{grid.groups} groups x {grid.left} x {grid.right}",
+                "candidates of the fullest unit": max(own),
+                "skew": round(skew, 2),
+            }
+        )
+    return found
+
+
+def _sharing_plan(text: str, stats: Stats) -> tuple[Plan, int]:
+    """A plan whose last join shares B, whatever that costs, and the number of that join."""
+    recipe = replace(
+        RECIPES["none"], rules=lambda *_: Rules((split_overlapping,), few=True), solve=_sharing_b
+    )
+    plan = planned(Workload.parse(text), stats, "none", recipe, Budget(5.0))
+    number = next(n for n, op in enumerate(plan.ops) if isinstance(op, Join) and op.same)
+    return plan, number
+
+
+def _sharing_b(memo: Memo, _pricing: Pricing, _budget: Budget) -> Solution:
+    """For every piece the way whose parts share B, if there is one."""
+    chosen = {}
+    for number, ways in enumerate(memo.ways):
+        for i, way in enumerate(ways):
+            types = [{kind for slot in memo.pieces[p].slots for kind in slot.types} for p in way.pieces]
+            if len(types) == 2 and types[0] & types[1] == {"B"}:
+                chosen[number] = i
+    return Solution(one_way_each(memo, chosen))

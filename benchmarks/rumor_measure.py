@@ -1,0 +1,129 @@
+"""One measurement of `rumor`: a workload over events by one optimizer, in a process of its own that is watched.
+
+Parsing, planning and running are timed apart, by CPU time; running is repeated and the best counts.
+"""
+
+import hashlib
+import multiprocessing as mp
+import resource
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+
+from stretto import run
+from stretto.engine.planning import optimize
+from stretto.errors import StrettoError
+from stretto.pattern.workload import Workload
+from stretto.plan.optimizers import about
+from stretto.stats.profile import Stats
+
+SAMPLE = 1 << 15
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A workload over events; `file` is where its relative paths begin. `budget`: seconds that planning may take."""
+
+    text: str
+    events: pa.Table
+    file: str = ""
+    budget: float = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One contestant at one point, in CPU seconds; `missing`: why there is no time. `digest`: one for equal matches."""
+
+    label: str
+    events: int = 0
+    outputs: int = 0
+    parse: float = 0.0
+    plan: float = 0.0
+    run: float = 0.0
+    peak_mb: float = 0.0
+    digest: str = ""
+    missing: str = ""
+
+    @property
+    def rate(self) -> float:
+        """Events per second of running."""
+        return self.events / self.run if self.run else 0.0
+
+
+def with_stretto(case: Case, optimizer: str, repeat: int, limit: float | None) -> Cell:
+    """What an optimizer's plan needs; a cell that says so where the optimizer is not there."""
+    if optimizer not in about():
+        return Cell(optimizer, missing="no such optimizer here")
+    return apart(optimizer, lambda: _measured(case, optimizer, repeat), limit)
+
+
+def _measured(case: Case, optimizer: str, repeat: int) -> Cell:
+    workload, parse = _timed(lambda: Workload.parse(case.text, case.file))
+    stats = Stats.of(case.events, sample=SAMPLE)
+    plan, planning = _timed(lambda: optimize(workload, stats, optimizer, case.budget))
+    warm = case.events.slice(0, 64)
+    run(plan, warm)
+    times = []
+    for _ in range(repeat):
+        found, seconds = _timed(lambda: run(plan, case.events))
+        times.append(seconds)
+    arrow = found.to_arrow()
+    cell = Cell(optimizer, case.events.num_rows, arrow.num_rows, parse, planning, min(times))
+    return replace(cell, digest=_digest(arrow))
+
+
+def _digest(matches: pa.Table) -> str:
+    """One text for equal multisets of matches, whatever their order."""
+    columns = [matches[name].cast(pa.string()).fill_null("") for name in ("query", "match_id")]
+    keys = np.array(columns[1].combine_chunks().to_numpy(zero_copy_only=False), dtype="U32")
+    return hashlib.blake2b(np.sort(keys).tobytes(), digest_size=8).hexdigest()
+
+
+def _timed(work: Callable[[], Any]) -> tuple[Any, float]:
+    started = time.process_time()
+    done = work()
+    return done, time.process_time() - started
+
+
+def apart(label: str, work: Callable[[], Cell], limit: float | None) -> Cell:
+    """What a piece of work gives in a process of its own, with the most memory it had.
+
+    It is given up past the limit, in seconds of CPU, or ten times as much on the clock. Without one it is done here.
+    """
+    if limit is None:
+        return _tried(label, work)
+    context = mp.get_context("fork")
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=_send, args=(label, work, sender, limit))
+    process.start()
+    sender.close()
+    try:
+        over = Cell(label, missing=f"over {limit:.0f} s, or out of memory")
+        cell: Cell = receiver.recv() if receiver.poll(10 * limit) else over
+    except EOFError:  # it was ended from outside
+        cell = over
+    finally:
+        process.kill()
+        process.join()
+        receiver.close()
+    return cell
+
+
+def _send(label: str, work: Callable[[], Cell], sender: Any, limit: float) -> None:
+    spent = int(time.process_time())
+    resource.setrlimit(resource.RLIMIT_CPU, (spent + int(limit) + 1,) * 2)
+    cell = _tried(label, work)
+    sender.send(replace(cell, peak_mb=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024))
+    sender.close()
+
+
+def _tried(label: str, work: Callable[[], Cell]) -> Cell:
+    try:
+        return work()
+    except (StrettoError, MemoryError, duckdb.Error) as error:
+        return Cell(label, missing=f"{type(error).__name__}: {error}".splitlines()[0][:160])

@@ -1,0 +1,53 @@
+"""An interrupt ends a command within a second, whatever it does: planning, compiling, waiting for Spark.
+
+Python tells the main thread of an interrupt only when that comes back from what it has called. So another thread is
+told too, by the system; it gives the main thread time to clean up, and then ends the process.
+"""
+
+import os
+import signal
+import sys
+import time
+from threading import Event, Thread
+from typing import Any, Final
+
+from stretto.atomic import drop_unfinished
+
+INTERRUPTED: Final = 130
+PATIENCE_S: Final = 0.7
+SHOW_CURSOR: Final = b"\x1b[?25h"
+
+_SAID: Final = Event()
+
+
+def within_a_second() -> None:
+    """From now on an interrupt ends this process soon."""
+    read, write = os.pipe()
+    os.set_blocking(write, False)
+    signal.set_wakeup_fd(write, warn_on_full_buffer=False)
+    sys.unraisablehook = _unless_interrupted
+    Thread(target=_watch, args=(read,), name="stretto-interrupts", daemon=True).start()
+
+
+def say_interrupted() -> None:
+    """One line on standard error, once."""
+    if not _SAID.is_set():
+        _SAID.set()
+        print("interrupted", file=sys.stderr)
+
+
+def _watch(read: int) -> None:
+    while signal.SIGINT not in os.read(read, 64):
+        pass
+    time.sleep(PATIENCE_S)
+    drop_unfinished()
+    if not _SAID.is_set():
+        # Past Python's own buffer, which the main thread may hold.
+        os.write(2, (SHOW_CURSOR if os.isatty(2) else b"") + b"interrupted\n")
+    os._exit(INTERRUPTED)
+
+
+def _unless_interrupted(found: Any) -> None:
+    """An interrupt that comes while an object is deleted is raised nowhere; Python would print a stack trace."""
+    if not issubclass(found.exc_type, KeyboardInterrupt):
+        sys.__unraisablehook__(found)

@@ -1,0 +1,95 @@
+"""Tables on standard output: framed and coloured in a terminal, plain columns elsewhere."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from stretto.explain.numbers import columns
+from stretto.pattern.derived.families import member_name
+from stretto.screen import shortened, visible
+from stretto.values.texts import time_texts
+
+LONGEST = 300
+"""The most characters of a value that are shown; files have all of it."""
+
+
+def show_table(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]], words: int = 1) -> None:
+    """Print a table; the first `words` columns hold texts, the others numbers."""
+    heads, *cells = [[shortened(visible(text), LONGEST) for text in row] for row in (heads, *rows)]
+    console = Console(highlight=False, markup=False)
+    if not console.is_terminal:
+        print("\n".join([*([title] if title else []), *columns([heads, *cells], words)]), end="\n\n")
+        return
+    table = Table(title=title or None, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
+    for number, head in enumerate(heads):
+        table.add_column(head, justify="left" if number < words else "right", overflow="fold")
+    for row in cells:
+        table.add_row(*row)
+    console.print(table)
+
+
+def show_matches(batches: Iterable[pa.RecordBatch], total: int) -> None:
+    """The first matches; nothing if there are none."""
+    heads = ["query", "start", "end", "detected", "events", "returned"]
+    _show_first("matches", heads, list(map(_match_row, _rows(batches))), total, words=len(heads))
+
+
+def show_totals(batches: Iterable[pa.RecordBatch], total: int) -> None:
+    """The first totals of trends; nothing if there are none."""
+    heads = ["query", "window", "group", "total", "value"]
+    _show_first("totals", heads, list(map(_total_row, _rows(batches))), total, words=4)
+
+
+def _show_first(what: str, heads: list[str], rows: list[list[str]], total: int, words: int) -> None:
+    if rows:
+        title = f"first {len(rows)} of {total:,} {what}" if total > len(rows) else ""
+        show_table(title, heads, rows, words)
+
+
+def _match_row(row: Mapping[str, Any]) -> list[str]:
+    bound = dict(row["events"])
+    events = " ".join(f"{name}={','.join(map(str, ids))}" for name, ids in bound.items())
+    returned = json.loads(row["returned"]) if row["returned"] is not None else {}
+    values = " ".join(f"{name}={_value(value)}" for name, value in returned.items())
+    query = row["query"] if row["member"] is None else member_name(row["query"], row["member"])
+    return [query, row["start"], row["end"], row["detected"], events, values]
+
+
+def _rows(batches: Iterable[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
+    """The rows with their times as texts: Python has no times outside the years 1 to 9999."""
+    for batch in batches:
+        columns = [_times(c) if pa.types.is_timestamp(c.type) else c.to_pylist() for c in batch.columns]
+        yield from (dict(zip(batch.schema.names, row, strict=True)) for row in zip(*columns, strict=True))
+
+
+def _times(column: Any) -> list[str]:
+    return [(text or "").removesuffix(".000000") for text in time_texts(column).to_pylist()]
+
+
+def _value(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def show_counts(found: Mapping[str, int]) -> None:
+    """Matches per query, in the order of the workload."""
+    show_table("", ["query", "matches"], [[name, f"{n:,}"] for name, n in found.items()])
+
+
+def _total_row(row: Mapping[str, Any]) -> list[str]:
+    group = " ".join(f"{name}={_value(value)}" for name, value in json.loads(row["group"]).items())
+    window = f"{row['window_start']} .. {row['window_end']}"
+    return [row["query"], window, group, row["name"], _total(row)]
+
+
+def _total(row: Mapping[str, Any]) -> str:
+    """The digits where they are exact, else the double, else the power of two of a count that no double holds."""
+    if row["exact"] is not None:
+        return f"{int(row['exact']):,}"
+    if row["value"] is not None:
+        return f"{row['value']:.12g}"
+    return "" if row["log2_count"] is None else f"2^{row['log2_count']:.6f}"

@@ -1,0 +1,1 @@
+"""`stretto stream`, and how a running stream is shown."""

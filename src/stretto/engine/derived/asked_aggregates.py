@@ -1,0 +1,58 @@
+"""What aggregate streams over the same events ask of one window: keys, inputs, and a level for each stream."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from stretto.engine.derived.levels import Function, InputAggregate, Level
+from stretto.engine.derived.window_aggregates import WindowAggregates
+from stretto.pattern.derived.streams import WindowAggregate, WindowedValue
+from stretto.pattern.predicates import Expr
+from stretto.schema import Kind
+from stretto.values.evaluate import Events, kind_of, value
+from stretto.values.vector import Vector
+
+
+@dataclass(frozen=True, slots=True)
+class AskedAggregates:
+    """`names`: of the columns that each level gives."""
+
+    keys: tuple[Expr, ...]
+    inputs: tuple[Expr, ...]
+    levels: tuple[Level, ...]
+    names: tuple[tuple[str, ...], ...]
+
+    @classmethod
+    def of(cls, streams: Sequence[WindowAggregate]) -> "AskedAggregates":
+        windowed = [[one for one in each.columns if isinstance(one, WindowedValue)] for each in streams]
+        keys = list(dict.fromkeys(group for stream in streams for group in stream.groups))
+        inputs = list(dict.fromkeys(one.value for each in windowed for one in each if one.value is not None))
+        levels = tuple(
+            Level(
+                tuple(keys.index(group) for group in stream.groups),
+                stream.window_us,
+                tuple(
+                    InputAggregate(
+                        Function(one.function), None if one.value is None else inputs.index(one.value)
+                    )
+                    for one in each
+                ),
+            )
+            for stream, each in zip(streams, windowed, strict=True)
+        )
+        names = tuple(tuple(one.name for one in each) for each in windowed)
+        return cls(tuple(keys), tuple(inputs), levels, names)
+
+    def window(self, more: Sequence[Kind] = ()) -> WindowAggregates:
+        """A window for them; `more`: the kinds of further keys, by which all levels are divided."""
+        further = tuple(range(len(self.keys), len(self.keys) + len(more)))
+        levels = [Level((*level.keys, *further), level.window_us, level.aggregates) for level in self.levels]
+        kinds = [kind_of(key) for key in self.keys]
+        return WindowAggregates([*kinds, *more], [kind_of(one) for one in self.inputs], levels)
+
+    def read(self, events: Events, n: int) -> tuple[list[Vector], list[Vector]]:
+        """The keys and the inputs of `n` events."""
+        places = np.arange(n)
+        keys = [value(key, (places,), n, events).over(n) for key in self.keys]
+        return keys, [value(one, (places,), n, events).over(n) for one in self.inputs]

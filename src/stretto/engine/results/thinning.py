@@ -1,0 +1,387 @@
+"""KEEP and LIMIT behind the matches of each query: what is reported of those that were found.
+
+All matches of a step are certain in it and in no other, and later steps have later times. So within a step they are
+put in order, and what lasts from step to step is one mark per combination of values, one count, and the matches that
+LONGEST holds until their windows have passed.
+"""
+
+import base64
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from stretto.engine.kernels.keep_apart import (
+    NEVER,
+    keep_apart,
+    keep_apart_reference,
+    may_keep,
+    may_keep_reference,
+)
+from stretto.engine.kernels.when_to_compile import is_due
+from stretto.engine.results.longest import contained
+from stretto.engine.results.match_order import in_order
+from stretto.engine.results.matches import MatchChunk, joined_chunks
+from stretto.engine.results.returned_values import arrow_array
+from stretto.engine.results.routed import Routed
+from stretto.engine.snapshot import from_ipc, to_ipc
+from stretto.plan.dag import Plan
+from stretto.plan.ops import Emit
+from stretto.schema import LISTS, Kind
+from stretto.values.convert import as_kind, plain
+from stretto.values.lists import list_texts
+from stretto.values.rows import I64, Bool, Column, Sets
+from stretto.values.strings import Strings
+from stretto.values.vector import Vector
+
+KEY_BYTES: Final = 160
+"""About what the mark of one combination of values takes."""
+
+
+class Thinner:
+    """What one query reports; `dropped` counts the rest."""
+
+    def __init__(self, op: Emit) -> None:
+        assert op.thinning is not None
+        self.op = op
+        self.rule = op.thinning
+        self.dropped = 0
+        self._shown = [i for i, item in enumerate(op.returns) if not item.hidden]
+        self._hidden = [i for i, item in enumerate(op.returns) if item.hidden]
+        self._marks: dict[tuple[Any, ...], int] = {}
+        self._stretch: tuple[int, int] = (0, 0)  # the last stretch of LIMIT, and how many of it were kept
+        self._held: list[MatchChunk] = []  # of LONGEST: what may still be contained, or contain others
+
+    @property
+    def meaning(self) -> str:
+        """What must be the same for its state to go on."""
+        return f"{self.rule!r} {self.op.returns!r} {self.op.listed!r}"
+
+    @property
+    def held(self) -> int:
+        """Bytes."""
+        chunks = sum(array.nbytes for chunk in self._held for array in chunk.arrays)
+        return chunks + KEY_BYTES * len(self._marks)
+
+    @property
+    def due_us(self) -> int | None:
+        """The earliest time that a match of LONGEST waits for."""
+        times = [chunk.detected[chunk.detected != NEVER] for chunk in self._held]
+        return min((int(some.min()) for some in times if len(some)), default=None)
+
+    @property
+    def _undecided(self) -> int:
+        return sum(int((chunk.detected != NEVER).sum()) for chunk in self._held)
+
+    def take(self, chunks: Sequence[MatchChunk], until: int, reach: int) -> list[MatchChunk]:
+        """What is reported of the matches of a step that ends before `until`.
+
+        `reach`: no match that comes later has an event before it.
+        """
+        # A query that is thinned out is for one member of its family at most: whose its matches are is known.
+        found = joined_chunks([replace(chunk.wide(), routed=None) for chunk in chunks if len(chunk)])
+        count = 0 if found is None else len(found)
+        if self.rule.word == "LONGEST":
+            count += self._undecided
+            found = self._longest(found, until)
+            count -= self._undecided
+        if found is None or not len(found):
+            self.dropped += count
+            return []
+        found = self._candidates(found)
+        found = found.take(in_order(found))
+        kept = self._kept(found)
+        if not kept.all():
+            found = found.take(np.flatnonzero(kept))
+        found = self._limited(found)
+        self._forget(until, reach)
+        self.dropped += count - len(found)
+        returned = tuple(found.returned[i] for i in self._shown)
+        return [replace(found, returned=returned, routed=self._routed(len(found)))]
+
+    def _routed(self, count: int) -> Routed | None:
+        if self.op.route is None:
+            return None
+        first = np.zeros(count, np.int64)
+        return Routed(self.op.route.members, first, first + 1)
+
+    def _candidates(self, found: MatchChunk) -> MatchChunk:
+        """What may be kept: most matches are dropped by their times alone, before ids have to tell their order."""
+        walks = self.rule.word == "FIRST" or (self.rule.word == "APART" and not any(self.op.waits))
+        if not walks and (self.rule.word != "ALL" or not self.rule.most):
+            return found
+        if (found.detected[1:] < found.detected[:-1]).any():
+            found = found.take(np.argsort(found.detected, kind="stable"))
+        if not walks:
+            return found.take(np.flatnonzero(self._early(found.detected)))
+        keys, numbers = self._keys(found)
+        last = np.array([self._marks.get(key, NEVER) for key in keys], np.int64)
+        begin = found.detected if self.rule.word == "FIRST" else found.start
+        gap = self.rule.lasting_us if self.rule.word == "FIRST" else 1
+        walk = may_keep if is_due(may_keep, len(found)) else may_keep_reference
+        may = walk(np.ascontiguousarray(begin), np.ascontiguousarray(found.detected), numbers, last, gap)
+        return found if may.all() else found.take(np.flatnonzero(may))
+
+    def _early(self, detected: I64) -> Bool:
+        """Which of these times, ascending, are not after that of the last one that LIMIT leaves of their stretch."""
+        stretch = detected // self.rule.stretch_us
+        starts = np.flatnonzero(np.concatenate(([True], stretch[1:] != stretch[:-1])))
+        ends = np.append(starts[1:], len(stretch))
+        known, before = self._stretch
+        left = self.rule.most - np.where(stretch[starts] == known, before, 0)
+        lasts = np.clip(starts + left - 1, starts, ends - 1)
+        limits = np.where(left > 0, detected[lasts], NEVER)
+        early: Bool = detected <= np.repeat(limits, ends - starts)
+        return early
+
+    def _kept(self, found: MatchChunk) -> Bool:
+        if self.rule.word not in ("FIRST", "APART"):
+            return np.ones(len(found), np.bool_)
+        keys, numbers = self._keys(found)
+        last = np.array([self._marks.get(key, NEVER) for key in keys], np.int64)
+        first = self.rule.word == "FIRST"
+        begin, mark = (found.detected, found.detected) if first else (found.start, found.end)
+        gap = self.rule.lasting_us if first else 1
+        walk = keep_apart if is_due(keep_apart, len(found)) else keep_apart_reference
+        kept: Bool = walk(np.ascontiguousarray(begin), np.ascontiguousarray(mark), numbers, last, gap)
+        self._marks |= zip(keys, last.tolist(), strict=True)
+        return kept
+
+    def _keys(self, found: MatchChunk) -> tuple[list[tuple[Any, ...]], I64]:
+        """The different combinations of values that tell matches apart, and which of them each match has."""
+        if not self._hidden:
+            return [()], np.zeros(len(found), np.int64)
+        columns = [
+            _numbers(found.returned[i], self.op.returns[i].kind, found.strings, len(found))
+            for i in self._hidden
+        ]
+        if len(columns) == 1:
+            numbers, values = columns[0]
+            return [(value,) for value in values], numbers
+        stacked = np.stack([numbers for numbers, _ in columns])
+        few, place = np.unique(stacked, axis=1, return_inverse=True)
+        keys = [
+            tuple(values[number] for (_, values), number in zip(columns, combination, strict=True))
+            for combination in few.T.tolist()
+        ]
+        return keys, np.ascontiguousarray(place.reshape(-1), np.int64)
+
+    def _limited(self, found: MatchChunk) -> MatchChunk:
+        """The first ones of each stretch; they are in the order of `detected`."""
+        if not self.rule.most or not len(found):
+            return found
+        stretch = found.detected // self.rule.stretch_us
+        known, before = self._stretch
+        rank = np.arange(len(stretch)) - np.searchsorted(stretch, stretch, side="left")
+        rank += np.where(stretch == known, before, 0)
+        last = int(stretch[-1])
+        self._stretch = (last, int(rank[-1]) + 1)
+        return found.take(np.flatnonzero(rank < self.rule.most))
+
+    def _longest(self, found: MatchChunk | None, until: int) -> MatchChunk | None:
+        """Hold what was found until its window has passed; give what is certain now and contained in nothing.
+
+        What was certain before has the mark NEVER for `detected`: it may still contain others.
+        """
+        window = self.op.window.size
+        if found is not None:
+            certain = found.start + window
+            self._held.append(
+                MatchChunk(found.ids, found.start, found.end, certain, found.returned, found.strings)
+            )
+        whole = joined_chunks([self._in_one_code(chunk) for chunk in self._held])
+        if whole is None:
+            return None
+        due = (whole.detected != NEVER) & (whole.detected < until)
+        if not due.any():
+            self._held = [whole]
+            return None
+        dropped = np.zeros(len(whole), np.bool_)
+        rows = np.flatnonzero(due)
+        dropped[rows] = contained(whole, rows)
+        told = whole.take(np.flatnonzero(due & ~dropped))
+        detected = np.where(due, NEVER, whole.detected)
+        # One that starts two windows before `until` contains nothing that is still to be judged.
+        stays = np.flatnonzero(~dropped & ((detected != NEVER) | (whole.start + 2 * window >= until)))
+        kept = MatchChunk(whole.ids, whole.start, whole.end, detected, whole.returned, whole.strings).take(
+            stays
+        )
+        self._held = [kept] if len(kept) else []
+        return told
+
+    def _in_one_code(self, chunk: MatchChunk) -> MatchChunk:
+        """A held chunk with its texts in the codes of the newest one."""
+        strings = self._held[-1].strings
+        if chunk.strings is strings:
+            return chunk
+        values = zip(chunk.returned, self.op.returns, strict=True)
+        arrays = [
+            (arrow_array(vector.over(len(chunk)), item.kind, chunk.strings), item.kind)
+            for vector, item in values
+        ]
+        returned = tuple(_vector(array, kind, strings) for array, kind in arrays)
+        return MatchChunk(chunk.ids, chunk.start, chunk.end, chunk.detected, returned, strings)
+
+    def _forget(self, until: int, reach: int) -> None:
+        """Marks that nothing which comes later is close to."""
+        if self.rule.word == "FIRST":
+            self._marks = {
+                key: mark for key, mark in self._marks.items() if mark + self.rule.lasting_us > until
+            }
+        elif self.rule.word == "APART":
+            self._marks = {key: mark for key, mark in self._marks.items() if mark >= reach}
+
+    # ---- state ---------------------------------------------------------------------------------------------
+
+    def state(self) -> dict[str, Any]:
+        """All of it, as JSON has it."""
+        held = joined_chunks(self._held)
+        return {
+            "meaning": self.meaning,
+            "dropped": self.dropped,
+            "marks": [[list(key), mark] for key, mark in self._marks.items()],
+            "stretch": list(self._stretch),
+            "held": None if held is None else _written(held, self.op),
+        }
+
+    def restore(self, state: Mapping[str, Any], strings: Strings) -> None:
+        """Go on from what `state` gave."""
+        self.dropped = int(state["dropped"])
+        self._marks = {tuple(map(_hashable, key)): int(mark) for key, mark in state["marks"]}
+        self._stretch = (int(state["stretch"][0]), int(state["stretch"][1]))
+        self._held = [] if state["held"] is None else [_read(state["held"], self.op, strings)]
+
+
+class Thinners:
+    """The thinners of a plan's queries. Those of queries that stay the same go on when the plan is another one."""
+
+    def __init__(self) -> None:
+        self.thinners: dict[str, Thinner] = {}
+
+    def switch(self, plan: Plan) -> None:
+        """Be for another plan."""
+        sides = [] if plan.front is None else [side.plan for side in plan.front.sides]
+        ops = [
+            op for one in (plan, *sides) for op in one.ops if isinstance(op, Emit) and op.thinning is not None
+        ]
+        before = self.thinners
+        self.thinners = {op.query: Thinner(op) for op in ops}
+        for query, thinner in self.thinners.items():
+            old = before.get(query)
+            if old is not None and old.meaning == thinner.meaning:
+                thinner.restore(old.state(), Strings())
+
+    def take(self, query: str, chunks: list[MatchChunk], until: int, reach: int) -> list[MatchChunk]:
+        """What is reported of a query's matches."""
+        thinner = self.thinners.get(query)
+        return chunks if thinner is None else thinner.take(chunks, until, reach)
+
+    @property
+    def waiting(self) -> list[str]:
+        """The queries with matches that become certain by time alone."""
+        return [query for query, thinner in self.thinners.items() if thinner.due_us is not None]
+
+    @property
+    def due_us(self) -> int | None:
+        dues = (thinner.due_us for thinner in self.thinners.values())
+        return min((due for due in dues if due is not None), default=None)
+
+    @property
+    def held(self) -> int:
+        return sum(thinner.held for thinner in self.thinners.values())
+
+    @property
+    def dropped(self) -> dict[str, int]:
+        """How many matches of each query were found and not reported."""
+        return {query: thinner.dropped for query, thinner in self.thinners.items()}
+
+    def to_text(self) -> str:
+        """All of it as a text; an empty one where nothing is thinned out."""
+        states = {query: thinner.state() for query, thinner in self.thinners.items()}
+        return json.dumps(states) if states else ""
+
+    def from_text(self, text: str) -> None:
+        """Go on from what `to_text` gave; queries that it does not know begin afresh."""
+        strings = Strings()
+        states = json.loads(text) if text else {}
+        for query, thinner in self.thinners.items():
+            fresh = self.thinners[query] = Thinner(thinner.op)
+            if query in states and states[query]["meaning"] == fresh.meaning:
+                fresh.restore(states[query], strings)
+
+
+# ---- values that tell matches apart --------------------------------------------------------------------------
+
+
+def _numbers(vector: Vector, kind: Kind, strings: Strings, n: int) -> tuple[I64, list[Any]]:
+    """Numbers that are equal where values are alike, and the value of each number; nulls are alike, and so are NaNs."""
+    given = vector.over(n)
+    data = given.data
+    if kind is Kind.FLOAT:
+        data = np.where(data == 0, 0.0, np.where(np.isnan(data), np.nan, data))
+    bits = np.ascontiguousarray(data).view(np.int64) if data.dtype.itemsize == 8 else data.astype(np.int64)
+    coded = pa.array(bits).dictionary_encode()  # by hash: there are few different ones among many
+    distinct = coded.dictionary.to_numpy()
+    place = coded.indices.to_numpy().astype(np.int64) + 1
+    if given.valid is not None:
+        place = np.where(given.valid, place, 0)
+    if kind is Kind.STRING or kind in LISTS:
+        # Under a null there may be a number that is no code.
+        values = [strings.text(code) if 0 <= code < len(strings) else None for code in distinct.tolist()]
+    elif kind is Kind.FLOAT:
+        values = [_hashable(value) for value in distinct.view(np.float64).tolist()]
+    else:
+        values = distinct.tolist()
+    return place, [None, *values]
+
+
+def _hashable(value: Any) -> Any:
+    """A NaN equals nothing, so a text stands for it: no double has one."""
+    return "NaN" if isinstance(value, float) and value != value else value  # noqa: PLR0124 - only NaN differs from itself
+
+
+# ---- matches that are held, as texts ---------------------------------------------------------------------------
+
+
+def _written(chunk: MatchChunk, op: Emit) -> str:
+    columns: list[pa.Array] = [pa.array(times) for times in (chunk.start, chunk.end, chunk.detected)]
+    columns += [_id_array(column) for column in chunk.ids]
+    columns += [
+        arrow_array(vector.over(len(chunk)), item.kind, chunk.strings)
+        for vector, item in zip(chunk.returned, op.returns, strict=True)
+    ]
+    batch = pa.RecordBatch.from_arrays(columns, names=[str(i) for i in range(len(columns))])
+    return base64.b64encode(to_ipc(batch)).decode()
+
+
+def _id_array(column: Column) -> pa.Array:
+    if isinstance(column, Sets):
+        return pa.LargeListArray.from_arrays(pa.array(column.offsets), pa.array(column.values))
+    return pa.array(column)
+
+
+def _read(text: str, op: Emit, strings: Strings) -> MatchChunk:
+    columns = from_ipc(base64.b64decode(text)).columns
+    start, end, detected = (column.to_numpy() for column in columns[:3])
+    last = len(columns) - len(op.returns)
+    ids = tuple(_ids_of(column) for column in columns[3:last])
+    returned = tuple(
+        _vector(column, item.kind, strings) for column, item in zip(columns[last:], op.returns, strict=True)
+    )
+    return MatchChunk(ids, start, end, detected, returned, strings)
+
+
+def _ids_of(column: pa.Array) -> Column:
+    if pa.types.is_large_list(column.type):
+        return Sets(column.offsets.to_numpy().astype(np.int64), column.values.to_numpy().astype(np.int64))
+    ids: I64 = column.to_numpy().astype(np.int64)
+    return ids
+
+
+def _vector(column: pa.Array, kind: Kind, strings: Strings) -> Vector:
+    if kind in LISTS:
+        return strings.encode(list_texts(column, kind))
+    return strings.encode(column) if kind is Kind.STRING else plain(as_kind(column, kind))

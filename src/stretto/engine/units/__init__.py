@@ -1,0 +1,1 @@
+"""Operators on several units, and whole plans in cells, within one process."""

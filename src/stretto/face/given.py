@@ -1,0 +1,92 @@
+"""What a program hands in: a workload in any of its forms, and events in any of theirs."""
+
+import warnings
+from collections.abc import Iterable
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+
+from stretto.data.files import ENDINGS, ending, open_events
+from stretto.errors import EventsError, StrettoError, StrettoWarning
+from stretto.pattern.workload import Workload
+from stretto.plan.dag import Plan
+from stretto.schema import Schema, Special, need_once
+from stretto.stats.profile import Stats
+from stretto.stats.remarks import measured_remarks
+from stretto.text.build import QueryBuilder
+from stretto.text.build_streams import StreamBuilder
+from stretto.values.tables import KINDS, as_table
+from stretto.values.time_units import PER_SECOND, in_unit, need_unit
+
+Given = Workload | Plan | str | PathLike[str] | QueryBuilder
+LONGEST_NAME: Final = 1_000
+
+
+def workload_of(given: Any) -> Workload | Plan:
+    """A workload or a plan: as it is, of a text, of a file that a `Path` names, or of what was built in Python."""
+    if isinstance(given, Workload | Plan):
+        return given
+    if isinstance(given, QueryBuilder | StreamBuilder):
+        return Workload().add(given)
+    if isinstance(given, PathLike):
+        return Workload.read(Path(given))
+    if isinstance(given, str):
+        if len(given) < LONGEST_NAME and "\n" not in given and Path(given).suffix == ".cep":
+            raise StrettoError(f"`{given}` is a name, not a workload: give pathlib.Path({given!r})")
+        return Workload.parse(given)
+    raise TypeError(
+        "a workload is a stretto.Workload, a stretto.Plan, text in the language, a pathlib.Path or what"
+        f" stretto.query(..) built, not {type(given).__name__}"
+    )
+
+
+def table_of(events: Any, special: Special, ts_unit: str | None = None) -> pa.Table:
+    """Events as an Arrow table whose times are no bare integers; a `Path` names a file or folder of them."""
+    if isinstance(events, PathLike | str):
+        path = Path(events)
+        if isinstance(events, str) and ending(path) not in ENDINGS and not path.is_dir():
+            raise EventsError(f"events are {KINDS}, or a pathlib.Path, not a text")
+        source = open_events(path, replace(special, unit=ts_unit or special.unit))
+        if source.unit_told is not None:
+            warn(source.unit_told)
+        return pa.Table.from_batches(list(source.batches()), source.batch_schema)
+    table = as_table(events)
+    need_once(table.column_names)
+    if special.ts not in table.column_names:
+        return table  # the engine says what it misses
+    return _timed(table, special, ts_unit or special.unit)
+
+
+def _timed(table: pa.Table, special: Special, unit: str | None) -> pa.Table:
+    column = table.column(special.ts)
+    if unit is not None and unit not in PER_SECOND:
+        raise StrettoError(f"ts_unit is one of {', '.join(PER_SECOND)}, not {unit!r}")
+    if not pa.types.is_integer(column.type):
+        return table
+    if unit is None:
+        judged = need_unit(column.combine_chunks(), special.ts, "the events")
+        if judged is not None:
+            unit = judged.unit
+            if unit != "us":
+                warn(judged.told(special.ts))
+    times = pa.chunked_array([in_unit(chunk, unit) for chunk in column.chunks], pa.timestamp(unit or "us"))
+    return table.set_column(table.column_names.index(special.ts), special.ts, times)
+
+
+def warn(text: str) -> None:
+    """A warning that points to whoever called Stretto."""
+    warnings.warn(text, StrettoWarning, stacklevel=4)
+
+
+def warn_of(workload: Workload, known: Stats | Schema) -> None:
+    """Warn of what is no mistake but perhaps not meant: types that no event has, selections that nothing passes."""
+    bound = workload.bind(known if isinstance(known, Schema) else known.schema)
+    texts: Iterable[str] = (remark.show(workload.text, workload.file) for remark in bound.remarks)
+    for text in texts:
+        warn(text)
+    if isinstance(known, Stats):
+        for text in measured_remarks(bound, known):
+            warn(text)

@@ -1,0 +1,1 @@
+"""Streams and queries as operators over streams, and sets of operators that are computed as one."""

@@ -1,0 +1,1 @@
+"""DecoPa: query decomposition for parallel complex event processing (SIGMOD 2024)."""

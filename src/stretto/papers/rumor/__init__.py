@@ -1,0 +1,1 @@
+"""RUMOR: operators that are merged by rules, and channels between them."""

@@ -1,0 +1,1 @@
+"""Families in a plan: one template for many queries, and who of them gets a match."""

@@ -1,0 +1,1 @@
+"""Splits of queries and units for them: loads, exact allocation, and both together."""

@@ -1,0 +1,36 @@
+"""Where Spark's hash puts targets: how many partitions it takes for few of them to share one."""
+
+from collections import Counter
+from functools import cache
+from typing import Final
+
+WORD: Final = 0xFFFFFFFF
+SEED: Final = 42
+ROOM: Final = 3
+"""So many partitions for each target at most: an empty one costs a task."""
+
+
+@cache
+def partitions_for(targets: int) -> int:
+    """The number of partitions with the fewest targets in the fullest one; of these the least."""
+    numbers = [spark_hash(target) for target in range(targets)]
+
+    def fullest(partitions: int) -> int:
+        return max(Counter(number % partitions for number in numbers).values())
+
+    return min(range(targets, ROOM * targets + 1), key=lambda partitions: (fullest(partitions), partitions))
+
+
+def spark_hash(value: int) -> int:
+    """Spark's hash of an integer of 32 bits: Murmur3 for x86, 32 bits, signed."""
+    word = _turned(value * 0xCC9E2D51 & WORD, 15) * 0x1B873593 & WORD
+    state = (_turned(SEED ^ word, 13) * 5 + 0xE6546B64) & WORD
+    state ^= 4  # the number of bytes
+    state = (state ^ state >> 16) * 0x85EBCA6B & WORD
+    state = (state ^ state >> 13) * 0xC2B2AE35 & WORD
+    state ^= state >> 16
+    return state - (1 << 32) if state >> 31 else state
+
+
+def _turned(word: int, bits: int) -> int:
+    return (word << bits | word >> 32 - bits) & WORD

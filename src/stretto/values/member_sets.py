@@ -1,0 +1,174 @@
+"""Sets of members as texts, so that an event carries one in a column: the code of the text is the class of the event.
+
+A set is written as its ranges, `0-9,12`: equal sets are equal texts, and whatever stores or moves texts moves sets.
+What a class holds is worked out once, and so is what two of them have in common.
+"""
+
+from collections.abc import Callable, Iterable
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from stretto.values.rows import I64, Bool
+from stretto.values.strings import Strings
+from stretto.values.vector import Vector
+
+UNKNOWN = -1
+MEMBER, MEET, MEETS, RENUMBER = "member", "meet", "meets", "renumber"
+"""Operators over classes: whether a member is in one; what two have in common; whether that is anything; the same
+members by other numbers, given as `old:new old:new`.
+"""
+OF_SETS = frozenset({MEMBER, MEET, MEETS, RENUMBER})
+
+
+class MemberSets:
+    """The sets among the texts of `strings`; the empty set is the empty text."""
+
+    def __init__(self, strings: Strings) -> None:
+        self._strings = strings
+        self._members: dict[int, I64] = {}
+        self._local: I64 = np.full(0, UNKNOWN)  # by code, the number of a set among the sets alone
+        self._sets: list[I64] = []
+        self.codes: list[int] = []
+        """Of the small numbers of classes."""
+        self._firsts: list[I64] = []
+        self._lasts: list[I64] = []
+        self._holders: dict[int, Bool] = {}
+        self._renumbered: dict[str, dict[int, int]] = {}
+        self._pairs: dict[tuple[str, int, int], int] = {}
+        self.empty = self.code(())
+
+    def code(self, members: Iterable[int] | I64) -> int:
+        """The class of a set."""
+        found = np.unique(members if isinstance(members, np.ndarray) else np.array(list(members), np.int64))
+        code = self._strings.code(written(found))
+        self._members[code] = found
+        return code
+
+    def members(self, code: int) -> I64:
+        """The members of a class, ascending."""
+        if code not in self._members:
+            (text,) = self._strings.texts(np.array([code], np.int64)).to_pylist()
+            self._members[code] = read(text)
+        return self._members[code]
+
+    def local(self, codes: I64) -> I64:
+        """Small numbers for classes, the same ones as long as this lives."""
+        if len(self._local) < len(self._strings):
+            more = np.full(2 * len(self._strings), UNKNOWN)
+            more[: len(self._local)] = self._local
+            self._local = more
+        found: I64 = self._local[codes]
+        if len(found) and found.min() == UNKNOWN:
+            for code in np.unique(codes[found == UNKNOWN]).tolist():
+                self._local[code] = len(self._sets)
+                self._sets.append(self.members(code))
+                self.codes.append(code)
+            found = self._local[codes]
+        return found
+
+    def has(self, codes: I64, member: int) -> Bool:
+        """Which classes a member is in."""
+        local = self.local(codes)
+        known = self._holders.get(member, np.zeros(0, np.bool_))
+        if len(known) < len(self._sets):
+            more = [member in of for of in self._sets[len(known) :]]
+            known = self._holders[member] = np.concatenate([known, np.array(more, np.bool_)])
+        found: Bool = known[local]
+        return found
+
+    def listed(self, codes: I64) -> tuple[I64, I64]:
+        """Pairs of places in `codes` and members of the classes there."""
+        places, members = _listed(self.local(codes), self._sets)
+        return places, members
+
+    def ranges(self, codes: I64) -> tuple[I64, I64, I64]:
+        """The same with ranges of members that follow one another, from the first to the last."""
+        local = self.local(codes)
+        for of in self._sets[len(self._firsts) :]:
+            gaps = np.diff(of) != 1
+            self._firsts.append(of[np.append(len(of) > 0, gaps)] if len(of) else of)
+            self._lasts.append(of[np.append(gaps, len(of) > 0)] if len(of) else of)
+        places, first = _listed(local, self._firsts)
+        return places, first, _listed(local, self._lasts)[1]
+
+    def meet(self, one: I64, other: I64) -> I64:
+        """The classes of what two have in common."""
+        return self._combined("meet", np.intersect1d, one, other)
+
+    def union(self, one: I64, other: I64) -> I64:
+        """The classes of what is in one or the other."""
+        return self._combined("union", np.union1d, one, other)
+
+    def renumbered(self, codes: I64, numbers: str) -> I64:
+        """The classes of the same members by other numbers; those that have none are left out."""
+        known = self._renumbered.setdefault(numbers, {})
+        for code in set(codes.tolist()) - known.keys():
+            new = {int(old): int(other) for old, other in (pair.split(":") for pair in numbers.split())}
+            known[code] = self.code([new[one] for one in self.members(code).tolist() if one in new])
+        distinct, index = np.unique(codes, return_inverse=True)
+        return np.array([known[code] for code in distinct.tolist()], np.int64)[index.reshape(-1)]
+
+    def _combined(self, name: str, how: Callable[[I64, I64], I64], one: I64, other: I64) -> I64:
+        one, other = np.broadcast_arrays(one, other)
+        if not len(one):
+            return np.zeros(0, np.int64)
+        first, second = self.local(one), self.local(other)
+        size = len(self._sets)
+        distinct, index, inverse = np.unique(first * size + second, return_index=True, return_inverse=True)
+        codes = np.empty(len(distinct), np.int64)
+        for number, at in enumerate(index.tolist()):
+            key = name, int(one[at]), int(other[at])
+            if key not in self._pairs:
+                self._pairs[key] = self.code(how(self.members(key[1]), self.members(key[2])))
+            codes[number] = self._pairs[key]
+        found: I64 = codes[inverse.reshape(-1)]
+        return found
+
+
+def _listed(numbers: I64, lists: list[I64]) -> tuple[I64, I64]:
+    """Pairs of places in `numbers` and what is in the lists of these numbers."""
+    sizes = np.array([len(of) for of in lists], np.int64)
+    counts = sizes[numbers]
+    places = np.repeat(np.arange(len(numbers)), counts)
+    within = np.arange(len(places)) - np.repeat(np.cumsum(counts) - counts, counts)
+    starts = np.cumsum(sizes) - sizes
+    values: I64 = np.concatenate([np.zeros(0, np.int64), *lists])
+    return places, values[np.repeat(starts[numbers], counts) + within]
+
+
+_KNOWN: WeakKeyDictionary[Strings, MemberSets] = WeakKeyDictionary()
+
+
+def member_sets(strings: Strings) -> MemberSets:
+    """The sets among some texts; all who ask for the same texts share what is known of them."""
+    return _KNOWN.setdefault(strings, MemberSets(strings)) if strings not in _KNOWN else _KNOWN[strings]
+
+
+def apply_to_sets(op: str, arguments: list[Vector], strings: Strings) -> Vector:
+    """An operator over classes."""
+    sets = member_sets(strings)
+    first, second = arguments
+    if op == MEMBER:
+        return Vector(sets.has(np.atleast_1d(first.data), int(second.data.reshape(-1)[0])), first.valid)
+    if op == RENUMBER:
+        (text,) = strings.texts(np.atleast_1d(second.data)[:1]).to_pylist()
+        return Vector(sets.renumbered(np.atleast_1d(first.data), text))
+    codes = sets.meet(np.atleast_1d(first.data), np.atleast_1d(second.data))
+    return Vector(codes if op == MEET else codes != sets.empty)
+
+
+def written(members: I64) -> str:
+    """Ascending numbers as ranges."""
+    if not len(members):
+        return ""
+    cuts = np.flatnonzero(np.diff(members) != 1)
+    first, last = members[np.append(0, cuts + 1)].tolist(), members[np.append(cuts, -1)].tolist()
+    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in zip(first, last, strict=True))
+
+
+def read(text: str) -> I64:
+    """The numbers that `written` wrote."""
+    ranges = [part.split("-") for part in text.split(",") if part]
+    found = [np.arange(int(one[0]), int(one[-1]) + 1) for one in ranges]
+    return np.concatenate(found) if found else np.zeros(0, np.int64)

@@ -1,0 +1,61 @@
+"""An interrupt ends a command soon, whatever it does, with exit code 130 and without a stack trace."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+MAIN = [sys.executable, "-c", "from stretto.cli.main import main; main()"]
+# A call that does not come back for an interrupt, as a solver or a compiler may not.
+PROGRAM = """
+import signal, time, stretto.cli.app, stretto.cli.main
+from stretto.atomic import PartialFile
+
+def stuck():
+    half = PartialFile("half.txt")
+    signal.signal(signal.SIGINT, lambda *_: None)
+    print("stuck", flush=True)
+    while True:
+        time.sleep(30)
+
+stretto.cli.app.app = stuck
+stretto.cli.main.main()
+"""
+
+
+def interrupted(process: subprocess.Popen[str]) -> tuple[int, str, float]:
+    begun = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    return process.returncode, err, time.monotonic() - begun
+
+
+def test_an_interrupt_that_python_does_not_see(tmp_path: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", PROGRAM], cwd=tmp_path, stdout=-1, stderr=-1, text=True
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        code, err, _ = interrupted(process)
+    assert (code, err) == (130, "interrupted\n")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("after_s", [0.3, 1.0])
+def test_an_interrupt_while_planning(tmp_path: Path, after_s: float) -> None:
+    text = "".join(
+        f"QUERY q{i} PATTERN AND(A a, B b, C c, D d, E e) WHERE a.x < {i} WITHIN {i + 1} SECONDS;\n"
+        for i in range(300)
+    )
+    (tmp_path / "w.cep").write_text(text)
+    command = [*MAIN, "explain", "w.cep", "--out", "plan.txt", "--budget", "60"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=-1, stderr=-1, text=True, env=os.environ) as process:
+        time.sleep(after_s)
+        code, err, _ = interrupted(process)
+    assert code in (130, -signal.SIGINT)  # before any of our code has run, it is Python's own end
+    assert "Traceback" not in err or code == -signal.SIGINT
+    assert [path.name for path in tmp_path.iterdir()] == ["w.cep"]

@@ -1,0 +1,69 @@
+"""What is no mistake but perhaps not meant: said by every command, and an error with `check --strict`."""
+
+from pathlib import Path
+
+import pytest
+
+UNKNOWN = "QUERY q PATTERN SEQ(A a, Bb b) WHERE a.x < b.x WITHIN 10 SECONDS;"
+
+
+@pytest.mark.parametrize("command", ["check", "run", "stats", "explain"])
+def test_a_type_that_is_neither_defined_nor_seen(call, command: str) -> None:
+    Path("u.cep").write_text(UNKNOWN)
+    result = call(command, "u.cep", "--events", "events.csv")
+    assert result.code == 0
+    assert "warning: u.cep:1:26: unknown type `Bb`" in result.err
+    assert "did you mean `B`?" in result.err
+
+
+def test_strict(call) -> None:
+    Path("u.cep").write_text(UNKNOWN)
+    result = call("check", "u.cep", "--events", "events.csv", "--strict")
+    assert (result.code, result.out) == (2, "u.cep: 1 query, 1 warning for events.csv\n")
+    assert call("check", "rules.cep", "--events", "events.csv", "--strict").code == 0
+
+
+def test_statistics_tell_the_types_too(call) -> None:
+    Path("u.cep").write_text(UNKNOWN)
+    assert call("stats", "rules.cep", "--events", "events.csv", "--out", "s.json").code == 0
+    result = call("explain", "u.cep", "--stats", "s.json")
+    assert result.code == 0
+    assert "warning: u.cep:1:26: unknown type `Bb`" in result.err
+
+
+def test_selections_and_attributes_without_events(call) -> None:
+    Path("s.cep").write_text(
+        "CREATE EVENT Big AS SELECT * FROM B WHERE x > 1000;\n"
+        "QUERY big PATTERN SEQ(A a, Big b) WITHIN 1 SECOND;\n"
+        "QUERY own PATTERN SEQ(A a, B b) WHERE a.x > 7 WITHIN 1 SECOND;\n"
+        "QUERY none PATTERN SEQ(A a, C c) WHERE c.x > a.x WITHIN 1 SECOND;\n"
+        "QUERY fine PATTERN SEQ(A a, B b) WHERE a.x < b.x WITHIN 1 SECOND;\n"
+    )
+    result = call("check", "s.cep", "--events", "events.csv")
+    assert result.code == 0
+    assert [line.partition("warning: ")[2] for line in result.err.splitlines()] == [
+        "query `big`: none of the 2 events of type `B` that were looked at passes `B[x > 1000]`",
+        "query `own`: none of the 2 events of type `A` that were looked at passes `A[x > 7]`",
+        "query `none`: `x` has no value in the 1 event of type `C` that was looked at",
+    ]
+
+
+def test_far_too_many_matches_are_told_before_they_are_built(call) -> None:
+    call("generate", "uniform", "--events", "4000", "--types", "3", "--rate", "1000", "--out", "u.parquet")
+    Path("many.cep").write_text("QUERY many PATTERN SEQ(A a, B b, C c) WITHIN 2 SECONDS;")
+    result = call("explain", "many.cep", "--events", "u.parquet")
+    assert "matches expected of 4,000 events" in result.err
+    assert "WITHIN" in result.err
+    Path("few.cep").write_text("QUERY few PATTERN SEQ(A a, B b, C c) WITHIN 20 MILLISECONDS;")
+    assert "expected of" not in call("explain", "few.cep", "--events", "u.parquet").err
+
+
+def test_files_that_were_written_are_named(call) -> None:
+    result = call("run", "rules.cep", "--events", "events.csv", "--out", "m.parquet", "--rejected", "r.csv")
+    assert "wrote m.parquet: 3 rows\nwrote r.csv: 0 rows\n" in result.err
+
+
+def test_where_it_runs_is_told(call) -> None:
+    result = call("run", "rules.cep", "--events", "events.csv", "--on", "auto")
+    assert result.code == 0
+    assert result.err.startswith("runs in this process: events.csv has 0.0 MB")

@@ -1,0 +1,87 @@
+"""Channels at work: an event is there once, whatever it is of, and operators see it once."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from stretto.engine.run import Engine
+from stretto.engine.whole_table import run
+from stretto.pattern.workload import Workload
+from stretto.plan.optimize import optimize
+from stretto.schema import Kind, Schema
+from stretto.values.member_sets import member_sets, read, written
+from stretto.values.strings import Strings
+
+SCHEMA = Schema({"a": Kind.INT, "b": Kind.INT}, frozenset({"S", "T"}))
+
+
+def workload(members: int) -> Workload:
+    """Members take nearly all events of S, each but for one of its own."""
+    texts = [
+        f"CREATE STREAM s{i} AS SELECT a FROM S WHERE b != {i};"
+        f"QUERY q{i} PATTERN SEQ(s{i} x, T y) WHERE x.a = y.a WITHIN {100 + i % 2} us SELECT NEXT;"
+        for i in range(members)
+    ]
+    return Workload.parse("\n".join(texts))
+
+
+def events(rounds: int) -> pa.Table:
+    rng = np.random.default_rng(5)
+    return pa.table(
+        {
+            "ts": pa.array(np.arange(2 * rounds), pa.timestamp("us")),
+            "type": ["S", "T"] * rounds,
+            "a": rng.integers(0, 50, 2 * rounds),
+            "b": rng.integers(0, 1000, 2 * rounds),
+        }
+    )
+
+
+def rows_of_next(members: int) -> int:
+    plan = optimize(workload(members), SCHEMA, "rumor")
+    engine = Engine(plan)
+    engine.push(events(1000))
+    engine.flush()
+    (number,) = (i for i, op in enumerate(plan.ops) if type(op).__name__ == "Next")
+    return engine.counters.rows[number]
+
+
+def test_operators_see_an_event_once_however_many_streams_it_is_of() -> None:
+    few, many = rows_of_next(2), rows_of_next(60)
+    assert few > 300
+    assert many <= 1.02 * few
+
+
+@pytest.mark.parametrize("optimizer", ["rumor", "rumor-no-channels", "rumor without c_seq", "none"])
+def test_members_have_their_own_matches(optimizer: str) -> None:
+    """A member whose constant is among the events lacks those that the others have."""
+    plan = optimize(workload(3), SCHEMA, optimizer)
+    table = events(300)
+    found = run(plan, table.set_column(3, "b", pa.array([i % 7 for i in range(600)])))
+    counts = [len(found[f"q{i}"]) for i in range(3)]
+    expected = run(
+        optimize(workload(3), SCHEMA, "none"), table.set_column(3, "b", pa.array([i % 7 for i in range(600)]))
+    )
+    assert counts == [len(expected[f"q{i}"]) for i in range(3)]
+    assert len(set(counts)) > 1
+    assert min(counts) > 20
+
+
+def test_sets_are_texts_and_back() -> None:
+    for members in ([], [3], [0, 1, 2, 7, 9, 10], list(range(1000))):
+        assert read(written(np.array(members, np.int64))).tolist() == members
+    assert written(np.array([0, 1, 2, 7, 9, 10])) == "0-2,7,9-10"
+
+
+def test_what_sets_have_in_common() -> None:
+    sets = member_sets(Strings())
+    one, other = sets.code([1, 2, 3]), sets.code([3, 4])
+    codes = np.array([one, other, one])
+    assert [sets.members(code).tolist() for code in sets.meet(codes, np.array([other, other, one]))] == [
+        [3],
+        [3, 4],
+        [1, 2, 3],
+    ]
+    assert sets.has(codes, 3).tolist() == [True, True, True]
+    assert sets.has(codes, 4).tolist() == [False, True, False]
+    assert sets.meet(np.array([one]), np.array([sets.code([9])])).tolist() == [sets.empty]

@@ -1,0 +1,145 @@
+"""Cells on Spark: a dozen random workloads as a DataFrame, as files and as a stream, by 2, 3 and 7 cells.
+
+STRETTO_SEED says from which seed on workloads are drawn.
+"""
+
+import os
+import re
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from random import Random
+
+import pytest
+from tests.spark.batch.test_dataframe import expected_rows, found_rows
+from tests.spark.stream.stream_cases import (
+    END_TYPE,
+    in_milliseconds,
+    matches_by_query,
+    planned,
+    without_values,
+)
+from tests.spark.stream.test_detect_stream import (
+    LATENESS_US,
+    PAUSE_US,
+    START_US,
+    Files,
+    far_apart,
+    run_to_end,
+)
+from tests.support.comparison import assert_same_matches
+from tests.support.strategies import (
+    SCHEMA,
+    TYPES,
+    Sample,
+    out_of_order,
+    random_events,
+    random_workload,
+    to_table,
+)
+
+import stretto.spark
+from stretto import oracle
+from stretto.errors import StrettoError
+from stretto.oracle.detections import Event
+from stretto.pattern.workload import Workload
+from stretto.plan.dag import Plan
+from stretto.plan.optimize import optimize
+from stretto.plan.placement.cells import ByCell
+from stretto.spark.batch.find_in_files import detect_files
+from stretto.spark.hash_partitions import partitions_for, spark_hash
+from stretto.spark.stream.detect_stream import detect_stream
+
+SEED = int(os.environ.get("STRETTO_SEED", "20261118"))
+WORKLOADS = 12
+ANCHOR = "A"
+
+
+@cache
+def workloads() -> str:
+    """The queries of a dozen random workloads in which A can be divided, under names of their own."""
+    texts: list[str] = []
+    seed = SEED
+    while len(texts) < WORKLOADS:
+        sample = random_workload(Random(seed))
+        seed += 1
+        sample = in_milliseconds(replace(sample, text=sample.text.replace("EVENTS", "us")))
+        found = planned(sample)
+        if found is None or ByCell(((ANCHOR, 2),)).check(found[0]) is not None:
+            continue
+        if not re.search(rf"\b{ANCHOR}\b", sample.text) and sum(" A " in text for text in texts) < 3:
+            continue
+        texts.append(re.sub(r"\b(q\d|[Ss]el\d)\b", rf"w{len(texts)}_\1", sample.text))
+    return "\n".join(texts)
+
+
+@cache
+def plan() -> Plan:
+    found = planned(Sample(workloads(), SCHEMA, ()))
+    assert found is not None
+    return found[0]
+
+
+def cells(parts: int) -> ByCell:
+    return ByCell(((ANCHOR, parts),))
+
+
+def test_a_batch_in_cells(spark, tmp_path: Path) -> None:
+    events = random_events(Random(SEED), TYPES, most=40)
+    events = [replace(event, ts=event.ts * 1000) for event in events]
+    table = to_table(events)
+    expected = expected_rows(plan(), events)
+    assert sum(map(len, expected.values())) > 30
+    folder = Files(tmp_path / "events")
+    for start in range(0, table.num_rows, 15):
+        folder.write(table.slice(start, 15))
+    runs = {
+        "2 cells": stretto.spark.detect(plan(), spark.createDataFrame(table), spread=cells(2)),
+        "7 cells of files": detect_files(plan(), str(folder.folder), spark=spark, spread=cells(7)),
+    }
+    for about, found in runs.items():
+        rows = found_rows(found)
+        for name, matches in expected.items():
+            assert_same_matches(rows.get(name, []), matches, about=f"{name}: {about}\n{workloads()}")
+
+
+def test_a_stream_in_cells(spark, tmp_path: Path) -> None:
+    rng, files = Random(SEED), Files(tmp_path / "events")
+    stretches = list(far_apart(rng))
+    events = [event for stretch in stretches for event in stretch]
+    arriving = out_of_order(rng, sorted(events, key=lambda event: event.ts), LATENESS_US)
+    cuts = sorted(rng.sample(range(1, len(arriving)), 2))
+    for start, end in zip([0, *cuts], [*cuts, len(arriving)], strict=True):
+        files.write(to_table(arriving[start:end]))
+    files.write(to_table([Event(-1, START_US + 1000 * PAUSE_US, END_TYPE, {})]))
+    stream = detect_stream(plan(), files.stream(spark), spread=cells(3), lateness_us=LATENESS_US)
+    written, progress = run_to_end(stream, tmp_path / "checkpoint", tmp_path / "out")
+    rows = written.toArrow().to_pylist()
+    results = matches_by_query(rows)
+    for query in plan().workload.bind(plan().schema).detections:
+        expected = [match for stretch in stretches for match in oracle.matches(query, stretch)]
+        about = f"{query.name} of\n{workloads()}"
+        assert_same_matches(results.get(query.name, []), without_values(expected), about)
+    assert sum(metrics.matches for metrics in progress) == len(rows) > 30
+    assert sum(metrics.events for metrics in progress) == len(events) + 1
+
+
+def test_asked_for_by_name(spark) -> None:
+    pairs = optimize(Workload.parse("QUERY q PATTERN SEQ(A a, B b) WITHIN 9 us;"), SCHEMA, "none")
+    events = random_events(Random(3), TYPES, most=40)
+    found = found_rows(
+        stretto.spark.detect(pairs, spark.createDataFrame(to_table(events)), spread="units", units=3)
+    )
+    assert_same_matches(found.get("q", []), expected_rows(pairs, events)["q"])
+    df = spark.createDataFrame(to_table(events))
+    with pytest.raises(StrettoError, match="a number of units is for spread `units`"):
+        stretto.spark.detect(pairs, df, spread="whole", units=3)
+    with pytest.raises(StrettoError, match="cannot spread by units: no type can be divided"):
+        stretto.spark.detect("QUERY q PATTERN SEQ(A a, A b) WITHIN 9 us;", df, spread="units")
+
+
+def test_cells_do_not_share_partitions(spark) -> None:
+    wanted = [row[0] for row in spark.sql("SELECT hash(CAST(id AS INT)) FROM range(8)").collect()]
+    assert [spark_hash(target) for target in range(8)] == wanted
+    for count in (1, 2, 3, 4, 7, 8):
+        assert len({spark_hash(target) % partitions_for(count) for target in range(count)}) == count
