@@ -23,7 +23,7 @@ def _few(monkeypatch):
     monkeypatch.setattr(repeated_ids, "FEW", repeated_ids.FEW)
 
 
-def is_even(ts):
+def is_even(_ids, ts):
     return ts % 2 == 0
 
 
