@@ -1,6 +1,7 @@
 """Where Spark's hash puts targets: how many partitions it takes for few of them to share one."""
 
 from collections import Counter
+from collections.abc import Sequence
 from functools import cache
 from typing import Final
 
@@ -13,12 +14,18 @@ ROOM: Final = 3
 @cache
 def partitions_for(targets: int) -> int:
     """The number of partitions with the fewest targets in the fullest one; of these the least."""
-    numbers = [spark_hash(target) for target in range(targets)]
+    return partitions_for_stages([range(targets)])
+
+
+def partitions_for_stages(stages: Sequence[Sequence[int]]) -> int:
+    """The same for targets that are at work stage by stage."""
+    numbers = [[spark_hash(target) for target in targets] for targets in stages]
+    widest = max(map(len, numbers))
 
     def fullest(partitions: int) -> int:
-        return max(Counter(number % partitions for number in numbers).values())
+        return sum(max(Counter(number % partitions for number in stage).values()) for stage in numbers)
 
-    return min(range(targets, ROOM * targets + 1), key=lambda partitions: (fullest(partitions), partitions))
+    return min(range(widest, ROOM * widest + 1), key=lambda partitions: (fullest(partitions), partitions))
 
 
 def spark_hash(value: int) -> int:

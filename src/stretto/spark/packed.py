@@ -14,7 +14,7 @@ from stretto.engine.results.matches import SCHEMA, match_schema
 from stretto.engine.snapshot import from_ipc, to_ipc
 from stretto.engine.trends.totals import TOTALS
 from stretto.errors import EventsError
-from stretto.plan.spread.stream_slices import StreamSpread
+from stretto.plan.spread.stream_slices import TargetStream
 from stretto.schema import Kind, Special, kind_of
 from stretto.values.convert import as_kind
 
@@ -100,14 +100,14 @@ def span_of(batch: pa.RecordBatch, special: Special) -> tuple[int, int]:
 
 
 def pack(
-    batches: Iterable[pa.RecordBatch], spread: StreamSpread, special: Special
+    batches: Iterable[pa.RecordBatch], spread: TargetStream, special: Special
 ) -> Iterator[pa.RecordBatch]:
     """Events as packed rows: as few and as large ones per target as the rows of a task allow.
 
     Those that are too far ahead go to the first target, which rejects them.
     """
     for batch in gathered(batches, CHUNK_ROWS):
-        kept, far = _without_far(batch)
+        kept, far = without_far(batch)
         if far is not None:
             yield packed_rows([replace(events_row(0, far, special), kind=FAR)])
         parts = spread.parts(kept, special)
@@ -115,7 +115,7 @@ def pack(
             yield packed_rows(events_row(target, part, special) for target, part in parts)
 
 
-def _without_far(batch: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.RecordBatch | None]:
+def without_far(batch: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.RecordBatch | None]:
     """The events, and those that are marked as too far ahead, if there are any, without the marks."""
     kept = batch.drop_columns([name for name in (MARK, FAR) if name in batch.schema.names])
     far = batch.column(FAR).fill_null(False) if FAR in batch.schema.names else None

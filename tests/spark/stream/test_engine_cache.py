@@ -42,7 +42,7 @@ def test_an_engine_from_a_file_goes_on(tmp_path: Path) -> None:
         assert got.to_arrow() == expected.to_arrow()
         found += len(got)
         assert cache.store(3, number, goes) > 0
-        loaded = cache.load(3, number)
+        loaded = cache.load(3, number, Engine)
         assert loaded is not None
         goes = loaded
     assert found > 5000
@@ -56,7 +56,7 @@ def test_the_file_stays_as_it_was(tmp_path: Path) -> None:
     cache.store(0, 1, engine)
     answers = []
     for _ in range(2):
-        loaded = cache.load(0, 1)
+        loaded = cache.load(0, 1, Engine)
         assert loaded is not None
         loaded.push(events(1000, 1000))
         answers.append(loaded.advance(2000).to_arrow())
@@ -69,9 +69,9 @@ def test_few_files_stay(tmp_path: Path) -> None:
         cache.store(0, counter, Engine(PLAN))
     assert cache.folder is not None
     assert len(list(cache.folder.iterdir())) == KEPT
-    assert cache.load(0, 9) is not None
-    assert cache.load(0, 5) is None
-    assert cache.load(1, 9) is None
+    assert cache.load(0, 9, Engine) is not None
+    assert cache.load(0, 5, Engine) is None
+    assert cache.load(1, 9, Engine) is None
 
 
 def test_a_new_run_removes_what_the_last_one_left(tmp_path: Path) -> None:
@@ -80,9 +80,9 @@ def test_a_new_run_removes_what_the_last_one_left(tmp_path: Path) -> None:
     for cache in (first, other):
         cache.store(0, 1, Engine(PLAN))
     second = EngineCache.at(tmp_path, "query", "two")
-    assert second.load(0, 1) is None
-    assert first.load(0, 1) is None
-    assert other.load(0, 1) is not None
+    assert second.load(0, 1, Engine) is None
+    assert first.load(0, 1, Engine) is None
+    assert other.load(0, 1, Engine) is not None
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_a_damaged_file_is_as_good_as_none(tmp_path: Path, damage) -> None:
     assert cache.folder is not None
     (path,) = cache.folder.iterdir()
     path.write_bytes(damage(path.read_bytes()))
-    assert cache.load(0, 1) is None
+    assert cache.load(0, 1, Engine) is None
 
 
 def test_only_our_own_folder_is_used(tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ def test_only_our_own_folder_is_used(tmp_path: Path) -> None:
     cache = EngineCache.at(tmp_path, "query", "run")
     assert cache.folder is None
     assert cache.store(0, 1, Engine(PLAN)) == 0
-    assert cache.load(0, 1) is None
+    assert cache.load(0, 1, Engine) is None
     assert EngineCache.at(tmp_path / "missing", "query", "run").folder is None
 
 
@@ -113,7 +113,7 @@ def test_a_folder_that_was_cleaned_away_is_no_failure(tmp_path: Path) -> None:
     assert cache.folder is not None
     cache.folder.rmdir()
     assert cache.store(0, 1, Engine(PLAN)) == 0
-    assert cache.load(0, 1) is None
+    assert cache.load(0, 1, Engine) is None
 
 
 def test_spark_says_where_scratch_files_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from heapq import heapify, heapreplace
 from typing import Final
 
@@ -13,6 +14,7 @@ from stretto.plan.spread.event_load import MOST_ROWS, EventLoad
 from stretto.plan.spread.partition_keys import key_attributes, of_single_events, why_thinned, why_untied
 from stretto.plan.spread.reach import MatchReach
 from stretto.plan.spread.spreads import ByKey, ByTime, Spread, Whole
+from stretto.plan.spread.staged import Staged, share_of, staged_for
 from stretto.values.rows import F64
 
 BUCKETS: Final = 8
@@ -40,7 +42,7 @@ def choose(plan: Plan, load: EventLoad, cores: int, name: str = "auto", units: i
         "key": lambda *given: [by_key(*given)],
         "time": slicings,
         "whole": lambda *_: [Whole()],
-        "units": lambda plan, _, cores: [cells_for(plan, cores if units is None else units)],
+        "units": lambda plan, _, cores: by_units(plan, cores if units is None else units),
     }
     if name not in ways:
         raise StrettoError(f"unknown spread `{name}`; there are: {', '.join(ways)}")
@@ -57,7 +59,15 @@ def candidates(plan: Plan, load: EventLoad, cores: int) -> list[Spread]:
         return found or [Whole()]
     found += slicings(plan, load, cores)
     with suppress(StrettoError):
-        found += [cells_for(plan, cores)] if cores > 1 else []
+        found += by_units(plan, cores) if cores > 1 else []
+    return found
+
+
+def by_units(plan: Plan, units: int) -> list[Spread]:
+    """Cells, where a type can be divided, and staged units; StrettoError says why there are neither."""
+    found: list[Spread] = [staged_for(plan, units)]
+    with suppress(StrettoError):
+        found.insert(0, cells_for(plan, units))
     return found
 
 
@@ -102,6 +112,11 @@ def seconds(spread: Spread, plan: Plan, load: EventLoad, cores: int) -> float:
     moved = 0.0 if in_place else MOVED * float(loads.sum()) / cores
     read = _read_again(spread, load) / cores
     tasks = TASK * -(-spread.targets // cores)
+    if isinstance(spread, Staged):
+        # Rows are taken in by the units that they go to, and every stage waits for the one before.
+        work = load.times.total * share_of(plan, spread, cores) * _run_seconds(plan, load)
+        taken = float(loads.sum()) * TAKEN / cores
+        return work + taken + moved + (HOP + TASK * -(-max(spread.units) // cores)) * spread.last_stage
     if isinstance(spread, ByCell):
         # An event that is copied is taken in by each cell, and meets a part of the others there: the plan's work is
         # what is divided.
@@ -112,14 +127,19 @@ def seconds(spread: Spread, plan: Plan, load: EventLoad, cores: int) -> float:
 
 def rejected(plan: Plan, load: EventLoad, cores: int, chosen: Spread) -> str:
     """One line: what stands against each of the other spreads, or about how long it would take."""
+    ways: dict[str, Callable[[], Spread]] = {
+        name: partial(choose, plan, load, cores, name) for name in ("whole", "key", "time")
+    }
+    ways |= {"cells": lambda: cells_for(plan, cores), "staged": lambda: staged_for(plan, cores)}
     found = []
-    for name in ("whole", "key", "time", "units"):
+    for name, way in ways.items():
         if name == name_of(chosen):
             continue
         try:
-            spread = choose(plan, load, cores, name)
+            spread = way()
         except StrettoError as error:
-            found.append(f"{name} ({str(error).removeprefix(f'cannot spread by {name}: ')})")
+            reason = str(error).removeprefix(f"cannot spread by {name}: ")
+            found.append(f"{name} ({reason.removeprefix('cannot spread by units: ')})")
             continue
         if not load.fits(float(spread.loads(load).max())):
             found.append(f"{name} (more events than fit one target)")
@@ -129,8 +149,14 @@ def rejected(plan: Plan, load: EventLoad, cores: int, chosen: Spread) -> str:
 
 
 def name_of(spread: Spread) -> str:
-    """The name by which a spread is asked for."""
-    names: dict[type, str] = {Whole: "whole", ByKey: "key", ByTime: "time", ByCell: "units"}
+    """What a spread is called; cells and staged units are both asked for as `units`."""
+    names: dict[type, str] = {
+        Whole: "whole",
+        ByKey: "key",
+        ByTime: "time",
+        ByCell: "cells",
+        Staged: "staged",
+    }
     return names[type(spread)]
 
 
@@ -165,10 +191,17 @@ def describe(spread: Spread, load: EventLoad) -> str:
     if isinstance(spread, Whole):
         return f"spread: whole, {total:,} events on one target"
     what = name_of(spread)
+    if isinstance(spread, Staged):
+        counts = ", ".join(
+            f"{len(spread.addresses(stage))} in stage {stage}" for stage in range(1, spread.last_stage + 1)
+        )
+        moved = f"{float(loads.sum()) / total:.3g} rows moved per event" if spread.taken and total else ""
+        return f"spread: by staged units, {counts}" + (f", {moved}" if moved else "")
     of = f" ({', '.join(spread.attributes) or 'id'})" if isinstance(spread, ByKey) else ""
     if isinstance(spread, ByCell):
         of = f" ({' x '.join(f'{name} in {parts}' for name, parts in spread.anchors)})"
     replication = float(loads.sum()) / total if total else 1.0
     skew = float(loads.max()) / float(loads.mean()) if loads.sum() else 1.0
-    unit = {"key": "buckets", "time": "slices", "units": "cells"}[what]
+    unit = {"key": "buckets", "time": "slices", "cells": "cells"}[what]
+    what = "units" if what == "cells" else what
     return f"spread: by {what}{of}, {spread.targets:,} {unit}, replication {replication:.3g}, skew {skew:.3g}"

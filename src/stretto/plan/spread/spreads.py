@@ -18,6 +18,7 @@ from stretto.plan.spread.event_load import EventLoad
 from stretto.plan.spread.key_buckets import buckets_of
 from stretto.plan.spread.partition_keys import of_single_events, why_thinned, why_untied
 from stretto.plan.spread.reach import MatchReach, Slice
+from stretto.plan.spread.staged import Staged
 from stretto.plan.spread.time_slices import Times
 from stretto.schema import Kind, Special
 from stretto.values.convert import as_kind, plain
@@ -173,7 +174,10 @@ class ByTime:
         return load.times.before(stops) - load.times.before(starts)
 
 
-Spread = Whole | ByKey | ByTime | ByCell
+TargetSpread = Whole | ByKey | ByTime | ByCell
+"""Every target runs the whole plan."""
+Spread = TargetSpread | Staged
+"""How a batch is spread."""
 
 
 def read_attributes(plan: Plan, spread: object) -> frozenset[str]:

@@ -12,6 +12,7 @@ from stretto.plan.placement.cells import ByCell
 from stretto.plan.spread.partition_keys import why_thinned
 from stretto.plan.spread.reach import MatchReach
 from stretto.plan.spread.spreads import TOO_LITTLE, ByKey, Whole, times_of
+from stretto.plan.spread.staged import Staged
 from stretto.schema import Special
 from stretto.text.values import duration_text
 from stretto.values.rows import I64, Bool
@@ -101,5 +102,7 @@ class Slices:
         return times // self.width_us % self.targets
 
 
-StreamSpread = Whole | ByKey | Slices | ByCell
-"""How a stream's events get to targets."""
+TargetStream = Whole | ByKey | Slices | ByCell
+"""How a stream's events get to targets, each of which runs the whole plan."""
+StreamSpread = TargetStream | Staged
+"""How a stream is spread."""

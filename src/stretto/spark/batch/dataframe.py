@@ -14,8 +14,10 @@ from stretto.face.given import Given
 from stretto.pattern.workload import Workload
 from stretto.plan.spread.event_load import EventLoad
 from stretto.plan.spread.spreads import Spread, read_attributes
+from stretto.plan.spread.staged import Staged
 from stretto.schema import Special, sources_of
 from stretto.spark.batch.profile import heaviest_of, profile, summarize
+from stretto.spark.batch.staged_targets import pack_rows, run_stages
 from stretto.spark.batch.summary import Summary
 from stretto.spark.batch.targets import ResultForm, pack_arriving, run_targets
 from stretto.spark.batch.worker import Work
@@ -73,16 +75,22 @@ def detect(
         names = [*wanted, *(name for name in read if name not in wanted)]
         if asked == "all":  # rejected events are given as they came
             names = df.columns
-        queries = query_names(plan)
+        queries, work = query_names(plan), Work(plan, special)
 
         def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             context = TaskContext.get()
             arrived = (context.partitionId() if context is not None else 0) << PARTITION
             with at_work("packing events", queries):
-                yield from pack_arriving(batches, chosen, special, arrived)
+                if isinstance(chosen, Staged):
+                    yield from pack_rows(batches, work, chosen, form, arrived)
+                else:
+                    yield from pack_arriving(batches, chosen, special, arrived)
 
         chunks = df.select([F.col(f"`{name}`") for name in names]).mapInArrow(pack, PACKED)
-        found = run_targets(chunks, Work(plan, special), chosen, form)
+        if isinstance(chosen, Staged):
+            found = run_stages(chunks, work, chosen, form)
+        else:
+            found = run_targets(chunks, work, chosen, form)
         return everything(found, df.schema, form.own) if asked == "all" else found
 
 

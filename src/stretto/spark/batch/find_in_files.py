@@ -14,6 +14,7 @@ from stretto.face.given import Given
 from stretto.plan.dag import Plan, attributes_of
 from stretto.plan.spread.reach import MatchReach
 from stretto.plan.spread.spreads import ByTime, Spread, Whole, read_attributes
+from stretto.plan.spread.staged import Staged
 from stretto.schema import Special
 from stretto.spark.batch.event_files import (
     EventFiles,
@@ -26,6 +27,7 @@ from stretto.spark.batch.event_files import (
     unit_batches,
 )
 from stretto.spark.batch.row_groups import TimeRange
+from stretto.spark.batch.staged_targets import pack_rows, run_stages
 from stretto.spark.batch.targets import ResultForm, pack_arriving, run_targets
 from stretto.spark.batch.worker import Share, Work
 from stretto.spark.errors import StrettoSparkError, at_work, clear_failures
@@ -113,7 +115,10 @@ def find(
     wanted = files.selected(read_attributes(plan, spread))
     if files.in_place and isinstance(spread, ByTime | Whole):
         return _in_place(spark, work, files, spread, form, wanted)
-    return run_targets(_packed_units(spark, files, spread, wanted), work, spread, form)
+    packed = _packed_units(spark, files, spread, wanted, work, form)
+    if isinstance(spread, Staged):
+        return run_stages(packed, work, spread, form)
+    return run_targets(packed, work, spread, form)
 
 
 def _in_place(
@@ -170,13 +175,18 @@ def _pieces(files: EventFiles, spread: ByTime | Whole, target: int) -> list[Slic
     return found
 
 
-def _packed_units(spark: SparkSession, files: EventFiles, spread: Spread, wanted: pa.Schema) -> DataFrame:
+def _packed_units(
+    spark: SparkSession, files: EventFiles, spread: Spread, wanted: pa.Schema, work: Work, form: ResultForm
+) -> DataFrame:
     special, before = files.special, files.before
 
     def packed(number: int) -> Iterator[pa.RecordBatch]:
         rejected: list[pa.Table] = []
         batches = unit_batches(files.units[number], before[number], wanted, special, rejected)
-        yield from pack_arriving(batches, spread, special, before[number])
+        if isinstance(spread, Staged):
+            yield from pack_rows(batches, work, spread, form, before[number])
+        else:
+            yield from pack_arriving(batches, spread, special, before[number])
         for table in rejected:
             for batch in table.to_batches():
                 yield packed_rows([Packed(ASIDE, REJECTED, to_payload(batch), batch.num_rows)])

@@ -15,7 +15,7 @@ from stretto.engine.results.matches import Matches
 from stretto.engine.run import MEMORY_BYTES, Engine
 from stretto.plan.dag import Plan
 from stretto.plan.placement.cells import ByCell
-from stretto.plan.spread.spreads import Spread, times_of
+from stretto.plan.spread.spreads import TargetSpread, times_of
 from stretto.schema import Special
 from stretto.spark.packed import (
     LATE,
@@ -75,7 +75,7 @@ class Share:
     cell: int = 0
 
     @classmethod
-    def of(cls, spread: Spread, target: int) -> Self:
+    def of(cls, spread: TargetSpread, target: int) -> Self:
         return cls(*spread.owned(target), spread if isinstance(spread, ByCell) else None, target)
 
     def found(self, matches: Matches, plan: Plan) -> Matches:
@@ -192,7 +192,7 @@ def chunks_of(
     for matches in matches_of(work, runs, share, aside):
         found.update(matches.counts())
         totals += matches.totals().num_rows
-        for batch in _first(matches, kept, keep):
+        for batch in first_matches(matches, kept, keep):
             yield _packed(MATCHES, batch)
         for batch in _first_totals(matches, kept_totals, keep):
             yield _packed(TRENDS, batch)
@@ -210,7 +210,7 @@ def chunks_of(
     yield packed_rows([Packed(0, METRICS, json.dumps(counts).encode(), 1)])
 
 
-def _first(matches: Matches, kept: Counter[str], keep: int | None) -> Iterator[pa.RecordBatch]:
+def first_matches(matches: Matches, kept: Counter[str], keep: int | None) -> Iterator[pa.RecordBatch]:
     """The matches that are handed on; no more of them are formatted."""
     if keep is None:
         yield from matches.batches()

@@ -22,6 +22,7 @@ from stretto.engine.run import MEMORY_BYTES
 from stretto.plan.dag import Plan
 from stretto.plan.placement.cells import ByCell
 from stretto.plan.spread.spreads import read_attributes
+from stretto.plan.spread.staged import Staged
 from stretto.plan.spread.stream_slices import StreamSpread
 from stretto.schema import Special, sources_of
 from stretto.spark.errors import StrettoSparkError, at_work
@@ -32,8 +33,11 @@ from stretto.spark.plans import Asked
 from stretto.spark.setup.session import STATE_STORE
 from stretto.spark.stream.metrics import observed
 from stretto.spark.stream.processor import MatchProcessor, Settings, delay_ms
+from stretto.spark.stream.staged_stream import partitions_of, through_stages
 from stretto.spark.stream.stream_spread import require_ids, stream_spread
+from stretto.spark.stream.unit_processor import UnitSettings
 from stretto.spark.stream.versions import Version, read_versions
+from stretto.spark.unit_rows import UnitsOfPlan
 from stretto.values.times import END_OF_TIME
 
 AHEAD_US: Final = 86_400_000_000
@@ -71,38 +75,47 @@ def detect_stream(
         spark.conf.set(
             PROVIDER, STATE_STORE
         )  # Spark's own default has no room for more than one value per key
-    if isinstance(spread, ByCell):  # as few cells as there are cores: none should wait for another
-        spark.conf.set(PARTITIONS, str(partitions_for(spread.targets)))
-    follows = versions is not None
-    settings = Settings(
-        version=Version(0 if follows else number_of(plan), _text(plan), plan),
-        spread=spread,
-        special=special,
-        lateness_us=lateness_us,
-        ahead_us=ahead_us,
-        follows=follows,
-        kinds=frozenset({LATE, REJECTED}) if outputs == "all" else frozenset(),
-        memory_bytes=memory_bytes,
-        stream=uuid4().hex,
-    )
+    # Staged units are those of one plan, so they follow no versions.
+    follows = versions is not None and not isinstance(spread, Staged)
+    number = 0 if follows else number_of(plan)
+    kinds = frozenset({LATE, REJECTED}) if outputs == "all" else frozenset[str]()
     # Every value costs on its way to Python: those that no query can ask for and nobody wants to see stay behind.
     wanted = None if follows or outputs == "all" else read_attributes(plan, spread)
     needed = _columns(with_watermark(events, special, lateness_us, ahead_us), special, wanted)
+    stream = uuid4().hex
+    if isinstance(spread, Staged):
+        units = UnitsOfPlan(plan, spread)
+        spark.conf.set(PARTITIONS, str(partitions_of(units)))
+        of_units = UnitSettings(units, 1, special, number, kinds, memory_bytes, stream)
+        found = through_stages(needed, of_units, ahead_us)
+    else:
+        version = Version(number, _text(plan), plan)
+        settings = Settings(
+            version, spread, special, lateness_us, ahead_us, follows, kinds, memory_bytes, stream
+        )
+        found = _on_targets(needed, settings, versions)
+    seen = observed(found, spread.targets)
+    if outputs == "all":
+        return everything(seen, events.schema, own_types(events.schema, special))
+    return results_of(seen, TRENDS if outputs == "trends" else MATCHES, own_types(events.schema, special))
+
+
+def _on_targets(events: DataFrame, settings: Settings, versions: str | Path | None) -> DataFrame:
+    """Every target runs the whole plan, in one stateful operator."""
+    spark, spread, special = events.sparkSession, settings.spread, settings.special
+    if isinstance(spread, ByCell):  # as few cells as there are cores: none should wait for another
+        spark.conf.set(PARTITIONS, str(partitions_for(spread.targets)))
 
     def packing(batches: Batches) -> Iterator[pa.RecordBatch]:
         with at_work("packing events", ()):
             yield from pack(batches, spread, special)
 
-    packed = needed.mapInArrow(packing, PACKED)
+    packed = events.mapInArrow(packing, PACKED)
     if versions is not None:
         packed = packed.unionByName(read_versions(spark, versions, spread.targets))
-    found = packed.groupBy("target").transformWithState(
+    return packed.groupBy("target").transformWithState(
         MatchProcessor(settings), PACKED, "append", "eventTime"
     )
-    seen = observed(found, spread.targets)
-    if outputs == "all":
-        return everything(seen, events.schema, own_types(events.schema, special))
-    return results_of(seen, TRENDS if outputs == "trends" else MATCHES, own_types(events.schema, special))
 
 
 # ---- the way in ----------------------------------------------------------------------------------------------

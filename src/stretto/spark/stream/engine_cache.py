@@ -13,11 +13,10 @@ import struct
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from pyspark import TaskContext
 
-from stretto.engine.run import Engine
 from stretto.spark.setup.private_folder import OWNER_ONLY, is_private
 
 MAGIC: Final = b"stretto1"
@@ -26,6 +25,8 @@ KEPT: Final = 4
 """Files per target: a batch writes at most two, and one that is run again needs the last of the batch before."""
 QUERY_ID: Final = "sql.streaming.queryId"
 RUN_ID: Final = "spark.jobGroup.id"
+
+Kept = TypeVar("Kept")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +60,8 @@ class EngineCache:
             return cls(None)
         return cls(folder)
 
-    def store(self, target: int, counter: int, engine: Engine) -> int:
-        """Keep an engine as it is after the state was written so often; gives the bytes of the file."""
+    def store(self, target: int, counter: int, engine: object) -> int:
+        """Keep an engine, or a unit, as it is after the state was written so often; gives the bytes of the file."""
         if self.folder is None:
             return 0
         path = self._path(target, counter)
@@ -74,15 +75,15 @@ class EngineCache:
             return 0
         return size
 
-    def load(self, target: int, counter: int) -> Engine | None:
-        """The engine that was stored for this target and counter; None if it is not here."""
+    def load(self, target: int, counter: int, kind: type[Kept]) -> Kept | None:
+        """What was stored for this target and counter, if it is of this kind; None if it is not here."""
         if self.folder is None:
             return None
         try:
             engine = _read(self._path(target, counter))
         except Exception:  # noqa: BLE001 - a file that cannot be read is as good as none
             return None
-        return engine if isinstance(engine, Engine) else None
+        return engine if isinstance(engine, kind) else None
 
     def _path(self, target: int, counter: int) -> Path:
         assert self.folder is not None
@@ -95,7 +96,7 @@ def local_folder() -> Path:
     return Path(named) if named and Path(named).is_dir() else Path(tempfile.gettempdir())
 
 
-def _write(path: Path, engine: Engine) -> int:
+def _write(path: Path, engine: object) -> int:
     """Magic, number of arrays, length of the pickle and of each array; then all of them, aligned."""
     buffers: list[pickle.PickleBuffer] = []
     pickled = pickle.dumps(engine, protocol=5, buffer_callback=buffers.append)

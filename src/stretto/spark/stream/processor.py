@@ -18,7 +18,7 @@ from stretto.errors import StrettoError
 from stretto.plan.dag import Plan, attributes_of
 from stretto.plan.placement.cells import ByCell
 from stretto.plan.spread.spreads import times_of
-from stretto.plan.spread.stream_slices import Slices, StreamSpread
+from stretto.plan.spread.stream_slices import Slices, TargetStream
 from stretto.schema import Special, column_of
 from stretto.spark.errors import StrettoSparkError, at_work
 from stretto.spark.packed import (
@@ -58,7 +58,7 @@ class Settings:
     """
 
     version: Version
-    spread: StreamSpread
+    spread: TargetStream
     special: Special
     lateness_us: int = 0
     ahead_us: int | None = None
@@ -278,7 +278,7 @@ class Turn:
         return engine
 
     def _engine_as_before(self) -> Engine:
-        engine = self._cache.load(self._target, self._head.counter)
+        engine = self._cache.load(self._target, self._head.counter, Engine)
         if engine is None:
             return self._rebuilt(self._running_plan())
         self._source = "cache"
@@ -343,8 +343,12 @@ class Turn:
         return self._row(METRICS, report.to_json().encode(), 1)
 
     def _row(self, kind: str, payload: bytes, rows: int) -> Row:
-        packed = Packed(self._target, kind, payload, rows, self._head.version or 0)
-        return PACKED_ROW(*(getattr(packed, name) for name in ARROW.names))
+        return as_row(Packed(self._target, kind, payload, rows, self._head.version or 0))
+
+
+def as_row(packed: Packed) -> Row:
+    """A packed row as Spark takes it."""
+    return PACKED_ROW(*(getattr(packed, name) for name in ARROW.names))
 
 
 def as_read(events: pa.RecordBatch, plan: Plan) -> pa.RecordBatch:

@@ -116,13 +116,14 @@ class TargetState:
             piece = events.slice(start, PIECE_ROWS)
             written = payload if payload is not None and len(ts) <= PIECE_ROWS else to_payload(piece)
             last = start + piece.num_rows - 1
-            span = (int(ts[start]), int(ts[last]), piece.num_rows, len(written))
-            self._chunks.updateValue((head.next,), (written,))
-            self._spans.updateValue((head.next,), span)
-            head = replace(
-                head, next=head.next + 1, rows=head.rows + piece.num_rows, bytes=head.bytes + len(written)
-            )
+            head = self.append(head, written, int(ts[start]), int(ts[last]), piece.num_rows)
         return head
+
+    def append(self, head: Head, payload: bytes, first_us: int, last_us: int, rows: int) -> Head:
+        """Append a chunk of so many rows, with their first and their last time."""
+        self._chunks.updateValue((head.next,), (payload,))
+        self._spans.updateValue((head.next,), (first_us, last_us, rows, len(payload)))
+        return replace(head, next=head.next + 1, rows=head.rows + rows, bytes=head.bytes + len(payload))
 
     def drop(self, head: Head) -> Head:
         """Drop the oldest chunks, as far as all of their events are before the floor.
@@ -146,12 +147,16 @@ class TargetState:
         return ChunkSpan(*found)
 
     def batches(self, head: Head) -> Iterator[pa.RecordBatch]:
+        """The events of all chunks, in the order in which they were added."""
+        yield from map(from_payload, self.payloads(head))
+
+    def payloads(self, head: Head) -> Iterator[bytes]:
         """All chunks, in the order in which they were added."""
         found = {int(key[0]): value[0] for key, value in self._chunks.iterator()} if head.rows else {}
         for number in range(head.oldest, head.next):
             if number not in found:
                 raise _missing(number)
-            yield from_payload(bytes(found.pop(number)))
+            yield bytes(found.pop(number))
 
     # ---- timers ------------------------------------------------------------------------------------------------
 

@@ -7,10 +7,11 @@ from typing import Any, Final
 from stretto.errors import StrettoError
 from stretto.plan.dag import Plan
 from stretto.plan.placement.cells import ByCell
-from stretto.plan.spread.cell_choice import cells_for
+from stretto.plan.placement.placement import Grid
 from stretto.plan.spread.partition_keys import key_attributes, of_single_events
 from stretto.plan.spread.spreads import ByKey, Whole
-from stretto.plan.spread.stream_choice import cells_if_they_pay
+from stretto.plan.spread.staged import Staged
+from stretto.plan.spread.stream_choice import units_if_they_pay
 from stretto.plan.spread.stream_slices import Slices, StreamSpread
 from stretto.spark.checkpoint_notes import read_note, write_note
 from stretto.spark.errors import StrettoSparkError
@@ -49,7 +50,7 @@ def stream_spread(
         )
     note = None if folder is None else Path(folder) / SPREAD_FILE
     noted = None if note is None else read_note(note, _spread_of)
-    spread = noted or _chosen(plan, name, width_us, units or cores, ids=ids)
+    spread = noted or _chosen(plan, name, width_us, units, cores, ids=ids)
     if isinstance(spread, ByCell) and folder is not None:
         spread = replace(spread, types=None)  # a later version may read any type
     wrong = spread.check(plan)
@@ -60,7 +61,7 @@ def stream_spread(
         raise StrettoSparkError(f"the workload does not fit the stream: {wrong}{other}")
     require_ids(plan, spread, ids=ids, follows=folder is not None)
     if note is not None and noted is None:
-        write_note(note, {"spread": _name(spread), **asdict(spread)})
+        write_note(note, {"spread": _noted_name(spread), **asdict(spread)})
     return spread
 
 
@@ -77,7 +78,12 @@ def spread_told(plan: Plan, spread: StreamSpread, cores: int) -> str:
             f"spread by slices of time, {duration_text(spread.width_us)} each:"
             " queries that are added later must have windows that fit"
         )
-    weighed = cells_if_they_pay(plan, cores).because
+    weighed = units_if_they_pay(plan, cores).because
+    if isinstance(spread, Staged):
+        return (
+            f"spread by units, {spread.targets} staged ones in {spread.last_stage} stages ({weighed}): the workload"
+            " cannot change while the checkpoint is used"
+        )
     if isinstance(spread, ByCell):
         grid = " x ".join(f"`{name}` in {parts}" for name, parts in spread.anchors)
         return (
@@ -97,17 +103,21 @@ def _otherwise(noted: StreamSpread, name: str, width_us: int | None, units: int 
         return f"its slices were {duration_text(noted.width_us)} wide so far, not {duration_text(width_us)}"
     if isinstance(noted, ByCell) and units not in (None, noted.targets):
         return f"its events went to {noted.targets} cells so far, not to {units}"
+    if isinstance(noted, Staged) and units not in (None, max(noted.units)):
+        return f"its operators had {max(noted.units)} units each so far, not {units}"
     return None
 
 
-def _chosen(plan: Plan, name: str, width_us: int | None, units: int, *, ids: bool) -> StreamSpread:
+def _chosen(
+    plan: Plan, name: str, width_us: int | None, units: int | None, cores: int, *, ids: bool
+) -> StreamSpread:
     if name == "whole":
         return Whole()
     if name == "units":
-        try:
-            return cells_for(plan, units)
-        except StrettoError as error:
-            raise StrettoSparkError(str(error)) from error
+        found = units_if_they_pay(plan, cores, units)
+        if found.best is None:
+            raise StrettoSparkError(f"cannot spread by units: {found.because}")
+        return found.best
     if name == "time":
         try:
             return Slices.of(plan, width_us)
@@ -123,19 +133,28 @@ def _chosen(plan: Plan, name: str, width_us: int | None, units: int, *, ids: boo
         )
     if name == "key":
         raise StrettoSparkError("cannot spread by key: no attribute ties all events of every query")
-    return (cells_if_they_pay(plan, units).cells if ids else None) or Whole()
+    return (units_if_they_pay(plan, cores).units if ids else None) or Whole()
 
 
 def _name(spread: StreamSpread) -> str:
     if isinstance(spread, Slices):
         return "time"
-    if isinstance(spread, ByCell):
+    if isinstance(spread, ByCell | Staged):
         return "units"
     return "key" if isinstance(spread, ByKey) else "whole"
 
 
+def _noted_name(spread: StreamSpread) -> str:
+    return "staged" if isinstance(spread, Staged) else _name(spread)
+
+
 def _spread_of(noted: dict[str, Any]) -> StreamSpread:
     name = noted.pop("spread")
+    if name == "staged":
+        grids = tuple(Grid(**grid) for grid in noted["grids"])
+        return Staged(
+            grids, tuple(noted["stages"]), tuple(noted["units"]), noted["digest"], tuple(noted["taken"])
+        )
     if name == "whole":
         return Whole()
     if name == "time":
@@ -154,7 +173,7 @@ def require_ids(plan: Plan, spread: StreamSpread, *, ids: bool, follows: bool) -
             "the events have no column of ids: spread by time, an event may go to two targets, "
             "and both must know it by one id"
         )
-    if isinstance(spread, ByCell) and not ids:
+    if isinstance(spread, ByCell | Staged) and not ids:
         raise StrettoSparkError(
-            "the events have no column of ids: spread by units, events go to cells by their ids"
+            "the events have no column of ids: spread by units, events go to units by their ids"
         )

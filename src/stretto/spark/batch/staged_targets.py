@@ -1,0 +1,119 @@
+"""Staged units of a batch: events become rows where they are read, rows go from stage to stage, matches come out."""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame
+
+from stretto.engine.units.staged_unit import Given
+from stretto.plan.spread.staged import Staged
+from stretto.spark.batch.targets import ResultForm
+from stretto.spark.batch.worker import Work, first_matches
+from stretto.spark.errors import at_work
+from stretto.spark.hash_partitions import partitions_for_stages
+from stretto.spark.outputs import results_of
+from stretto.spark.packed import (
+    CHUNK_ROWS,
+    MATCHES,
+    METRICS,
+    PACKED,
+    REJECTED,
+    Packed,
+    gathered,
+    packed_rows,
+    to_payload,
+)
+from stretto.spark.plans import query_names
+from stretto.spark.unit_rows import ROWS, UnitsOfPlan
+from stretto.values.times import END_OF_TIME
+
+UnitRun = Callable[[tuple[pa.Scalar, ...], Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+
+
+def pack_rows(
+    batches: Iterator[pa.RecordBatch], work: Work, staged: Staged, form: ResultForm, arrived: int
+) -> Iterator[pa.RecordBatch]:
+    """Rows for the units that need them, packed; rejected events and what single events match.
+
+    Events without an id get their numbers, counted from `arrived` on.
+    """
+    units, special = UnitsOfPlan(work.plan, staged), work.special
+    source, giving = units.source(), _Giving(units, form)
+    for batch in gathered(batches, CHUNK_ROWS):
+        numbered = batch
+        if special.id not in batch.schema.names:
+            numbers = np.arange(arrived, arrived + batch.num_rows, dtype=np.int64)
+            numbered = batch.append_column(special.id, pa.array(numbers))
+        yield from giving.rows(source.rows(numbered, latest_us=work.latest_us), events=batch.num_rows)
+        arrived += batch.num_rows
+
+
+def run_stages(rows: DataFrame, work: Work, staged: Staged, form: ResultForm) -> DataFrame:
+    """Packed rows through all stages, one after another; what is for no unit of a stage passes through it."""
+    units = UnitsOfPlan(work.plan, staged)
+    partitions = partitions_for_stages([staged.addresses(n) for n in range(1, staged.last_stage + 1)])
+    for stage in range(1, staged.last_stage + 1):
+        moved = rows.repartition(partitions, "target").groupBy("target")
+        rows = moved.applyInArrow(_stage(units, stage, form, work.memory_bytes), PACKED)
+    return rows if form.packed else results_of(rows, form.kind, form.own)
+
+
+def _stage(units: UnitsOfPlan, stage: int, form: ResultForm, memory_bytes: int) -> UnitRun:
+    queries = query_names(units.plan)
+
+    def run(key: tuple[pa.Scalar, ...], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        address = key[0].as_py()
+        if not units.is_at(address, stage):
+            yield from batches
+            return
+        with at_work(f"finding matches at unit {address} of {units.staged.targets}", queries):
+            parcels = []
+            for batch in batches:
+                is_row = pc.equal(batch.column("kind"), ROWS)
+                found = batch.filter(is_row).select(["payload", "version"])
+                for payload, side in zip(*(column.to_pylist() for column in found.columns), strict=True):
+                    parcels.append(units.parcel(address, payload, side))
+                others = batch.filter(pc.invert(is_row))
+                if others.num_rows:
+                    yield others
+            unit = units.unit(address, memory_bytes)
+            unit.take(parcels)
+            del parcels
+            yield from _Giving(units, form, address).rows(unit.advance(END_OF_TIME, closing=True))
+
+    return run
+
+
+class _Giving:
+    """What a source or a unit gives as packed rows, in the form that is asked for."""
+
+    def __init__(self, units: UnitsOfPlan, form: ResultForm, address: int = 0) -> None:
+        self._units, self._form, self._address = units, form, address
+        self._kept: Counter[str] = Counter()
+
+    def rows(self, given: Given, events: int = 0) -> Iterator[pa.RecordBatch]:
+        for row in self._units.rows(given, ROWS):
+            yield packed_rows([row])
+        matches = self._units.matches(given)
+        for batch in first_matches(matches, self._kept, self._form.keep):
+            yield self._packed(MATCHES, batch)
+        if not self._form.packed:
+            return
+        for batch in given.rejected:
+            yield self._packed(REJECTED, batch)
+        counts = {
+            "events": events,
+            "rejected": sum(batch.num_rows for batch in given.rejected),
+            "late": 0,
+            "repeated": 0,
+            "matches": matches.counts(),
+            "totals": 0,
+        }
+        yield packed_rows([Packed(self._address, METRICS, json.dumps(counts).encode(), 1)])
+
+    def _packed(self, kind: str, batch: pa.RecordBatch) -> pa.RecordBatch:
+        return packed_rows([Packed(self._address, kind, to_payload(batch), batch.num_rows)])
