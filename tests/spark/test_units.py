@@ -1,4 +1,4 @@
-"""Cells on Spark: a dozen random workloads as a DataFrame, as files and as a stream, by 2, 3 and 7 cells.
+"""Units on Spark: a dozen random workloads as a DataFrame, as files and as a stream, in cells and on staged units.
 
 STRETTO_SEED says from which seed on workloads are drawn.
 """
@@ -46,6 +46,7 @@ from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan
 from stretto.plan.optimize import optimize
 from stretto.plan.placement.cells import ByCell
+from stretto.plan.spread.staged import staged_for
 from stretto.spark.batch.find_in_files import detect_files
 from stretto.spark.hash_partitions import partitions_for, spark_hash
 from stretto.spark.stream.detect_stream import detect_stream
@@ -74,8 +75,30 @@ def workloads() -> str:
 
 
 @cache
-def plan() -> Plan:
+def cell_plan() -> Plan:
     found = planned(Sample(workloads(), SCHEMA, ()))
+    assert found is not None
+    return found[0]
+
+
+@cache
+def short_plan() -> Plan:
+    """A dozen random queries of few operators each: every further stage is a job of its own for Spark."""
+    texts: list[str] = []
+    seed = SEED
+    while len(texts) < WORKLOADS:
+        sample = random_workload(Random(seed))
+        seed += 1
+        text = sample.text.split(";")[0].replace("EVENTS", "us") + ";"
+        found = planned(in_milliseconds(replace(sample, text=text)))
+        try:
+            units = None if found is None else staged_for(found[0], 2)
+        except StrettoError:
+            continue
+        if units is not None and units.last_stage <= 2 and units.targets <= 4:
+            text = in_milliseconds(replace(sample, text=text)).text
+            texts.append(re.sub(r"\b(q\d|[Ss]el\d)\b", rf"w{len(texts)}_\1", text))
+    found = planned(Sample("\n".join(texts), SCHEMA, ()))
     assert found is not None
     return found[0]
 
@@ -88,14 +111,14 @@ def test_a_batch_in_cells(spark, tmp_path: Path) -> None:
     events = random_events(Random(SEED), TYPES, most=40)
     events = [replace(event, ts=event.ts * 1000) for event in events]
     table = to_table(events)
-    expected = expected_rows(plan(), events)
+    expected = expected_rows(cell_plan(), events)
     assert sum(map(len, expected.values())) > 30
     folder = Files(tmp_path / "events")
     for start in range(0, table.num_rows, 15):
         folder.write(table.slice(start, 15))
     runs = {
-        "2 cells": stretto.spark.detect(plan(), spark.createDataFrame(table), spread=cells(2)),
-        "7 cells of files": detect_files(plan(), str(folder.folder), spark=spark, spread=cells(7)),
+        "2 cells": stretto.spark.detect(cell_plan(), spark.createDataFrame(table), spread=cells(2)),
+        "7 cells of files": detect_files(cell_plan(), str(folder.folder), spark=spark, spread=cells(7)),
     }
     for about, found in runs.items():
         rows = found_rows(found)
@@ -103,7 +126,28 @@ def test_a_batch_in_cells(spark, tmp_path: Path) -> None:
             assert_same_matches(rows.get(name, []), matches, about=f"{name}: {about}\n{workloads()}")
 
 
-def test_a_stream_in_cells(spark, tmp_path: Path) -> None:
+def test_a_batch_on_staged_units(spark, tmp_path: Path) -> None:
+    events = [replace(event, ts=event.ts * 1000) for event in random_events(Random(SEED), TYPES, most=40)]
+    table, staged = to_table(events), staged_for(short_plan(), 2)
+    assert staged.last_stage == 2
+    expected = expected_rows(short_plan(), events)
+    assert sum(map(len, expected.values())) > 15
+    folder = Files(tmp_path / "events")
+    for start in range(0, table.num_rows, 15):
+        folder.write(table.slice(start, 15))
+    runs = {
+        "a DataFrame": stretto.spark.detect(short_plan(), spark.createDataFrame(table), spread=staged),
+        "files": detect_files(short_plan(), str(folder.folder), spark=spark, spread=staged),
+    }
+    for about, found in runs.items():
+        rows = found_rows(found)
+        for name, matches in expected.items():
+            assert_same_matches(rows.get(name, []), matches, about=f"{name}: {about}")
+
+
+@pytest.mark.parametrize("staged", [False, True], ids=["cells", "staged"])
+def test_a_stream_by_units(spark, tmp_path: Path, *, staged: bool) -> None:
+    plan, spread = (short_plan(), staged_for(short_plan(), 2)) if staged else (cell_plan(), cells(3))
     rng, files = Random(SEED), Files(tmp_path / "events")
     stretches = list(far_apart(rng))
     events = [event for stretch in stretches for event in stretch]
@@ -112,15 +156,16 @@ def test_a_stream_in_cells(spark, tmp_path: Path) -> None:
     for start, end in zip([0, *cuts], [*cuts, len(arriving)], strict=True):
         files.write(to_table(arriving[start:end]))
     files.write(to_table([Event(-1, START_US + 1000 * PAUSE_US, END_TYPE, {})]))
-    stream = detect_stream(plan(), files.stream(spark), spread=cells(3), lateness_us=LATENESS_US)
+    stream = detect_stream(plan, files.stream(spark), spread=spread, lateness_us=LATENESS_US)
     written, progress = run_to_end(stream, tmp_path / "checkpoint", tmp_path / "out")
     rows = written.toArrow().to_pylist()
     results = matches_by_query(rows)
-    for query in plan().workload.bind(plan().schema).detections:
+    assert plan.workload is not None
+    for query in plan.workload.bind(plan.schema).detections:
         expected = [match for stretch in stretches for match in oracle.matches(query, stretch)]
-        about = f"{query.name} of\n{workloads()}"
+        about = f"{query.name} of\n{plan.workload.to_text()}"
         assert_same_matches(results.get(query.name, []), without_values(expected), about)
-    assert sum(metrics.matches for metrics in progress) == len(rows) > 30
+    assert sum(metrics.matches for metrics in progress) == len(rows) > 15
     assert sum(metrics.events for metrics in progress) == len(events) + 1
 
 
@@ -134,8 +179,16 @@ def test_asked_for_by_name(spark) -> None:
     df = spark.createDataFrame(to_table(events))
     with pytest.raises(StrettoError, match="a number of units is for spread `units`"):
         stretto.spark.detect(pairs, df, spread="whole", units=3)
-    with pytest.raises(StrettoError, match="cannot spread by units: no type can be divided"):
-        stretto.spark.detect("QUERY q PATTERN SEQ(A a, A b) WITHIN 9 us;", df, spread="units")
+    with pytest.raises(StrettoError, match="cannot spread by units: STRICT looks at neighbouring events"):
+        stretto.spark.detect("QUERY q PATTERN SEQ(A a, B b) WITHIN 9 us SELECT STRICT;", df, spread="units")
+
+
+def test_a_query_without_a_type_to_divide_runs_on_staged_units(spark) -> None:
+    twice = optimize(Workload.parse("QUERY q PATTERN SEQ(A a, A b) WITHIN 9 us;"), SCHEMA, "none")
+    events = random_events(Random(4), TYPES, most=40)
+    df = spark.createDataFrame(to_table(events))
+    found = found_rows(stretto.spark.detect(twice, df, spread="units", units=3))
+    assert_same_matches(found.get("q", []), expected_rows(twice, events)["q"])
 
 
 def test_cells_do_not_share_partitions(spark) -> None:

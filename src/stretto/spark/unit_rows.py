@@ -5,6 +5,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+
 from stretto.engine.live_plan import outputs_of
 from stretto.engine.results.matches import Matches
 from stretto.engine.units.parcels import Parcel
@@ -13,13 +16,16 @@ from stretto.engine.units.staged_unit import Given, StagedPlan, StagedUnit
 from stretto.plan.dag import Plan
 from stretto.plan.placement.fragments import Fragment
 from stretto.plan.spread.staged import Staged
-from stretto.spark.packed import Packed, from_payload, to_payload
+from stretto.spark.packed import EVENTS, MATCHES, REJECTED, Packed, from_payload, to_payload
 
 SCANNED: Final = "scanned"
 """Rows of single events, as a source makes them: in a stream some may be late."""
 ROWS: Final = "rows"
 """Rows that a unit made."""
 LENGTH: Final = 8
+KEY: Final = "key"
+CARRIERS: Final = 4
+"""Groups of what only passes through a stage: as many as keep some cores at it, as a group costs a call."""
 
 
 @dataclass(frozen=True)
@@ -49,11 +55,10 @@ class UnitsOfPlan:
         """The unit of an address, new."""
         return StagedUnit(self.cut, self.fragment(address), memory_bytes)
 
-    def is_at(self, address: int, stage: int) -> bool:
-        """Whether an address is that of a unit of a stage; what is for others is handed on."""
-        if not 0 <= address < self.staged.targets:
-            return False
-        return self.staged.stages[self.staged.at(address)[0] - 1] == stage
+    def resumed(self, unit: StagedUnit, address: int) -> StagedUnit:
+        """A unit that was kept in a file, at work again."""
+        unit.belong(self.cut, self.fragment(address))
+        return unit
 
     def matches(self, given: Given) -> Matches:
         found = Matches(outputs_of(self.plan))
@@ -81,6 +86,13 @@ class UnitsOfPlan:
         size = int.from_bytes(payload[:LENGTH], "little")
         events, rows = payload[LENGTH : LENGTH + size], payload[LENGTH + size :]
         return Parcel(fragment, unit, side, from_payload(events), from_payload(rows))
+
+
+def by_unit(rows: DataFrame, staged: Staged, stage: int) -> DataFrame:
+    """Packed rows with a key: the address of the unit of a stage that takes them, a number below 0 for all others."""
+    takes = F.col("kind").isin(SCANNED, ROWS, *((EVENTS, REJECTED, MATCHES) if stage == 1 else ()))
+    mine = takes & F.col("target").isin(staged.addresses(stage))
+    return rows.withColumn(KEY, F.when(mine, F.col("target")).otherwise(-1 - F.abs("target") % CARRIERS))
 
 
 def parcel_payload(parcel: Parcel) -> bytes:

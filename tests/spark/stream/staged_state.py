@@ -2,15 +2,16 @@
 
 import pickle
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 from pyspark.sql import Row
 from tests.spark.stream.stream_state import DataRow, Handle, Store, Stream, Times
 
-from stretto.spark.packed import Packed
+from stretto.spark.packed import EVENTS, MATCHES, REJECTED, Packed
 from stretto.spark.stream.staged_stream import pack_scanned
 from stretto.spark.stream.unit_processor import UnitProcessor, UnitSettings
+from stretto.spark.unit_rows import ROWS, SCANNED
 
 
 @dataclass
@@ -28,16 +29,19 @@ class StagedStream(Stream):
 
     def _stage(self, store: Store, stage: int, rows: Iterable[Row]) -> list[Row]:
         handle, times, out = Handle(store), Times(self.watermark_ms), []
-        processor = pickle.loads(pickle.dumps(UnitProcessor(replace(self.of_units, stage=stage))))
+        processor = pickle.loads(pickle.dumps(UnitProcessor(self.of_units)))
+        mine = self.of_units.units.staged.addresses(stage)
         processor.init(handle)
         given: dict[int, list[Row]] = {}
+        taken = (SCANNED, ROWS, *((EVENTS, REJECTED, MATCHES) if stage == 1 else ()))
         for row in rows:
-            given.setdefault(row["target"], []).append(row)
+            is_mine = row["target"] in mine and row["kind"] in taken
+            given.setdefault(row["target"] if is_mine else -1, []).append(row)
         for target, own in given.items():
             handle.target = target
             out += processor.handleInputRows((target,), iter(own), times)
         for target, expiry in sorted(store.timers):
-            if expiry <= self.watermark_ms and self.of_units.units.is_at(target, stage):
+            if expiry <= self.watermark_ms and target in mine:
                 handle.target = target
                 out += processor.handleExpiredTimer((target,), times, None)
                 handle.deleteTimer(expiry)

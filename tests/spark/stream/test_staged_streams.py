@@ -28,14 +28,14 @@ from stretto.spark.stream.stream_spread import spread_told, stream_spread
 from stretto.spark.stream.unit_processor import UnitSettings
 from stretto.spark.unit_rows import UnitsOfPlan
 
-STREAMS = int(os.environ.get("STRETTO_STREAMS", "60"))
+STREAMS = int(os.environ.get("STRETTO_STREAMS", "16"))
 SEED = int(os.environ.get("STRETTO_SEED", "20261117"))
 
 
 def staged_stream(plan: Plan, staged: Staged, folder: Path, rng: Random, monkeypatch, **more) -> StagedStream:
     """A stream with failures by chance; `lateness_us` and `trouble` may be given."""
     of_units = UnitSettings(
-        UnitsOfPlan(plan, staged), 1, Special(), kinds=frozenset({LATE, REJECTED}), stream="staged"
+        UnitsOfPlan(plan, staged), Special(), kinds=frozenset({LATE, REJECTED}), stream="staged"
     )
     settings = settings_of(plan, lateness_us=more.pop("lateness_us", 0))
     return use_folder(StagedStream(settings, folder, rng, **more, of_units=of_units), monkeypatch)

@@ -37,8 +37,18 @@ class Parcel:
         return found
 
     def some(self, chosen: I64) -> "Parcel":
-        """Some of the rows, with the same events."""
-        return Parcel(self.fragment, self.unit, self.side, self.events, self.rows.take(pa.array(chosen)))
+        """Some of the rows, with their events.
+
+        No others: a unit gives positions to events as they come, and SELECT NEXT takes them in the order of these.
+        """
+        rows = self.rows.take(pa.array(chosen))
+        own = np.arange(self.events.num_rows)
+        columns = [_positions(column, own) for column in rows.columns[len(HEAD) :]]
+        held = np.unique(np.concatenate([c.values if isinstance(c, Sets) else c for c in columns]))
+        held = held[held != UNBOUND]
+        numbered = [*rows.columns[: len(HEAD)], *(_numbers(column, held) for column in columns)]
+        rows = pa.RecordBatch.from_arrays(numbered, names=rows.schema.names)
+        return Parcel(self.fragment, self.unit, self.side, self.events.take(pa.array(held)), rows)
 
     def columns(self, positions: I64) -> Rows:
         """The rows, over the positions that their events have where they arrive."""

@@ -11,7 +11,7 @@ from stretto.engine.operators.emit import EmitOperator
 from stretto.engine.operators.protocol import Clock
 from stretto.engine.results.matches import Matches
 from stretto.engine.snapshot import Counts
-from stretto.engine.stream.intake import Intake
+from stretto.engine.stream.intake import Intake, set_apart
 from stretto.engine.stream.reorder import late_mask
 from stretto.engine.stream.scan_index import ScanIndex
 from stretto.engine.units.divided import UnitCounts
@@ -30,17 +30,18 @@ class StagedSource:
         self._staged, self._fragment = staged, staged.fragments[0]
         self._sending = Sending(staged, self._fragment)
 
-    def rows(self, events: pa.RecordBatch, arrived: int = 0) -> Given:
+    def rows(self, events: pa.RecordBatch, arrived: int = 0, latest_us: int = END_OF_TIME - 1) -> Given:
         """What units need of some events, which are in no order; without ids they are counted from `arrived` on.
 
-        Bad events are left out.
+        Bad events, and those after `latest_us`, are set apart.
         """
         staged, given = self._staged, Given()
         arena = staged.arena(self._fragment)
         index = ScanIndex(streams_of(staged.plan), arena.strings)
         kinds = staged.packing(self._fragment).kinds
         intake = Intake(kinds, index.codes, staged.special, arena.strings, text_ids=staged.text_ids)
-        block = intake.convert(events, arrived)[0]
+        block, given.good, bad = intake.convert(events, arrived, latest_us)
+        given.rejected += set_apart(events, bad)
         arena.append(block.take(np.argsort(block.ts, kind="stable")))
         meter = Meter(UNIT_BYTES)
         clock = Clock(arena, 0, arena.end, START_OF_TIME, END_OF_TIME, False, meter)

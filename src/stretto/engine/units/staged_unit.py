@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from time import thread_time
 
 import numpy as np
+import pyarrow as pa
 
 from stretto.engine.memory.limits import Meter, TooMuch
 from stretto.engine.operators.build import maker, only_emitted
@@ -25,7 +26,7 @@ from stretto.errors import EngineError
 from stretto.plan.dag import Plan
 from stretto.plan.ops import Scan
 from stretto.plan.placement.fragments import Fragment, fragments
-from stretto.values.rows import Rows
+from stretto.values.rows import I64, Rows
 from stretto.values.strings import Strings
 from stretto.values.times import START_OF_TIME
 from stretto.values.vector import DTYPES
@@ -102,10 +103,15 @@ class Sending:
 
 @dataclass(slots=True)
 class Given:
-    """What a unit, or the source of all rows, gives: parcels for units of later stages, and matches."""
+    """What a unit, or the source of all rows, gives: parcels for units of later stages, and matches.
+
+    `rejected`: bad events, which a source sets apart, with the reason; `good`: the rows of the others, None: all.
+    """
 
     parcels: list[Parcel] = field(default_factory=list)
     matches: list[tuple[str, list[MatchChunk]]] = field(default_factory=list)
+    rejected: list[pa.RecordBatch] = field(default_factory=list)
+    good: I64 | None = None
 
 
 class StagedUnit:
@@ -115,20 +121,9 @@ class StagedUnit:
     """
 
     def __init__(self, staged: StagedPlan, fragment: Fragment, memory_bytes: int = UNIT_BYTES) -> None:
-        self._staged, self._fragment = staged, fragment
         assert fragment.head is not None
         self._running: dict[int, Operator | EmitOperator] = {n: staged.makers[n]() for n in fragment.ops}
         self._carried = Carried(staged.arena(fragment))
-        packing = staged.packing(fragment)
-        self._intake = Intake(
-            packing.kinds,
-            {},
-            staged.special,
-            self._carried.arena.strings,
-            kept=True,
-            text_ids=staged.text_ids,
-        )
-        self._sending = Sending(staged, fragment)
         self._meter = Meter(memory_bytes)
         self._ahead: list[Parcel] = []
         self._steps: deque[UnitStep] = deque()
@@ -136,6 +131,20 @@ class StagedUnit:
         self._horizon_us = staged.plan.horizon_us
         self.late = 0  # rows that came behind the watermark; they are dropped
         self.until = START_OF_TIME
+        self.belong(staged, fragment)
+
+    def belong(self, staged: StagedPlan, fragment: Fragment) -> None:
+        """Be a unit of this fragment: for one that comes out of a file, which holds nothing of the plan."""
+        self._staged, self._fragment, self._sending = staged, fragment, Sending(staged, fragment)
+        strings = self._carried.arena.strings
+        kinds = staged.packing(fragment).kinds
+        self._intake = Intake(kinds, {}, staged.special, strings, kept=True, text_ids=staged.text_ids)
+
+    def __getstate__(self) -> dict[str, object]:
+        """All but what the plan says, and steps that have been taken."""
+        apart = ("_staged", "_fragment", "_sending", "_intake")
+        kept = {name: value for name, value in self.__dict__.items() if name not in apart}
+        return kept | {"_steps": deque()}
 
     # ---- rows in, rows out -------------------------------------------------------------------------------------
 

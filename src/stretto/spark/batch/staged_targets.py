@@ -17,6 +17,7 @@ from stretto.spark.errors import at_work
 from stretto.spark.hash_partitions import partitions_for_stages
 from stretto.spark.outputs import results_of
 from stretto.spark.packed import (
+    ARROW,
     CHUNK_ROWS,
     MATCHES,
     METRICS,
@@ -28,7 +29,7 @@ from stretto.spark.packed import (
     to_payload,
 )
 from stretto.spark.plans import query_names
-from stretto.spark.unit_rows import ROWS, UnitsOfPlan
+from stretto.spark.unit_rows import KEY, ROWS, UnitsOfPlan, by_unit
 from stretto.values.times import END_OF_TIME
 
 UnitRun = Callable[[tuple[pa.Scalar, ...], Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
@@ -57,32 +58,30 @@ def run_stages(rows: DataFrame, work: Work, staged: Staged, form: ResultForm) ->
     units = UnitsOfPlan(work.plan, staged)
     partitions = partitions_for_stages([staged.addresses(n) for n in range(1, staged.last_stage + 1)])
     for stage in range(1, staged.last_stage + 1):
-        moved = rows.repartition(partitions, "target").groupBy("target")
-        rows = moved.applyInArrow(_stage(units, stage, form, work.memory_bytes), PACKED)
+        moved = by_unit(rows, staged, stage).repartition(partitions, KEY).groupBy(KEY)
+        rows = moved.applyInArrow(_stage(units, form, work.memory_bytes), PACKED)
     return rows if form.packed else results_of(rows, form.kind, form.own)
 
 
-def _stage(units: UnitsOfPlan, stage: int, form: ResultForm, memory_bytes: int) -> UnitRun:
+def _stage(units: UnitsOfPlan, form: ResultForm, memory_bytes: int) -> UnitRun:
     queries = query_names(units.plan)
 
     def run(key: tuple[pa.Scalar, ...], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         address = key[0].as_py()
-        if not units.is_at(address, stage):
-            yield from batches
+        if address < 0:
+            for batch in batches:
+                yield batch.select(ARROW.names)
             return
         with at_work(f"finding matches at unit {address} of {units.staged.targets}", queries):
-            parcels = []
+            unit = units.unit(address, memory_bytes)
             for batch in batches:
                 is_row = pc.equal(batch.column("kind"), ROWS)
                 found = batch.filter(is_row).select(["payload", "version"])
                 for payload, side in zip(*(column.to_pylist() for column in found.columns), strict=True):
-                    parcels.append(units.parcel(address, payload, side))
-                others = batch.filter(pc.invert(is_row))
+                    unit.take([units.parcel(address, payload, side)])
+                others = batch.filter(pc.invert(is_row)).select(ARROW.names)
                 if others.num_rows:
                     yield others
-            unit = units.unit(address, memory_bytes)
-            unit.take(parcels)
-            del parcels
             yield from _Giving(units, form, address).rows(unit.advance(END_OF_TIME, closing=True))
 
     return run

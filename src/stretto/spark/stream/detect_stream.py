@@ -86,7 +86,7 @@ def detect_stream(
     if isinstance(spread, Staged):
         units = UnitsOfPlan(plan, spread)
         spark.conf.set(PARTITIONS, str(partitions_of(units)))
-        of_units = UnitSettings(units, 1, special, number, kinds, memory_bytes, stream)
+        of_units = UnitSettings(units, special, number, kinds, memory_bytes, stream)
         found = through_stages(needed, of_units, ahead_us)
     else:
         version = Version(number, _text(plan), plan)

@@ -1,7 +1,6 @@
 """A stream on staged units: events become rows where they are read, and a stateful operator follows for each stage."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -27,11 +26,11 @@ from stretto.spark.packed import (
 )
 from stretto.spark.stream.processor import why_far
 from stretto.spark.stream.unit_processor import UnitProcessor, UnitSettings
-from stretto.spark.unit_rows import SCANNED, UnitsOfPlan
+from stretto.spark.unit_rows import KEY, SCANNED, UnitsOfPlan, by_unit
 
 
 def through_stages(events: DataFrame, settings: UnitSettings, ahead_us: int | None) -> DataFrame:
-    """The packed rows of matches, of events that were set apart, and of metrics; `settings` are of the first stage.
+    """The packed rows of matches, of events that were set apart, and of metrics.
 
     Events that are more than `ahead_us` ahead of the clock are marked.
     """
@@ -42,8 +41,8 @@ def through_stages(events: DataFrame, settings: UnitSettings, ahead_us: int | No
 
     rows, staged = events.mapInArrow(packing, PACKED), settings.units.staged
     for stage in range(1, staged.last_stage + 1):
-        turn = UnitProcessor(replace(settings, stage=stage))
-        rows = rows.groupBy("target").transformWithState(turn, PACKED, "append", "eventTime")
+        keyed = by_unit(rows, staged, stage).groupBy(KEY)
+        rows = keyed.transformWithState(UnitProcessor(settings), PACKED, "append", "eventTime")
     return rows
 
 

@@ -23,6 +23,7 @@ from stretto.plan.spread.spreads import times_of
 from stretto.schema import Special
 from stretto.spark.errors import StrettoSparkError, at_work
 from stretto.spark.packed import (
+    ARROW,
     EVENTS,
     LATE,
     MATCHES,
@@ -48,13 +49,12 @@ SMALL: Final = 1 << 12
 
 @dataclass(frozen=True, slots=True)
 class UnitSettings:
-    """What the units of a stage are to do. `stream` names this stream where Spark does not; `version`: its workload.
+    """What units are to do. `stream` names this stream where Spark does not; `version`: its workload.
 
     `kinds`: what to give out beside results and metrics.
     """
 
     units: UnitsOfPlan
-    stage: int
     special: Special
     version: int = 0
     kinds: frozenset[str] = frozenset()
@@ -75,8 +75,8 @@ class UnitProcessor(StatefulProcessor):
         """Nothing is open between two batches."""
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: TimerValues) -> Iterator[Row]:  # noqa: N802, N803 - Spark's names
-        if not self._settings.units.is_at(int(key[0]), self._settings.stage):
-            return rows
+        if int(key[0]) < 0:
+            return (processor.PACKED_ROW(*(row[name] for name in ARROW.names)) for row in rows)
         with self._at_work(key):
             return iter(self._turn(key, timerValues).take(list(rows)))
 
@@ -194,7 +194,7 @@ class UnitTurn:
         found = self._cache.load(self._address, self._head.counter, StagedUnit)
         if found is not None:
             self._source = "cache"
-            return found
+            return self._settings.units.resumed(found, self._address)
         head, units = self._head, self._settings.units
         self._source = "rebuilt" if head.next else "new"
         unit = units.unit(self._address, self._settings.memory_bytes)
