@@ -23,6 +23,7 @@ from stretto.plan.placement.placement import Placement
 from stretto.plan.record import Record
 from stretto.schema import Kind, Schema
 from stretto.screen import counted
+from stretto.solve.common.solution import Replay
 from stretto.trends.plan import TrendPlan
 
 SHOWN = 200
@@ -36,6 +37,7 @@ class Plan:
     `queries` gives the number of each query's Emit, `records` what is kept of each operator. `trends`: the plan of the
     trend queries, if there are any. `workload`: what it was planned for, so that it can be planned anew. `front`: what
     makes the derived streams that queries read. `placement`: the units that operators run on; None: all on one.
+    `replay`: what was expected of units when it was chosen for them.
     """
 
     ops: tuple[Op, ...]
@@ -48,6 +50,7 @@ class Plan:
     trends: TrendPlan | None = None
     front: Front | None = None
     placement: Placement | None = None
+    replay: Replay | None = None
 
     @property
     def columns(self) -> Mapping[str, Kind]:
