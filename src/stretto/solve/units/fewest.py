@@ -13,7 +13,7 @@ import numpy as np
 
 from stretto.solve.common.budget import Budget
 from stretto.solve.exact.binary_program import loaded
-from stretto.solve.units.splits import Made, Part
+from stretto.solve.units.splits import MadeBy, Part
 from stretto.values.rows import F64, I64
 
 NEAR = 1e-12
@@ -28,7 +28,7 @@ class Ways(Generic[Part]):
     """
 
     roots: tuple[Part, ...]
-    of: Mapping[Part, Sequence[Made[Part]]]
+    of: Mapping[Part, Sequence[MadeBy[Part]]]
     loads: F64
 
     def numbered(self) -> dict[Part, range]:
@@ -45,9 +45,9 @@ class Ways(Generic[Part]):
         kept: F64 = values[np.append(np.diff(values) > values[:-1] * NEAR, True)] if len(values) else values
         return kept
 
-    def reached(self, chosen: Mapping[Part, Made[Part]]) -> dict[Part, Made[Part]]:
+    def reached(self, chosen: Mapping[Part, MadeBy[Part]]) -> dict[Part, MadeBy[Part]]:
         """What the roots need of some ways."""
-        found: dict[Part, Made[Part]] = {}
+        found: dict[Part, MadeBy[Part]] = {}
         pending = list(self.roots)
         while pending:
             part = pending.pop()
@@ -56,10 +56,10 @@ class Ways(Generic[Part]):
                 pending.extend(chosen[part].inputs)
         return found
 
-    def least_work(self) -> dict[Part, Made[Part]]:
+    def least_work(self) -> dict[Part, MadeBy[Part]]:
         """The ways with the least sum of loads on one unit each, as if nothing were shared: a plan to begin with."""
         cost: dict[Part, float] = {}
-        chosen: dict[Part, Made[Part]] = {}
+        chosen: dict[Part, MadeBy[Part]] = {}
         for part, numbers in self.numbered().items():
             sums = [
                 self.loads[number, 0] + sum(cost.get(source, 0.0) for source in way.inputs)
@@ -88,7 +88,7 @@ class Fewest(Generic[Part]):
                     self._inputs[row, k] = self._places.get(source, len(self._places))
                 row += 1
 
-    def found(self, load: float, budget: Budget) -> tuple[dict[Part, Made[Part]] | None, bool]:
+    def found(self, load: float, budget: Budget) -> tuple[dict[Part, MadeBy[Part]] | None, bool]:
         """A split that needs no more units for a load; whether that there is none is certain."""
         limit = load * (1 + NEAR)
         needed = np.where(self._ways.loads[:, 0] == 0.0, 0, (self._ways.loads > limit).sum(axis=1) + 1)
@@ -130,13 +130,15 @@ class Fewest(Generic[Part]):
             pending.extend(self._way(part, chosen[part]).inputs)
         return chosen
 
-    def _way(self, part: Part, number: int) -> Made[Part]:
+    def _way(self, part: Part, number: int) -> MadeBy[Part]:
         return self._ways.of[part][number - self._numbers[part].start]
 
-    def _as_ways(self, chosen: Mapping[Part, int]) -> dict[Part, Made[Part]]:
+    def _as_ways(self, chosen: Mapping[Part, int]) -> dict[Part, MadeBy[Part]]:
         return self._ways.reached({part: self._way(part, number) for part, number in chosen.items()})
 
-    def _solved(self, needed: I64, least: F64, budget: Budget) -> tuple[dict[Part, Made[Part]] | None, bool]:
+    def _solved(
+        self, needed: I64, least: F64, budget: Budget
+    ) -> tuple[dict[Part, MadeBy[Part]] | None, bool]:
         """By CP-SAT, over the ways that can be part of such a split."""
         cp_model = loaded("ortools.sat.python.cp_model")
         fits = needed + least[self._inputs].max(axis=1) <= self._units

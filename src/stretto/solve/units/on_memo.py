@@ -16,7 +16,7 @@ from stretto.solve.common.problem import post_order
 from stretto.solve.common.solution import Replay, Solution, number_of, one_way_each
 from stretto.solve.units.fewest import Ways
 from stretto.solve.units.loads import MakingStep, all_loads, capacity_of
-from stretto.solve.units.splits import Made
+from stretto.solve.units.splits import MadeBy
 from stretto.solve.units.together import least_load
 from stretto.values.rows import F64
 
@@ -27,7 +27,7 @@ LOCAL: Final = (WayKind.FILTER, WayKind.UNITE)
 
 
 @dataclass(frozen=True, slots=True)
-class MemoWay(Made[int]):
+class MemoWay(MadeBy[int]):
     """One of the ways of a piece, by its number."""
 
     number: int = 0
@@ -74,10 +74,10 @@ class _Priced:
         )
         if sum(len(memo.ways[number]) for number in needed) > MANY_WAYS:
             return None
-        of: dict[int, list[Made[int]]] = {}
+        of: dict[int, list[MadeBy[int]]] = {}
         for number in needed:
             found = [self.way(number, i) for i in range(len(memo.ways[number]))]
-            own: list[Made[int]] = [way for way in found if way is not None]
+            own: list[MadeBy[int]] = [way for way in found if way is not None]
             if own:
                 of[number] = own
         return Ways(roots, of, self.loads([way.step for own in of.values() for way in own], units))
@@ -105,7 +105,7 @@ class _Priced:
         return MakingStep("join", left, right, shared=float(bool(one & other)), work=work)
 
 
-def greatest_load(split: Mapping[int, Made[int]], units: int, priced: _Priced) -> float | None:
+def greatest_load(split: Mapping[int, MadeBy[int]], units: int, priced: _Priced) -> float | None:
     """The greatest load of a split's units by the best allocation, light parts on one unit together; None: too few."""
     loads = priced.loads([way.step for way in split.values()], units)
     rows = sorted((row for row in loads.tolist() if row[0]), key=lambda row: row[0])

@@ -16,7 +16,7 @@ from stretto.solve.units.allocation import Allocated, allocate
 from stretto.solve.units.fewest import NEAR, Fewest, Ways
 from stretto.solve.units.loads import Capacity, all_loads
 from stretto.solve.units.rates import RatedQuery, SubQuery
-from stretto.solve.units.splits import Choice, Made, Part, Split, choices, is_event
+from stretto.solve.units.splits import Choice, MadeBy, Part, Split, choices, is_event
 
 PROVABLE = 8
 """Slots up to which all ways are looked at; of longer queries, for each sub-query, the `FEW` with the least load."""
@@ -50,9 +50,9 @@ def least_load(
     ways: Ways[Part],
     units: int,
     budget: Budget,
-    load_of: Callable[[Mapping[Part, Made[Part]]], float | None],
-    known: Sequence[Mapping[Part, Made[Part]]] = (),
-) -> tuple[Mapping[Part, Made[Part]], float] | None:
+    load_of: Callable[[Mapping[Part, MadeBy[Part]]], float | None],
+    known: Sequence[Mapping[Part, MadeBy[Part]]] = (),
+) -> tuple[Mapping[Part, MadeBy[Part]], float] | None:
     """The split with the least greatest load, and a load that none is below; None if no split fits so few units.
 
     `load_of`: the greatest load of a split by its best allocation.
@@ -60,9 +60,9 @@ def least_load(
     values, search = ways.values(), Fewest(ways, units)
     # values[low] is too small a load for so few units, or was not decided; values[high] is enough.
     low, high, proven = -1, len(values), 0
-    best: Mapping[Part, Made[Part]] | None = None
+    best: Mapping[Part, MadeBy[Part]] | None = None
 
-    def improve(split: Mapping[Part, Made[Part]]) -> None:
+    def improve(split: Mapping[Part, MadeBy[Part]]) -> None:
         nonlocal best, high
         load = load_of(split)
         place = len(values) if load is None else int(np.searchsorted(values, load * (1 - NEAR)))
