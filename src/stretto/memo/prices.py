@@ -45,7 +45,7 @@ class Prices:
     grow: float = 1.0  # a row made by adding repetitions
     element: float = 3.0  # a repetition in it
     unite: float = 60.0  # a row of an alternative
-    follow: float = 77.0  # an event of a step under the policy NEXT, or a run that takes one
+    follow: float = 77.0  # an event of a step under the policy NEXT or LAST, or a run that takes one
     emit: float = 0.8  # a match handed over
     emit_column: float = 0.1  # an event in it
     update: float = (

@@ -18,7 +18,7 @@ from stretto.pattern.predicates import Expr, Reduce, Ref, partition_of, walk
 from stretto.pattern.workload import Workload
 from stretto.plan.explanation import explanation, piece_texts
 from stretto.plan.front.stages import Front
-from stretto.plan.ops import Emit, Filter, Forbid, Join, Next, Op, Repeat, Scan, Union
+from stretto.plan.ops import Emit, Filter, Forbid, Join, Last, Next, Op, Repeat, Scan, Union
 from stretto.plan.placement.placement import Placement
 from stretto.plan.record import Record
 from stretto.schema import Kind, Schema
@@ -213,7 +213,7 @@ def is_special(attribute: str) -> bool:
 
 def window_of(op: Op) -> Window | None:
     """The window an operator keeps, if it keeps one."""
-    return op.window if isinstance(op, Join | Repeat | Forbid | Next | Emit) else None
+    return op.window if isinstance(op, Join | Repeat | Forbid | Next | Last | Emit) else None
 
 
 def expressions(op: Op) -> Iterator[Expr]:
@@ -225,6 +225,8 @@ def expressions(op: Op) -> Iterator[Expr]:
             yield from op.terms
         case Next():
             yield from (*op.terms, *op.having)
+        case Last():
+            yield from (*op.same, *op.terms, *(term for gap in op.gaps for term in gap.terms))
         case Repeat():
             yield from (*op.terms, *op.adjacent, *op.start)
         case Emit():
@@ -248,6 +250,8 @@ def sets_of(op: Op, known: list[tuple[bool, ...]]) -> tuple[bool, ...]:
             return tuple(held or i in op.final for i, held in enumerate(known[op.base]))
         case Next():
             return tuple(bounds != (1, 1) for bounds in op.bounds)
+        case Last():
+            return (False,) * len(op.steps)
         case Union():
             return op.sets
         case Emit():

@@ -15,7 +15,7 @@ from stretto.memo.mops.operators import operators_of
 from stretto.memo.pricing import Pricing
 from stretto.pattern.branches import NotPlannable
 from stretto.pattern.derived.streams import DerivedStream
-from stretto.pattern.nodes import Policy, Query
+from stretto.pattern.nodes import Query
 from stretto.pattern.piece import Detection, Group, Piece
 from stretto.pattern.repetition_terms import duty, tighten
 from stretto.pattern.workload import BoundWorkload, Workload
@@ -284,7 +284,7 @@ def plannable(bound: BoundWorkload) -> Sequence[Detection]:
 
 def refuse_unplannable(piece: Piece) -> None:
     """Raise NotPlannable for the few terms on the repetitions of groups that no operator can judge."""
-    if piece.policy is Policy.NEXT:
+    if piece.follows:
         return
     piece = tighten(piece)
     growing = piece.growing
