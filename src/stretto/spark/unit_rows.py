@@ -37,6 +37,7 @@ class UnitsOfPlan:
 
     @cached_property
     def cut(self) -> StagedPlan:
+        """The plan in fragments."""
         return StagedPlan(self.staged.placed(self.plan))
 
     def __getstate__(self) -> dict[str, object]:

@@ -15,7 +15,7 @@ from stretto.plan.spread.cell_choice import cells_for, work_share
 from stretto.plan.spread.choice import choose, rejected
 from stretto.plan.spread.event_load import EventLoad
 from stretto.plan.spread.spreads import Whole
-from stretto.plan.spread.stream_choice import cells_if_they_pay
+from stretto.plan.spread.stream_choice import units_if_they_pay
 from stretto.plan.spread.time_slices import Times
 from stretto.schema import Kind, Schema
 
@@ -79,11 +79,11 @@ def test_what_cannot_be_right_is_refused(text: str, reason: str) -> None:
 
 def test_a_stream_takes_cells_from_the_break_even_on() -> None:
     """Of 1,000 events 900 are divided: 1.1 copies of each in two cells, so they pay from 0.77 us on."""
-    light, heavy = (cells_if_they_pay(plan_of(PAIRS, us, RATES), 2) for us in (0.76, 0.78))
-    assert light.cells is None
-    assert "1.1 copies of each pay from 0.77 us on" in light.because
-    assert heavy.cells == ByCell((("A", 2),), ("A", "B"))
-    assert cells_if_they_pay(plan_of(PAIRS, 100.0, RATES), 1).cells is None
+    light, heavy = (units_if_they_pay(plan_of(PAIRS, us, RATES), 2) for us in (0.76, 0.78))
+    assert light.units is None
+    assert "cells about 0.77 us, with 1.1 copies of each; staged units about" in light.because
+    assert heavy.units == ByCell((("A", 2),), ("A", "B"))
+    assert units_if_they_pay(plan_of(PAIRS, 100.0, RATES), 1).units is None
 
 
 def test_a_batch_takes_cells_where_its_window_is_a_large_part_of_it() -> None:
@@ -93,6 +93,7 @@ def test_a_batch_takes_cells_where_its_window_is_a_large_part_of_it() -> None:
     told = rejected(heavy, load, 2, choose(heavy, load, 2))
     assert "rejected: whole (about 5.1 s), key (" in told
     assert choose(light, load, 2) == Whole()
-    assert "units (about 0." in rejected(light, load, 2, Whole())
+    assert "cells (about 0." in rejected(light, load, 2, Whole())
+    assert "staged (about 0." in rejected(light, load, 2, Whole())
     short = plan_of(PAIRS.replace("100 SECONDS", "1 SECOND"), 5.0, RATES)
     assert not isinstance(choose(short, replace(load, in_place=True), 2), ByCell)

@@ -136,10 +136,6 @@ def test_what_a_stream_cannot_do_by_units() -> None:
         stream_spread(PAIRS, "whole", units=2)
     with pytest.raises(StrettoError, match="window in EVENTS"):
         stream_spread(plan_of("QUERY q PATTERN SEQ(A a, B b) WITHIN 3 EVENTS;"), "units", units=2)
-    with pytest.raises(
-        StrettoError, match="no type can be divided: `A` in query `q`: it may be bound several"
-    ):
-        stream_spread(plan_of("QUERY q PATTERN SEQ(A a, A b) WITHIN 3 ms;"), "units", units=2)
     whole = stream_spread(PAIRS, "auto", cores=2)
     assert "not by units: nothing is known of the events' rates" in spread_told(PAIRS, whole, 2)
     assert "3 cells (`A` in 3; " in spread_told(PAIRS, ByCell((("A", 3),)), 2)

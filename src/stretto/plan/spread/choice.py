@@ -64,10 +64,14 @@ def candidates(plan: Plan, load: EventLoad, cores: int) -> list[Spread]:
 
 
 def by_units(plan: Plan, units: int) -> list[Spread]:
-    """Cells, where a type can be divided, and staged units; StrettoError says why there are neither."""
+    """Cells, where a type can be divided, and staged units; StrettoError says why there are neither.
+
+    Where nothing is known of the rows between operators, cells alone.
+    """
     found: list[Spread] = [staged_for(plan, units)]
     with suppress(StrettoError):
-        found.insert(0, cells_for(plan, units))
+        cells = cells_for(plan, units)
+        found = [cells] if plan.estimate is None else [cells, *found]
     return found
 
 

@@ -11,7 +11,8 @@ from hashlib import blake2b
 import numpy as np
 
 from stretto.errors import StrettoError
-from stretto.plan.dag import Plan
+from stretto.pattern.predicates import Apply, walk
+from stretto.plan.dag import Plan, expressions
 from stretto.plan.ops import Forbid, Join, Repeat
 from stretto.plan.placement.fragments import fragments
 from stretto.plan.placement.placement import ALONE, Grid, Placement, why_not
@@ -71,7 +72,7 @@ class Staged:
 
     def check(self, plan: Plan) -> str | None:
         """Why a plan's results would be wrong; None if they are right."""
-        reason = why_no_units(plan) or why_thinned(plan)
+        reason = why_not_staged(plan)
         if reason is None and self.digest != digest_of(plan):
             reason = "staged units are those of one plan, and this is another one"
         return reason
@@ -86,7 +87,7 @@ def staged_for(plan: Plan, units: int) -> Staged:
     """The plan with so many units in every stage for each of its operators; StrettoError says why there are none."""
     if units < 1:
         raise StrettoError(f"a plan needs at least one unit, not {units}")
-    reason = why_no_units(plan) or why_thinned(plan)
+    reason = why_not_staged(plan)
     if reason is not None:
         raise StrettoError(f"cannot spread by units: {reason} (spread by key or time instead)")
     grids = tuple(_grid(plan, number, units) for number in range(len(plan.ops)))
@@ -102,6 +103,14 @@ def staged_for(plan: Plan, units: int) -> Staged:
         digest_of(plan),
         tuple(_taken(plan, head, grids[head]) / total for head in heads),
     )
+
+
+def why_not_staged(plan: Plan) -> str | None:
+    """Why staged units would change a plan's results; None if they do not."""
+    nodes = (node for op in plan.ops for term in expressions(op) for node in walk(term))
+    if any(isinstance(node, Apply) and node.op.startswith("user:") for node in nodes):
+        return "a function of yours may reject an event, which other units would not know"
+    return why_no_units(plan) or why_thinned(plan)
 
 
 def digest_of(plan: Plan) -> str:

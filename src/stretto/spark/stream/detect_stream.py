@@ -37,7 +37,9 @@ from stretto.spark.stream.staged_stream import partitions_of, through_stages
 from stretto.spark.stream.stream_spread import require_ids, stream_spread
 from stretto.spark.stream.unit_processor import UnitSettings
 from stretto.spark.stream.versions import Version, read_versions
+from stretto.spark.typed import described
 from stretto.spark.unit_rows import UnitsOfPlan
+from stretto.spark.user_functions import with_functions
 from stretto.values.times import END_OF_TIME
 
 AHEAD_US: Final = 86_400_000_000
@@ -67,14 +69,13 @@ def detect_stream(
     `rejected_of`.
     """
     spark = events.sparkSession
-    special = special or plan.schema.special
+    plan, special = with_functions(plan), special or plan.schema.special
     spread = spread or stream_spread(plan)
     _require(plan, events, spread, special)
     require_ids(plan, spread, ids=special.id in events.columns, follows=versions is not None)
     if spark.conf.get(PROVIDER, "") != STATE_STORE:
-        spark.conf.set(
-            PROVIDER, STATE_STORE
-        )  # Spark's own default has no room for more than one value per key
+        # Spark's own default has no room for more than one value per key.
+        spark.conf.set(PROVIDER, STATE_STORE)
     # Staged units are those of one plan, so they follow no versions.
     follows = versions is not None and not isinstance(spread, Staged)
     number = 0 if follows else number_of(plan)
@@ -95,9 +96,10 @@ def detect_stream(
         )
         found = _on_targets(needed, settings, versions)
     seen = observed(found, spread.targets)
+    own = own_types(events.schema, special)
     if outputs == "all":
-        return everything(seen, events.schema, own_types(events.schema, special))
-    return results_of(seen, TRENDS if outputs == "trends" else MATCHES, own_types(events.schema, special))
+        return described(everything(seen, events.schema, own), plan)
+    return described(results_of(seen, TRENDS if outputs == "trends" else MATCHES, own), plan)
 
 
 def _on_targets(events: DataFrame, settings: Settings, versions: str | Path | None) -> DataFrame:
