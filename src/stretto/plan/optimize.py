@@ -15,6 +15,7 @@ from stretto.memo.mops.operators import operators_of
 from stretto.memo.pricing import Pricing
 from stretto.pattern.branches import NotPlannable
 from stretto.pattern.derived.streams import DerivedStream
+from stretto.pattern.disjunction import as_one_piece
 from stretto.pattern.nodes import Policy, Query
 from stretto.pattern.piece import Detection, Group, Piece
 from stretto.pattern.repetition_terms import duty, tighten
@@ -23,7 +24,6 @@ from stretto.plan.assemble import assemble
 from stretto.plan.build import Builder
 from stretto.plan.check import check
 from stretto.plan.dag import Plan
-from stretto.plan.disjunction import unite_disjunctions
 from stretto.plan.estimate import estimated
 from stretto.plan.families.templates import apart_from_families, routed, settled
 from stretto.plan.forbid import refuse_entangled
@@ -151,6 +151,8 @@ def _planned(
     trial: Trial | None,
 ) -> Plan:
     detections = plannable(bound)
+    if recipe.disjunctions:
+        detections = [as_one_piece(detection) for detection in detections]
     memo, pricing = explored(detections, stats, recipe, time)
     solution = recipe.solve(memo, pricing, time.at_least(SOLVING))
     model = pricing if isinstance(pricing, CostModel) else model_of(stats)
@@ -168,7 +170,7 @@ def _planned(
             estimate = estimated(memo, found, builder, emits, model, trends, time)
         records = tuple(builder.records)
         plan = Plan(tuple(builder.ops), emits, records, stats.schema, optimizer, estimate, workload, trends)
-        return check(unite_disjunctions(plan) if recipe.disjunctions else plan)
+        return check(plan)
 
     plan = plan_of(bounded)
     if trial is None or measured is None or not recipe.rivals or not worth_trying(plan, measured):
