@@ -106,7 +106,7 @@ def _understood(options: ExplainOptions) -> str:
     from stretto.cli.inputs import measure, plan_for, read_workload, remarks_on, warn_of
     from stretto.engine.expected_matches import too_many
     from stretto.plan.explanation import explanation
-    from stretto.plan.optimize import recipe_of
+    from stretto.plan.optimize import named_for, recipe_of
     from stretto.stats.profile import Stats
 
     source, known = _known(options)
@@ -128,7 +128,11 @@ def _understood(options: ExplainOptions) -> str:
         return _memo(options, read, known)
     if options.diff is not None:
         recipe_of(options.diff)  # an unknown name is known before the first plan is made
-    plan = plan_for(read, known, options.planning)
+    plan = plan_for(
+        read,
+        known,
+        replace(options.planning, optimizer=named_for(options.planning.optimizer, options.units)),
+    )
     if isinstance(known, Stats):
         warn_of(too_many(plan, known.events, known.seconds))
     if options.diff is not None:
@@ -233,14 +237,14 @@ def _memo(options: ExplainOptions, workload: "Workload", known: "Schema | Stats"
     """What the optimizer could choose from."""
     from stretto.cli.inputs import mistakes_of
     from stretto.explain.memo_stage import memo_as
-    from stretto.plan.optimize import explored, plannable, recipe_of
+    from stretto.plan.optimize import as_read, explored, plannable, recipe_of
     from stretto.schema import Schema
     from stretto.stats.profile import Stats
 
     stats = Stats.assumed(known) if isinstance(known, Schema) else known
     recipe = recipe_of(options.planning.named)
     with mistakes_of(workload):
-        memo, pricing = explored(plannable(workload.bind(stats.schema)), stats, recipe)
+        memo, pricing = explored(as_read(plannable(workload.bind(stats.schema)), recipe), stats, recipe)
     return memo_as(memo, None if isinstance(known, Schema) else pricing, options.form.value)
 
 

@@ -10,7 +10,7 @@ from stretto.memo.pricing import DEAREST, MOST_INPUTS, RowEstimates
 from stretto.memo.slot_masks import Facts
 from stretto.memo.ways import Way, WayKind
 from stretto.pattern.disjunction import all_sets, streams_of
-from stretto.pattern.nodes import Policy, Stream, Window
+from stretto.pattern.nodes import Stream, Window
 from stretto.pattern.order import NO_ORDER
 from stretto.pattern.piece import Group, Piece, Slot
 from stretto.stats.estimate import seconds_of
@@ -110,7 +110,7 @@ class PaperCost:
 
     def _instances(self, piece: Piece) -> float:
         """W^k * rates * selectivities, from the rows k * W^(k - 1) * rates * selectivities of the unordered piece."""
-        if piece.policy is Policy.NEXT:
+        if piece.follows:
             return self.estimator.rows(piece) * self._seconds(piece.window)
         sets = None if piece.is_plain else all_sets(piece)
         if sets is not None:

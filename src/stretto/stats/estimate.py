@@ -31,7 +31,7 @@ from stretto.stats.growth import (
     with_earlier,
 )
 from stretto.stats.meetings import MOST_COUNTED
-from stretto.stats.next_runs import runs
+from stretto.stats.next_runs import latest_runs, runs
 from stretto.stats.remembered import remembered
 from stretto.stats.safe_estimates import otherwise
 from stretto.stats.selectivity import assumed
@@ -89,7 +89,7 @@ class Estimator:
     @remembered
     def extent(self, piece: Piece) -> float:
         """Seconds from the first to the last event of a row, on average."""
-        if piece.policy is Policy.NEXT or piece.is_plain:
+        if piece.follows or piece.is_plain:
             slots = float(len(piece.slots))
             if piece.terms:
                 slots -= sum(len(chain) - 1 for chain in relate(piece).chains)
@@ -155,6 +155,8 @@ class Estimator:
     def _counted(self, piece: Piece) -> float:
         if piece.policy is Policy.NEXT:
             return runs(piece, self)
+        if piece.policy is Policy.LAST:
+            return latest_runs(piece, self)
         if piece.is_plain:
             return self._survivors(piece) if piece.negations else self._single_events(piece)
         alternatives, times = once(tighten(piece))

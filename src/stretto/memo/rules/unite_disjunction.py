@@ -26,7 +26,7 @@ def unite_disjunction(memo: Memo) -> Iterator[tuple[int, Way]]:
     The last one of L is e; or the last one of those that are not in S, for sets S of which another query has ANY(S),
     AND(S) or SEQ(S): so the ANY comes by ANY(S), and those can be read from that. The same of every ANY that is read.
 
-    Law: L20. Requires: single events of different types, no terms between them. Source: MOTTO, sec. II and IV-A (DISJ).
+    Law: L21. Requires: single events of different types, no terms between them. Source: MOTTO, sec. II and IV-A (DISJ).
     """
     yield from _united(memo, lambda _memo, _number: 0.0)
 

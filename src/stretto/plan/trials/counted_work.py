@@ -43,7 +43,7 @@ from stretto.pattern.comparisons import equality
 from stretto.pattern.piece import Piece
 from stretto.pattern.predicates import Apply, Expr, Ref, columns_of
 from stretto.plan.dag import Plan
-from stretto.plan.ops import Emit, Filter, Forbid, Join, Next, Op, Repeat, Scan, Union
+from stretto.plan.ops import Emit, Filter, Forbid, Join, Last, Next, Op, Repeat, Scan, Union
 from stretto.plan.record import Computed
 
 LEFT, RIGHT = 1, 2
@@ -143,7 +143,7 @@ class WorkOf:
                     work[GATHER_COLUMN] += rows * width
                 lacking = (count * (width - len(own)) for count, own in zip(taken, op.columns, strict=True))
                 work[COLUMN] += sum(lacking)
-            case Next():
+            case Next() | Last():
                 work[FOLLOW] += sum(taken) + rows
                 work[GATHER_COLUMN] += rows * width
             case Emit():
