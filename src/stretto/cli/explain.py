@@ -10,6 +10,7 @@ from typer import Option
 
 from stretto.atomic import write_text
 from stretto.cli.console import FAILED, fail, reported, say, show
+from stretto.cli.functions import FunctionFiles
 from stretto.cli.options import (
     ColumnNames,
     PlanningOptions,
@@ -79,6 +80,7 @@ class ExplainOptions:
     ] = Stage.PLAN
     out: Annotated[str | None, Option(metavar="PATH", help="A file, instead of the screen.")] = None
     columns: ColumnNames
+    functions: FunctionFiles = None
     quiet: Quiet = False
 
 
