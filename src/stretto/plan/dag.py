@@ -37,6 +37,7 @@ class Plan:
     `queries` gives the number of each query's Emit, `records` what is kept of each operator. `trends`: the plan of the
     trend queries, if there are any. `workload`: what it was planned for, so that it can be planned anew. `front`: what
     makes the derived streams that queries read. `placement`: the units that operators run on; None: all on one.
+    `functions`: those of users that it calls, as the Spark room sends them to workers.
     `replay`: what was expected of units when it was chosen for them.
     """
 
@@ -50,6 +51,7 @@ class Plan:
     trends: TrendPlan | None = None
     front: Front | None = None
     placement: Placement | None = None
+    functions: bytes = field(default=b"", compare=False, repr=False)
     replay: Replay | None = None
 
     @property
