@@ -262,14 +262,14 @@ def _memo(options: ExplainOptions, workload: "Workload", known: "Schema | Stats"
     """What the optimizer could choose from."""
     from stretto.cli.inputs import mistakes_of
     from stretto.explain.memo_stage import memo_as
-    from stretto.plan.optimize import explored, plannable, recipe_of
+    from stretto.plan.optimize import as_read, explored, plannable, recipe_of
     from stretto.schema import Schema
     from stretto.stats.profile import Stats
 
     stats = Stats.assumed(known) if isinstance(known, Schema) else known
     recipe = recipe_of(options.planning.named)
     with mistakes_of(workload):
-        memo, pricing = explored(plannable(workload.bind(stats.schema)), stats, recipe)
+        memo, pricing = explored(as_read(plannable(workload.bind(stats.schema)), recipe), stats, recipe)
     return memo_as(memo, None if isinstance(known, Schema) else pricing, options.form.value)
 
 
