@@ -51,6 +51,10 @@ class Prices:
     update: float = (
         50.0  # a value of a trend query, updated by one event; not fitted, the trials have no trends
     )
+    # Of units, measured one by one:
+    move: float = 700.0  # a row moved to a unit in another process; the default was measured on Spark
+    hop: float = 1_500_000.0  # a unit called in a step, whatever reaches it
+    distance: float = 140.0  # a GEO_DISTANCE evaluated on a pair
 
     def __post_init__(self) -> None:
         for field in fields(self):

@@ -1,7 +1,7 @@
 """The plan: operators in topological order, the query each Emit answers, and what follows from them."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
 from importlib import import_module
@@ -23,6 +23,7 @@ from stretto.plan.placement.placement import Placement
 from stretto.plan.record import Record
 from stretto.schema import Kind, Schema
 from stretto.screen import counted
+from stretto.solve.common.solution import Replay
 from stretto.trends.plan import TrendPlan
 
 SHOWN = 200
@@ -36,6 +37,8 @@ class Plan:
     `queries` gives the number of each query's Emit, `records` what is kept of each operator. `trends`: the plan of the
     trend queries, if there are any. `workload`: what it was planned for, so that it can be planned anew. `front`: what
     makes the derived streams that queries read. `placement`: the units that operators run on; None: all on one.
+    `functions`: those of users that it calls, as the Spark room sends them to workers.
+    `replay`: what was expected of units when it was chosen for them.
     """
 
     ops: tuple[Op, ...]
@@ -48,6 +51,8 @@ class Plan:
     trends: TrendPlan | None = None
     front: Front | None = None
     placement: Placement | None = None
+    functions: bytes = field(default=b"", compare=False, repr=False)
+    replay: Replay | None = None
 
     @property
     def columns(self) -> Mapping[str, Kind]:
@@ -254,3 +259,24 @@ def sets_of(op: Op, known: list[tuple[bool, ...]]) -> tuple[bool, ...]:
         case Emit():
             return op.kleene
     raise TypeError(f"not an operator: {type(op).__name__}")
+
+
+def renumbered(op: Op, places: Mapping[int, int]) -> Op:
+    """The same operator over inputs that have other numbers."""
+    match op:
+        case Join(left, right):
+            return replace(op, left=places[left], right=places[right])
+        case Filter(source):
+            return replace(op, input=places[source])
+        case Repeat(base, element):
+            return replace(op, base=places[base], element=places[element])
+        case Forbid(source, events):
+            return replace(op, input=places[source], events=places[events])
+        case Next(steps):
+            return replace(op, steps=tuple(places[step] for step in steps))
+        case Last(steps, gaps=gaps):
+            moved = tuple(replace(gap, events=places[gap.events]) for gap in gaps)
+            return replace(op, steps=tuple(places[step] for step in steps), gaps=moved)
+        case Union(parts) | Emit(parts=parts):
+            return replace(op, parts=tuple(places[part] for part in parts))
+    return op
