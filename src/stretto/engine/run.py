@@ -342,7 +342,7 @@ class Engine:
         events are kept for as long as streams and queries together look back, so those that are still there are made
         again as they were. If that fails, the engine is as it was.
         """
-        made = _made_by(self.plan) if plan.derived != self.plan.derived else None
+        made = None if self._has_made(plan) else _made_by(self.plan)
         self._require(plan, remade=made is not None)
         snapshot, before = self.snapshot(), vars(self).copy()
         try:
@@ -357,6 +357,13 @@ class Engine:
             raise
         if self._watch is not None:
             self._watch.switched(plan)
+
+    def _has_made(self, plan: Plan) -> bool:
+        """Whether the derived events that are kept are those of a plan, with all columns that it reads."""
+        if plan.derived != self.plan.derived:
+            return False
+        read = read_columns(plan) - attributes_of(plan)
+        return all(self._live.kinds.get(name) is plan.columns[name] for name in read)
 
     def _require(self, plan: Plan, *, remade: bool) -> None:
         """EngineError unless the events that were kept have all that a plan reads; `remade`: of raw events alone."""
