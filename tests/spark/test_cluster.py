@@ -11,7 +11,8 @@ import pytest
 from benchmarks.standalone_cluster import HOME, HOST, NoClusterError, StandaloneCluster, standalone
 from tests.spark.cluster_job import BATCHES
 from tests.spark.stream.stream_cases import END_TYPE, matches_by_query, without_values
-from tests.spark.stream.test_killed_stream import SCHEMA, SECOND, WORKLOAD, episodes, write_files
+from tests.spark.stream.test_killed_stream import SCHEMA, SECOND, episodes, write_files
+from tests.spark.stream.test_killed_units import WORKLOAD
 from tests.support.comparison import assert_same_matches
 
 import stretto

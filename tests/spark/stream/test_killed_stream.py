@@ -84,14 +84,13 @@ def write_files(folder: Path, rng: Random, events: list[Event], files: int) -> N
 class Process:
     """The stream with all processes that it starts: Java and Python's workers die with it."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, program: str = "killed_stream.py") -> None:
         self.folder, self.begun = folder, monotonic()
         scratch = folder / "scratch"  # what a killed process leaves behind goes with the test's folder
         scratch.mkdir(exist_ok=True)
-        program = str(Path(__file__).with_name("killed_stream.py"))
         self.log = (folder / "log.txt").open("ab")
         self.process = subprocess.Popen(
-            [sys.executable, program, str(folder)],
+            [sys.executable, str(Path(__file__).with_name(program)), str(folder)],
             stdout=subprocess.PIPE,
             stderr=self.log,
             text=True,

@@ -15,15 +15,14 @@ from stretto.plan.dag import Plan
 from stretto.plan.spread.choice import choose
 from stretto.plan.spread.event_load import EventLoad
 from stretto.plan.spread.spreads import Spread, read_attributes
-from stretto.plan.spread.staged import Staged
 from stretto.plan.spread.time_slices import Times
 from stretto.plan.spread.unseen import PER_CORE, BatchSpread, choose_unseen, slices_of
 from stretto.schema import Special, sources_of
 from stretto.spark.batch.first_look import FirstLook
 from stretto.spark.batch.profile import heaviest_of, summarize
-from stretto.spark.batch.staged_targets import pack_rows, run_stages
+from stretto.spark.batch.staged_targets import packed_for, run_packed
 from stretto.spark.batch.summary import Summary
-from stretto.spark.batch.targets import ResultForm, pack_arriving, run_targets
+from stretto.spark.batch.targets import ResultForm
 from stretto.spark.batch.worker import Work
 from stretto.spark.errors import at_work, clear_failures
 from stretto.spark.outputs import everything
@@ -91,16 +90,10 @@ def detect(
             context = TaskContext.get()
             arrived = (context.partitionId() if context is not None else 0) << PARTITION
             with at_work("packing events", queries):
-                if isinstance(chosen, Staged):
-                    yield from pack_rows(batches, work, chosen, form, arrived)
-                else:
-                    yield from pack_arriving(batches, chosen, special, arrived)
+                yield from packed_for(batches, work, chosen, form, arrived)
 
         chunks = df.select([F.col(f"`{name}`") for name in names]).mapInArrow(pack, PACKED)
-        if isinstance(chosen, Staged):
-            found = run_stages(chunks, work, chosen, form)
-        else:
-            found = run_targets(chunks, work, chosen, form)
+        found = run_packed(chunks, work, chosen, form)
         return described(everything(found, df.schema, form.own) if asked == "all" else found, plan)
 
 

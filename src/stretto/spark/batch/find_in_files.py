@@ -14,7 +14,6 @@ from stretto.face.given import Given
 from stretto.plan.dag import Plan, attributes_of
 from stretto.plan.spread.reach import MatchReach
 from stretto.plan.spread.spreads import ByTime, Spread, Whole, read_attributes
-from stretto.plan.spread.staged import Staged
 from stretto.schema import Special
 from stretto.spark.batch.event_files import (
     EventFiles,
@@ -27,8 +26,8 @@ from stretto.spark.batch.event_files import (
     unit_batches,
 )
 from stretto.spark.batch.row_groups import TimeRange
-from stretto.spark.batch.staged_targets import pack_rows, run_stages
-from stretto.spark.batch.targets import ResultForm, pack_arriving, run_targets
+from stretto.spark.batch.staged_targets import packed_for, run_packed
+from stretto.spark.batch.targets import ResultForm
 from stretto.spark.batch.worker import Share, Work
 from stretto.spark.errors import StrettoSparkError, at_work, clear_failures
 from stretto.spark.outputs import everything
@@ -117,10 +116,7 @@ def find(
     wanted = files.selected(read_attributes(plan, spread))
     if files.in_place and isinstance(spread, ByTime | Whole):
         return _in_place(spark, work, files, spread, form, wanted)
-    packed = _packed_units(spark, files, spread, wanted, work, form)
-    if isinstance(spread, Staged):
-        return run_stages(packed, work, spread, form)
-    return run_targets(packed, work, spread, form)
+    return run_packed(_packed_units(spark, files, spread, wanted, work, form), work, spread, form)
 
 
 def _in_place(
@@ -185,10 +181,7 @@ def _packed_units(
     def packed(number: int) -> Iterator[pa.RecordBatch]:
         rejected: list[pa.Table] = []
         batches = unit_batches(files.units[number], before[number], wanted, special, rejected)
-        if isinstance(spread, Staged):
-            yield from pack_rows(batches, work, spread, form, before[number])
-        else:
-            yield from pack_arriving(batches, spread, special, before[number])
+        yield from packed_for(batches, work, spread, form, before[number])
         for table in rejected:
             for batch in table.to_batches():
                 yield packed_rows([Packed(ASIDE, REJECTED, to_payload(batch), batch.num_rows)])

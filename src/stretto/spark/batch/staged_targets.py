@@ -11,7 +11,8 @@ from pyspark.sql import DataFrame
 
 from stretto.engine.units.staged_unit import Given
 from stretto.plan.spread.staged import Staged
-from stretto.spark.batch.targets import ResultForm
+from stretto.plan.spread.unseen import BatchSpread
+from stretto.spark.batch.targets import ResultForm, pack_arriving, run_targets
 from stretto.spark.batch.worker import Work, first_matches
 from stretto.spark.errors import at_work
 from stretto.spark.hash_partitions import partitions_for_stages
@@ -33,6 +34,22 @@ from stretto.spark.unit_rows import KEY, ROWS, UnitsOfPlan, by_unit
 from stretto.values.times import END_OF_TIME
 
 UnitRun = Callable[[tuple[pa.Scalar, ...], Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+
+
+def packed_for(
+    batches: Iterator[pa.RecordBatch], work: Work, spread: BatchSpread, form: ResultForm, arrived: int
+) -> Iterator[pa.RecordBatch]:
+    """Events for targets, or rows for units, as packed rows."""
+    if isinstance(spread, Staged):
+        return pack_rows(batches, work, spread, form, arrived)
+    return pack_arriving(batches, spread, work.special, arrived)
+
+
+def run_packed(packed: DataFrame, work: Work, spread: BatchSpread, form: ResultForm) -> DataFrame:
+    """What `packed_for` made, moved to targets or units, and run there."""
+    if isinstance(spread, Staged):
+        return run_stages(packed, work, spread, form)
+    return run_targets(packed, work, spread, form)
 
 
 def pack_rows(
