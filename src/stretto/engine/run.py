@@ -29,7 +29,6 @@ from stretto.engine.units.divided import Divided, UnitCounts
 from stretto.errors import EngineError
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan, attributes_of, read_columns
-from stretto.plan.ops import Emit
 from stretto.schema import Special
 from stretto.trends.work import TrendWork
 from stretto.values.hashing import LANES
@@ -77,12 +76,6 @@ class Engine:
         self._special = special or plan.schema.special
         self._meter, self._pace = Meter(memory_bytes), Pace(step or STEP, fixed=step is not None)
         self.kept_bytes = 0
-        thins = any(isinstance(op, Emit) and op.thinning is not None for op in plan.ops)
-        if plan.text_ids and (plan.front is not None or thins):
-            raise EngineError(
-                f"the ids in column `{self._special.id}` are strings; derived streams, KEEP and LIMIT know events by"
-                " integers so far: name another column of ids, or none, so that events are numbered"
-            )
         self._reorder = Reorder(lateness_us)
         self.repeats = RepeatedIds()
         self._late: list[pa.RecordBatch] = []
