@@ -33,6 +33,12 @@ def evaluated(terms: Sequence[Expr], times: float, work: Work) -> None:
     work[DISTANCE] += times * far
 
 
+def _across(facts: Facts, one: int, other: int) -> list[Expr]:
+    """The terms between two sides that are no comparisons of keys."""
+    both = one | other
+    return [term for mask, term in facts.rest if mask & one and mask & other and not mask & ~both]
+
+
 @cache
 def _is_distance(term: Expr) -> bool:
     """Whether a term computes a distance on a globe, which is dearer than other terms."""
@@ -165,11 +171,7 @@ class JoinWork:
         joined = one | other
         alike = 0
         keys, equal, share = self._compared(number, facts, one, other)
-        rest = (
-            [term for mask, term in facts.rest if mask & one and mask & other and not mask & ~joined]
-            if facts.rest
-            else []
-        )
+        rest = _across(facts, one, other)
         pairs = self._unjudged(number, facts, one, other, made) if rest else made
         for slot in members(one) if facts.any_alike else ():
             alike += (facts.alike[slot] & other).bit_count()
