@@ -15,6 +15,7 @@ from stretto.memo.mops.operators import operators_of
 from stretto.memo.pricing import Pricing
 from stretto.pattern.branches import NotPlannable
 from stretto.pattern.derived.streams import DerivedStream
+from stretto.pattern.disjunction import as_one_piece
 from stretto.pattern.nodes import Query
 from stretto.pattern.piece import Detection, Group, Piece
 from stretto.pattern.repetition_terms import duty, tighten
@@ -23,14 +24,13 @@ from stretto.plan.assemble import assemble
 from stretto.plan.build import Builder
 from stretto.plan.check import check
 from stretto.plan.dag import Plan
-from stretto.plan.disjunction import unite_disjunctions
 from stretto.plan.estimate import estimated
 from stretto.plan.families.gathering import gathered
 from stretto.plan.families.templates import apart_from_families, routed, settled
 from stretto.plan.forbid import refuse_entangled
 from stretto.plan.front.decoding import with_members
 from stretto.plan.front.planning import fronted, listing_leaves, needed_streams
-from stretto.plan.front.stages import in_stages
+from stretto.plan.front.stages import Projection, in_stages
 from stretto.plan.grow import growth_order
 from stretto.plan.optimizers import RECIPES, TREND_RECIPES, Recipe, model_of, without_rules
 from stretto.plan.trials.trying import Rival, Trial, best_tried, worth_trying
@@ -91,7 +91,7 @@ def planned(
     stats = known if isinstance(known, Stats) else Stats.assumed(known)
     known_queries = workload.bind(stats.schema)
     known_queries = _one_by_one(known_queries) if recipe.one_by_one else gathered(known_queries)
-    found = settled(known_queries, stats.schema)
+    found = settled(known_queries, stats)
     bound = found.bound
     streams = needed_streams(bound)
     mops = None
@@ -142,7 +142,14 @@ def _behind_a_front(
     plan = plan_of(found.bound, found.stats)
     plan = listing_leaves(plan, found.bound.detections, found.front.leaves)
     plan = with_members(plan, found.merged)
-    return replace(plan, schema=stats.schema, front=found.front)
+    estimate = plan.estimate
+    if estimate is not None:
+        more = sum(stage.cost or 0.0 for stage in found.front.stages if isinstance(stage, Projection))
+        bound_below = None if estimate.lower_bound is None else estimate.lower_bound + more
+        estimate = replace(
+            estimate, cost=estimate.cost + more, alone=estimate.alone + more, lower_bound=bound_below
+        )
+    return replace(plan, schema=stats.schema, front=found.front, estimate=estimate)
 
 
 def _planned(
@@ -155,7 +162,7 @@ def _planned(
     time: Budget,
     trial: Trial | None,
 ) -> Plan:
-    detections = plannable(bound)
+    detections = as_read(plannable(bound), recipe)
     memo, pricing = explored(detections, stats, recipe, time)
     solution = recipe.solve(memo, pricing, time.at_least(SOLVING))
     model = pricing if isinstance(pricing, CostModel) else model_of(stats)
@@ -183,7 +190,7 @@ def _planned(
             trends,
             replay=found.replay,
         )
-        return check(unite_disjunctions(plan) if recipe.disjunctions else plan)
+        return check(plan)
 
     plan = plan_of(bounded)
     if trial is None or measured is None or not recipe.rivals or not worth_trying(plan, measured):
@@ -265,6 +272,11 @@ def explored(
         seeking = time.of(max(EXPLORING * time.left, least))
         explore(memo, rules, over=lambda: seeking.over)
     return memo, pricing
+
+
+def as_read(detections: Sequence[Detection], recipe: Recipe) -> Sequence[Detection]:
+    """Queries as an optimizer reads them: each ANY of single events is one piece, or one for every alternative."""
+    return [as_one_piece(one) for one in detections] if recipe.disjunctions else detections
 
 
 def plannable(bound: BoundWorkload) -> Sequence[Detection]:
