@@ -12,7 +12,7 @@ from stretto.engine.rows.join_keys import KeyTerm, probing_keys, split_terms, st
 from stretto.pattern.predicates import Expr, Reduce, Ref, Which, columns_of, rewrite, walk
 from stretto.plan.ops import Next
 from stretto.values.evaluate import Events, holds
-from stretto.values.rows import I64, Bool, Column, Rows, spread, take_column
+from stretto.values.rows import I64, Bool, Column, Rows, Sets, spread, take_column
 
 FIRST_SLICE = 8
 GROWTH = 8
@@ -29,9 +29,10 @@ BEGIN = -1
 class Move:
     """Taking an event into step `target`; `again`: the run is there already.
 
-    `terms` are those that the event makes decidable: they read the run's columns by number and the event as the column
-    after them. `keys` are equalities that follow from the terms. `judged` are terms of HAVING that the event makes
-    decidable: they read the same, and `left` those over the whole set of the step that is left, on the run as it was.
+    `keys` and `terms` are what the event makes decidable: terms read the run's columns by number and the event as the
+    column after them; a key is a term that is an equality, or an equality that follows from one. `judged` are terms of
+    HAVING that the event makes decidable: they read the same, and `left` those over the whole set of the step that is
+    left, on the run as it was.
     """
 
     source: int
@@ -44,6 +45,18 @@ class Move:
     @property
     def again(self) -> bool:
         return self.source == self.target
+
+    @property
+    def whole(self) -> tuple[int, ...]:
+        """The columns, the event's maybe among them, that terms read more of than ends and counts."""
+        read = {
+            node.column
+            for term in self.terms
+            for node in walk(term)
+            if (isinstance(node, Ref) and node.which in (Which.EACH, Which.CURRENT, Which.PREVIOUS))
+            or (isinstance(node, Reduce) and node.function != "COUNT")
+        }
+        return tuple(sorted(read))
 
 
 def moves_from(op: Next, source: int) -> tuple[Move, ...]:
@@ -86,10 +99,16 @@ def _move(op: Next, source: int, target: int) -> Move:
     left = pending_having(op, source) if source not in (BEGIN, target) else ()
     sets = tuple(bounds != (1, 1) for bounds in op.bounds)
     optional = tuple(c > source or (c < source and low == 0) for c, (low, _) in enumerate(op.bounds))
-    ends = [rewrite(term, _last_of_sets(sets)) for term in terms]
-    split = split_terms(ends, EVENT, RowShape(sets, optional), len(sets), 0)
-    keys = {key.stored: key for key in split.equal}
-    return Move(source, target, tuple(terms), tuple(keys.values()), tuple(judged), left)
+    keys: dict[Expr, KeyTerm] = {}
+    rest: list[Expr] = []
+    for term in terms:
+        end = rewrite(term, _last_of_sets(sets))
+        equal = split_terms([end], EVENT, RowShape(sets, optional), len(sets), 0).equal
+        new = [key for key in equal if key.stored not in keys]
+        keys |= {key.stored: key for key in new}
+        if not new or end != term:  # otherwise the key says all that the term does
+            rest.append(term)
+    return Move(source, target, tuple(rest), tuple(keys.values()), tuple(judged), left)
 
 
 def _decided(op: Next, among: Sequence[Expr], source: int, target: int) -> list[Expr]:
@@ -162,6 +181,7 @@ class Candidates:
         self._move = move
         self._positions = positions
         self._events = events
+        self._whole = move.whole
         codes = np.zeros(len(positions), np.int64)
         self._words: list[tuple[I64, I64]] = []
         alive = np.ones(len(positions), np.bool_)
@@ -187,7 +207,7 @@ class Candidates:
         found = np.full(len(runs), -1, np.int64)
         left, size = np.flatnonzero(start < stop), FIRST_SLICE
         # What a pair takes when its terms are judged: the run's columns, for sets a mean one, and as much in between.
-        each = 4 * (64 + size_of(runs) // max(len(runs), 1))
+        each = 4 * (64 + self._size(runs) // max(len(runs), 1))
         while len(left):
             pairs = meter.share(8 * each, PAIRS, FIRST_SLICE)
             size = min(size, pairs)
@@ -199,6 +219,11 @@ class Candidates:
             left = left[(accepted < 0) & (start[left] < stop[left])]
             size *= GROWTH
         return found
+
+    def _size(self, runs: Rows) -> int:
+        """Bytes of the runs, sets that are read as a whole written out."""
+        sets = [one for c, one in enumerate(runs.columns) if c in self._whole and isinstance(one, Sets)]
+        return size_of(runs) + sum(8 * int(one.lengths.sum()) for one in sets)
 
     def _codes(self, runs: Rows) -> tuple[I64, Bool]:
         """The runs' keys as codes of the events' keys, and which runs have such a key."""
