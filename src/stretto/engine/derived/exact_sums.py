@@ -11,7 +11,14 @@ import numpy.typing as npt
 
 from stretto.engine.derived.frames import Frame, FrameMembers, members
 from stretto.engine.derived.kernels.exact_deviations import deviations_in_windows
-from stretto.engine.derived.kernels.exact_sums import ENTERED, LEFT, ROW, sum_windows
+from stretto.engine.derived.kernels.exact_sums import (
+    ENTERED,
+    LEFT,
+    ROW,
+    WHOLE_COLUMNS,
+    sum_whole_windows,
+    sum_windows,
+)
 from stretto.engine.derived.kernels.long_accumulator import (
     SQUARE_COLUMNS,
     SUM_COLUMNS,
@@ -96,7 +103,10 @@ class ExactSums(LongAccumulators):
     """Sums and counts of every group."""
 
     def __init__(self, *, doubles: bool) -> None:
-        super().__init__(sum_windows, SUM_COLUMNS, WIDE_SUM_COLUMNS, doubles=doubles)
+        if doubles:
+            super().__init__(sum_windows, SUM_COLUMNS, WIDE_SUM_COLUMNS, doubles=True)
+        else:
+            super().__init__(sum_whole_windows, WHOLE_COLUMNS, 0, doubles=False)
 
     def step(self, frame: Frame, bits: I64, valid: Bool) -> Sums:
         """Answer the rows of a frame. `bits`: integers, or the bits of doubles, of all events in the window."""
@@ -104,7 +114,8 @@ class ExactSums(LongAccumulators):
         if few is not None:
             return sum_windows_reference(few, bits.view(np.float64) if self._doubles else bits)
         out = _new_sums(len(frame.asked), doubles=self._doubles)
-        self._run(frame, bits, valid, out.counts, out.sums, out.exact, out.fits)
+        whole = () if self._doubles else (out.exact, out.fits)
+        self._run(frame, bits, valid, out.counts, out.sums, *whole)
         return out
 
 

@@ -54,9 +54,10 @@ class _Stream:
         self.positions, self.ts = positions[order], rows.last[order]
         self._looked_up: dict[Move, Candidates] = {}
 
-    def candidates(self, move: Move, clock: Clock) -> Candidates:
+    def candidates(self, move: Move, clock: Clock, asking: Sequence[Rows] | None) -> Candidates:
+        """`asking`: all runs that will make this move among these events, if they are known."""
         if move not in self._looked_up:
-            self._looked_up[move] = Candidates(move, self.positions, clock.events)
+            self._looked_up[move] = Candidates(move, self.positions, clock.events, asking)
         return self._looked_up[move]
 
 
@@ -80,6 +81,7 @@ class NextOperator(Bookkeeping):
         # Per step; parts are never written to, so a step is undone by having the lists from before it.
         self._waiting: list[list[_OpenRuns]] = [[] for _ in steps]
         self._nodes = Nodes()
+        self._beginning: list[Rows] | None = None
 
     @property
     def held(self) -> int:
@@ -108,6 +110,8 @@ class NextOperator(Bookkeeping):
         for move in self._moves[BEGIN]:
             begun = self._begun(move, streams[move.target], clock)
             looking[move.target].append(self._entered(begun, move.target, clock, out))
+        # Nobody comes back to a first step of one event: who looks on from there is known now.
+        self._beginning = [runs.rows for runs in looking[0]] if self._op.bounds[0] == (1, 1) else None
         while any(looking):
             found: list[list[_OpenRuns]] = [[] for _ in streams]
             for step, parts in enumerate(looking):
@@ -118,6 +122,7 @@ class NextOperator(Bookkeeping):
                         ledger.rest([rest])
             looking = [[runs for runs in parts if len(runs)] for parts in found]
             ledger.settle(looking)
+        self._beginning = None
         self._waiting = self._compacted([_merged(parts) for parts in resting])
         ledger.close(self._waiting)
         return out
@@ -221,7 +226,9 @@ class NextOperator(Bookkeeping):
         by_time = self._op.window.unit == "us"
         last = last_inside(rows, self._op.window)
         hi = np.searchsorted(stream.ts if by_time else stream.positions, last, side="right")
-        accepted = stream.candidates(move, clock).first_accepted(rows, lo, np.maximum(hi, lo), clock.meter)
+        asking = self._beginning if move.source == 0 else None
+        candidates = stream.candidates(move, clock, asking)
+        accepted = candidates.first_accepted(rows, lo, np.maximum(hi, lo), clock.meter)
         some = accepted >= 0
         result[index[some]] = stream.positions[accepted[some]]
         return result

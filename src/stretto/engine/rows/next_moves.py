@@ -5,18 +5,23 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from stretto.engine.derived.group_numbers import GroupNumbers
 from stretto.engine.kernels.sorted_search import look_up
 from stretto.engine.memory.limits import Meter, size_of
 from stretto.engine.operators.protocol import RowShape
 from stretto.engine.rows.join_keys import KeyTerm, probing_keys, split_terms, stored_keys
 from stretto.pattern.predicates import Expr, Reduce, Ref, Which, columns_of, rewrite, walk
 from stretto.plan.ops import Next
+from stretto.schema import Kind
 from stretto.values.evaluate import Events, holds
 from stretto.values.rows import I64, Bool, Column, Rows, Sets, spread, take_column
+from stretto.values.vector import Vector
 
 FIRST_SLICE = 8
 GROWTH = 8
 """How many candidates of a run are looked at before more of them, and how many more."""
+FEW = 4
+"""Events are looked for by the keys of runs if there are so many times as many events."""
 PAIRS = 1 << 18
 """So many pairs of a run and a candidate are judged together."""
 
@@ -175,18 +180,31 @@ def _last_of_sets(sets: Sequence[bool]) -> Callable[[Expr], Expr | None]:
 
 
 class Candidates:
-    """A step's new events, in the order in which one move looks at them: by key, and then by position."""
+    """A step's new events, in the order in which one move looks at them: by key, and then by position.
 
-    def __init__(self, move: Move, positions: I64, events: Events) -> None:
+    `asking`: all runs that will look, if they are known; events with none of their keys are left out.
+    """
+
+    def __init__(
+        self, move: Move, positions: I64, events: Events, asking: Sequence[Rows] | None = None
+    ) -> None:
         self._move = move
         self._positions = positions
         self._events = events
         self._whole = move.whole
         codes = np.zeros(len(positions), np.int64)
         self._words: list[tuple[I64, I64]] = []
+        self._numbers: GroupNumbers | None = None
         alive = np.ones(len(positions), np.bool_)
-        for key in move.keys:
-            values, can = stored_keys(key, (positions,), len(positions), events)
+        stored = [stored_keys(key, (positions,), len(positions), events) for key in move.keys]
+        few = asking is not None and FEW * sum(map(len, asking)) < len(positions)
+        if stored and few and asking is not None:
+            self._numbers = GroupNumbers([Kind.INT] * len(stored))
+            for runs in asking:
+                self._numbers.enter(self._probing(runs), len(runs))
+            codes = self._numbers.find([Vector(*keys) for keys in stored], len(positions))
+            alive, stored = codes >= 0, []
+        for values, can in stored:
             alive = alive if can is None else alive & can
             words, numbers = np.unique(values, return_inverse=True)
             pairs = np.arange(len(words))
@@ -220,6 +238,9 @@ class Candidates:
             size *= GROWTH
         return found
 
+    def _probing(self, runs: Rows) -> list[Vector]:
+        return [Vector(*probing_keys(key, runs.columns, len(runs), self._events)) for key in self._move.keys]
+
     def _size(self, runs: Rows) -> int:
         """Bytes of the runs, sets that are read as a whole written out."""
         sets = [one for c, one in enumerate(runs.columns) if c in self._whole and isinstance(one, Sets)]
@@ -227,6 +248,9 @@ class Candidates:
 
     def _codes(self, runs: Rows) -> tuple[I64, Bool]:
         """The runs' keys as codes of the events' keys, and which runs have such a key."""
+        if self._numbers is not None:
+            found = self._numbers.find(self._probing(runs), len(runs))
+            return found, found >= 0
         codes, alive = np.zeros(len(runs), np.int64), np.ones(len(runs), np.bool_)
         for key, (words, pairs) in zip(self._move.keys, self._words, strict=True):
             values, can = probing_keys(key, runs.columns, len(runs), self._events)
