@@ -73,7 +73,15 @@ def explanation(plan: "Plan", measured: Measured | None = None) -> Explanation:
         totals = {name: measured.totals.get(name, 0) for name in names}
         run = Run(measured.events, measured.span, measured.elapsed, totals)
     text = "" if plan.workload is None else plan.workload.text or plan.workload.to_text()
-    return Explanation(plan.optimizer, tuple(rows), queries, edges, plan.estimate, run, text)
+    families = _families(plan)
+    return Explanation(plan.optimizer, tuple(rows), queries, edges, plan.estimate, run, text, families)
+
+
+def _families(plan: "Plan") -> dict[str, int]:
+    """The queries of each family that is answered as one."""
+    sides = () if plan.front is None else (side.plan for side in plan.front.sides)
+    emits = (op for one in (plan, *sides) for op in one.ops if isinstance(op, Emit) and op.route is not None)
+    return {op.query: len(op.route.members) for op in emits if op.route is not None and not op.route.alone}
 
 
 def piece_texts(plan: "Plan") -> tuple[str, ...]:

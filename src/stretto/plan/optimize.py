@@ -25,6 +25,7 @@ from stretto.plan.check import check
 from stretto.plan.dag import Plan
 from stretto.plan.disjunction import unite_disjunctions
 from stretto.plan.estimate import estimated
+from stretto.plan.families.gathering import gathered
 from stretto.plan.families.templates import apart_from_families, routed, settled
 from stretto.plan.forbid import refuse_entangled
 from stretto.plan.front.decoding import with_members
@@ -87,14 +88,16 @@ def planned(
     """The same by a recipe, for which the plan has the name of an optimizer."""
     stats = known if isinstance(known, Stats) else Stats.assumed(known)
     known_queries = workload.bind(stats.schema)
-    if recipe.one_by_one:
-        known_queries = _one_by_one(known_queries)
+    known_queries = _one_by_one(known_queries) if recipe.one_by_one else gathered(known_queries)
     found = settled(known_queries, stats.schema)
     bound = found.bound
     streams = needed_streams(bound)
     mops = None
     if recipe.mops:
-        mops = recipe.merge(operators_of(*apart_from_families(streams, found)))
+        made, queries = apart_from_families(streams, found)
+        names = {stream.name for stream in made}
+        whole = [query for query in queries if recipe.shared_whole(query, names)]
+        mops = recipe.merge(operators_of(made, whole), stats)
     if streams or (mops is not None and mops.shares):
         plan = _behind_a_front(workload, bound, streams, stats, known, optimizer, recipe, time, mops)
     else:

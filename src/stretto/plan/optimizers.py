@@ -1,6 +1,6 @@
 """The named optimizers: rules that say what is possible, a cost to go by, a solver that chooses."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
@@ -10,9 +10,12 @@ from stretto.errors import StrettoError
 from stretto.memo.caution import WEAKER, CautiousModel
 from stretto.memo.cost import CostModel
 from stretto.memo.explore import Rules
+from stretto.memo.join_work import steps_per_second
 from stretto.memo.memo import Memo
+from stretto.memo.mops.channel_cost import ChannelCosts
 from stretto.memo.mops.mplan import MPlan
 from stretto.memo.mops.operators import StreamOperator
+from stretto.memo.mops.patterns import first_atom
 from stretto.memo.prices import load
 from stretto.memo.pricing import Pricing
 from stretto.memo.rules import AUTO
@@ -33,8 +36,7 @@ from stretto.papers.rumor.channels import Worth
 from stretto.papers.rumor.driver import always, merged
 from stretto.papers.rumor.rules import CHANNELS, PRIORITIES
 from stretto.papers.rumor.rules import Rule as MRule
-from stretto.papers.rumor.rules.s_alpha import s_alpha
-from stretto.papers.rumor.rules.s_join import s_join
+from stretto.pattern.nodes import Policy, Query
 from stretto.solve.auto import auto
 from stretto.solve.common.budget import Budget
 from stretto.solve.common.solution import Solution
@@ -53,7 +55,8 @@ class Recipe:
     """What makes an optimizer; `pricing` is what the solver goes by, `about` says in a line what it is.
 
     `rivals`: other solutions over the same memo that are worth trying, where plans are tried.
-    `mops`: rules by which operators of streams and queries are computed as one, `worth`: whether a channel is.
+    `mops`: rules by which operators of streams and queries are computed as one, `worth`: whether a channel is, by
+    statistics. `shared_whole`: the queries that these are about, given the names of derived streams.
     `one_by_one`: whether these see every query of a text, also where many are alike and could be one template.
     `as_written`: whether it may go by the order of a query's text, as the papers do. `disjunctions`: whether an ANY
     whose alternatives nobody else reads is one chain of joins.
@@ -67,12 +70,13 @@ class Recipe:
     as_written: bool = True
     disjunctions: bool = False
     mops: tuple[MRule, ...] = ()
-    worth: Worth = always
+    worth: Callable[[Stats], Worth] = lambda _: always
+    shared_whole: Callable[[Query, Collection[str]], bool] = lambda _query, _streams: True
     one_by_one: bool = False
 
-    def merge(self, operators: Sequence[StreamOperator]) -> MPlan | None:
+    def merge(self, operators: Sequence[StreamOperator], stats: Stats) -> MPlan | None:
         """What operators of streams and queries are computed as one; None where there is no rule for that."""
-        return merged(operators, self.mops, self.worth) if self.mops else None
+        return merged(operators, self.mops, self.worth(stats)) if self.mops else None
 
 
 def without_rules(recipe: Recipe, names: Sequence[str]) -> Recipe:
@@ -90,6 +94,23 @@ def without_rules(recipe: Recipe, names: Sequence[str]) -> Recipe:
 def model_of(stats: Stats) -> CostModel:
     """Nanoseconds, by this machine's prices."""
     return CostModel(Estimator(stats), load(), stats.events)
+
+
+def channel_costs(stats: Stats) -> Worth:
+    """Channels where the disjunction of streams is cheaper than they are."""
+    estimator = Estimator(stats)
+    return ChannelCosts(estimator, load(), steps_per_second(estimator.total_rate, stats.events))
+
+
+def has_no_parts(query: Query, streams: Collection[str]) -> bool:
+    """Whether a query is shared as a whole or not at all; of others the memo has parts that they have in common.
+
+    So it is for runs of NEXT, for single events, and for what begins with an event that only its own stream has.
+    """
+    atom = first_atom(query)
+    return query.policy is Policy.NEXT or (
+        atom is not None and (atom is query.pattern or atom.stream.type in streams)
+    )
 
 
 def partial_matches(stats: Stats) -> PaperCost:
@@ -270,7 +291,9 @@ RECIPES: Final[Mapping[str, Recipe]] = MappingProxyType(
             rivals,
             as_written=False,
             disjunctions=True,
-            mops=(s_alpha, s_join),  # never more work than before: one window for all, pairs found once
+            mops=PRIORITIES,
+            worth=channel_costs,
+            shared_whole=has_no_parts,
         ),
     }
 )

@@ -33,17 +33,14 @@ def build(ops: Sequence[Op], placement: Placement | None = None) -> dict[int, Op
     With a placement every operator runs on the units that it has there.
     """
     shapes: list[RowShape] = []
-    last = _only_emitted(ops)
+    last = only_emitted(ops)
     running: dict[int, Operator | EmitOperator] = {}
     for number, op in enumerate(ops):
         if isinstance(op, Scan):
             shapes.append(EVENT)
             continue
         inputs = [shapes[k] for k in op.inputs]
-        if isinstance(op, Join):
-            make = partial(JoinOperator, op, inputs, last=number in last)
-        else:
-            make = partial(_OPERATORS[type(op)], op, inputs)
+        make = maker(op, inputs, last=number in last)
         if placement is not None and isinstance(op, DIVISIBLE):
             running[number] = Divided(op, inputs, placement.grids[number], make)
         else:
@@ -52,7 +49,14 @@ def build(ops: Sequence[Op], placement: Placement | None = None) -> dict[int, Op
     return running
 
 
-def _only_emitted(ops: Sequence[Op]) -> frozenset[int]:
+def maker(op: Op, inputs: Sequence[RowShape], *, last: bool) -> Callable[[], Any]:
+    """What makes a running operator, over rows of these shapes; `last`: its own are read by emits alone."""
+    if isinstance(op, Join):
+        return partial(JoinOperator, op, inputs, last=last)
+    return partial(_OPERATORS[type(op)], op, inputs)
+
+
+def only_emitted(ops: Sequence[Op]) -> frozenset[int]:
     """The operators whose rows become matches as they are, and are read by nothing else."""
     emitted = {k for op in ops if isinstance(op, Emit) and not op.distinct for k in op.parts}
     others = {k for op in ops if not isinstance(op, Emit) or op.distinct for k in op.inputs}

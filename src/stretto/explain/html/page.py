@@ -39,7 +39,7 @@ def explain_page(found: Explanation, *, title: str = "Plan") -> str:
 
 def _subtitle(found: Explanation) -> str:
     run = "" if found.run is None else f"; run over {counted(found.run.events, 'event')}"
-    return f"{counted(len(found.queries), 'query')}, planned by {found.optimizer}{run}"
+    return f"{counted(found.answered, 'query')}, planned by {found.optimizer}{run}"
 
 
 def _cards(found: Explanation) -> Iterator[Card]:

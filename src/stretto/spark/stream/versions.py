@@ -21,6 +21,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 import stretto
 from stretto.errors import MOST, QueryError, StrettoError
 from stretto.pattern.binding.good_rows import with_good_rows
+from stretto.pattern.derived.tables import table_files
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan, attributes_of
 from stretto.plan.optimize import optimize
@@ -273,8 +274,11 @@ def table_paths(text: str, folder: Path) -> tuple[Path, ...]:
     return tuple(folder / path for path in found if path is not None)
 
 
-def _look_of(path: Path) -> tuple[int, int] | None:
+def _look_of(path: Path) -> object:
+    """What a table's file looks like from outside, or each file of its folder; None where there is none."""
     try:
+        if path.is_dir():
+            return tuple((file.name, _look_of(file)) for file in table_files(path))
         known = path.stat()
     except OSError:
         return None
