@@ -394,7 +394,9 @@ class _ChannelAggregating:
         def wanted(values: Sequence[Vector]) -> Bool:
             n = len(values[0].data)
             none = np.zeros(0, np.int64)
-            found = Block(none, none, none, dict(zip(self._aggregates.names, values, strict=True)))
+            found = Block(
+                none, none.astype(np.int32), none, dict(zip(self._aggregates.names, values, strict=True))
+            )
             return _passing_some(self._wheres, found, n, streams.strings)
 
         events = _BlockEvents(block, streams.strings)

@@ -110,7 +110,7 @@ def is_alone(table: I64, group: int) -> bool:
     It also says so of a zero that is left of several values: ALONE is zero then.
     """
     odd = table[group, NAN] | table[group, ABOVE] | table[group, BELOW]
-    return table[group, COUNT] == 1 and (odd | table[group, WIDE] | table[group, SUMS]) == 0
+    return bool(table[group, COUNT] == 1 and (odd | table[group, WIDE] | table[group, SUMS]) == 0)
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -195,20 +195,17 @@ def sum_whole_windows(
     low: I64,
     high: I64,
     asked: I64,
-    doubles: bool,
     done: I64,
     table: I64,
-    wide: I64,
-    free: I64,
     out_counts: I64,
     out_sums: F64,
     out_exact: I64,
     out_fits: Bool,
-) -> bool:
+) -> None:
     """As `sum_windows`, of integers, and what their sums are where 64 bits hold them; no wide row is ever wanting."""
     digits = np.empty(3, np.int64)
     entered, left = done[ENTERED], done[LEFT]
-    for row in range(done[ROW], low.shape[0]):
+    for row in range(low.shape[0]):
         if entered < low[row] and left == entered:  # what is past already need not enter
             left = entered = low[row]
         while left < low[row] or entered < high[row]:
@@ -230,5 +227,4 @@ def sum_whole_windows(
         out_fits[row] = -(1 << 31) <= upper < 1 << 31
         out_exact[row] = (upper << 32) | lower
         out_sums[row] = float(out_exact[row]) if out_fits[row] else rounded_whole(upper, lower, digits)
-    done[ENTERED], done[LEFT], done[ROW] = entered, left, low.shape[0]
-    return True
+    done[ENTERED], done[LEFT] = entered, left
