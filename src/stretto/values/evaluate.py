@@ -328,6 +328,9 @@ class _Block:
         if node.function == "COUNT":
             return Vector(column.lengths if isinstance(column, Sets) else (column >= 0).astype(np.int64))
         if isinstance(column, Sets):
+            known = column.reduced(node)
+            if known is not None:
+                return known
             found = self.events.values(node.attribute, column.values)
             return _reduced(node, column.offsets, found, self.events.strings)
         alone = self.leaf(Ref(node.column, node.attribute, node.kind))

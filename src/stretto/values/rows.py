@@ -2,10 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from stretto.pattern.predicates import Reduce
+    from stretto.values.vector import Vector
 
 I64 = npt.NDArray[np.int64]
 F64 = npt.NDArray[np.float64]
@@ -49,6 +53,11 @@ class Sets:
         offsets = np.zeros(len(index) + 1, np.int64)
         np.cumsum(lengths, out=offsets[1:])
         return Sets(offsets, self.values[spread(starts, lengths, offsets)])
+
+    def reduced(self, node: "Reduce") -> "Vector | None":
+        """What a reduction gives for each row, where the column knows it without looking at all events."""
+        del node
+        return None
 
     def followed_by(self, others: "Sequence[Sets]") -> "Sets":
         """These sets, then those of other columns of the same kind."""

@@ -21,6 +21,10 @@ HOW = st.lists(
 )
 
 
+NO_EVENTS = None
+"""Nothing is reduced, so nothing is read."""
+
+
 @pytest.fixture(autouse=True)
 def few(monkeypatch):
     monkeypatch.setattr(linked_sets, "FEWEST", 2)
@@ -45,16 +49,16 @@ def test_chains_are_the_lists_they_stand_for(how):
         before, undo = column, nodes.mark()
         rows = rng.integers(0, max(len(lists), 1), int(rng.integers(0, 4)) if lists else 0)
         if what == "grow":
-            column = column.extended(np.full(len(column), event))
+            column = column.extended(np.full(len(column), event), NO_EVENTS)
             lists = [[*one, event] for one in lists]
         elif what == "branch":
-            grown = take_column(column, rows).extended(np.full(len(rows), event))
+            grown = take_column(column, rows).extended(np.full(len(rows), event), NO_EVENTS)
             column = concat_columns([column, grown])
             lists = lists + [[*lists[row], event] for row in rows]
         elif what == "drop":
             column, lists = take_column(column, rows), [lists[row] for row in rows]
         elif what == "undo":
-            column.extended(np.full(len(column), -7))
+            column.extended(np.full(len(column), -7), NO_EVENTS)
             undo()
             column = before
         else:

@@ -11,8 +11,9 @@ from stretto.engine.operators.protocol import Bookkeeping, Clock, RowShape
 from stretto.engine.rows.coordinates import last_inside
 from stretto.engine.rows.linked_sets import LinkedSets, Nodes, no_events
 from stretto.engine.rows.next_moves import BEGIN, Candidates, Move, moves_from, pending_having, pending_terms
+from stretto.engine.rows.running_reductions import running_reductions
 from stretto.plan.ops import Next
-from stretto.values.evaluate import holds
+from stretto.values.evaluate import Events, holds
 from stretto.values.rows import I64, UNBOUND, Bool, Column, Rows, Sets, concat_rows, empty_rows
 
 MERGED = 1 << 16
@@ -80,7 +81,7 @@ class NextOperator(Bookkeeping):
         self._reports = [all(low == 0 for low, _ in op.bounds[s + 1 :]) for s in steps]
         # Per step; parts are never written to, so a step is undone by having the lists from before it.
         self._waiting: list[list[_OpenRuns]] = [[] for _ in steps]
-        self._nodes = Nodes()
+        self._nodes = Nodes(running_reductions((*op.terms, *op.having)))
         self._beginning: list[Rows] | None = None
 
     @property
@@ -148,7 +149,7 @@ class NextOperator(Bookkeeping):
             passed = _goes_on(move, rows, positions, clock)
             positions, ts = positions[passed], ts[passed]
             rows = self._unbound(len(positions))
-        return _taken(Rows(ts, ts, rows.columns), move.target, positions, ts)
+        return _taken(Rows(ts, ts, rows.columns), move.target, positions, ts, clock.events)
 
     def _unbound(self, n: int) -> Rows:
         """Rows that bind nothing yet."""
@@ -204,7 +205,8 @@ class NextOperator(Bookkeeping):
                     # Those that fail have taken the event too: they are neither among the found nor among the rest.
                     kept = _goes_on(move, rows, events, clock)
                     events, rows = events[kept], rows.take(kept)
-                extended = _taken(rows, move.target, events, clock.events.values("ts", events).data)
+                ts = clock.events.values("ts", events).data
+                extended = _taken(rows, move.target, events, ts, clock.events)
                 found[move.target].append(self._entered(extended, move.target, clock, out))
         rest = best == MOST
         return runs if rest.all() else runs.take(rest)
@@ -297,8 +299,8 @@ def _written_out(rows: Rows, meter: Meter) -> Rows:
     return Rows(rows.first, rows.last, tuple(plain))
 
 
-def _taken(rows: Rows, step: int, positions: I64, ts: I64) -> Rows:
+def _taken(rows: Rows, step: int, positions: I64, ts: I64, events: Events) -> Rows:
     """The rows with one more event each, their latest, in the column of a step."""
     column = rows.columns[step]
-    longer: Column = column.extended(positions) if isinstance(column, LinkedSets) else positions
+    longer: Column = column.extended(positions, events) if isinstance(column, LinkedSets) else positions
     return Rows(rows.first, ts, (*rows.columns[:step], longer, *rows.columns[step + 1 :]))

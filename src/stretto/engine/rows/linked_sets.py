@@ -4,7 +4,7 @@ Many runs may go on from one node, and what a run adds costs the same however lo
 for those who read all of it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -16,29 +16,39 @@ from stretto.engine.kernels.linked_sets import (
 )
 from stretto.engine.kernels.when_to_compile import is_due
 from stretto.engine.memory.limits import Undo
+from stretto.engine.rows.running_reductions import LANES, RunningReduction, kept_for
+from stretto.pattern.predicates import Reduce
+from stretto.values.evaluate import Events
 from stretto.values.rows import I64, UNBOUND, Sets
+from stretto.values.vector import Vector
 
 EMPTY = -1
 """In place of a node, for the empty set."""
 FEWEST = 256
 """So few nodes are not looked through for those that nobody needs."""
-PARENT, POSITION, FIRST, COUNT = range(4)
+PARENT, POSITION, FIRST, COUNT, LINKS = range(5)
 
 
 class Nodes:
     """A node per set: the set without its latest event, that event, the earliest one, and how many there are.
 
-    What is there is never written to, so a step is undone by going back to how many there were.
+    After these, what the set's values sum up to, as far as `reductions` ask for it. What is there is never written to,
+    so a step is undone by going back to how many there were.
     """
 
-    def __init__(self) -> None:
-        self._data = np.empty((4, FEWEST), np.int64)
+    def __init__(self, reductions: Sequence[RunningReduction] = ()) -> None:
+        self._reductions = tuple(reductions)
+        self._doubles: dict[str, bool] = {}
+        self._data = self._room(FEWEST)
         self._used = 0
         self._kept = 0
 
+    def _room(self, nodes: int) -> I64:
+        return np.empty((LINKS + LANES * len(self._reductions), nodes), np.int64)
+
     @property
     def held(self) -> int:
-        return self._used * 4 * 8
+        return self._used * len(self._data) * 8
 
     def __len__(self) -> int:
         return self._used
@@ -51,19 +61,37 @@ class Nodes:
 
         return undo
 
-    def added(self, parents: I64, positions: I64) -> I64:
+    def added(self, parents: I64, positions: I64, events: Events) -> I64:
         """Nodes for these sets with one more event each."""
         begin, end = self._used, self._used + len(parents)
         if end > self._data.shape[1]:
-            larger = np.empty((4, max(end, 2 * self._data.shape[1])), np.int64)
+            larger = self._room(max(end, 2 * self._data.shape[1]))
             larger[:, :begin] = self._data[:, :begin]
             self._data = larger
         new = self._data[:, begin:end]
         new[PARENT], new[POSITION] = parents, positions
-        new[FIRST] = np.where(parents == EMPTY, positions, self._data[FIRST, parents])
-        new[COUNT] = np.where(parents == EMPTY, 0, self._data[COUNT, parents]) + 1
+        empty = parents == EMPTY
+        new[FIRST] = np.where(empty, positions, self._data[FIRST, parents])
+        new[COUNT] = np.where(empty, 0, self._data[COUNT, parents]) + 1
+        for lanes, one in self._lanes():
+            values = events.values(one.attribute, positions)
+            self._doubles[one.attribute] = values.data.dtype.kind == "f"
+            new[lanes] = one.grown(self._data[lanes, parents], empty, values)
         self._used = end
         return np.arange(begin, end)
+
+    def reduced(self, node: Reduce, heads: I64) -> Vector | None:
+        """What a reduction gives for sets; None if it is not kept."""
+        for lanes, one in self._lanes():
+            if one == kept_for(node):
+                found = np.where(heads == EMPTY, 0, self._data[lanes, heads])
+                return one.read(found, node.function, doubles=self._doubles.get(one.attribute, False))
+        return None
+
+    def _lanes(self) -> Iterator[tuple[slice, RunningReduction]]:
+        for number, one in enumerate(self._reductions):
+            at = LINKS + LANES * number
+            yield slice(at, at + LANES), one
 
     def read(self, what: int, nodes: I64) -> I64:
         found: I64 = self._data[what, nodes]
@@ -88,7 +116,7 @@ class Nodes:
         kept = old[:, needed]
         some = kept[PARENT] >= 0
         kept[PARENT, some] = numbers[kept[PARENT, some]]
-        self._data = np.empty((4, max(2 * kept.shape[1], FEWEST)), np.int64)
+        self._data = self._room(max(2 * kept.shape[1], FEWEST))
         self._data[:, : kept.shape[1]] = kept
         self._used = self._kept = kept.shape[1]
         return numbers
@@ -146,9 +174,12 @@ class LinkedSets(Sets):
         assert len(chains) == len(others)
         return LinkedSets(self.nodes, np.concatenate([self.heads, *(one.heads for one in chains)]))
 
-    def extended(self, positions: I64) -> "LinkedSets":
+    def reduced(self, node: Reduce) -> Vector | None:
+        return self.nodes.reduced(node, self.heads)
+
+    def extended(self, positions: I64, events: Events) -> "LinkedSets":
         """Every set with one more event, its latest."""
-        return LinkedSets(self.nodes, self.nodes.added(self.heads, positions))
+        return LinkedSets(self.nodes, self.nodes.added(self.heads, positions, events))
 
     def renumbered(self, numbers: I64) -> "LinkedSets":
         return LinkedSets(self.nodes, np.where(self.heads == EMPTY, EMPTY, numbers[self.heads]))
