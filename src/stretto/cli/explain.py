@@ -10,6 +10,7 @@ from typer import Option
 
 from stretto.atomic import write_text
 from stretto.cli.console import FAILED, fail, reported, say, show
+from stretto.cli.functions import FunctionFiles
 from stretto.cli.options import (
     ColumnNames,
     PlanningOptions,
@@ -79,6 +80,7 @@ class ExplainOptions:
     ] = Stage.PLAN
     out: Annotated[str | None, Option(metavar="PATH", help="A file, instead of the screen.")] = None
     columns: ColumnNames
+    functions: FunctionFiles = None
     quiet: Quiet = False
 
 
@@ -106,7 +108,7 @@ def _understood(options: ExplainOptions) -> str:
     from stretto.cli.inputs import measure, plan_for, read_workload, remarks_on, warn_of
     from stretto.engine.expected_matches import too_many
     from stretto.plan.explanation import explanation
-    from stretto.plan.optimize import recipe_of
+    from stretto.plan.optimize import named_for, recipe_of
     from stretto.stats.profile import Stats
 
     source, known = _known(options)
@@ -128,7 +130,11 @@ def _understood(options: ExplainOptions) -> str:
         return _memo(options, read, known)
     if options.diff is not None:
         recipe_of(options.diff)  # an unknown name is known before the first plan is made
-    plan = plan_for(read, known, options.planning)
+    plan = plan_for(
+        read,
+        known,
+        replace(options.planning, optimizer=named_for(options.planning.optimizer, options.units)),
+    )
     if isinstance(known, Stats):
         warn_of(too_many(plan, known.events, known.seconds))
     if options.diff is not None:

@@ -1,18 +1,40 @@
 """The typed layout of results: a table per query, a column for each variable, RETURN column, label and aggregate."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from dataclasses import dataclass, replace
+from typing import Any, Final, Self
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json as pa_json
 
+from stretto.engine.live_plan import outputs_of
 from stretto.engine.results.matches import Output
 from stretto.pattern.nodes import TIMES, TrendQuery
+from stretto.plan.dag import Plan
 from stretto.schema import Kind
 
 WINDOW: Final = ("window_start", "window_end")
 INEXACT: Final = ("AVG",)
+
+
+def match_columns(plan: Plan) -> dict[str, Output]:
+    """What the matches of a plan look like, by the query that they are shown under."""
+    found: dict[str, Output] = {}
+    for one in outputs_of(plan):
+        names = None if one.members is None else one.members.names
+        if names is None:
+            found[one.shown] = one
+        else:  # queries that are alike up to constants: each has its own name, and none a member
+            for name in names.to_pylist():
+                found[name] = replace(one, query=name, family=False, members=None)
+    return found
+
+
+def trend_columns(plan: Plan) -> "list[TrendColumns]":
+    """What the totals of a plan look like."""
+    found = () if plan.trends is None else plan.trends.queries
+    return [TrendColumns.of(query, plan.columns) for query in found]
 
 
 def typed_matches(rows: pa.RecordBatch, output: Output) -> pa.RecordBatch:
@@ -66,25 +88,36 @@ def _from_json(values: Any, kind: Kind) -> Any:
     return values.cast(kind.arrow) if kind in (Kind.TIME, Kind.DURATION) else values
 
 
-def trend_schema(query: TrendQuery, kinds: Mapping[str, Kind]) -> pa.Schema:
-    """The columns of a trend query's own table; counts and sums of integers are integers, null from 2^63 on."""
-    return pa.schema(
-        [
-            *((name, pa.timestamp("us")) for name in WINDOW),
-            *((name, kinds[name].arrow) for name in query.groups),
-            *((one.name, _is_integer(one.function, one.kind)) for one in query.aggregates),
-        ]
-    )
+@dataclass(frozen=True, slots=True)
+class TrendColumns:
+    """The columns of a trend query's own table: the kinds of its GROUP BY, and of each aggregate whether it is an
+    integer. Counts and sums of integers are; they are null from 2^63 on.
+    """
+
+    query: str
+    groups: Mapping[str, Kind]
+    aggregates: Mapping[str, bool]
+
+    @classmethod
+    def of(cls, query: TrendQuery, kinds: Mapping[str, Kind]) -> Self:
+        exact = {
+            one.name: one.function == "COUNT" or (one.kind is Kind.INT and one.function not in INEXACT)
+            for one in query.aggregates
+        }
+        return cls(query.name, {name: kinds[name] for name in query.groups}, exact)
+
+    @property
+    def schema(self) -> pa.Schema:
+        return pa.schema(
+            [
+                *((name, pa.timestamp("us")) for name in WINDOW),
+                *((name, kind.arrow) for name, kind in self.groups.items()),
+                *((name, pa.int64() if exact else pa.float64()) for name, exact in self.aggregates.items()),
+            ]
+        )
 
 
-def _is_integer(function: str, kind: Kind) -> pa.DataType:
-    exact = function == "COUNT" or (kind is Kind.INT and function not in INEXACT)
-    return pa.int64() if exact else pa.float64()
-
-
-def typed_totals(
-    batches: Iterable[pa.RecordBatch], queries: Sequence[TrendQuery], kinds: Mapping[str, Kind]
-) -> dict[str, pa.Table]:
+def typed_totals(batches: Iterable[pa.RecordBatch], queries: Sequence[TrendColumns]) -> dict[str, pa.Table]:
     """Totals by query, a row per window and group; the rows of a window and a group have come together."""
     found = list(batches)
     if not found:
@@ -92,24 +125,23 @@ def typed_totals(
     rows = pa.Table.from_batches(found)
     tables = {}
     for query in queries:
-        mine = rows.filter(pc.equal(rows.column("query"), query.name))
+        mine = rows.filter(pc.equal(rows.column("query"), query.query))
         if not mine.num_rows:
             continue
-        schema = trend_schema(query, kinds)
-        parts = [
-            mine.filter(pc.equal(mine.column("name"), one.name)).sort_by(
+        parts = {
+            name: mine.filter(pc.equal(mine.column("name"), name)).sort_by(
                 [("window_start", "ascending"), ("group", "ascending")]
             )
-            for one in query.aggregates
-        ]
-        first = parts[0]
-        labels = _objects(
-            first.column("group").combine_chunks(), {name: kinds[name] for name in query.groups}
-        )
+            for name in query.aggregates
+        }
+        first = next(iter(parts.values()))
+        labels = _objects(first.column("group").combine_chunks(), query.groups)
         columns = [first.column(name) for name in WINDOW] + [pa.chunked_array([v]) for v in labels.values()]
         columns += [
-            part.column("exact" if f.type == pa.int64() else "value").cast(f.type)
-            for part, f in zip(parts, list(schema)[len(columns) :], strict=True)
+            part.column("exact" if query.aggregates[name] else "value") for name, part in parts.items()
         ]
-        tables[query.name] = pa.Table.from_arrays(columns, schema=schema)
+        schema = query.schema
+        tables[query.query] = pa.Table.from_arrays(
+            [column.cast(f.type) for column, f in zip(columns, schema, strict=True)], schema=schema
+        )
     return tables

@@ -249,8 +249,9 @@ class Memo:
     def _add_given_way(self, number: int) -> None:
         """The first way of a piece that is no core: it needs no rule."""
         piece = self.pieces[number]
-        if piece.policy is Policy.NEXT:
-            self.add(number, Way(WayKind.NEXT, (), "follow_next"))
+        if piece.follows:
+            rule = "follow_next" if piece.policy is Policy.NEXT else "follow_last"
+            self.add(number, Way(WayKind.NEXT, (), rule))
         elif self._grows(piece):
             inputs = [self.input(core_of(piece)), *self._elements(piece)]
             self.add(number, Way(WayKind.GROW, tuple(inputs), "grow_repetitions"))

@@ -13,7 +13,7 @@ class WayKind(StrEnum):
     FILTER = "filter"  # one input over the same slots with less order, fewer terms or a wider window
     FORBID = "forbid"  # one input, the same piece without some of its negations
     GROW = "grow"  # the first input is the core; the others are one repetition of each group that grows
-    NEXT = "next"  # a run of steps under the policy NEXT; no inputs, as it has no parts
+    NEXT = "next"  # a run of steps under the policy NEXT or LAST; no inputs, as it has no parts
 
 
 @dataclass(frozen=True, slots=True)

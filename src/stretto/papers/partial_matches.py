@@ -6,7 +6,7 @@ from stretto.memo.memo import Memo
 from stretto.memo.pricing import DEAREST, MOST_INPUTS, RowEstimates
 from stretto.memo.slot_masks import Facts
 from stretto.memo.ways import Way, WayKind
-from stretto.pattern.nodes import Policy, Stream, Window
+from stretto.pattern.nodes import Stream, Window
 from stretto.pattern.order import NO_ORDER
 from stretto.pattern.piece import Group, Piece, Slot
 from stretto.stats.estimate import seconds_of
@@ -104,7 +104,7 @@ class PaperCost:
 
     def _instances(self, piece: Piece) -> float:
         """W^k * rates * selectivities, from the rows k * W^(k - 1) * rates * selectivities of the unordered piece."""
-        if piece.policy is Policy.NEXT:
+        if piece.follows:
             return self.estimator.rows(piece) * self._seconds(piece.window)
         count = len(piece.slots)
         free = replace(piece, order=NO_ORDER, negations=()) if count > 1 else piece

@@ -15,6 +15,7 @@ class Policy(StrEnum):
     ANY = "ANY"
     NEXT = "NEXT"
     STRICT = "STRICT"
+    LAST = "LAST"
 
 
 @dataclass(frozen=True, slots=True)

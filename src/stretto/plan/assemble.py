@@ -7,7 +7,7 @@ from stretto.memo.cost import CostModel
 from stretto.memo.memo import Memo
 from stretto.memo.ways import WayKind
 from stretto.pattern.core import unjudged
-from stretto.pattern.nodes import Stream
+from stretto.pattern.nodes import Policy, Stream
 from stretto.pattern.order import NO_ORDER
 from stretto.pattern.piece import Detection, Piece, Slot
 from stretto.pattern.predicates import numbered
@@ -15,7 +15,7 @@ from stretto.pattern.project import rearrange
 from stretto.pattern.repetition_terms import duty, fit
 from stretto.plan.build import Builder, Part
 from stretto.plan.combine import Source, join_all, narrow, provided_by
-from stretto.plan.follow import follow_next
+from stretto.plan.follow import follow_last, follow_next
 from stretto.plan.forbid import forbid, forbid_known
 from stretto.plan.grow import grow_slot, growth_order
 from stretto.plan.made import Made, draft_of, of_one_slot
@@ -70,7 +70,8 @@ class Assembler:
             case WayKind.GROW:
                 return self._grow(piece, sources, node.way.rule)
             case WayKind.NEXT:
-                part = follow_next(piece, self.builder)
+                follow = follow_next if piece.policy is Policy.NEXT else follow_last
+                part = follow(piece, self.builder)
                 return of_one_slot(part, range(part.width))
 
     def _hashed(self, node: Computation) -> tuple[bool, ...]:

@@ -16,7 +16,7 @@ from stretto.pattern.nodes import Window
 from stretto.pattern.order import NO_ORDER
 from stretto.pattern.piece import Branch, Group, Piece, Slot
 from stretto.plan.dag import Plan
-from stretto.plan.ops import Emit, Filter, Forbid, Join, Next, Op, Repeat, Scan, Union
+from stretto.plan.ops import Emit, Filter, Forbid, Join, Last, Next, Op, Repeat, Scan, Union
 from stretto.plan.record import Computed, Record
 
 RULE = "unite_disjunction"
@@ -187,6 +187,9 @@ def renumbered(op: Op, places: Mapping[int, int]) -> Op:
             return replace(op, input=places[source], events=places[events])
         case Next(steps):
             return replace(op, steps=tuple(places[step] for step in steps))
+        case Last(steps, gaps=gaps):
+            moved = tuple(replace(gap, events=places[gap.events]) for gap in gaps)
+            return replace(op, steps=tuple(places[step] for step in steps), gaps=moved)
         case Union(parts) | Emit(parts=parts):
             return replace(op, parts=tuple(places[part] for part in parts))
     return op

@@ -15,7 +15,7 @@ from stretto.memo.mops.operators import operators_of
 from stretto.memo.pricing import Pricing
 from stretto.pattern.branches import NotPlannable
 from stretto.pattern.derived.streams import DerivedStream
-from stretto.pattern.nodes import Policy, Query
+from stretto.pattern.nodes import Query
 from stretto.pattern.piece import Detection, Group, Piece
 from stretto.pattern.repetition_terms import duty, tighten
 from stretto.pattern.workload import BoundWorkload, Workload
@@ -53,6 +53,8 @@ SOLVING = 0.5
 
 WITHOUT = " without "
 """Between the name of an optimizer and those of rules that it may not use: a plan made anew keeps to them."""
+ON = " on "
+"""Between the name of an optimizer and the number of units that it plans for."""
 FOR_TRENDS = {"muse": "auto", "greta": "none"}
 """The names of papers about trends, and what goes by them for detection queries of the same workload."""
 
@@ -170,7 +172,17 @@ def _planned(
         if measured is not None:
             estimate = estimated(memo, found, builder, emits, model, trends, time)
         records = tuple(builder.records)
-        plan = Plan(tuple(builder.ops), emits, records, stats.schema, optimizer, estimate, workload, trends)
+        plan = Plan(
+            tuple(builder.ops),
+            emits,
+            records,
+            stats.schema,
+            optimizer,
+            estimate,
+            workload,
+            trends,
+            replay=found.replay,
+        )
         return check(unite_disjunctions(plan) if recipe.disjunctions else plan)
 
     plan = plan_of(bounded)
@@ -213,14 +225,26 @@ def uncollected() -> Iterator[None]:
 
 
 def recipe_of(optimizer: str) -> Recipe:
-    """The recipe of a named optimizer, `NAME` or `NAME without RULE,RULE`; errors say which names there are."""
+    """The recipe of a named optimizer, `NAME`, `NAME on UNITS` or `NAME without RULE,RULE`.
+
+    Errors say which names there are.
+    """
     name, _, left_out = optimizer.partition(WITHOUT)
+    name, _, units = name.partition(ON)
     known = {**RECIPES, **{name: RECIPES[same] for name, same in FOR_TRENDS.items()}}
     if name not in known:
         hint = f", {found}" if (found := near(name, known)) else ""
         raise StrettoError(f"unknown optimizer `{name}`{hint}; there are: {', '.join(known)}")
-    recipe = known[name]
+    recipe = known[name].for_units(int(units)) if units.isdecimal() else known[name]
     return without_rules(recipe, left_out.split(",")) if left_out else recipe
+
+
+def named_for(optimizer: str, units: int | None) -> str:
+    """The name of an optimizer that plans for so many units, if it is one that does."""
+    known = RECIPES.get(optimizer)
+    return (
+        optimizer if units is None or known is None or known.on_units is None else f"{optimizer}{ON}{units}"
+    )
 
 
 def named_without(optimizer: str, without: Sequence[str]) -> str:
@@ -260,7 +284,7 @@ def plannable(bound: BoundWorkload) -> Sequence[Detection]:
 
 def refuse_unplannable(piece: Piece) -> None:
     """Raise NotPlannable for the few terms on the repetitions of groups that no operator can judge."""
-    if piece.policy is Policy.NEXT:
+    if piece.follows:
         return
     piece = tighten(piece)
     growing = piece.growing

@@ -22,6 +22,7 @@ from stretto.memo.rules import AUTO
 from stretto.memo.rules.join_left_to_right import join_left_to_right
 from stretto.memo.rules.split_off_commonest import split_off_commonest
 from stretto.memo.rules.split_overlapping import overlapping_that_reduce
+from stretto.papers.decopa.on_memo import decopa_solver
 from stretto.papers.mcep.baselines import reorder, share
 from stretto.papers.mcep.local_plans import OrderPlans
 from stretto.papers.mcep.simulated_annealing import anneal
@@ -41,12 +42,15 @@ from stretto.solve.auto import auto
 from stretto.solve.common.budget import Budget
 from stretto.solve.common.solution import Solution
 from stretto.solve.quick.as_written import none
+from stretto.solve.units.allocation import Allocation
+from stretto.solve.units.on_memo import on_units
 from stretto.stats.estimate import Estimator
 from stretto.stats.profile import Stats
 from stretto.trends.benefit import engine_costs
 from stretto.trends.optimize import TrendRecipe
 
 Solver = Callable[[Memo, Pricing, Budget], Solution]
+UnitSolver = Callable[[int, Memo, Pricing, Budget], Solution]
 Rivals = Callable[[Memo, CostModel, Solution, Budget], Iterator[Solution]]
 
 
@@ -57,6 +61,7 @@ class Recipe:
     `rivals`: other solutions over the same memo that are worth trying, where plans are tried.
     `mops`: rules by which operators of streams and queries are computed as one, `worth`: whether a channel is, by
     statistics. `shared_whole`: the queries that these are about, given the names of derived streams.
+    `on_units`: the solver for a number of units, where an optimizer plans for some; `allocation`: how it gives them.
     `one_by_one`: whether these see every query of a text, also where many are alike and could be one template.
     `as_written`: whether it may go by the order of a query's text, as the papers do. `disjunctions`: whether an ANY
     whose alternatives nobody else reads is one chain of joins.
@@ -73,6 +78,12 @@ class Recipe:
     worth: Callable[[Stats], Worth] = lambda _: always
     shared_whole: Callable[[Query, Collection[str]], bool] = lambda _query, _streams: True
     one_by_one: bool = False
+    on_units: UnitSolver | None = None
+    allocation: Allocation = "best"
+
+    def for_units(self, count: int) -> "Recipe":
+        """The same for so many units."""
+        return self if self.on_units is None else replace(self, solve=partial(self.on_units, count))
 
     def merge(self, operators: Sequence[StreamOperator], stats: Stats) -> MPlan | None:
         """What operators of streams and queries are computed as one; None where there is no rule for that."""
@@ -185,6 +196,27 @@ def rivals(memo: Memo, model: CostModel, chosen: Solution, budget: Budget) -> It
         yield solve(memo, pricing, budget.of(budget.seconds))
 
 
+UNITS: Final = 20
+"""Units that are planned for where nobody says how many there are."""
+
+
+def split_for_units(units: int, memo: Memo, pricing: Pricing, budget: Budget) -> Solution:
+    """Split and units together; the plan of `auto` is where the search starts, and what stays if it is too large."""
+    start = auto(memo, pricing, budget.of(budget.left / 2), quick=QUICK, of_orders=OF_ORDERS)
+    if budget.over or not isinstance(pricing, CostModel):
+        return start
+    return on_units(memo, pricing, start, units, budget)
+
+
+def by_text(about: str, allocation: Allocation) -> Recipe:
+    """A rival of DecoPa: left-deep in the order of the text, divided in its own way (sec. 7.1)."""
+    return Recipe(as_written, partial_matches, none, about, on_units=_as_text, allocation=allocation)
+
+
+def _as_text(_units: int, memo: Memo, pricing: Pricing, budget: Budget) -> Solution:
+    return none(memo, pricing, budget)
+
+
 RECIPES: Final[Mapping[str, Recipe]] = MappingProxyType(
     {
         "none": Recipe(
@@ -282,6 +314,32 @@ RECIPES: Final[Mapping[str, Recipe]] = MappingProxyType(
             "RUMOR without channels: only operators that read the same streams are merged",
             mops=tuple(rule for rule in PRIORITIES if rule.__name__ not in CHANNELS),
             one_by_one=True,
+        ),
+        "decopa": Recipe(
+            as_written,
+            partial_matches,
+            partial(decopa_solver, UNITS),
+            "DecoPa: splits that may overlap, over rate-reducing sub-queries, for units in proportion to comparisons",
+            on_units=decopa_solver,
+            allocation="proportional",
+        ),
+        "centralized": by_text("DecoPa's rival: the order of the text, all on one unit", "together"),
+        "state-parallel": by_text(
+            "DecoPa's rival: the order of the text, a unit for each operator", "one each"
+        ),
+        "hybrid": by_text(
+            "DecoPa's rival: the order of the text, units in proportion to comparisons", "proportional"
+        ),
+        "rip": by_text(
+            "DecoPa's rival: batches of two windows that overlap by one, to units in turn", "slices"
+        ),
+        "units": Recipe(
+            all_that_fit,
+            model_of,
+            partial(split_for_units, UNITS),
+            "ours for units: split and allocation together, for all queries at once; see `explain --units`",
+            as_written=False,
+            on_units=split_for_units,
         ),
         "auto": Recipe(
             all_that_fit,

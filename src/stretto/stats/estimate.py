@@ -20,7 +20,7 @@ from stretto.pattern.repetition_terms import tighten
 from stretto.stats.counted_tuples import TupleCounts
 from stretto.stats.growth import Law, Once, Repeated, grown, once, spread_of, thinned, with_earlier
 from stretto.stats.meetings import MOST_COUNTED
-from stretto.stats.next_runs import runs
+from stretto.stats.next_runs import latest_runs, runs
 from stretto.stats.remembered import remembered
 from stretto.stats.safe_estimates import otherwise
 from stretto.stats.selectivity import assumed
@@ -78,7 +78,7 @@ class Estimator:
     @remembered
     def extent(self, piece: Piece) -> float:
         """Seconds from the first to the last event of a row, on average."""
-        if piece.policy is Policy.NEXT or piece.is_plain:
+        if piece.follows or piece.is_plain:
             slots = float(len(piece.slots))
             if piece.terms:
                 slots -= sum(len(chain) - 1 for chain in relate(piece).chains)
@@ -144,6 +144,8 @@ class Estimator:
     def _counted(self, piece: Piece) -> float:
         if piece.policy is Policy.NEXT:
             return runs(piece, self)
+        if piece.policy is Policy.LAST:
+            return latest_runs(piece, self)
         if piece.is_plain:
             return self._survivors(piece) if piece.negations else self._single_events(piece)
         alternatives, times = once(tighten(piece))

@@ -164,7 +164,7 @@ def _read_statement(entry: Any) -> syntax.Statement:
 
 def _query(name: Any, entry: dict[str, Any]) -> syntax.Query:
     slide, select, each = entry.get("slide"), entry.get("select"), entry.get("for_each")
-    expect(select in (None, "ANY", "NEXT", "STRICT"), f"unknown policy {shown(select)}")
+    expect(select in (None, "ANY", "NEXT", "LAST", "STRICT"), f"unknown policy {shown(select)}")
     items = tuple(_read_item(item) for item in listed(entry.get("return", entry.get("aggregate", []))))
     return syntax.Query(
         name_of(name),

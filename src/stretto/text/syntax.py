@@ -252,7 +252,7 @@ class Query(Statement):
     pattern: Pattern
     within: Within
     where: tuple[Expression, ...] = ()
-    select: OneOf["ANY", "NEXT", "STRICT"] | None = None
+    select: OneOf["ANY", "NEXT", "LAST", "STRICT"] | None = None
     returning: tuple[Item, ...] = ()
     group_by: tuple[Name, ...] = ()
     slide: Duration | None = None

@@ -16,6 +16,8 @@ from stretto.pattern.binding.written import NamedVariable, conjuncts
 from stretto.pattern.derived.streams import PatternStream
 from stretto.pattern.nodes import (
     TIMES,
+    Combine,
+    Not,
     Policy,
     Query,
     Return,
@@ -23,6 +25,7 @@ from stretto.pattern.nodes import (
     TrendQuery,
     Variable,
     Window,
+    atoms_of,
     column_of,
 )
 from stretto.pattern.predicates import NEIGHBOURS, Expr, Which, columns_of
@@ -124,7 +127,7 @@ class QueryBinder:
         """A detection query; with mistakes it lacks what could not be bound."""
         query = self.query
         policy = Policy(query.select or "ANY")
-        self._check_detection(pattern, policy)
+        self._check_detection(pattern, policy, terms)
         judging = self._judging(scope)
         bound = [term for term, _, _ in terms if term is not None]
         variables = tuple(
@@ -190,7 +193,7 @@ class QueryBinder:
 
     # ---- the rest of a detection query -------------------------------------------------------------------
 
-    def _check_detection(self, pattern: BoundPattern, policy: Policy) -> None:
+    def _check_detection(self, pattern: BoundPattern, policy: Policy, terms: Sequence[Term]) -> None:
         query = self.query
         for name in query.group_by:
             note = f"write `[{name.name}]` in WHERE"
@@ -204,6 +207,26 @@ class QueryBinder:
             self.report.add("KEEP LONGEST needs a window of time", keep.span, note)
         if policy is not Policy.ANY:
             check_sequence(pattern.root, query.pattern, policy, self.report)
+        if policy is Policy.LAST:
+            self._check_last(pattern, terms)
+
+    def _check_last(self, pattern: BoundPattern, terms: Sequence[Term]) -> None:
+        """What is known of an event when it comes says whether it moves a partial match on, or ends it."""
+        if self.query.having:
+            note = "there is no run to end: write the terms in WHERE"
+            self.report.add("HAVING under SELECT LAST", self.query.having[0].span, note)
+        parts = pattern.root.parts if isinstance(pattern.root, Combine) else ()
+        steps = [number for number, part in enumerate(parts) if not isinstance(part, Not)]
+        for place, part in enumerate(parts):
+            if not isinstance(part, Not) or not steps or not steps[0] < place < steps[-1]:
+                continue
+            later = {atom.variable for other in parts[place + 1 :] for atom in atoms_of(other)}
+            for _, uses, _ in terms:
+                use = next((use for use in uses if use.variable.number in later), None)
+                if use is not None and any(use.variable.number == part.part.variable for use in uses):
+                    forbidden = pattern.variables[part.part.variable].name
+                    note = f"`{forbidden}` ends what stands before it: its terms may name earlier steps only"
+                    self.report.add(f"`{use.variable.name}` comes after the NOT", use.span, note)
 
     def _returns(self, scope: Scope) -> tuple[Return, ...]:
         binder = ExpressionBinder(scope, self.report, "RETURN", sets=True)

@@ -43,7 +43,7 @@ from stretto.pattern.comparisons import equality
 from stretto.pattern.piece import Piece
 from stretto.pattern.predicates import Apply, Expr, Ref, columns_of
 from stretto.plan.dag import Plan
-from stretto.plan.ops import Emit, Filter, Forbid, Join, Next, Op, Repeat, Scan, Union
+from stretto.plan.ops import Emit, Filter, Forbid, Join, Last, Next, Op, Repeat, Scan, Union
 from stretto.plan.record import Computed
 
 LEFT, RIGHT = 1, 2
@@ -139,7 +139,7 @@ class WorkOf:
             case Union():
                 work[UNITE] += sum(taken)
                 work[GATHER_COLUMN] += rows * width
-            case Next():
+            case Next() | Last():
                 work[FOLLOW] += sum(taken) + rows
                 work[GATHER_COLUMN] += rows * width
             case Emit():
