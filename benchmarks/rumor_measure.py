@@ -23,7 +23,7 @@ from stretto.plan.optimizers import about
 from stretto.stats.profile import Stats
 
 SAMPLE = 1 << 15
-MOST_COMPARED = 5_000_000
+MOST_COMPARED = 3_000_000
 """With more matches than these only their number is compared: each as text would take gigabytes."""
 
 
