@@ -356,9 +356,16 @@ class _Aggregating:
         block = streams.passing(self._source)
         events = _BlockEvents(block, streams.strings)
         found = self._window.step(block.ts, *self._asked.read(events, len(block)))
+        known: dict[Expr, Vector] = {}  # of the whole block, which most parts have all of
         for part, names, rows in zip(self._parts, self._asked.names, found, strict=True):
-            own = block.take(rows.events)
-            attributes = _values((*_plain(part), *part.carried), own, streams.strings)
+            whole = len(rows.events) == len(block)
+            own = block if whole else block.take(rows.events)
+            items = (*_plain(part), *part.carried)
+            new = [item for item in items if not whole or item.value not in known]
+            attributes = _values(new, own, streams.strings)
+            if whole:
+                known |= {item.value: attributes[item.name] for item in new}
+                attributes = {item.name: known[item.value] for item in items}
             attributes |= dict(zip(names, rows.values, strict=True))
             streams.add(part.stream.name, Block(own.ts, own.types, own.ids, attributes))
 
