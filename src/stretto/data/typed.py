@@ -10,6 +10,7 @@ import pyarrow.json as pa_json
 
 from stretto.engine.live_plan import outputs_of
 from stretto.engine.results.matches import Output
+from stretto.engine.results.returned_events import returned_columns
 from stretto.pattern.nodes import TIMES, TrendQuery
 from stretto.plan.dag import Plan
 from stretto.schema import Kind
@@ -44,7 +45,7 @@ def typed_matches(rows: pa.RecordBatch, output: Output) -> pa.RecordBatch:
         _listed(bound, name) if is_list else pc.list_element(_listed(bound, name), 0)
         for name, is_list in zip(output.variables, output.kleene, strict=True)
     ]
-    kinds = {item.name: item.kind for item in output.returns}
+    kinds = dict(returned_columns(output.returns))
     returned = _objects(rows.column("returned"), kinds) if kinds else {}
     arrays += [*(rows.column(name) for name in TIMES), *returned.values()]
     if output.family:
@@ -59,13 +60,13 @@ def _listed(bound: Any, name: str) -> Any:
     return pc.map_lookup(bound, name, "first")
 
 
-def _objects(texts: Any, kinds: Mapping[str, Kind]) -> dict[str, Any]:
+def _objects(texts: Any, kinds: Mapping[str, pa.DataType]) -> dict[str, Any]:
     """The values of JSON objects, by name; each distinct text is read once."""
     encoded = texts.dictionary_encode()
     shape = pa.schema([(name, _as_json(kind)) for name, kind in kinds.items()])
     lines = "\n".join(encoded.dictionary.to_pylist()).encode() + b"\n"
     if not len(encoded.dictionary):
-        return {name: pa.nulls(len(texts), kind.arrow) for name, kind in kinds.items()}
+        return {name: pa.nulls(len(texts), kind) for name, kind in kinds.items()}
     table = pa_json.read_json(
         pa.BufferReader(lines),
         read_options=pa_json.ReadOptions(block_size=len(lines) + 1),
@@ -77,15 +78,27 @@ def _objects(texts: Any, kinds: Mapping[str, Kind]) -> dict[str, Any]:
     }
 
 
-def _as_json(kind: Kind) -> pa.DataType:
-    """How a value of a kind stands in JSON."""
-    if kind is Kind.TIME:
+def _as_json(kind: pa.DataType) -> pa.DataType:
+    """How a value of a type stands in JSON."""
+    if pa.types.is_struct(kind):
+        return pa.struct([(field.name, _as_json(field.type)) for field in kind])
+    if pa.types.is_list(kind):
+        return pa.list_(_as_json(kind.value_type))
+    if pa.types.is_timestamp(kind):
         return pa.string()
-    return pa.int64() if kind is Kind.DURATION else kind.arrow
+    return pa.int64() if pa.types.is_duration(kind) else kind
 
 
-def _from_json(values: Any, kind: Kind) -> Any:
-    return values.cast(kind.arrow) if kind in (Kind.TIME, Kind.DURATION) else values
+def _from_json(values: Any, kind: pa.DataType) -> Any:
+    if values.type == kind:
+        return values
+    mask = values.is_null() if values.null_count else None
+    if pa.types.is_struct(kind):
+        fields = [_from_json(one, field.type) for one, field in zip(values.flatten(), kind, strict=True)]
+        return pa.StructArray.from_arrays(fields, fields=list(kind), mask=mask)
+    if pa.types.is_list(kind):
+        return pa.ListArray.from_arrays(values.offsets, _from_json(values.values, kind.value_type), mask=mask)
+    return values.cast(kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +148,9 @@ def typed_totals(batches: Iterable[pa.RecordBatch], queries: Sequence[TrendColum
             for name in query.aggregates
         }
         first = next(iter(parts.values()))
-        labels = _objects(first.column("group").combine_chunks(), query.groups)
+        labels = _objects(
+            first.column("group").combine_chunks(), {name: kind.arrow for name, kind in query.groups.items()}
+        )
         columns = [first.column(name) for name in WINDOW] + [pa.chunked_array([v]) for v in labels.values()]
         columns += [
             part.column("exact" if query.aggregates[name] else "value") for name, part in parts.items()

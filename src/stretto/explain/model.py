@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
+from stretto.explain.units import UnitsShown
 from stretto.pattern.piece import Piece
 from stretto.screen import counted
 
@@ -196,6 +197,7 @@ class Explanation:
     run: Run | None = None
     workload: str = ""
     families: Mapping[str, int] = field(default_factory=dict)
+    units: UnitsShown | None = None
 
     @property
     def answered(self) -> int:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Final, TypeVar
 
+from stretto.pattern.disjunction import streams_of_group
 from stretto.pattern.nodes import Stream, Window
 from stretto.pattern.order import Order
 from stretto.pattern.piece import Group, Negation, Piece, Place, Slot
@@ -205,6 +206,11 @@ def series_parallel(
 
 
 def _slot(slot: Slot, names: Sequence[str] | None, shown: Callable[[Stream], str]) -> str:
+    united = streams_of_group(slot.source) if isinstance(slot.source, Group) else None
+    if united is not None:
+        called = [""] * len(united) if names is None else [f" {name}" for name in names]
+        each = (f"{shown(stream)}{name}" for stream, name in zip(united, called, strict=True))
+        return f"ANY({', '.join(each)}){repetition_text(slot.low, slot.high)}"
     if isinstance(slot.source, Group):
         inner = []
         for branch in slot.source.branches:

@@ -111,8 +111,9 @@ def _join(plan: Plan, op: Join) -> Findings:
 
 
 def _filter(plan: Plan, op: Filter) -> Findings:
-    if not op.terms and op.window is None:
+    if not op.terms and op.window is None and not op.bound:
         yield "has neither terms nor a window"
+    yield from _within(op.bound, plan.width(op.input), "bound")
     yield from _terms(op.terms, plan.sets(op.input), adjacency=True)
 
 

@@ -1,7 +1,7 @@
 """The plan: operators in topological order, the query each Emit answers, and what follows from them."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
 from importlib import import_module
@@ -259,3 +259,24 @@ def sets_of(op: Op, known: list[tuple[bool, ...]]) -> tuple[bool, ...]:
         case Emit():
             return op.kleene
     raise TypeError(f"not an operator: {type(op).__name__}")
+
+
+def renumbered(op: Op, places: Mapping[int, int]) -> Op:
+    """The same operator over inputs that have other numbers."""
+    match op:
+        case Join(left, right):
+            return replace(op, left=places[left], right=places[right])
+        case Filter(source):
+            return replace(op, input=places[source])
+        case Repeat(base, element):
+            return replace(op, base=places[base], element=places[element])
+        case Forbid(source, events):
+            return replace(op, input=places[source], events=places[events])
+        case Next(steps):
+            return replace(op, steps=tuple(places[step] for step in steps))
+        case Last(steps, gaps=gaps):
+            moved = tuple(replace(gap, events=places[gap.events]) for gap in gaps)
+            return replace(op, steps=tuple(places[step] for step in steps), gaps=moved)
+        case Union(parts) | Emit(parts=parts):
+            return replace(op, parts=tuple(places[part] for part in parts))
+    return op

@@ -162,6 +162,8 @@ def _words(plan: "Plan", op: Op) -> Iterator[str]:
                 yield "without hashing"
         case Filter():
             yield f"filter n{op.input}"
+            if op.bound:
+                yield f"with all of {', '.join(map(column_name, op.bound))}"
             yield from _terms("where", op.terms, columns(plan.width(op.input)))
         case Repeat():
             yield from _repeat_words(plan, op)

@@ -63,11 +63,12 @@ class Join(Op):
 
 @dataclass(frozen=True, slots=True)
 class Filter(Op):
-    """Rows that pass the terms and, where a window is given, keep inside it."""
+    """Rows that pass the terms and, where a window is given, keep inside it; none of the columns `bound` is unbound."""
 
     input: int
     terms: tuple[Expr, ...]
     window: Window | None = None
+    bound: tuple[int, ...] = ()
 
     @property
     def inputs(self) -> tuple[int, ...]:

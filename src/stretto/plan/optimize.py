@@ -15,6 +15,7 @@ from stretto.memo.mops.operators import operators_of
 from stretto.memo.pricing import Pricing
 from stretto.pattern.branches import NotPlannable
 from stretto.pattern.derived.streams import DerivedStream
+from stretto.pattern.disjunction import as_one_piece
 from stretto.pattern.nodes import Query
 from stretto.pattern.piece import Detection, Group, Piece
 from stretto.pattern.repetition_terms import duty, tighten
@@ -23,7 +24,6 @@ from stretto.plan.assemble import assemble
 from stretto.plan.build import Builder
 from stretto.plan.check import check
 from stretto.plan.dag import Plan
-from stretto.plan.disjunction import unite_disjunctions
 from stretto.plan.estimate import estimated
 from stretto.plan.families.gathering import gathered
 from stretto.plan.families.templates import apart_from_families, routed, settled
@@ -155,7 +155,7 @@ def _planned(
     time: Budget,
     trial: Trial | None,
 ) -> Plan:
-    detections = plannable(bound)
+    detections = as_read(plannable(bound), recipe)
     memo, pricing = explored(detections, stats, recipe, time)
     solution = recipe.solve(memo, pricing, time.at_least(SOLVING))
     model = pricing if isinstance(pricing, CostModel) else model_of(stats)
@@ -183,7 +183,7 @@ def _planned(
             trends,
             replay=found.replay,
         )
-        return check(unite_disjunctions(plan) if recipe.disjunctions else plan)
+        return check(plan)
 
     plan = plan_of(bounded)
     if trial is None or measured is None or not recipe.rivals or not worth_trying(plan, measured):
@@ -265,6 +265,11 @@ def explored(
         seeking = time.of(max(EXPLORING * time.left, least))
         explore(memo, rules, over=lambda: seeking.over)
     return memo, pricing
+
+
+def as_read(detections: Sequence[Detection], recipe: Recipe) -> Sequence[Detection]:
+    """Queries as an optimizer reads them: each ANY of single events is one piece, or one for every alternative."""
+    return [as_one_piece(one) for one in detections] if recipe.disjunctions else detections
 
 
 def plannable(bound: BoundWorkload) -> Sequence[Detection]:

@@ -18,10 +18,11 @@ from stretto.memo.mops.operators import StreamOperator
 from stretto.memo.mops.patterns import first_atom
 from stretto.memo.prices import load
 from stretto.memo.pricing import Pricing
-from stretto.memo.rules import AUTO
+from stretto.memo.rules import AUTO, DISJUNCTION
 from stretto.memo.rules.join_left_to_right import join_left_to_right
 from stretto.memo.rules.split_off_commonest import split_off_commonest
 from stretto.memo.rules.split_overlapping import overlapping_that_reduce
+from stretto.memo.rules.unite_disjunction import commonest_last, unite_disjunction
 from stretto.papers.decopa.on_memo import decopa_solver
 from stretto.papers.mcep.baselines import reorder, share
 from stretto.papers.mcep.local_plans import OrderPlans
@@ -64,7 +65,7 @@ class Recipe:
     `on_units`: the solver for a number of units, where an optimizer plans for some; `allocation`: how it gives them.
     `one_by_one`: whether these see every query of a text, also where many are alike and could be one template.
     `as_written`: whether it may go by the order of a query's text, as the papers do. `disjunctions`: whether an ANY
-    whose alternatives nobody else reads is one chain of joins.
+    is one piece, which may be a chain of joins; else its alternatives are apart.
     """
 
     rules: Callable[[Memo, Pricing], Rules]
@@ -138,6 +139,17 @@ def by(rules: Rules) -> Callable[[Memo, Pricing], Rules]:
     return lambda _memo, _pricing: rules
 
 
+def by_rate(rules: Rules) -> Callable[[Memo, Pricing], Rules]:
+    """The same rules, those that make an ANY of several streams with the commonest one last."""
+
+    def known(_memo: Memo, pricing: Pricing) -> Rules:
+        united = commonest_last(pricing)
+        workload = tuple(united if rule is unite_disjunction else rule for rule in rules.workload)
+        return replace(rules, workload=workload)
+
+    return known
+
+
 MANY_PARTS: Final = 60_000
 """So many parts of cores can be looked at; of a larger workload only orders by rate are, and what those share."""
 
@@ -145,10 +157,11 @@ MANY_PARTS: Final = 60_000
 def all_that_fit(memo: Memo, pricing: Pricing) -> Rules:
     """Every rule, or for very large workloads those whose number of pieces grows with the queries' length alone."""
     parts = sum(2.0 ** min(len(memo.pieces[core].slots), 12) for core in memo.cores())
-    by_rate = (join_left_to_right, split_off_commonest(pricing))
+    orders = (join_left_to_right, split_off_commonest(pricing))
+    rules = by_rate(AUTO)(memo, pricing)
     if parts > MANY_PARTS:
-        return Rules(by_rate, few=True)
-    return replace(AUTO, pieces=(*AUTO.pieces, *overlapping_that_reduce(memo, pricing)), hurried=by_rate)
+        return Rules(orders, rules.workload[: len(DISJUNCTION)], few=True)
+    return replace(rules, pieces=(*rules.pieces, *overlapping_that_reduce(memo, pricing)), hurried=orders)
 
 
 ANNEALED: Final = 2_000
@@ -224,21 +237,21 @@ RECIPES: Final[Mapping[str, Recipe]] = MappingProxyType(
         ),
         # MOTTO takes the costs of the system it runs on (sec. VI), and so do its parts: they differ by rules alone.
         "motto": Recipe(
-            by(MOTTO),
+            by_rate(MOTTO),
             model_of,
             unbounded_steiner,
             "MOTTO: merging, decomposition and operator transformation, as a directed Steiner tree",
             disjunctions=True,
         ),
         "motto-paper": Recipe(
-            by(MOTTO),
+            by_rate(MOTTO),
             partial_matches,
             unbounded_steiner,
             "MOTTO by the number of partial matches, as MCEP counts",
             disjunctions=True,
         ),
         "motto-anneal": Recipe(
-            by(MOTTO),
+            by_rate(MOTTO),
             model_of,
             partial(unbounded_steiner, exact_share=0.0),
             "MOTTO with its approximate solution alone: simulated annealing",

@@ -267,9 +267,17 @@ class QueryBuilder:
 
 
 def _items(values: tuple[Term | str, ...], named: dict[str, Any]) -> tuple[syntax.Item, ...]:
-    read = [parse_expression(value) if isinstance(value, str) else as_expression(value) for value in values]
+    read = [_written(value) if isinstance(value, str) else as_expression(value) for value in values]
     items = [syntax.Item(value) for value in read]
     return (*items, *(syntax.Item(as_expression(value), name) for name, value in named.items()))
+
+
+def _written(value: str) -> syntax.Expression:
+    """A text as an expression; `*` and `a.*` are whole events."""
+    if value.strip() == "*":
+        return syntax.Star()
+    variable, dot, rest = value.strip().rpartition(".")
+    return syntax.Star(variable) if dot and rest == "*" else parse_expression(value)
 
 
 def _checked(query: "QueryBuilder") -> "QueryBuilder":

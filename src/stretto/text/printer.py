@@ -233,7 +233,7 @@ def _closed(node: syntax.Node, parts: list[str]) -> str:
                 else name_text(node.name)
             )
         case syntax.Star():
-            return "*"
+            return "*" if node.variable is None else f"{name_text(node.variable)}.*"
         case syntax.Call():
             attribute = f".{_path_text(node.attribute)}" if node.attribute is not None else ""
             return f"{name_text(node.function)}({', '.join(parts)}){attribute}"

@@ -104,7 +104,9 @@ class Name(Expression):
 
 @dataclass(frozen=True, slots=True)
 class Star(Expression):
-    """The `*` of `COUNT(*)` and `SELECT *`."""
+    """The `*` of `COUNT(*)`, `SELECT *` and `RETURN *`; with a variable the `a.*` of RETURN."""
+
+    variable: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,8 @@ import pyarrow as pa
 
 from stretto.engine.counters import Counters
 from stretto.engine.results.identity import ids_of_queries, match_ids
-from stretto.engine.results.returned_values import arrow_array, json_objects
+from stretto.engine.results.returned_events import nested_objects, returned_arrays, returned_columns
+from stretto.engine.results.returned_values import json_objects
 from stretto.engine.results.routed import Routed, joined, member_counts
 from stretto.engine.trends.totals import TOTALS, totals_beginning
 from stretto.errors import instead_of
@@ -80,14 +81,14 @@ class Output:
         """The member, a column per variable, the three times, and the returned values; all names differ."""
         one = pa.string() if self.text_ids else pa.int64()
         bound = [pa.list_(one) if is_list else one for is_list in self.kleene]
-        taken = {*self.variables, *(item.name for item in self.returns)}
+        taken = {*self.variables, *(name for name, _ in returned_columns(self.returns))}
         member = MEMBER if MEMBER not in taken else f"family.{MEMBER}"
         return pa.schema(
             [
                 *([(member, pa.string())] if self.family else []),
                 *zip(map(column_of, self.variables), bound, strict=True),
                 *((name, pa.timestamp("us")) for name in TIMES),
-                *((item.name, item.kind.arrow) for item in self.returns),
+                *returned_columns(self.returns),
             ]
         )
 
@@ -164,9 +165,7 @@ class Matches:
         self._outputs: dict[str, Output] = {}
         self._chunks: dict[str, list[MatchChunk]] = {}
         self._totals: list[pa.RecordBatch] = []
-        self._places: dict[str, str] | None = (
-            None  # of queries that are members of a family, where they stand
-        )
+        self._places: dict[str, tuple[str, ...]] | None = None  # of members of families, where they stand
         self.held = 0
         self._counted: set[int] = set()  # arrays: queries that report the same rows share them
         for output in outputs:
@@ -204,6 +203,7 @@ class Matches:
             self._admit(output)
             self._chunks[query] += other._chunks[query]  # noqa: SLF001 - the same class
         self._totals += other._totals  # noqa: SLF001 - the same class
+        self._places = None
         self.held += other.held
 
     def only(self, queries: Collection[str]) -> "Matches":
@@ -267,7 +267,7 @@ class Matches:
             if output.members is None or output.members.names is None:
                 found[output.shown] = found.get(output.shown, 0) + sum(map(len, chunks))
             else:
-                found |= dict.fromkeys(output.members.names.to_pylist(), 0)
+                found |= {name: found.get(name, 0) for name in output.members.names.to_pylist()}
                 for members, counted in member_counts(chunk.routed for chunk in chunks):
                     assert members.names is not None
                     for name, count in zip(members.names.to_pylist(), counted.tolist(), strict=True):
@@ -298,22 +298,35 @@ class Matches:
         return [key for key, output in self._outputs.items() if output.shown == query]
 
     def _of(self, query: str) -> tuple[Output, list[MatchChunk]]:
-        """What a query's matches look like, and the matches; the query may be a member, `family[key]`."""
-        keys = self._keys(query)
-        if keys:
+        """What a query's matches look like, and the matches; the query may be a member, `family[key]`.
+
+        One that came and went with others may have been by itself for a time, and one of several for another.
+        """
+        keys, families = self._keys(query), self._families(query)
+        if keys and not families:
             output = replace(self._outputs[keys[0]], query=query)
             return output, [chunk for key in keys for chunk in self._chunks[key]]
-        if self._places is None:
-            of = {key: output.members for key, output in self._outputs.items() if output.members is not None}
-            self._places = {name: key for key, members in of.items() for name in members.places}
-        key = self._places[query]
-        output = replace(self._outputs[key], query=query, family=False, members=None)
-        found = [
-            chunk.of_member(chunk.routed.members.places[query])
-            for chunk in self._chunks[key]
-            if chunk.routed is not None and query in chunk.routed.members.places
-        ]
+        output = replace(self._outputs[(*keys, *families)[0]], query=query, family=False, members=None)
+        found = [chunk for key in keys for chunk in self._chunks[key]]
+        for key in families:
+            found += [
+                chunk.of_member(chunk.routed.members.places[query])
+                for chunk in self._chunks[key]
+                if chunk.routed is not None and query in chunk.routed.members.places
+            ]
         return output, found
+
+    def _families(self, query: str) -> tuple[str, ...]:
+        """The keys under which a query is one of several members; KeyError where there is no such query."""
+        if self._places is None:
+            self._places = {}
+            for key, output in self._outputs.items():
+                routed = (chunk.routed for chunk in self._chunks[key] if chunk.routed is not None)
+                members = {id(one): one for one in (output.members, *(one.members for one in routed))}
+                for name in chain.from_iterable(one.places for one in members.values() if one is not None):
+                    known = self._places.get(name, ())
+                    self._places[name] = known if key in known else (*known, key)
+        return self._places.get(query, ()) if self._keys(query) else self._places[query]
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         """Each match as a dictionary: its query, its times, its events by variable, and what it returned by name."""
@@ -441,10 +454,7 @@ def _sliced(column: Column, at: slice) -> Column:
 
 
 def _columns(output: Output, chunk: MatchChunk) -> pa.RecordBatch:
-    returned = [
-        arrow_array(vector, item.kind, chunk.strings)
-        for vector, item in zip(chunk.returned, output.returns, strict=True)
-    ]
+    returned = returned_arrays(output.returns, chunk.returned, chunk.strings).values()
     texts = chunk.strings if output.text_ids else None
     arrays = [*(_ids(column, texts) for column in chunk.ids), *_times(chunk), *returned]
     if output.family:
@@ -481,9 +491,11 @@ def _members(chunk: MatchChunk) -> pa.Array:
 
 def _returned(output: Output, chunk: MatchChunk) -> pa.Array:
     """A JSON object per match; null where nothing is returned."""
-    names, kinds = [item.name for item in output.returns], [item.kind for item in output.returns]
-    if not names:
+    if not output.returns:
         return pa.nulls(len(chunk), pa.string())
+    if any(item.part is not None for item in output.returns):
+        return nested_objects(output.returns, chunk.returned, chunk.strings)
+    names, kinds = [item.name for item in output.returns], [item.kind for item in output.returns]
     return json_objects(names, kinds, chunk.returned, chunk.strings)
 
 

@@ -14,7 +14,7 @@ from stretto.pattern.order import members
 from stretto.solve.units.allocation import Allocated
 from stretto.solve.units.loads import Capacity
 from stretto.solve.units.rates import RatedQuery, SubQuery
-from stretto.solve.units.splits import Choice, Split, binary, is_event, joined, left_deep, unary
+from stretto.solve.units.splits import Choice, Split, binary, is_event, joined, left_deep, subsets, unary
 
 SAMPLED: Final = 40
 """Left-deep splits that are drawn for each sub-query."""
@@ -28,7 +28,7 @@ def decopa(query: RatedQuery, units: int, capacity: Capacity, seed: int = 0) -> 
 def rate_reducing(query: RatedQuery) -> list[SubQuery]:
     """Sub-queries with fewer rows than the commonest of their types (sec. 6.1), small ones first."""
     found = []
-    for slots in range(1, query.whole.slots + 1):
+    for slots in subsets(query.whole.slots):
         repeated = query.repeated & slots
         for grown in {0, repeated}:
             part = SubQuery(slots, grown)

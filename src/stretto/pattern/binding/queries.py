@@ -4,14 +4,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from stretto.errors import Span
+from stretto.errors import Span, near
 from stretto.pattern.binding.catalog import Catalog
 from stretto.pattern.binding.kinds import a, kind_of
 from stretto.pattern.binding.patterns import BoundPattern, PatternBinder, check_sequence
-from stretto.pattern.binding.scope import FamilyRow, Report, Scope, check_size
+from stretto.pattern.binding.scope import FamilyRow, Known, Report, Scope, check_size, listing
 from stretto.pattern.binding.streams import TAKEN
 from stretto.pattern.binding.terms import ExpressionBinder
 from stretto.pattern.binding.trends import Term, bind_trend, is_trend
+from stretto.pattern.binding.whole_events import starred, whole_event
 from stretto.pattern.binding.written import NamedVariable, conjuncts
 from stretto.pattern.derived.streams import PatternStream
 from stretto.pattern.nodes import (
@@ -51,6 +52,10 @@ def _with_names(query: syntax.Query, report: Report) -> syntax.Query:
         plain = item.value.name if isinstance(item.value, syntax.Name) else None
         name = plain if item.name is None else item.name
         at = item.span or item.value.span or query.name_span
+        if isinstance(item.value, syntax.Star):
+            note = "a stream has values as attributes: name them, as in `RETURN a.x AS x`"
+            report.add("whole events in a stream", at, note)
+            continue
         if name is None:
             note = "as in `LAST(d).load AS load`"
             report.add("an output that is no attribute needs a name", at, note)
@@ -233,9 +238,9 @@ class QueryBinder:
         names: set[str] = set()
         columns = {column_of(known.name): known.name for known in scope.variables.values()}
         returns: list[Return] = []
-        for item in self.query.returning:
+        for item, known in self._items(scope):
             binder.uses = []
-            bound = binder.expression(item.value)
+            bound = None if known is not None else binder.expression(item.value)
             for use in binder.uses:
                 self._check_returned(use)
             name = item.name if item.name is not None else expression_text(item.value)
@@ -254,7 +259,27 @@ class QueryBinder:
             names.add(name)
             if bound is not None:
                 returns.append(Return(name, bound, kind_of(bound)))
+            elif known is not None and scope.schema is not None:
+                returns += whole_event(known, name, scope)
         return tuple(returns)
+
+    def _items(self, scope: Scope) -> Iterator[tuple[syntax.Item, Known | None]]:
+        """What RETURN lists; where that is a whole event, once for each variable, and with it."""
+        for item in self.query.returning:
+            node = item.value
+            if not isinstance(node, syntax.Star):
+                yield item, None
+                continue
+            at = item.span or node.span
+            meant = starred(node, scope)
+            if meant is None:
+                note = near(str(node.variable), scope.variables) or f"known here: {listing(scope.variables)}"
+                self.report.add(f"unknown variable `{node.variable}`", at, note)
+            elif any(known.negated for known in meant):
+                self.report.add(f"`{node.variable}` is negated: a match has no such event", at)
+            else:
+                for known in meant:
+                    yield replace(item, value=syntax.Star(known.name)), known
 
     def _told_apart(self, scope: Scope) -> Iterator[Return]:
         """The values of PER, as columns that are not shown."""

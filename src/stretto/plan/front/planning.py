@@ -96,7 +96,8 @@ def fronted(
         trends = tuple(columns.trend(query) for query in bound.trends)
     except NoCommonColumn as error:
         raise QueryError([error.mistake], bound.text, bound.file) from None
-    leaves = leaves_of(streams)
+    text_ids = columns.kinds.get(stats.schema.special.id) is Kind.STRING
+    leaves = leaves_of(streams, text=text_ids)
     kinds = {**columns.kinds, **{leaf.column: leaf.kind for found in leaves.values() for leaf in found}}
     encoded = [one for one in streams if isinstance(one, EncodedSelections | EncodedAggregate)]
     kinds |= {class_column(stream.name): Kind.STRING for stream in encoded}

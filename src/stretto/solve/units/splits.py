@@ -59,7 +59,7 @@ def choices(query: RatedQuery, part: SubQuery) -> Iterator[Choice]:
         if part.slots & ~(1 << slot):
             yield binary(query, part, slot)
     free = part.slots & ~part.grown
-    for one in _subsets(part.slots):
+    for one in subsets(part.slots):
         missing = part.slots & ~one
         if not missing or one == part.slots:
             continue
@@ -71,7 +71,8 @@ def choices(query: RatedQuery, part: SubQuery) -> Iterator[Choice]:
                 yield joined(query, left, right)
 
 
-def _subsets(slots: int) -> Iterator[int]:
+def subsets(slots: int) -> Iterator[int]:
+    """All sets of some slots but the empty one, as bits."""
     part = slots
     while part:
         yield part
@@ -79,7 +80,7 @@ def _subsets(slots: int) -> Iterator[int]:
 
 
 def _all_subsets(slots: int) -> Iterator[int]:
-    yield from _subsets(slots)
+    yield from subsets(slots)
     yield 0
 
 

@@ -24,11 +24,18 @@ FEW = 12
 
 
 def ways_of(
-    query: RatedQuery, units: int, capacity: Capacity, known: Sequence[Split] = (), *, beyond: bool
+    query: RatedQuery,
+    units: int,
+    capacity: Capacity,
+    known: Sequence[Split] = (),
+    *,
+    beyond: bool,
+    roots: Sequence[SubQuery] = (),
 ) -> Ways[SubQuery]:
-    """The sub-queries of a query with the ways to make them."""
+    """The sub-queries of a query with the ways to make them; `roots`: what is asked for, if not all of it."""
     of: dict[SubQuery, list[Choice]] = {}
-    pending = [query.whole]
+    wanted = tuple(roots) or (query.whole,)
+    pending = list(wanted)
     for part in pending:
         if part in of or is_event(part):
             continue
@@ -43,7 +50,7 @@ def ways_of(
         part: of[part] for part in sorted(of, key=lambda p: (p.slots.bit_count(), p.grown.bit_count()))
     }
     steps = [choice.step for own in ordered.values() for choice in own]
-    return Ways((query.whole,), ordered, all_loads(steps, units, capacity, beyond=beyond))
+    return Ways(wanted, ordered, all_loads(steps, units, capacity, beyond=beyond))
 
 
 def least_load(
@@ -92,15 +99,18 @@ def fastest(
     *,
     known: Sequence[Split] = (),
     beyond: bool = False,
+    roots: Sequence[SubQuery] = (),
 ) -> Allocated | None:
     """The split and allocation with the greatest replay speed; None if there are too few units for any split.
+
+    `roots`: several queries over the types of one; what they share is made once.
 
     It is no slower than the best allocation of any of the `known` splits. `bound` is the speed that none exceeds: the
     same one, unless the time was up before it was proven; None for long queries, of which not all ways are looked at.
     """
     if units < 1:
         return None
-    ways = ways_of(query, units, capacity, known, beyond=beyond)
+    ways = ways_of(query, units, capacity, known, beyond=beyond, roots=roots)
 
     def load_of(split: Split) -> float | None:
         allocated = allocate(split, units, capacity, beyond=beyond)
