@@ -9,7 +9,7 @@ from tests.engine.stepping import EVENT, events_of, of_type, rows_of, stepped, s
 
 from stretto.engine.operators.next import NextOperator
 from stretto.engine.rows import next_moves
-from stretto.engine.rows.linked_sets import Nodes
+from stretto.engine.rows.linked_sets import LinkedNodes
 from stretto.pattern.nodes import Window
 from stretto.pattern.predicates import Apply, Reduce, Ref, Which, columns_of, walk
 from stretto.plan.ops import Next
@@ -188,9 +188,9 @@ def test_a_long_run_costs_what_its_events_cost(monkeypatch, by):
         terms = (compare("=", k(0), k(1)), last, total, many)
         op = Next((0, 1, 2), ((1, 1), (1, None), (1, 1)), Window(n), terms, (neighbours,))
         written = []
-        whole = Nodes.written_out
+        whole = LinkedNodes.written_out
         monkeypatch.setattr(
-            Nodes, "written_out", lambda *given: written.append(int(given[2][-1])) or whole(*given)
+            LinkedNodes, "written_out", lambda *given: written.append(int(given[2][-1])) or whole(*given)
         )
         inputs = [of_type(arena, kind) for kind in range(3)]
         operator = NextOperator(op, [EVENT] * 3)

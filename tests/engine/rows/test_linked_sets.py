@@ -12,7 +12,7 @@ from stretto.engine.kernels.linked_sets import (
     written_out_reference,
 )
 from stretto.engine.rows import linked_sets
-from stretto.engine.rows.linked_sets import LinkedSets, Nodes, no_events
+from stretto.engine.rows.linked_sets import LinkedNodes, LinkedSets, no_events
 from stretto.values.rows import concat_columns, take_column
 
 HOW = st.lists(
@@ -42,7 +42,7 @@ def same(column: LinkedSets, lists) -> None:
 @settings(max_examples=150, deadline=None)
 @given(HOW)
 def test_chains_are_the_lists_they_stand_for(how):
-    nodes = Nodes()
+    nodes = LinkedNodes()
     column, lists = no_events(nodes, 3), [[], [], []]
     for event, (what, seed) in enumerate(how):
         rng = np.random.default_rng(seed)

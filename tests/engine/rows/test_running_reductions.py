@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.engine.events import arena_of
 
-from stretto.engine.rows.linked_sets import Nodes, no_events
+from stretto.engine.rows.linked_sets import LinkedNodes, no_events
 from stretto.engine.rows.running_reductions import running_reductions
 from stretto.pattern.predicates import Reduce
 from stretto.schema import Kind
@@ -26,7 +26,7 @@ def test_a_set_and_one_more(function, doubles, whole):
     arena = arena_of(range(n), types=[0] * n, x=doubles, k=whole[:n])
     for attribute, kind in (("x", Kind.FLOAT), ("k", Kind.INT)):
         node = Reduce(function, 0, attribute, Kind.FLOAT if function == "AVG" else kind)
-        column = no_events(Nodes(running_reductions([node])), 2)
+        column = no_events(LinkedNodes(running_reductions([node])), 2)
         for position in range(n):
             column = column.extended(np.full(2, position), arena)
             expected = value(node, (column.plain(),), 2, arena)

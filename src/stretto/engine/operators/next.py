@@ -9,7 +9,7 @@ from stretto.engine.kernels.order_keys import MOST
 from stretto.engine.memory.limits import Meter, Undo, size_of
 from stretto.engine.operators.protocol import Bookkeeping, Clock, RowShape
 from stretto.engine.rows.coordinates import last_inside
-from stretto.engine.rows.linked_sets import LinkedSets, Nodes, no_events
+from stretto.engine.rows.linked_sets import LinkedNodes, LinkedSets, no_events
 from stretto.engine.rows.next_moves import BEGIN, Candidates, Move, moves_from, pending_having, pending_terms
 from stretto.engine.rows.running_reductions import running_reductions
 from stretto.plan.ops import Next
@@ -81,7 +81,7 @@ class NextOperator(Bookkeeping):
         self._reports = [all(low == 0 for low, _ in op.bounds[s + 1 :]) for s in steps]
         # Per step; parts are never written to, so a step is undone by having the lists from before it.
         self._waiting: list[list[_OpenRuns]] = [[] for _ in steps]
-        self._nodes = Nodes(running_reductions((*op.terms, *op.having)))
+        self._nodes = LinkedNodes(running_reductions((*op.terms, *op.having)))
         self._beginning: list[Rows] | None = None
 
     @property
@@ -255,7 +255,7 @@ def _goes_on(move: Move, rows: Rows, events: I64, clock: Clock) -> Bool:
 class _Ledger:
     """What a step has made that is still there: each part is counted once, when it comes to rest."""
 
-    def __init__(self, meter: Meter, nodes: Nodes, before: list[list[_OpenRuns]]) -> None:
+    def __init__(self, meter: Meter, nodes: LinkedNodes, before: list[list[_OpenRuns]]) -> None:
         self._meter, self._nodes, self._held = meter, nodes, nodes.held
         self._before = {id(runs) for parts in before for runs in parts}
         self._resting = self._counted = 0

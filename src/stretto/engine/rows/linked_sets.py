@@ -29,7 +29,7 @@ FEWEST = 256
 PARENT, POSITION, FIRST, COUNT, LINKS = range(5)
 
 
-class Nodes:
+class LinkedNodes:
     """A node per set: the set without its latest event, that event, the earliest one, and how many there are.
 
     After these, what the set's values sum up to, as far as `reductions` ask for it. What is there is never written to,
@@ -62,7 +62,7 @@ class Nodes:
         return undo
 
     def added(self, parents: I64, positions: I64, events: Events) -> I64:
-        """Nodes for these sets with one more event each."""
+        """LinkedNodes for these sets with one more event each."""
         begin, end = self._used, self._used + len(parents)
         if end > self._data.shape[1]:
             larger = self._room(max(end, 2 * self._data.shape[1]))
@@ -127,11 +127,11 @@ class LinkedSets(Sets):
 
     __slots__ = ("_values", "heads", "nodes")
 
-    nodes: Nodes
+    nodes: LinkedNodes
     heads: I64
     _values: I64 | None
 
-    def __init__(self, nodes: Nodes, heads: I64) -> None:
+    def __init__(self, nodes: LinkedNodes, heads: I64) -> None:
         for name, what in (("nodes", nodes), ("heads", heads), ("_values", None)):
             object.__setattr__(self, name, what)
 
@@ -188,6 +188,6 @@ class LinkedSets(Sets):
         return Sets(self.offsets, self.values)
 
 
-def no_events(nodes: Nodes, n: int) -> LinkedSets:
+def no_events(nodes: LinkedNodes, n: int) -> LinkedSets:
     """Empty sets."""
     return LinkedSets(nodes, np.full(n, UNBOUND, np.int64))
