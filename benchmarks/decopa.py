@@ -1,8 +1,8 @@
 """DecoPa's experiments (sec. 7): overlapping splits on one core, the model's table and figures, simulated units.
 
-`stretto bench decopa [--parts core,table3,figures,units] [--queries N] [--scale X]`. Every row says what it is: `model`
-(published rates through the stated formulas), `one core` (our engine), or `simulated units` (every unit alone, one
-after another, fed by the real router).
+`stretto bench decopa [--parts core,table3,figures,units,real] [--queries N] [--scale X]`. Every row says what it is:
+`model` (published rates through the stated formulas), `one core` (our engine), or `simulated units` (every unit alone,
+one after another, fed by the real router).
 """
 
 import argparse
@@ -16,14 +16,24 @@ if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))  # so that the folder's modules are found however this one was loaded
 
 import pyarrow as pa  # noqa: E402  (after the path is set)
-from benchmarks.decopa_units import hot_event, in_cells, one_core, plan_for, simulated  # noqa: E402
+import pyarrow.parquet as pq  # noqa: E402
+from benchmarks.decopa_units import (  # noqa: E402
+    Loads,
+    agreement,
+    hot_event,
+    in_cells,
+    in_memory,
+    one_core,
+    plan_for,
+    simulated,
+)
 
 from benchmarks import decopa_model as model  # noqa: E402
 from stretto.generate.rentals import MORE  # noqa: E402
 from stretto.generate.streams import generate  # noqa: E402
 from stretto.stats.profile import Stats  # noqa: E402
 
-PARTS = ("core", "table3", "figures", "units")
+PARTS = ("core", "table3", "figures", "units", "real")
 UNITS = (5, 10, 15, 20)
 APART_M = 6_000
 
@@ -79,13 +89,59 @@ def core(scale: float) -> Iterable[dict[str, object]]:
         }
 
 
-def units(scale: float) -> Iterable[dict[str, object]]:
-    """Citi 1 on simulated units, staged and in cells."""
+def units(scale: float, every: Loads) -> Iterable[dict[str, object]]:
+    """Queries on simulated units, staged."""
+    for name, text, events in cases(scale):
+        if "published" in name and "Google" in name:
+            continue  # too little work to divide
+        stats = Stats.of(events)
+        plan = plan_for(text, stats)
+        for count in UNITS:
+            yield simulated(f"{name}, staged", plan, stats, events, count, every)
+
+
+def memory(scale: float) -> Iterable[dict[str, object]]:
     _, text, events = next(iter(cases(scale)))
     stats = Stats.of(events)
-    plan = plan_for(text, stats)
-    for count in UNITS:
-        yield simulated("Citi 1, staged", plan, stats, events, count)
+    yield in_memory(plan_for(text, stats), stats, events)
+
+
+def real(data: Path | None) -> Iterable[dict[str, object]]:
+    """The published trace of a Google cluster: tasks that fail or are evicted near submissions of other sizes."""
+    place = (data or Path("data")) / TRACE
+    if not place.exists():
+        yield {"query": f"{place}: not there, give --data"}
+        return
+    events = pq.read_table(place)
+    stats = Stats.of(events)
+    for name, text in REAL.items():
+        before = one_core(plan_for(text, stats, overlapping=False), events)
+        plan = plan_for(text, stats)
+        after = one_core(plan, events)
+        assert before.matches == after.matches
+        shown = simulated(name, plan, stats, events, 20, [])
+        yield {
+            "query": name,
+            "matches": after.matches,
+            "candidates without": before.candidates,
+            "with": after.candidates,
+            "faster": round(before.seconds / after.seconds, 2),
+            "20 units: gain": shown["gain"],
+            "fullest unit / mean": shown["fullest unit / mean, median and worst operator"],
+        }
+
+
+TRACE = "google_cluster_decopa.parquet"
+REAL = {
+    "AND(SCHEDULE, EVICT, FAIL), 10 min": (
+        "QUERY q PATTERN AND(SCHEDULE c, EVICT e, FAIL f) WHERE c.cpu_req >= f.cpu_req + 0.05"
+        " AND e.mem_req >= f.mem_req + 0.02 AND c.mem_req >= e.mem_req + 0.1 WITHIN 10 MINUTES;"
+    ),
+    "AND(SEQ(SUBMIT, EVICT), FAIL), 30 min": (
+        "QUERY q PATTERN AND(SEQ(SUBMIT s, EVICT e), FAIL f) WHERE s.cpu_req >= f.cpu_req + 0.02"
+        " AND e.mem_req >= f.mem_req + 0.02 AND s.mem_req >= e.mem_req + 0.1 WITHIN 30 MINUTES;"
+    ),
+}
 
 
 def cells(scale: float) -> Iterable[dict[str, object]]:
@@ -97,10 +153,16 @@ def cells(scale: float) -> Iterable[dict[str, object]]:
 
 def figures(queries: int) -> Mapping[str, Callable[[], Iterable[dict[str, object]]]]:
     return {
-        "Fig. 9 a, 17 a: units (model)": lambda: model.by_units(queries, UNITS),
-        "Fig. 9 b, 17 b: types of a query, 15 units (model)": lambda: model.by_length(queries, (4, 5, 6)),
+        "Fig. 9 a: units (model)": lambda: model.by_units(queries, UNITS),
+        "Fig. 9 b: types of a query, 15 units (model)": lambda: model.by_length(queries, (4, 5, 6)),
         "Fig. 11, 12: kappa, order of rates (model)": lambda: model.by_kappa(queries),
-        "Fig. 14: a type that repeats (model)": lambda: model.by_repetition(queries),
+        "Fig. 11, Kleene: a type that repeats (model)": lambda: model.by_repetition(queries),
+        "Fig. 13, 14: latency and exchanged events at hybrid's speed (model)": lambda: model.by_hybrid_speed(
+            queries
+        ),
+        "Fig. 15: several queries, 40 units (model)": lambda: model.by_queries(queries),
+        "Fig. 16: planning for 20 units (seconds of a processor)": lambda: model.by_planning(queries),
+        "Fig. 17: bound by ingestion and by comparisons (model)": lambda: model.by_bounds(queries),
     }
 
 
@@ -114,7 +176,7 @@ def table(rows: Sequence[Mapping[str, object]]) -> str:
     return "\n".join(lines)
 
 
-def run(out: Path, _data: Path | None, options: Sequence[str]) -> int:
+def run(out: Path, data: Path | None, options: Sequence[str]) -> int:
     """Every part in turn; tables to the screen, all figures to decopa.json."""
     parser = argparse.ArgumentParser(prog="stretto bench decopa")
     parser.add_argument("--parts", default=",".join(PARTS))
@@ -132,14 +194,22 @@ def run(out: Path, _data: Path | None, options: Sequence[str]) -> int:
     if "figures" in wanted:
         sections |= figures(given.queries)
     if "units" in wanted:
-        sections["Citi 1 on units (simulated units, staged)"] = lambda: units(given.scale)
+        every: Loads = []
+        sections["On units (simulated units, staged)"] = lambda: units(given.scale, every)
+        sections["Model and measurement, all of these units (simulated units)"] = lambda: [agreement(every)]
+        sections["Citi 1 and a limit on memory (units in one process)"] = lambda: memory(given.scale)
         sections["Citi 1 in 20 cells (simulated units)"] = lambda: cells(given.scale)
         sections["A hot event on 20 units (simulated units)"] = hot_event
+    if "real" in wanted:
+        sections["Google's trace (one core, and 20 simulated units)"] = lambda: real(data)
     results: dict[str, list[dict[str, object]]] = {}
+    shown = [f"stretto bench decopa {' '.join(options)} (two shared cores, seconds are CPU time)\n"]
     for title, rows in sections.items():
         results[title] = list(rows())
-        print(f"\n## {title}\n\n{table(results[title])}", flush=True)
-    (out / "decopa.json").write_text(json.dumps(results, indent=2))
+        shown.append(f"## {title}\n\n{table(results[title])}\n")
+        print(f"\n{shown[-1]}", end="", flush=True)
+        (out / "decopa.txt").write_text("\n".join(shown))
+        (out / "decopa.json").write_text(json.dumps(results, indent=2))
     return 0
 
 

@@ -11,6 +11,8 @@ import pyarrow as pa
 from stretto.engine.run import Engine
 from stretto.engine.units.cells import run_cells, with_ids
 from stretto.engine.units.divided import UnitCounts
+from stretto.engine.units.staged import StagedRun
+from stretto.errors import EngineError
 from stretto.memo.explore import Rules
 from stretto.memo.memo import Memo
 from stretto.memo.prices import load
@@ -113,10 +115,17 @@ def seconds_of(events: pa.Table) -> float:
     return (ts[-1].as_py() - ts[0].as_py()) / 1e6
 
 
-def simulated(name: str, plan: Plan, stats: Stats, events: pa.Table, units: int) -> dict[str, object]:
+Loads = list[tuple[float, float]]
+"""Of units, load by the model and as measured, both per second of stream."""
+
+
+def simulated(
+    name: str, plan: Plan, stats: Stats, events: pa.Table, units: int, every: Loads
+) -> dict[str, object]:
     """One unit against the slowest of many; the model against what was measured; how even the parts are; state.
 
-    As in the paper, rates are those of the events, and what comparisons cost is measured before units are given.
+    As in the paper, rates are those of the events, and what comparisons cost is measured before units are given. The
+    loads are added to `every`: units of one placement are loaded alike, and their ranks say little.
     """
     capacity = Capacity(1e9 / ROW_NS, KAPPA)
     works = profiled(plan, stats, events)
@@ -126,10 +135,12 @@ def simulated(name: str, plan: Plan, stats: Stats, events: pa.Table, units: int)
     span, total = seconds_of(events), sum(own[0].seconds for own in alone.values())
     each = [(placed.load(number), count) for number, own in counts.items() for count in own]
     by_unit = [(load, count.seconds) for load, count in each if count.seconds > NOISE_S]
+    every += [(modelled, seconds / span) for modelled, seconds in by_unit]
     ratios = [modelled * span / seconds for modelled, seconds in by_unit]
     even = [
         max(count.rows_in for count in own) / (sum(count.rows_in for count in own) / len(own))
         for own in counts.values()
+        if any(count.rows_in for count in own)
     ]
     packed = sum(own[0].seconds for number, own in counts.items() if number in placed.packed)
     slowest = max(packed, *(count.seconds for _, count in each))
@@ -140,10 +151,54 @@ def simulated(name: str, plan: Plan, stats: Stats, events: pa.Table, units: int)
         "one unit s": round(total, 4),
         "slowest unit s": round(slowest, 4),
         "gain": round(total / slowest, 2),
-        "load, model / measured, median factor": round(median(max(r, 1 / r) for r in ratios), 3),
-        "rank correlation": round(spearman(*zip(*by_unit, strict=True)), 3),
+        "load, model / measured, median factor": round(median(max(r, 1 / r) for r in ratios), 3)
+        if ratios
+        else None,
+        "rank correlation": round(spearman(*zip(*by_unit, strict=True)), 3) if by_unit else None,
         "fullest unit / mean, median and worst operator": f"{median(even):.3f}, {max(even):.3f}",
         "state of a unit / one unit": round(max(count.held for _, count in each) / held, 3),
+    }
+
+
+def agreement(every: Loads) -> dict[str, object]:
+    """Model and measurement over the units of all placements."""
+    factors = [max(one / other, other / one) for one, other in every]
+    return {
+        "units": len(every),
+        "load, model / measured, median factor": round(median(factors), 3),
+        "rank correlation": round(spearman(*zip(*every, strict=True)), 3),
+    }
+
+
+def in_memory(plan: Plan, stats: Stats, events: pa.Table, units: int = 20) -> dict[str, object]:
+    """A limit at which one target is out of memory, and each of many units is not."""
+    batches = with_ids(events, plan.schema.special).to_batches(max_chunksize=1 << 14)
+    placed = place(plan, stats, units, load())
+    run, alone = StagedRun(placed.plan), Engine(plan)
+    found = sum(len(part[name]) for batch in batches for part in [run.push(batch)] for name in plan.queries)
+    found += sum(len(run.flush()[name]) for name in plan.queries)
+    for batch in batches:
+        alone.push(batch)
+    alone.flush()
+    unit = max(one.peak_bytes for one in run.units.values())
+    limit = int((unit * alone.peak_bytes) ** 0.5)
+    refused = ""
+    try:
+        engine = Engine(plan, memory_bytes=limit)
+        for batch in batches:
+            engine.push(batch)
+    except EngineError as error:
+        refused = str(error).split(".")[0][:60]
+    again = StagedRun(placed.plan, memory_bytes=limit)
+    kept = sum(len(part[name]) for batch in batches for part in [again.push(batch)] for name in plan.queries)
+    kept += sum(len(again.flush()[name]) for name in plan.queries)
+    assert kept == found == alone.counts.matches, (kept, found, alone.counts.matches)
+    return {
+        "peak of one target": alone.peak_bytes,
+        "greatest peak of a unit": unit,
+        "limit": limit,
+        "one target": refused or "runs",
+        "units": f"{units} run, {kept:,} matches",
     }
 
 

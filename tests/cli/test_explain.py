@@ -240,5 +240,31 @@ def test_units(call) -> None:
     assert "on 4 units, stages one after another: replay speed " in result.out
     refused = call("explain", "rules.cep", "--events", "events.csv", "--units", "4", "--format", "json")
     assert refused.code == 2
-    assert "--units is about a plan, as text" in refused.err
+    assert "--units is about a plan, as text or html" in refused.err
     assert "give --events or --stats" in call("explain", "rules.cep", "--units", "4", *NONE).err
+
+
+@pytest.mark.parametrize("name", ["decopa", "units", "hybrid", "centralized", "state-parallel", "rip"])
+def test_optimizers_for_units(call, name: str) -> None:
+    result = call("explain", "rules.cep", "--events", "events.csv", "--units", "9", "--optimizer", name)
+    assert result.code == 0, result.err
+    assert f"plan by {name} on 9" in result.out
+    assert "bottleneck: n" in result.out
+    assert ("were chosen together" in result.out) == (name == "units")
+
+
+def test_what_units_did_beside_the_model(call) -> None:
+    result = call("explain", "rules.cep", "--events", "events.csv", "--units", "4", "--analyze", *NONE)
+    assert result.code == 0, result.err
+    heads = next(line for line in result.out.splitlines() if line.startswith("unit  "))
+    assert heads.split("  ")[-1].strip() == "load, run"
+    assert "unit 4" in result.out
+
+
+def test_units_as_lanes(call) -> None:
+    options = ("--events", "events.csv", "--units", "4", "--format", "html", "--analyze")
+    result = call("explain", "rules.cep", *options, *NONE)
+    assert result.code == 0, result.err
+    assert result.out.count('<g class="measured">') == 4
+    assert '<g class="full"><title>unit ' in result.out
+    assert "On 4 units: replay speed" in result.out

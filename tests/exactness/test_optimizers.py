@@ -19,12 +19,15 @@ from stretto.errors import QueryError
 from stretto.pattern.workload import Workload
 from stretto.plan.optimize import optimize
 from stretto.plan.optimizers import RECIPES
+from stretto.solve.quick.as_written import none
 from stretto.stats.profile import Stats
 
 WORKLOADS = int(os.environ.get("STRETTO_OPTIMIZED", "200"))
 SEED = int(os.environ.get("STRETTO_SEED", "20250301"))
 CHUNK = 10
 BUDGET_S = 0.05
+NAMES = [name for name, recipe in RECIPES.items() if name == "none" or recipe.solve is not none]
+"""Rivals that differ from `none` by how they give units alone have its plan."""
 
 
 def check(sample: Sample, seed: int) -> int:
@@ -37,7 +40,7 @@ def check(sample: Sample, seed: int) -> int:
         return -1
     expected = {query.name: oracle.matches(query, sample.events) for query in queries}
     known = _stats(sample) if seed % 2 else sample.schema
-    for number, name in enumerate(RECIPES):
+    for number, name in enumerate(NAMES):
         runner = RUNNERS[(seed + number) % len(RUNNERS)]
         about = f"seed {seed}, {name}, {runner.__name__}\n{sample}"
         try:

@@ -9,10 +9,11 @@ from tests.memo.related import related_workload
 from tests.memo.test_rules_oracle import plan_of
 from tests.support.comparison import assert_same_matches, matches_of
 from tests.support.runners import RUNNERS
-from tests.support.strategies import Sample, random_workload, to_table
+from tests.support.strategies import Sample, in_batches, out_of_order, random_workload, to_table
 
 from stretto import oracle
 from stretto.engine.units.cells import run_cells
+from stretto.engine.units.staged import StagedRun
 from stretto.errors import QueryError
 from stretto.memo.explore import Rules, explore
 from stretto.memo.memo import build_memo
@@ -91,6 +92,34 @@ def test_operators_on_grids_of_units(cases: list[Case]) -> None:
             assert_same_matches(got[query.name], oracle.matches(query, sample.events), about=about)
     assert divided > WORKLOADS // 3
     assert shared > WORKLOADS // 40
+
+
+def test_units_stage_by_stage(cases: list[Case]) -> None:
+    """Every unit with its own events: rows reach it in parcels, out of order, and it may be made again any time."""
+    staged = restarted = 0
+    for seed, sample, plan, queries in cases:
+        rng = Random(seed)
+        units = UNITS[seed // 2 % len(UNITS)]
+        placed = check(replace(plan, placement=grids(plan, units, rng)))
+        lateness = rng.choice((0, 1, 3, 10))
+        run = StagedRun(placed, lateness_us=lateness)
+        staged += len(run.units) > 1
+        ordered = sorted(sample.events, key=lambda event: event.ts)
+        table = to_table(out_of_order(rng, ordered, lateness), ids=True)
+        parts = []
+        for batch in in_batches(rng, table):
+            parts.append(run.push(batch))
+            if rng.random() < 0.2:
+                chosen = [address for address in run.units if rng.random() < 0.2]
+                run.restart(chosen)
+                restarted += len(chosen)
+        parts.append(run.flush())
+        for query in queries:
+            got = [match for part in parts for match in matches_of(part[query.name], query)]
+            about = f"seed {seed}, {units} units\n{sample}"
+            assert_same_matches(got, oracle.matches(query, sample.events), about=about)
+    assert staged > WORKLOADS // 3
+    assert restarted > WORKLOADS // 4
 
 
 def test_plans_in_cells(cases: list[Case]) -> None:

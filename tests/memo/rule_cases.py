@@ -16,6 +16,7 @@ from stretto.memo.rules.join_left_to_right import join_left_to_right
 from stretto.memo.ways import Way
 from stretto.papers.motto import rules as motto
 from stretto.pattern.describe import piece_text
+from stretto.pattern.disjunction import as_one_piece
 from stretto.pattern.workload import Workload
 from stretto.schema import Kind, Schema
 
@@ -55,7 +56,7 @@ def write(rule: str, cases: Iterable[Case]) -> None:
 
 
 def memo_of(text: str) -> Memo:
-    return build_memo(Workload.parse(text).bind(SCHEMA).normal_forms())
+    return build_memo(map(as_one_piece, Workload.parse(text).bind(SCHEMA).normal_forms()))
 
 
 def rule_named(name: str) -> Rules:
@@ -67,6 +68,8 @@ def rule_named(name: str) -> Rules:
         return Rules((join_left_to_right, rule))
     if rule in GROWN_RULES:
         return Rules((join_left_to_right,), grown=(rule,))
+    if name == "keep_complete":  # it reads what the other one makes
+        return Rules((join_left_to_right,), rules.DISJUNCTION)
     if name == "join_wider":  # it looks at joins that are there
         return Rules(rules.AUTO.pieces, (rule,))
     return Rules((join_left_to_right,), (rule,))

@@ -6,6 +6,7 @@ from dataclasses import replace
 from random import Random
 
 import pytest
+from tests.memo.disjunctions import disjunctions
 from tests.memo.grown import grown_workload
 from tests.memo.related import related_workload
 from tests.support.comparison import assert_same_matches
@@ -20,6 +21,7 @@ from stretto.memo.memo import Memo, build_memo
 from stretto.memo.rules.forbid_after import forbid_after
 from stretto.memo.rules.join_left_to_right import join_left_to_right
 from stretto.papers.motto import rules as motto
+from stretto.pattern.disjunction import as_one_piece
 from stretto.pattern.piece import Detection
 from stretto.pattern.workload import Workload
 from stretto.plan.assemble import assemble
@@ -98,7 +100,7 @@ def check_ways(sample: Sample, used: Rules, seed: int, runners: Sequence[Runner]
     workload = Workload.parse(sample.text)
     bound = workload.bind(sample.schema)
     try:
-        detections = plannable(bound)
+        detections = [as_one_piece(detection) for detection in plannable(bound)]
     except QueryError:
         return set()
     memo = build_memo(detections)
@@ -133,7 +135,7 @@ def test_ways_of_related_queries(name: str) -> None:
     for seed in range(SEED, SEED + WORKLOADS):
         took_part |= check_ways(related_workload(Random(seed)), SETS[name], seed)
     wanted = {rule.__name__ for rule in (*SETS[name].pieces, *SETS[name].workload)}
-    assert wanted <= took_part
+    assert wanted - {rule.__name__ for rule in rules.DISJUNCTION} <= took_part
 
 
 def test_ways_of_queries_that_repeat_and_forbid() -> None:
@@ -142,6 +144,14 @@ def test_ways_of_queries_that_repeat_and_forbid() -> None:
     for seed in range(SEED, SEED + 2 * WORKLOADS):
         took_part |= check_ways(grown_workload(Random(seed)), used, seed, RUNNERS)
     assert {rule.__name__ for rule in used.grown} <= took_part
+
+
+@pytest.mark.parametrize("name", ["MOTTO", "AUTO"])
+def test_ways_of_disjunctions(name: str) -> None:
+    took_part: set[str] = set()
+    for seed in range(SEED, SEED + WORKLOADS // 2):
+        took_part |= check_ways(disjunctions(Random(seed)), SETS[name], seed, RUNNERS)
+    assert {rule.__name__ for rule in rules.DISJUNCTION} <= took_part
 
 
 @pytest.mark.parametrize("name", SETS)

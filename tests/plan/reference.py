@@ -42,7 +42,12 @@ class Reference:
                         yield row
             case Filter():
                 for row in self.rows[op.input]:
-                    if self.hold(op.terms, row) and (op.window is None or self.inside(row, op.window)):
+                    bound = all(row[column] for column in op.bound)
+                    if (
+                        bound
+                        and self.hold(op.terms, row)
+                        and (op.window is None or self.inside(row, op.window))
+                    ):
                         yield row
             case Repeat():
                 for base in self.rows[op.base]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 import stretto.spark
+from stretto import register_function
 from stretto.spark.io.sinks import committed_files
 from stretto.spark.setup.java import java_home
 from stretto.spark.setup.session import RUNTIME, _log_settings
@@ -63,6 +64,7 @@ def streamed(spark: SparkSession, folder: Path, rules: str) -> list[str]:
 def main() -> None:
     folder = Path(sys.argv[1])
     rules = (folder / "rules.cep").read_text()
+    register_function("UNDER", lambda low, high: low < high, ["double", "double"], "boolean")
     spark = connected()
     assert type(spark).__module__ == "pyspark.sql.connect.session"
     events = spark.read.parquet(str(folder / "events"))

@@ -11,10 +11,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from stretto import Engine, Schema, Workload, optimize
+from stretto.pattern import functions
 
 JOB = Path(__file__).with_name("connect_job.py")
 RULES = """\
-QUERY rise PATTERN SEQ(A a, B b) WHERE a.x < b.x AND [k] WITHIN 20 SECONDS;
+QUERY rise PATTERN SEQ(A a, B b) WHERE UNDER(a.x, b.x) AND [k] WITHIN 20 SECONDS;
 QUERY alone PATTERN SEQ(A a, NOT(B b)) WHERE [k] WITHIN 3 SECONDS;
 """
 
@@ -41,7 +42,9 @@ def found_by_the_engine(table: pa.Table) -> tuple[list[str], list[str]]:
     return sorted(ids[0] + ids[1]), sorted(ids[0])
 
 
-def test_batch_and_stream(tmp_path: Path) -> None:
+def test_batch_and_stream(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(functions, "_registered", {})
+    functions.register_function("UNDER", lambda low, high: low < high, ["double", "double"], "boolean")
     pytest.importorskip("grpc", reason="grpcio, which Spark Connect needs, is not installed")
     (tmp_path / "events").mkdir()
     parts = [events(0, 50), events(50, 50)]

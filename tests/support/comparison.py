@@ -3,12 +3,14 @@
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import accumulate, pairwise
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from stretto.oracle.detections import Match
-from stretto.pattern.nodes import TIMES, Query, column_of
+from stretto.pattern.nodes import TIMES, Query, Return, column_of
 
 SHOWN = 8  # matches shown per side of a diff
 
@@ -31,10 +33,15 @@ def assert_same_matches(found: Iterable[Match], expected: Iterable[Match], about
 def matches_of(table: pa.Table, query: Query) -> list[Match]:
     """The rows of an engine's table of matches, in the oracle's shape; unbound variables are left out."""
     times = [name for name in TIMES if name in table.column_names]
-    returned = [item.name for item in query.returns if not item.hidden]
+    shown = [item for item in query.returns if not item.hidden]
+    parts = _parts(table, shown)
+    records = [item.part.record for item in shown if item.part is not None]
+    table = table.drop_columns(list(dict.fromkeys(records))) if records else table
+    returned = [item.name for item in shown]
     variables = _listed(query, set(table.column_names) - {*times, *returned})
-    assert sorted(table.column_names) == sorted([*variables.values(), *times, *returned]), table.schema
-    columns = {name: _plain(table.column(name)) for name in table.column_names}
+    plain = [name for name in returned if name not in parts]
+    assert sorted(table.column_names) == sorted([*variables.values(), *times, *plain]), table.schema
+    columns = {name: _plain(table.column(name)) for name in table.column_names} | parts
     return [
         Match(
             *(columns[name][row] for name in times),
@@ -43,6 +50,25 @@ def matches_of(table: pa.Table, query: Query) -> list[Match]:
         )
         for row in range(table.num_rows)
     ]
+
+
+def _parts(table: pa.Table, shown: Sequence[Return]) -> dict[str, list[Any]]:
+    """The values of whole events that are returned, attribute by attribute, as the oracle has them."""
+    found: dict[str, list[Any]] = {}
+    for item in shown:
+        if item.part is None:
+            continue
+        whole = table.column(item.part.record).combine_chunks()
+        if isinstance(whole, pa.ChunkedArray):
+            whole = pa.concat_arrays(whole.chunks) if whole.num_chunks else pa.array([], whole.type)
+        if not item.part.many:
+            found[item.name] = _plain(pa.chunked_array([pc.struct_field(whole, item.part.field)]))
+            continue
+        inside = _plain(pa.chunked_array([pc.struct_field(whole.flatten(), item.part.field)]))
+        lengths = pc.fill_null(pc.list_value_length(whole), 0).to_pylist()
+        ends = pairwise(accumulate(lengths, initial=0))
+        found[item.name] = [tuple(map(_value, inside[a:b])) or None for a, b in ends]
+    return found
 
 
 def _value(value: Any) -> Any:

@@ -17,6 +17,7 @@ from stretto.schema import Kind, Schema
 from stretto.text import alike_statements
 from stretto.text.alike_statements import Statements
 from stretto.text.parser import parse_partial
+from stretto.text.printer import to_text
 
 SCHEMA = Schema({"x": Kind.INT, "y": Kind.FLOAT, "s": Kind.STRING})
 
@@ -110,6 +111,7 @@ def test_the_same_trees_places_and_mistakes(text: str, like: int, fewest: int) -
         known = check(text, schema=SCHEMA)
     with tried_from(like, fewest):
         found, others = parse_partial(text)
+        assert Workload(found).to_text() == to_text(plain)
         assert with_places(tuple(found)) == with_places(plain)
         assert others == mistakes
         assert check(text, schema=SCHEMA) == known

@@ -6,6 +6,7 @@ from typing import Annotated
 from typer import Exit, Option
 
 from stretto.cli.console import WRONG, reported, tell
+from stretto.cli.functions import FunctionFiles
 from stretto.cli.options import ColumnNames, SomeEventsPath, WorkloadPath
 from stretto.cli.records import takes
 from stretto.screen import counted, visible
@@ -22,6 +23,7 @@ class CheckOptions:
         Option("--strict", help="Fail where there is a warning: a type that no event has, and the like."),
     ] = False
     columns: ColumnNames
+    functions: FunctionFiles = None
 
 
 @takes(CheckOptions)

@@ -10,6 +10,7 @@ from typer import Option
 
 from stretto.atomic import write_text
 from stretto.cli.console import FAILED, fail, reported, say, show
+from stretto.cli.functions import FunctionFiles
 from stretto.cli.options import (
     ColumnNames,
     PlanningOptions,
@@ -79,6 +80,7 @@ class ExplainOptions:
     ] = Stage.PLAN
     out: Annotated[str | None, Option(metavar="PATH", help="A file, instead of the screen.")] = None
     columns: ColumnNames
+    functions: FunctionFiles = None
     quiet: Quiet = False
 
 
@@ -106,7 +108,7 @@ def _understood(options: ExplainOptions) -> str:
     from stretto.cli.inputs import measure, plan_for, read_workload, remarks_on, warn_of
     from stretto.engine.expected_matches import too_many
     from stretto.plan.explanation import explanation
-    from stretto.plan.optimize import recipe_of
+    from stretto.plan.optimize import named_for, recipe_of
     from stretto.stats.profile import Stats
 
     source, known = _known(options)
@@ -128,17 +130,21 @@ def _understood(options: ExplainOptions) -> str:
         return _memo(options, read, known)
     if options.diff is not None:
         recipe_of(options.diff)  # an unknown name is known before the first plan is made
-    plan = plan_for(read, known, options.planning)
+    plan = plan_for(
+        read,
+        known,
+        replace(options.planning, optimizer=named_for(options.planning.optimizer, options.units)),
+    )
     if isinstance(known, Stats):
         warn_of(too_many(plan, known.events, known.seconds))
     if options.diff is not None:
         other = plan_for(read, known, replace(options.planning, optimizer=options.diff))
         return _comparison(explanation(plan), explanation(other), options.form)
-    if source is not None and options.analyze:
-        return _analysis(options, plan, source)
     by_units = options.spread is SpreadName.UNITS
     if options.units is not None and not by_units:
-        return f"{plan.explain()}\n{_on_units(plan, known, options.units)}"
+        return _on_units(options, plan, known, source, options.units)
+    if source is not None and options.analyze:
+        return _analysis(options, plan, source)
     if source is not None and options.spread is not None:
         from stretto.cli.on_spark import spread_text
         from stretto.schema import Schema
@@ -169,22 +175,45 @@ def _refuse(options: ExplainOptions) -> None:
         fail(
             "--spread is about a plan over --events, as text; leave --stats, --diff, --analyze and --stage out"
         )
-    if options.units is not None and (not plain or options.spread not in (None, SpreadName.UNITS)):
-        fail("--units is about a plan, as text; leave --spread, --diff, --analyze, --format and --stage out")
+    shown = form in (Format.TEXT, Format.HTML) and stage is Stage.PLAN and diff is None
+    if options.units is not None and (not shown or options.spread not in (None, SpreadName.UNITS)):
+        fail("--units is about a plan, as text or html; leave --spread, --diff and --stage out")
 
 
-def _on_units(plan: "Plan", known: "Schema | Stats", units: int) -> str:
-    """What the model says of the plan on units, in either objective."""
+def _on_units(
+    options: ExplainOptions,
+    plan: "Plan",
+    known: "Schema | Stats",
+    source: "EventFile | None",
+    units: int,
+) -> str:
+    """What the model says of the plan on units; with --analyze what a run measured on each beside it."""
+    from stretto.explain.units import units_text
     from stretto.memo.prices import load
+    from stretto.plan.explanation import explanation
+    from stretto.plan.optimizers import RECIPES
     from stretto.plan.placement.placed_text import placed_text
     from stretto.plan.placement.placing import place
+    from stretto.plan.placement.shown import units_shown
     from stretto.schema import Schema
 
     if isinstance(known, Schema):
         fail("--units goes by the rates of the events: give --events or --stats")
-    at_once = place(plan, known, units, load())
-    in_turn = place(plan, known, units, load(), objective="stages")
-    return f"{placed_text(at_once)}\n{placed_text(in_turn)}"
+    recipe = RECIPES.get(options.planning.optimizer)
+    allocation = "best" if recipe is None else recipe.allocation
+    placed = place(plan, known, units, load(), allocation=allocation)
+    shown = units_shown(placed)
+    if source is not None and options.analyze:
+        with reported(FAILED):
+            from stretto.cli.measuring import measured_units
+
+            shown = units_shown(placed, *measured_units(placed.plan, source, quiet=options.quiet))
+    if options.form is Format.HTML:
+        return _page(plan, replace(explanation(plan), units=shown))
+    text = f"{plan.explain()}\n{units_text(shown)}"
+    if allocation == "best":
+        text += f"\n{placed_text(place(plan, known, units, load(), objective='stages'))}"
+    return text
 
 
 def _known(options: ExplainOptions) -> "tuple[EventFile | None, Schema | Stats | None]":
@@ -233,14 +262,14 @@ def _memo(options: ExplainOptions, workload: "Workload", known: "Schema | Stats"
     """What the optimizer could choose from."""
     from stretto.cli.inputs import mistakes_of
     from stretto.explain.memo_stage import memo_as
-    from stretto.plan.optimize import explored, plannable, recipe_of
+    from stretto.plan.optimize import as_read, explored, plannable, recipe_of
     from stretto.schema import Schema
     from stretto.stats.profile import Stats
 
     stats = Stats.assumed(known) if isinstance(known, Schema) else known
     recipe = recipe_of(options.planning.named)
     with mistakes_of(workload):
-        memo, pricing = explored(plannable(workload.bind(stats.schema)), stats, recipe)
+        memo, pricing = explored(as_read(plannable(workload.bind(stats.schema)), recipe), stats, recipe)
     return memo_as(memo, None if isinstance(known, Schema) else pricing, options.form.value)
 
 

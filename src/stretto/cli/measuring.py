@@ -3,13 +3,14 @@
 from collections import Counter
 from itertools import chain, islice
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow.compute as pc
 
 from stretto.cli.results.running import progress
 from stretto.data.files import EventFile
 from stretto.engine.run import Engine
+from stretto.explain.units import MeasuredUnit
 from stretto.plan.dag import Plan, attributes_of
 from stretto.plan.explanation import Measured
 
@@ -22,6 +23,33 @@ def measured(plan: Plan, source: EventFile, *, quiet: bool) -> Measured:
 
     A first run over the first batch is not counted: it loads the kernels.
     """
+    run = _run(plan, source, quiet=quiet)
+    done, count = run.engine.counters, run.engine.counts.events
+    return Measured(
+        tuple(done.rows), tuple(done.seconds), count, run.span, run.elapsed, run.engine.trend_work, run.totals
+    )
+
+
+def measured_units(
+    plan: Plan, source: EventFile, *, quiet: bool
+) -> tuple[dict[int, list[MeasuredUnit]], float]:
+    """What each unit of a placed plan did over all events of a file, one after another, and the seconds of stream."""
+    run = _run(plan, source, quiet=quiet)
+    counts = run.engine.unit_counts.items()
+    return {
+        number: [MeasuredUnit(one.rows_in, one.candidates, one.held, one.seconds) for one in own]
+        for number, own in counts
+    }, run.span or 1.0
+
+
+class _Run(NamedTuple):
+    engine: Engine
+    span: float
+    elapsed: float
+    totals: Counter[str]
+
+
+def _run(plan: Plan, source: EventFile, *, quiet: bool) -> _Run:
     events = source.select(attributes_of(plan))
     lateness = source.disorder_us()
     for batch in islice(events.batches(BATCH), 1):
@@ -41,8 +69,7 @@ def measured(plan: Plan, source: EventFile, *, quiet: bool) -> Measured:
                 totals[part.column("query")[0].as_py()] += part.num_rows
             advance(engine.counts)
     span = (max(times) - min(times)) / MICROSECONDS if times else 0.0
-    done, count = engine.counters, engine.counts.events
-    return Measured(tuple(done.rows), tuple(done.seconds), count, span, elapsed, engine.trend_work, totals)
+    return _Run(engine, span, elapsed, totals)
 
 
 def _bounds(times: Any) -> list[int]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Option
 
 from stretto.cli.console import FAILED, fail, reported
+from stretto.cli.functions import FunctionFiles
 from stretto.cli.options import (
     ColumnNames,
     EventsPath,
@@ -79,6 +80,7 @@ class RunOptions:
         ),
     ] = None
     units: Units = None
+    functions: FunctionFiles = None
     layout: Annotated[
         FileLayout,
         Option(

@@ -7,6 +7,7 @@ from typer import Option
 
 from stretto.atomic import write_text
 from stretto.cli.console import FAILED, fail, reported, say
+from stretto.cli.functions import FunctionFiles
 from stretto.cli.options import ColumnNames, EventsPath, Master, On, RunOn, Seed, WorkloadPath
 from stretto.cli.records import takes
 from stretto.cli.where import chosen
@@ -35,6 +36,7 @@ class StatsOptions:
     ] = None
     seed: Seed = 0
     columns: ColumnNames
+    functions: FunctionFiles = None
     master: Master = None
 
 

@@ -52,13 +52,22 @@ def _texts(values: Any) -> Any:
         return _joined(values, _entries(values.keys, values.items), "{", "}")
     if types.is_list(kind) or types.is_large_list(kind):
         return _joined(values, json_texts(values.values), "[", "]")
+    if types.is_struct(kind):
+        return pc.if_else(values.is_valid(), json_lines(_fields(values)), None)
     if types.is_boolean(kind) or types.is_integer(kind):
         return values.cast(pa.string())
     if types.is_floating(kind):
         return double_texts(pc.if_else(pc.is_finite(values), values, None))
+    if types.is_duration(kind):
+        return values.cast(pa.duration("us")).cast(pa.int64()).cast(pa.string())
     if types.is_timestamp(kind):
         return _quoted(pc.replace_substring(time_texts(values), " ", "T"))
     return _quoted(escaped(value_texts(values)))
+
+
+def _fields(values: Any) -> pa.RecordBatch:
+    names = [field.name for field in values.type]
+    return pa.RecordBatch.from_arrays(values.flatten(), names)
 
 
 def double_texts(values: Any) -> Any:

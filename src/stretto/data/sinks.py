@@ -165,6 +165,8 @@ def _decoded(arrow: pa.DataType) -> pa.DataType:
 
 def _csv_type(arrow: pa.DataType) -> pa.DataType:
     types = pa.types
+    if types.is_duration(arrow):
+        return pa.int64()
     is_written_as_text = types.is_nested(arrow) or types.is_floating(arrow) or types.is_timestamp(arrow)
     return pa.string() if is_written_as_text else _decoded(arrow)
 
@@ -177,6 +179,8 @@ def _csv_column(column: Any) -> Any:
         return column.dictionary_decode()
     if pa.types.is_timestamp(column.type):
         return time_texts(column)
+    if pa.types.is_duration(column.type):
+        return column.cast(pa.duration("us")).cast(pa.int64())
     return double_texts(column) if pa.types.is_floating(column.type) else column
 
 

@@ -113,7 +113,7 @@ def _matstates_json(row: Row, run: Run) -> dict[str, Any]:
 def measured_text(found: Explanation) -> str:
     """A line per row with rows and time, estimated and measured; above them the sums, below what trends did."""
     run = measured_run(found)
-    sizes = f"{counted(len(found.rows), 'operator')}, {counted(len(found.queries), 'query')}"
+    sizes = f"{counted(len(found.rows), 'operator')}, {counted(found.answered, 'query')}"
     events = f"{counted(run.events, 'event')} over {_seconds(run.span)}"
     first = f"plan by {found.optimizer}: {sizes}; {events}"
     blocks = [[first, *_errors(found), _times(found, run)], list(_table(found, run))]

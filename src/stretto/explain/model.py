@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
+from stretto.explain.units import UnitsShown
 from stretto.pattern.piece import Piece
+from stretto.screen import counted
 
 NANOSECONDS: Final = 1e9
 EVENTS: Final = "events"
@@ -20,6 +22,8 @@ SOURCES: Final = ("scan", EVENTS)
 """Kinds of rows that read the stream."""
 ENDS: Final = ("emit", UNIT)
 """Kinds of rows that answer queries."""
+LIKE: Final = "queries like "
+"""Before the name of the first of some queries that are alike, where they are written one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +184,10 @@ class Run:
 
 @dataclass(frozen=True)
 class Explanation:
-    """A plan: its rows, inputs before their users, and for each query the row that answers it."""
+    """A plan: its rows, inputs before their users, and for each query the row that answers it.
+
+    `families`: how many queries stand behind the name of one.
+    """
 
     optimizer: str
     rows: tuple[Row, ...]
@@ -189,6 +196,23 @@ class Explanation:
     estimate: Estimate | None = None
     run: Run | None = None
     workload: str = ""
+    families: Mapping[str, int] = field(default_factory=dict)
+    units: UnitsShown | None = None
+
+    @property
+    def answered(self) -> int:
+        """How many queries there are, those of families one by one."""
+        return sum(self.behind(name) for name in self.queries)
+
+    def behind(self, name: str) -> int:
+        """How many queries a name stands for."""
+        return self.families.get(name, 1)
+
+    def called(self, name: str) -> str:
+        """A query by its name, a family by how many it is."""
+        if name not in self.families:
+            return name
+        return f"{counted(self.families[name], 'query')} like {name.removeprefix(LIKE)}"
 
     @cached_property
     def needs(self) -> Mapping[str, Sequence[Row]]:
@@ -202,7 +226,7 @@ class Explanation:
     @cached_property
     def shared(self) -> Sequence[Row]:
         """The rows that serve more than one query."""
-        return [row for row in self.rows if len(row.serves) > 1]
+        return [row for row in self.rows if sum(map(self.behind, row.serves)) > 1]
 
     @property
     def at_work(self) -> float:

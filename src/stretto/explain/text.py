@@ -18,7 +18,7 @@ def explanation_text(found: Explanation, *, limit: int | None = None) -> str:
     them are the edges of trends. `limit` is the most rows that are written.
     """
     shown = found.rows if limit is None else found.rows[:limit]
-    sizes = f"{counted(len(found.rows), 'operator')}, {counted(len(found.queries), 'query')}"
+    sizes = f"{counted(len(found.rows), 'operator')}, {counted(found.answered, 'query')}"
     lines = [f"plan by {found.optimizer}: {sizes}"]
     if found.estimate is not None:
         lines += [
@@ -92,8 +92,8 @@ def _parts_of_line(found: Explanation, row: Row) -> Iterator[str]:
         yield figures
     if row.kind != "emit":
         marked = found.estimate is not None and len(row.serves) > 1
-        whom = some(row.serves)
-        yield f"shared by {len(row.serves):,}: {whom}" if marked else f"for {whom}"
+        whom = some([found.called(name) for name in row.serves])
+        yield f"shared by {sum(map(found.behind, row.serves)):,}: {whom}" if marked else f"for {whom}"
     yield f"by {row.because}"
 
 

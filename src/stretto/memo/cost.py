@@ -11,6 +11,7 @@ from stretto.memo.join_work import (
     ATTRIBUTE,
     CANDIDATE,
     CHAIN,
+    COLUMN,
     ELEMENT,
     EMIT,
     EMIT_COLUMN,
@@ -34,6 +35,7 @@ from stretto.memo.prices import NAMES
 from stretto.memo.pricing import DEAREST
 from stretto.memo.ways import Input, Way, WayKind
 from stretto.pattern.core import by_last_repetition, comparable, judged_by_last, unjudged
+from stretto.pattern.disjunction import streams_of
 from stretto.pattern.nodes import Stream
 from stretto.pattern.piece import Negation, Piece, Slot
 from stretto.pattern.predicates import Reduce, Ref, walk
@@ -84,6 +86,8 @@ class CostModel(JoinWork):
                 self._forbid_grown(memo, number, way.inputs[0], work)
             case WayKind.FILTER | WayKind.FORBID:
                 self._narrow(memo, number, way.inputs[0], work)
+            case WayKind.COMPLETE:
+                self._complete(memo, number, way.pieces[0], work)
             case WayKind.GROW:
                 self._grow(memo, number, way, work)
             case WayKind.UNITE:
@@ -225,7 +229,23 @@ class CostModel(JoinWork):
         work[ELEMENT] += made * length
         return made
 
+    def _complete(self, memo: Memo, number: int, source: int, work: Work) -> None:
+        """All columns of a row are looked at, and the complete ones written anew."""
+        width = memo.pieces[number].width
+        work[A_STEP] += self._steps
+        work[CANDIDATE] += self.rows(memo, source) * width
+        work[GATHER_COLUMN] += self.rows(memo, number) * (2 + width)
+
     def _unite(self, memo: Memo, number: int, way: Way, work: Work) -> None:
+        piece = memo.pieces[number]
+        if streams_of(piece) is not None:
+            # No set comes twice, so the columns are handed on, and what is written are those that a part lacks. An
+            # Emit takes the parts as they are.
+            if not is_root(memo, number):
+                work[A_STEP] += self._steps
+                lacking = ((part.piece, piece.width - len(part.columns)) for part in way.inputs)
+                work[COLUMN] += sum(self.rows(memo, part) * columns for part, columns in lacking)
+            return
         work[A_STEP] += self._steps
         work[UNITE] += sum(self.rows(memo, part) for part in way.pieces)
         work[GATHER_COLUMN] += self.rows(memo, number) * memo.pieces[number].width
@@ -239,6 +259,12 @@ class CostModel(JoinWork):
         work[A_STEP] += len(streams) * self._steps
         work[FOLLOW] += taken + rows
         work[GATHER_COLUMN] += rows * piece.width
+
+
+def is_root(memo: Memo, number: int) -> bool:
+    """Whether a piece is what some query asks for."""
+    roots = memo.analysis("roots", len(memo.roots), lambda: frozenset(root.piece for root in memo.roots))
+    return number in roots
 
 
 def grown_slots(piece: Piece, source: Piece, part: Input) -> frozenset[int]:

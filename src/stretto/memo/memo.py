@@ -7,6 +7,7 @@ from typing import Any, Final, TypeVar
 from stretto.memo.ways import Input, Way, WayKind
 from stretto.pattern.canonical import canonical
 from stretto.pattern.core import core_of
+from stretto.pattern.disjunction import disjunction, one_more, streams_of
 from stretto.pattern.nodes import Policy, Stream, Window
 from stretto.pattern.order import NO_ORDER
 from stretto.pattern.piece import Detection, Group, Piece, Slot
@@ -18,6 +19,8 @@ Analysed = TypeVar("Analysed")
 
 WIDE: Final = 64
 """Cores with more slots are computed as they are written: what can be taken from a core grows with its square."""
+MOST_ALTERNATIVES: Final = 64
+"""An ANY that has more is given as one of fewer streams and one more; of others the alternatives are given."""
 NO_WINDOW = Window(0)
 """The window of one event, whatever the window around it."""
 
@@ -221,6 +224,27 @@ class Memo:
         parts = tuple(self.part(number, (slot,)) for slot in self.text_order(number))
         return Way(WayKind.JOIN, parts, "join_left_to_right")
 
+    def one_stream_more(self, number: int, last: int, rule: str) -> Way:
+        """The way that has an ANY from the ANY of the streams but one: its sets, the events of that one, and both."""
+        piece = self.pieces[number]
+        streams = streams_of(piece)
+        assert streams is not None
+        rest = [column for column in range(len(streams)) if column != last]
+        others, stream = [streams[column] for column in rest], streams[last]
+        parts = (
+            self.input(disjunction(others, piece.window), rest),
+            self.input(disjunction([stream], piece.window), [last]),
+            self.input(one_more(others, stream, piece.window), [*rest, last]),
+        )
+        return Way(WayKind.UNITE, parts, rule)
+
+    def give(self, number: int, way: Way) -> None:
+        """Make one of a piece's ways the given one."""
+        ways = self.ways[number]
+        ways.remove(way)
+        ways.insert(0, way)
+        self._needed = None
+
     def add_root(self, detection: Detection) -> None:
         """Add the branches of a query."""
         self._needed = None
@@ -249,8 +273,9 @@ class Memo:
     def _add_given_way(self, number: int) -> None:
         """The first way of a piece that is no core: it needs no rule."""
         piece = self.pieces[number]
-        if piece.policy is Policy.NEXT:
-            self.add(number, Way(WayKind.NEXT, (), "follow_next"))
+        if piece.follows:
+            rule = "follow_next" if piece.policy is Policy.NEXT else "follow_last"
+            self.add(number, Way(WayKind.NEXT, (), rule))
         elif self._grows(piece):
             inputs = [self.input(core_of(piece)), *self._elements(piece)]
             self.add(number, Way(WayKind.GROW, tuple(inputs), "grow_repetitions"))
@@ -258,6 +283,8 @@ class Memo:
             source = piece.slots[0].source
             if isinstance(source, Stream):
                 self.add(number, Way(WayKind.SCAN, (), "scan_stream"))
+            elif len(source.branches) > MOST_ALTERNATIVES and streams_of(piece):
+                self.add(number, self.one_stream_more(number, piece.width - 1, "unite_disjunction"))
             else:
                 parts = [self.input(tighten(b.piece), b.columns) for b in source.branches]
                 self.add(number, Way(WayKind.UNITE, tuple(parts), "unite_alternatives"))

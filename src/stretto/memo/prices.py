@@ -45,12 +45,16 @@ class Prices:
     grow: float = 1.0  # a row made by adding repetitions
     element: float = 3.0  # a repetition in it
     unite: float = 60.0  # a row of an alternative
-    follow: float = 77.0  # an event of a step under the policy NEXT, or a run that takes one
+    follow: float = 77.0  # an event of a step under the policy NEXT or LAST, or a run that takes one
     emit: float = 0.8  # a match handed over
     emit_column: float = 0.1  # an event in it
     update: float = (
         50.0  # a value of a trend query, updated by one event; not fitted, the trials have no trends
     )
+    # Of units, measured one by one:
+    move: float = 700.0  # a row moved to a unit in another process; the default was measured on Spark
+    hop: float = 1_500_000.0  # a unit called in a step, whatever reaches it
+    distance: float = 140.0  # a GEO_DISTANCE evaluated on a pair
 
     def __post_init__(self) -> None:
         for field in fields(self):

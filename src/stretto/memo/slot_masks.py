@@ -9,7 +9,7 @@ from stretto.memo.orders import Orders, orders_of
 from stretto.pattern.canonical import parted_terms
 from stretto.pattern.canonical_terms import equality_classes
 from stretto.pattern.comparisons import equality
-from stretto.pattern.nodes import Policy, Stream
+from stretto.pattern.nodes import Stream
 from stretto.pattern.order import members
 from stretto.pattern.piece import Piece
 from stretto.pattern.predicates import Apply, Expr, Ref, columns_of
@@ -99,7 +99,7 @@ class Facts:
 
     def part(self, slots: int) -> Piece:
         """The projection on some slots; the piece itself for all."""
-        if slots == self.whole or self.piece.policy is Policy.NEXT:
+        if slots == self.whole or self.piece.follows:
             return self.piece
         return self.projector.project(members(slots))
 

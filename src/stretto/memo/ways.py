@@ -11,9 +11,10 @@ class WayKind(StrEnum):
     UNITE = "unite"  # one repetition of a group: a match of any of its alternatives, which are the inputs
     JOIN = "join"  # the inputs, which cover the slots, joined from left to right; shared slots hold the same events
     FILTER = "filter"  # one input over the same slots with less order, fewer terms or a wider window
+    COMPLETE = "complete"  # one input with columns that may be unbound: those of its rows in which none is
     FORBID = "forbid"  # one input, the same piece without some of its negations
     GROW = "grow"  # the first input is the core; the others are one repetition of each group that grows
-    NEXT = "next"  # a run of steps under the policy NEXT; no inputs, as it has no parts
+    NEXT = "next"  # a run of steps under the policy NEXT or LAST; no inputs, as it has no parts
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from itertools import pairwise, product
 
 from stretto.oracle.bindings import Binding, Gap, Path, Search, Taken, gaps_of
 from stretto.oracle.keeping import thinned
+from stretto.oracle.latest import latest
 from stretto.oracle.values import Chosen, Event, Sets, evaluate
 from stretto.pattern.nodes import Atom, Combine, Not, Pattern, Policy, Query, Repeat
 from stretto.pattern.predicates import Expr, Reduce, Ref, Value, Which, columns_of, walk
@@ -46,7 +47,7 @@ def bound_matches(query: Query, events: Sequence[Event]) -> list[tuple[Match, Se
     """The same with the events of each variable, in time order."""
     judge = _Judge(query, sorted(events, key=lambda event: event.order))
     found: dict[Hashable, tuple[Match, Sets]] = {}
-    for binding in judge.runs() if query.policy is Policy.NEXT else judge.bindings():
+    for binding in judge.all_of(query.policy):
         if binding.taken and judge.accepts(binding):
             match, sets = judge.report(binding)
             bound = tuple(
@@ -65,6 +66,12 @@ class _Judge(Search):
         super().__init__(query, events)
         negated = frozenset(i for i, variable in enumerate(query.variables) if variable.negated)
         self.terms = [term for term in query.terms if not columns_of(term) & negated]
+
+    def all_of(self, policy: Policy) -> Iterator[Binding]:
+        """What a policy lets events be bound to, before terms and negations are judged."""
+        if policy is Policy.NEXT:
+            return self.runs()
+        return latest(self) if policy is Policy.LAST else self.bindings()
 
     # ---- skip till next match ----------------------------------------------------------------------------
 

@@ -64,6 +64,9 @@ def evaluate(expr: Expr, sets: Sets, chosen: Chosen) -> Value:
             return (ends[which] if which in ends else chosen[column, which]).value(attribute)
         case Reduce(function, column, attribute, _):
             events = sets.get(column, ())
+            if function == "LIST":
+                listed: tuple[Any, ...] = tuple(event.value(attribute) for event in events)
+                return listed or None
             return (
                 len(events)
                 if function == "COUNT"

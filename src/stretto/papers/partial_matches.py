@@ -1,12 +1,16 @@
 """The papers' own cost: how many partial matches are alive at a time."""
 
+from collections.abc import Sequence
 from dataclasses import replace
+from math import prod
 
+from stretto.memo.join_work import one_event
 from stretto.memo.memo import Memo
 from stretto.memo.pricing import DEAREST, MOST_INPUTS, RowEstimates
 from stretto.memo.slot_masks import Facts
 from stretto.memo.ways import Way, WayKind
-from stretto.pattern.nodes import Policy, Stream, Window
+from stretto.pattern.disjunction import all_sets, streams_of
+from stretto.pattern.nodes import Stream, Window
 from stretto.pattern.order import NO_ORDER
 from stretto.pattern.piece import Group, Piece, Slot
 from stretto.stats.estimate import seconds_of
@@ -56,8 +60,10 @@ class PaperCost:
                 return self._leaf(memo, memo.pieces[number])
             case WayKind.NEXT:
                 return self.alive(memo, number)
-            case WayKind.FILTER:
+            case WayKind.FILTER | WayKind.COMPLETE:
                 return FILTERED * self.alive(memo, way.pieces[0])
+            case WayKind.UNITE if streams_of(memo.pieces[number]):
+                return 0.0  # a DISJ hands its parts' matches on
             case _:
                 return sum(self.alive(memo, part) for part in way.pieces)
 
@@ -104,11 +110,19 @@ class PaperCost:
 
     def _instances(self, piece: Piece) -> float:
         """W^k * rates * selectivities, from the rows k * W^(k - 1) * rates * selectivities of the unordered piece."""
-        if piece.policy is Policy.NEXT:
+        if piece.follows:
             return self.estimator.rows(piece) * self._seconds(piece.window)
+        sets = None if piece.is_plain else all_sets(piece)
+        if sets is not None:
+            return self._of_sets(*sets, self._seconds(piece.window))
         count = len(piece.slots)
         free = replace(piece, order=NO_ORDER, negations=()) if count > 1 else piece
         return self.estimator.rows(free) * self._seconds(piece.window) / count
+
+    def _of_sets(self, others: Sequence[Stream], always: Sequence[Stream], seconds: float) -> float:
+        """The same of sets of events: W^k * rates of each, those that hold an event of `always`."""
+        held = [[seconds * self.estimator.rows(one_event(s, ())) for s in some] for some in (others, always)]
+        return (prod(1.0 + count for count in held[0]) - 1.0) * prod(held[1])
 
     def _seconds(self, window: Window) -> float:
         return seconds_of(window, self.estimator.total_rate)

@@ -15,7 +15,18 @@ from stretto.pattern.comparisons import FLIPPED, OPPOSITE, equal
 from stretto.pattern.disjoint_sets import DisjointSets
 from stretto.pattern.nodes import Stream
 from stretto.pattern.piece import Negation
-from stretto.pattern.predicates import NEIGHBOURS, Apply, Const, Element, Expr, Reduce, Ref, rewrite, walk
+from stretto.pattern.predicates import (
+    NEIGHBOURS,
+    Apply,
+    Const,
+    Element,
+    Expr,
+    Param,
+    Reduce,
+    Ref,
+    rewrite,
+    walk,
+)
 from stretto.schema import Kind
 from stretto.text.regular_expressions import like_parts
 
@@ -47,6 +58,8 @@ def key(expr: Expr) -> str:
             return f"1{op}({','.join(key(argument) for argument in arguments)})"
         case Const(value, kind):
             return f"2{kind}:{value!r}"
+        case Param(attribute, kind):
+            return f"2{kind}:[{attribute}]"
         case Element(kind):
             return f"0element.{kind}"
     raise AssertionError(expr)
@@ -163,7 +176,7 @@ def _negated(value: Expr) -> Expr | None:
 
 def _has_order(expr: Expr) -> bool:
     """Whether its values are totally ordered: all but doubles, which may be NaN."""
-    assert isinstance(expr, Const | Ref | Reduce | Apply | Element)
+    assert isinstance(expr, Const | Param | Ref | Reduce | Apply | Element)
     return expr.kind is not Kind.FLOAT
 
 
@@ -183,7 +196,8 @@ def _logic(op: str, arguments: Iterable[Expr]) -> Expr:
 
 def _like(value: Expr, pattern: Expr, *escape: Expr) -> Expr | None:
     """LIKE with nothing but a `%` at an end, or at both, in plainer words."""
-    assert isinstance(pattern, Const)
+    if not isinstance(pattern, Const):
+        return None
     sign = "".join(str(one.value) for one in escape if isinstance(one, Const))
     parts = [part for part, _ in groupby(like_parts(str(pattern.value), sign))]
     plain = [part for part in parts if part]

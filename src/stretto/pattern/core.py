@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from stretto.pattern.canonical_terms import canonical_negation
-from stretto.pattern.nodes import Policy, Stream
+from stretto.pattern.nodes import Stream
 from stretto.pattern.order import mask_of
 from stretto.pattern.piece import FORBIDDEN, Group, Negation, Piece, Place, Slot
 from stretto.pattern.predicates import Expr, columns_of
@@ -18,7 +18,7 @@ from stretto.pattern.repetition_terms import Duty, Use, duty, fit
 
 def core_of(piece: Piece) -> Piece:
     """The core, over the same columns; the piece itself if nothing repeats and nothing waits."""
-    if piece.policy is Policy.NEXT:
+    if piece.follows:
         return piece
     growing = piece.growing
     early = [n for n in piece.negations if is_early(n, piece, growing)]

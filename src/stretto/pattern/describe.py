@@ -3,7 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Final, TypeVar
 
-from stretto.pattern.nodes import Policy, Stream, Window
+from stretto.pattern.disjunction import streams_of_group
+from stretto.pattern.nodes import Stream, Window
 from stretto.pattern.order import Order
 from stretto.pattern.piece import Group, Negation, Piece, Place, Slot
 from stretto.pattern.predicates import Apply, Const, Element, Expr, Param, Reduce, Ref, Which, rewrite
@@ -148,7 +149,7 @@ def piece_text(piece: Piece, names: Sequence[str] | None = None) -> str:
     parts.extend(_negation(negation, piece, names) for negation in piece.negations)
     if piece.window.size:  # one event alone has none
         parts.append(f"within {window_text(piece.window)}")
-    if piece.policy is not Policy.ANY:
+    if piece.follows:
         parts.append(f"select {piece.policy}")
     return " ".join(parts)
 
@@ -157,7 +158,7 @@ def shape_text(piece: Piece, names: Sequence[str]) -> str:
     """A piece's types, their order and repetitions, and what it forbids: `SEQ(A a, B b+) without C between a and b`."""
     parts = [_shape(piece, names, lambda stream: stream.type)]
     parts.extend(f"without {n.stream.type} {_place(n, piece, names)}" for n in piece.negations)
-    return ("NEXT " if piece.policy is Policy.NEXT else "") + " ".join(parts)
+    return (f"{piece.policy} " if piece.follows else "") + " ".join(parts)
 
 
 def _shape(piece: Piece, names: Sequence[str] | None, shown: Callable[[Stream], str]) -> str:
@@ -205,6 +206,11 @@ def series_parallel(
 
 
 def _slot(slot: Slot, names: Sequence[str] | None, shown: Callable[[Stream], str]) -> str:
+    united = streams_of_group(slot.source) if isinstance(slot.source, Group) else None
+    if united is not None:
+        called = [""] * len(united) if names is None else [f" {name}" for name in names]
+        each = (f"{shown(stream)}{name}" for stream, name in zip(united, called, strict=True))
+        return f"ANY({', '.join(each)}){repetition_text(slot.low, slot.high)}"
     if isinstance(slot.source, Group):
         inner = []
         for branch in slot.source.branches:

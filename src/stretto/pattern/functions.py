@@ -98,17 +98,39 @@ _registered: dict[str, UserFunction] = {}
 
 
 def register_function(
-    name: str, function: Callable[..., Any], arguments: Sequence[Kind], result: Kind
+    name: str, function: Callable[..., Any], arguments: Sequence[Kind | str], result: Kind | str
 ) -> None:
     """Make `function` callable in queries as NAME(...); case does not matter. Registering again replaces it.
 
     It is called with one NumPy array per argument (rows without a null in any of them) and returns an array
-    of their length. It must be pure: plans decide how often and on which rows it runs.
+    of their length. It must be pure: plans decide how often and on which rows it runs. On Spark it goes to the workers
+    with the plan. `arguments`, `result`: kinds, or their names such as `double` and `string`.
     """
     folded = name.upper()
     if not folded.isidentifier() or folded in RESERVED:
         raise ValueError(f"`{name}` cannot name a function: it is taken, or it is not a plain name")
-    _registered[folded] = UserFunction(function, tuple(Kind(kind) for kind in arguments), Kind(result))
+    if not callable(function):
+        raise TypeError(f"`{name}` should be a function, not {type(function).__name__}")
+    _registered[folded] = UserFunction(function, tuple(map(_kind, arguments)), _kind(result))
+
+
+def _kind(given: Kind | str) -> Kind:
+    try:
+        return Kind(given)
+    except ValueError:
+        known = ", ".join(kind.value for kind in Kind)
+        raise ValueError(f"`{given}` is no kind of values; kinds are {known}") from None
+
+
+def registered_functions() -> dict[str, UserFunction]:
+    """The functions of users that this process knows."""
+    return dict(_registered)
+
+
+def keep_function(name: str, function: UserFunction, *, anew: bool) -> None:
+    """Take over a function that another process registered; not `anew`: unless there is one of its name."""
+    if anew or name not in _registered:
+        _registered[name] = function
 
 
 def user_function(name: str) -> UserFunction | None:

@@ -11,7 +11,7 @@ from typing import Final
 from stretto.pattern.comparisons import COMPARISONS
 from stretto.pattern.derived.tables import TableError
 from stretto.pattern.disjoint_sets import DisjointSets
-from stretto.pattern.functions import SIGNATURES
+from stretto.pattern.functions import SIGNATURES, user_function
 from stretto.pattern.workload import Workload
 from stretto.schema import Kind, Schema
 from stretto.text import syntax
@@ -44,9 +44,17 @@ def guess_schema(workload: Workload) -> Schema:
         found = next(filter(None, map(_kind, sides)), None)
         if found and together:
             kinds.setdefault(alike.find(together[0]), found)
-    lists = {name: kind for node in nodes for name, kind in _lists(node)}
+    lists = {name: kind for node in nodes for name, kind in (*_lists(node), *_taken(node))}
     guessed = {name: kinds.get(alike.find(name), Kind.FLOAT) for name in alike if name != "ts"}
     return Schema(guessed | {name: kind for name, kind in lists.items() if name in guessed})
+
+
+def _taken(node: syntax.Node) -> Iterator[tuple[str, Kind]]:
+    """What functions of users take."""
+    known = user_function(node.function) if isinstance(node, syntax.Call) else None
+    if known is not None and isinstance(node, syntax.Call):
+        for argument, kind in zip(node.arguments, known.arguments, strict=False):
+            yield from ((name, kind) for name in _attributes(argument))
 
 
 def _lists(node: syntax.Node) -> Iterator[tuple[str, Kind]]:

@@ -15,6 +15,7 @@ class Policy(StrEnum):
     ANY = "ANY"
     NEXT = "NEXT"
     STRICT = "STRICT"
+    LAST = "LAST"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,13 +94,30 @@ def column_of(variable: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class EventField:
+    """An attribute of a whole event that is returned: the `field` of the column `record`, of this kind.
+
+    `many`: of a variable that can bind several events; the values are a list then, as long as all lists of the record.
+    """
+
+    record: str
+    field: str
+    kind: Kind
+    many: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Return:
-    """A returned column. One that is `hidden` is for KEEP: what tells matches apart, and no part of the result."""
+    """A returned column. One that is `hidden` is for KEEP: what tells matches apart, and no part of the result.
+
+    `part`: it is one attribute of a whole event. Those of a record stand side by side, first `ts`, which none lacks.
+    """
 
     name: str
     value: Expr
     kind: Kind
     hidden: bool = False
+    part: EventField | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,7 +74,7 @@ class _Normalizer:
     def __init__(self, query: Query) -> None:
         self.query = query
         self.same = tuple(sorted(query.same))
-        self.next = query.policy is Policy.NEXT
+        self.follows = query.policy in (Policy.NEXT, Policy.LAST)
         having = [_term(term) for term in query.having]
         # What no event decides is decided before the first one: a constant of HAVING is one of WHERE.
         terms = [*map(_term, query.terms), *(term for term in having if not term.variables)]
@@ -88,8 +88,8 @@ class _Normalizer:
         query = self.query
         terms = (*self.terms, *self.having, *self.on_forbidden)
         sets = frozenset[int]().union(*(term.sets for term in terms))
-        pattern = query.pattern if self.next else _unbracketed(query.pattern, sets)
-        parts = [part for part in alternatives(pattern, split=not self.next) if part.slots]
+        pattern = query.pattern if self.follows else _unbracketed(query.pattern, sets)
+        parts = [part for part in alternatives(pattern, split=not self.follows) if part.slots]
         column = {variable: i for i, variable in enumerate(self.positive)}
         branches = [self.branch(part, column) for part in parts]
         # Alternatives have no order: the text's would tell OR(A, B) from OR(B, A), and ANY from the OR of its parts.
@@ -156,7 +156,7 @@ class _Normalizer:
             self.same,
             tuple(self.negation(forbidden, part, scope, column) for forbidden in part.forbidden),
             self.query.window,
-            Policy.NEXT if policy is Policy.NEXT else Policy.ANY,
+            Policy.ANY if policy is Policy.STRICT else policy,
             # A term over one variable is no filter of its stream here: the event that fails it ends a run.
             tuple(dict.fromkeys(term.expr.moved(column) for term in self.applying(self.having, scope))),
         )
@@ -177,7 +177,7 @@ class _Normalizer:
 
     def parts(self, term: _Term, scope: "_Scope") -> Iterable[_Term]:
         """A term, or the terms that say the same here."""
-        parts = separated(term.expr, scope.always, at_once=self.next)
+        parts = separated(term.expr, scope.always, at_once=self.follows)
         return (term,) if len(parts) == 1 else map(_term, parts)
 
     def belongs_inside(self, slot: Leaf | RepeatedGroup, term: _Term) -> bool:

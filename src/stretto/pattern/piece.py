@@ -113,8 +113,9 @@ class Piece(HashedOnce):
     columns of the slots, and behind them the width. `order` says which slots come before which. One-variable terms
     of a stream slot stand in its stream. `same` are attributes on which all events agree, forbidden
     ones too; group branches repeat it. Terms wholly inside a group stand in its branches. The policy STRICT has
-    been turned into terms over `@position`; a piece with the policy NEXT has its slots in sequence. Under it `having`
-    are terms that do not say which event a run takes, but end the run if they fail once they can be judged.
+    been turned into terms over `@position`; a piece with the policy NEXT or LAST has its slots in sequence. Under
+    NEXT `having` are terms that do not say which event a run takes, but end the run if they fail once they can be
+    judged.
     """
 
     slots: tuple[Slot, ...]
@@ -159,6 +160,11 @@ class Piece(HashedOnce):
     def growing(self) -> frozenset[int]:
         """The slots that may have more than one repetition."""
         return frozenset([i for i, slot in enumerate(self.slots) if slot.high != 1])
+
+    @property
+    def follows(self) -> bool:
+        """Whether its matches are runs that go from step to step: it is computed as a whole."""
+        return self.policy is not Policy.ANY
 
     @property
     def is_plain(self) -> bool:

@@ -149,7 +149,10 @@ class Ref(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Reduce(Expr):
-    """COUNT, SUM, AVG, MIN or MAX over the set bound to a column; COUNT has an empty attribute."""
+    """COUNT, SUM, AVG, MIN or MAX over the set bound to a column; COUNT has an empty attribute.
+
+    LIST, of whole events that are returned, is all values in time order; null where nothing is bound.
+    """
 
     function: str
     column: int

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from stretto.pattern.comparisons import RANGES, flipped
-from stretto.pattern.nodes import Policy, Stream
+from stretto.pattern.nodes import Stream
 from stretto.pattern.piece import Piece, Slot
 from stretto.pattern.predicates import (
     NEIGHBOURS,
@@ -118,7 +118,7 @@ def tighten(piece: Piece) -> Piece:
 
     Not under the policy NEXT: there a bound keeps a run from taking an event, a COUNT is judged on what it took.
     """
-    if piece.policy is Policy.NEXT:
+    if piece.follows:
         return piece
     slots = list(piece.slots)
     starts = {piece.columns(i).start: i for i in range(len(slots)) if isinstance(slots[i].source, Stream)}

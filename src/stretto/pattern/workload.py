@@ -18,6 +18,7 @@ from stretto.pattern.piece import Detection
 from stretto.schema import Schema
 from stretto.screen import counted, html_table
 from stretto.text import syntax
+from stretto.text.alike_printer import workload_text
 from stretto.text.alike_statements import Statements, joined, query_names, samples, without
 from stretto.text.build import QueryBuilder
 from stretto.text.build_streams import StreamBuilder
@@ -125,7 +126,7 @@ class Workload:
 
     def to_text(self) -> str:
         """The statements as text. A comment tells the rows of each table, so other rows are another text."""
-        return "".join(self._rows_told()) + to_text(self.statements)
+        return "".join(self._rows_told()) + workload_text(self.statements)
 
     def _rows_told(self) -> Iterator[str]:
         for statement in samples(self.statements):

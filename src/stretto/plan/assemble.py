@@ -1,13 +1,14 @@
 """From a solution to a plan: every computation becomes its operators, a shared one once."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from stretto.memo.cost import CostModel
 from stretto.memo.memo import Memo
 from stretto.memo.ways import WayKind
 from stretto.pattern.core import unjudged
-from stretto.pattern.nodes import Stream
+from stretto.pattern.disjunction import streams_of
+from stretto.pattern.nodes import Policy, Stream
 from stretto.pattern.order import NO_ORDER
 from stretto.pattern.piece import Detection, Piece, Slot
 from stretto.pattern.predicates import numbered
@@ -15,7 +16,7 @@ from stretto.pattern.project import rearrange
 from stretto.pattern.repetition_terms import duty, fit
 from stretto.plan.build import Builder, Part
 from stretto.plan.combine import Source, join_all, narrow, provided_by
-from stretto.plan.follow import follow_next
+from stretto.plan.follow import follow_last, follow_next
 from stretto.plan.forbid import forbid, forbid_known
 from stretto.plan.grow import grow_slot, growth_order
 from stretto.plan.made import Made, draft_of, of_one_slot
@@ -52,8 +53,21 @@ class Assembler:
             )
             self.builder.expect(made.op, rows, cost)
 
-    def made(self, node: Computation) -> Made:
-        return self._made[id(node)]
+    def parts(self, node: Computation, seen: set[int]) -> Iterator[tuple[int, tuple[int, ...]]]:
+        """The operators whose rows are those of a query's branch, with the piece's columns that theirs are.
+
+        An Emit puts the sets of an ANY together itself. Nodes in `seen` are there, the others are added.
+        """
+        united = node.way.kind is WayKind.UNITE and streams_of(self.memo.pieces[node.piece]) is not None
+        for top in node.inputs if united else (node,):
+            for needed in inputs_first(top, seen):
+                self.add(needed)
+        if not united:
+            yield self._made[id(node)].op, self._made[id(node)].layout
+            return
+        for part, read in zip(node.inputs, node.way.inputs, strict=True):
+            made = self._made[id(part)]
+            yield made.op, tuple(read.columns[column] for column in made.layout)
 
     def _make(self, piece: Piece, node: Computation, sources: Sequence[Source]) -> Made:
         match node.way.kind:
@@ -62,15 +76,18 @@ class Assembler:
                 assert isinstance(source, Stream)
                 return of_one_slot(self.builder.scan_part(source, piece.same), (0,))
             case WayKind.UNITE:
-                return self._unite(piece, sources)
+                return self._unite(piece, sources, node.way.rule)
             case WayKind.JOIN:
                 return join_all(piece, sources, self.builder, node.way.rule, self._hashed(node))
             case WayKind.FILTER | WayKind.FORBID:
                 return narrow(piece, sources[0], self.builder, node.way.rule)
+            case WayKind.COMPLETE:
+                return self._complete(piece, sources[0], node.way.rule)
             case WayKind.GROW:
                 return self._grow(piece, sources, node.way.rule)
             case WayKind.NEXT:
-                part = follow_next(piece, self.builder)
+                follow = follow_next if piece.policy is Policy.NEXT else follow_last
+                part = follow(piece, self.builder)
                 return of_one_slot(part, range(part.width))
 
     def _hashed(self, node: Computation) -> tuple[bool, ...]:
@@ -79,12 +96,12 @@ class Assembler:
             return (True,) * (len(node.inputs) - 1)
         return self.pricing.hashed(self.memo, node.piece, node.way)
 
-    def _unite(self, piece: Piece, sources: Sequence[Source]) -> Made:
+    def _unite(self, piece: Piece, sources: Sequence[Source], because: str) -> Made:
         """The repetitions of a group: the rows of its alternatives, united; then the terms over it alone."""
         part, layout = sources[0].made.whole, sources[0].row
         if len(sources) > 1 or len(layout) < piece.width:
             united = replace(piece, terms=())
-            part, layout = self._united(united, sources), tuple(range(piece.width))
+            part, layout = self._united(united, sources, because), tuple(range(piece.width))
         here = rearrange(piece, layout)
         terms = fit(here.terms, part.sets)
         if terms:
@@ -92,7 +109,21 @@ class Assembler:
             part = replace(part, op=kept)
         return of_one_slot(part, layout)
 
-    def _united(self, piece: Piece, sources: Sequence[Source]) -> Part:
+    def _complete(self, piece: Piece, source: Source, because: str) -> Made:
+        """The rows of an ANY that lack no event, as those of the AND of its streams."""
+        row, known = source.row, source.made.whole
+        here = rearrange(piece, row)
+        parts = [
+            self.builder.scan_part(slot.source, here.same)
+            for slot in here.slots
+            if isinstance(slot.source, Stream)
+        ]
+        missing = tuple(column for column in range(known.width) if column not in known.always)
+        rows = draft_of(here, parts, frozenset(), self.builder)
+        rows.op = self.builder.add(Filter(known.op, (), bound=missing), because, Computed.whole(here))
+        return Made(row, tuple(parts), rows.part())
+
+    def _united(self, piece: Piece, sources: Sequence[Source], because: str = "unite_alternatives") -> Part:
         width = piece.width
         sets = [False] * width
         types: list[frozenset[str]] = [frozenset()] * width
@@ -106,7 +137,7 @@ class Assembler:
             columns=tuple(source.row for source in sources),
             width=width,
             sets=tuple(sets),
-            distinct=self.ambiguous and len(sources) > 1,
+            distinct=self.ambiguous and len(sources) > 1 and streams_of(piece) is None,
         )
         moved = [
             [{source.row[c] for c in columns} for columns in (whole.always, whole.entries, whole.exits)]
@@ -115,7 +146,7 @@ class Assembler:
         ]
         always, entries, exits = zip(*moved, strict=True)
         return Part(
-            op=self.builder.add(union, "unite_alternatives", Computed.whole(piece)),
+            op=self.builder.add(union, because, Computed.whole(piece)),
             sets=tuple(sets),
             types=tuple(types),
             always=tuple(sorted(set.intersection(*always))),
@@ -195,20 +226,20 @@ def assemble(
     for detection in detections:
         parts: list[int] = []
         columns: list[tuple[int, ...]] = []
+        waits: list[bool] = []
         for i, branch in enumerate(detection.branches):
             root, node = nodes[detection.name, i]
-            for needed in inputs_first(node, seen):
-                assembler.add(needed)
-            made = assembler.made(node)
-            parts.append(made.op)
-            columns.append(tuple(branch.columns[root.columns[column]] for column in made.layout))
+            for part, row in assembler.parts(node, seen):
+                parts.append(part)
+                columns.append(tuple(branch.columns[root.columns[column]] for column in row))
+                waits.append(any(negation.place.waits for negation in branch.piece.negations))
         emit = Emit(
             query=detection.name,
             variables=detection.variables,
             kleene=detection.kleene,
             parts=tuple(parts),
             columns=tuple(columns),
-            waits=tuple(any(n.place.waits for n in b.piece.negations) for b in detection.branches),
+            waits=tuple(waits),
             window=detection.branches[0].piece.window,
             distinct=detection.ambiguous,
             returns=detection.returns,

@@ -7,7 +7,7 @@ from stretto.pattern.nodes import Window
 from stretto.pattern.piece import Place
 from stretto.pattern.predicates import NEIGHBOURS, Expr, Reduce, Ref, walk
 from stretto.plan.dag import Plan, window_of
-from stretto.plan.ops import Emit, Filter, Forbid, Join, Next, Op, Repeat, Scan, Union
+from stretto.plan.ops import Emit, Filter, Forbid, Join, Last, Next, Op, Repeat, Scan, Union
 from stretto.plan.placement.placement import why_not
 from stretto.schema import Kind
 
@@ -111,8 +111,9 @@ def _join(plan: Plan, op: Join) -> Findings:
 
 
 def _filter(plan: Plan, op: Filter) -> Findings:
-    if not op.terms and op.window is None:
+    if not op.terms and op.window is None and not op.bound:
         yield "has neither terms nor a window"
+    yield from _within(op.bound, plan.width(op.input), "bound")
     yield from _terms(op.terms, plan.sets(op.input), adjacency=True)
 
 
@@ -156,6 +157,15 @@ def _next(plan: Plan, op: Next) -> Findings:
         if low < 0 or (high is not None and high < max(low, 1)):
             yield f"a step's bounds are ({low}, {high})"
     yield from _terms(op.terms, tuple(bounds != (1, 1) for bounds in op.bounds), adjacency=True)
+
+
+def _last(plan: Plan, op: Last) -> Findings:
+    yield from _scan_only(plan, op.inputs, "steps")
+    yield from _terms(op.terms, (False,) * len(op.steps), adjacency=False)
+    for gap in op.gaps:
+        if not 0 <= gap.after < len(op.steps) - 1:
+            yield f"a gap after step {gap.after} of {len(op.steps)}"
+        yield from _terms(gap.terms, (False,) * (len(op.steps) + 1), adjacency=False)
 
 
 def _union(plan: Plan, op: Union) -> Findings:
@@ -221,6 +231,7 @@ CHECKS: dict[type[Op], Callable[..., Findings]] = {
     Repeat: _repeat,
     Forbid: _forbid,
     Next: _next,
+    Last: _last,
     Union: _union,
     Emit: _emit,
 }

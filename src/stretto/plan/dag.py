@@ -1,7 +1,7 @@
 """The plan: operators in topological order, the query each Emit answers, and what follows from them."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
 from importlib import import_module
@@ -18,11 +18,12 @@ from stretto.pattern.predicates import Expr, Reduce, Ref, partition_of, walk
 from stretto.pattern.workload import Workload
 from stretto.plan.explanation import explanation, piece_texts
 from stretto.plan.front.stages import Front
-from stretto.plan.ops import Emit, Filter, Forbid, Join, Next, Op, Repeat, Scan, Union
+from stretto.plan.ops import Emit, Filter, Forbid, Join, Last, Next, Op, Repeat, Scan, Union
 from stretto.plan.placement.placement import Placement
 from stretto.plan.record import Record
 from stretto.schema import Kind, Schema
 from stretto.screen import counted
+from stretto.solve.common.solution import Replay
 from stretto.trends.plan import TrendPlan
 
 SHOWN = 200
@@ -36,6 +37,8 @@ class Plan:
     `queries` gives the number of each query's Emit, `records` what is kept of each operator. `trends`: the plan of the
     trend queries, if there are any. `workload`: what it was planned for, so that it can be planned anew. `front`: what
     makes the derived streams that queries read. `placement`: the units that operators run on; None: all on one.
+    `functions`: those of users that it calls, as the Spark room sends them to workers.
+    `replay`: what was expected of units when it was chosen for them.
     """
 
     ops: tuple[Op, ...]
@@ -48,6 +51,8 @@ class Plan:
     trends: TrendPlan | None = None
     front: Front | None = None
     placement: Placement | None = None
+    functions: bytes = field(default=b"", compare=False, repr=False)
+    replay: Replay | None = None
 
     @property
     def columns(self) -> Mapping[str, Kind]:
@@ -210,7 +215,7 @@ def is_special(attribute: str) -> bool:
 
 def window_of(op: Op) -> Window | None:
     """The window an operator keeps, if it keeps one."""
-    return op.window if isinstance(op, Join | Repeat | Forbid | Next | Emit) else None
+    return op.window if isinstance(op, Join | Repeat | Forbid | Next | Last | Emit) else None
 
 
 def expressions(op: Op) -> Iterator[Expr]:
@@ -222,6 +227,8 @@ def expressions(op: Op) -> Iterator[Expr]:
             yield from op.terms
         case Next():
             yield from (*op.terms, *op.having)
+        case Last():
+            yield from (*op.same, *op.terms, *(term for gap in op.gaps for term in gap.terms))
         case Repeat():
             yield from (*op.terms, *op.adjacent, *op.start)
         case Emit():
@@ -245,8 +252,31 @@ def sets_of(op: Op, known: list[tuple[bool, ...]]) -> tuple[bool, ...]:
             return tuple(held or i in op.final for i, held in enumerate(known[op.base]))
         case Next():
             return tuple(bounds != (1, 1) for bounds in op.bounds)
+        case Last():
+            return (False,) * len(op.steps)
         case Union():
             return op.sets
         case Emit():
             return op.kleene
     raise TypeError(f"not an operator: {type(op).__name__}")
+
+
+def renumbered(op: Op, places: Mapping[int, int]) -> Op:
+    """The same operator over inputs that have other numbers."""
+    match op:
+        case Join(left, right):
+            return replace(op, left=places[left], right=places[right])
+        case Filter(source):
+            return replace(op, input=places[source])
+        case Repeat(base, element):
+            return replace(op, base=places[base], element=places[element])
+        case Forbid(source, events):
+            return replace(op, input=places[source], events=places[events])
+        case Next(steps):
+            return replace(op, steps=tuple(places[step] for step in steps))
+        case Last(steps, gaps=gaps):
+            moved = tuple(replace(gap, events=places[gap.events]) for gap in gaps)
+            return replace(op, steps=tuple(places[step] for step in steps), gaps=moved)
+        case Union(parts) | Emit(parts=parts):
+            return replace(op, parts=tuple(places[part] for part in parts))
+    return op

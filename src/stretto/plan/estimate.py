@@ -6,7 +6,6 @@ from dataclasses import replace
 from stretto.explain.model import Estimate
 from stretto.memo.cost import CostModel
 from stretto.memo.memo import WIDE, Memo
-from stretto.memo.rules.join_left_to_right import join_left_to_right
 from stretto.memo.ways import Way
 from stretto.plan.build import Builder
 from stretto.solve.common.budget import Budget
@@ -70,5 +69,5 @@ def alone_cost(memo: Memo, model: CostModel) -> float:
 
 def _own_way(number: int, memo: Memo) -> Way:
     if memo.is_core(number):
-        return next(join_left_to_right(number, memo))
+        return memo.alone(number)
     return memo.ways[number][0]

@@ -21,7 +21,7 @@ from stretto.pattern.piece import Piece
 from stretto.pattern.predicates import Apply, Expr, Ref
 from stretto.plan.families.members import Route
 from stretto.plan.front.rows import SIDE, front_rows
-from stretto.plan.ops import Emit, Filter, Forbid, Join, Next, Op, Repeat, Scan, Union
+from stretto.plan.ops import Emit, Filter, Forbid, Join, Last, Next, Op, Repeat, Scan, Union
 from stretto.plan.record import Computed
 from stretto.plan.trend_rows import trend_edges, trend_rows
 from stretto.schema import Kind
@@ -73,7 +73,15 @@ def explanation(plan: "Plan", measured: Measured | None = None) -> Explanation:
         totals = {name: measured.totals.get(name, 0) for name in names}
         run = Run(measured.events, measured.span, measured.elapsed, totals)
     text = "" if plan.workload is None else plan.workload.text or plan.workload.to_text()
-    return Explanation(plan.optimizer, tuple(rows), queries, edges, plan.estimate, run, text)
+    families = _families(plan)
+    return Explanation(plan.optimizer, tuple(rows), queries, edges, plan.estimate, run, text, families)
+
+
+def _families(plan: "Plan") -> dict[str, int]:
+    """The queries of each family that is answered as one."""
+    sides = () if plan.front is None else (side.plan for side in plan.front.sides)
+    emits = (op for one in (plan, *sides) for op in one.ops if isinstance(op, Emit) and op.route is not None)
+    return {op.query: len(op.route.members) for op in emits if op.route is not None and not op.route.alone}
 
 
 def piece_texts(plan: "Plan") -> tuple[str, ...]:
@@ -108,7 +116,7 @@ def _emitted(op: Emit, known: Sequence[Meaning]) -> str:
 
 def _row(plan: "Plan", number: int, meaning: Meaning, measured: Measured | None) -> Row:
     op, record, served = plan.ops[number], plan.records[number], plan.serves(number)
-    window = op.window if isinstance(op, Join | Filter | Repeat | Forbid | Next) else None
+    window = op.window if isinstance(op, Join | Filter | Repeat | Forbid | Next | Last) else None
     return Row(
         number,
         type(op).__name__.lower(),
@@ -154,6 +162,8 @@ def _words(plan: "Plan", op: Op) -> Iterator[str]:
                 yield "without hashing"
         case Filter():
             yield f"filter n{op.input}"
+            if op.bound:
+                yield f"with all of {', '.join(map(column_name, op.bound))}"
             yield from _terms("where", op.terms, columns(plan.width(op.input)))
         case Repeat():
             yield from _repeat_words(plan, op)
@@ -170,6 +180,8 @@ def _words(plan: "Plan", op: Op) -> Iterator[str]:
             yield f"next {' '.join(f'n{step}{repetition_text(*bounds)}' for step, bounds in marks)}"
             yield from _terms("where", op.terms, columns(len(op.steps)))
             yield from _terms("having", op.having, columns(len(op.steps)))
+        case Last():
+            yield from _last_words(op)
         case Union():
             yield "union"
             yield from _parts(op, columns(op.width))
@@ -223,6 +235,17 @@ def _repeat_words(plan: "Plan", op: Repeat) -> Iterator[str]:
     yield from _terms("neighbours", op.adjacent, [*base, *neighbours])
     yield from _terms("start", op.start, [*base, *_repetition_names("first", width)])
     yield from _distinct((column, new[own]) for column, own in op.distinct)
+
+
+def _last_words(op: Last) -> Iterator[str]:
+    names = columns(len(op.steps))
+    yield f"last {' '.join(f'n{step}' for step in op.steps)}"
+    if op.same:
+        yield "per " + ", ".join(term_text(key, ("",)) for key in op.same)
+    yield from _terms("where", op.terms, names)
+    for gap in op.gaps:
+        yield f"without n{gap.events} after {column_name(gap.after)}"
+        yield from _terms("where", gap.terms, [*names, "it"])
 
 
 def _repetition_names(word: str, width: int) -> list[str]:

@@ -1,4 +1,4 @@
-"""Lowering pieces with the policy NEXT: one operator follows the runs, negations filter its matches."""
+"""Lowering pieces with the policy NEXT or LAST: one operator follows the runs, negations filter its matches."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -7,13 +7,13 @@ from itertools import combinations
 from stretto.errors import PlanError
 from stretto.pattern.comparisons import equal
 from stretto.pattern.nodes import Stream
-from stretto.pattern.piece import Piece
+from stretto.pattern.piece import Piece, Place
 from stretto.pattern.predicates import Expr, Which
 from stretto.pattern.repetition_terms import fit
 from stretto.plan.build import Builder, Part
 from stretto.plan.draft import Draft
 from stretto.plan.forbid import forbid
-from stretto.plan.ops import Next
+from stretto.plan.ops import Last, Next, StepGap
 
 
 def follow_next(piece: Piece, builder: Builder) -> Part:
@@ -33,10 +33,30 @@ def follow_next(piece: Piece, builder: Builder) -> Part:
     return rows.part()
 
 
+def follow_last(piece: Piece, builder: Builder) -> Part:
+    """The same where only the latest partial match of each length is kept: a NOT between steps ends it."""
+    slots = range(len(piece.slots))
+    rows = Draft(piece, [_step(piece, slot, builder) for slot in slots], frozenset(), builder)
+    rows.sets = (False,) * len(slots)
+    between = [negation for negation in piece.negations if negation.place is Place.BETWEEN]
+    rows.joined, rows.pending = len(slots), tuple(n for n in piece.negations if n not in between)
+    operator = Last(
+        tuple(part.op for part in rows.parts),
+        piece.window,
+        tuple(builder.ref(0, name) for name in piece.same),
+        piece.terms,
+        tuple(StepGap(builder.scan(n.stream, piece.same), max(n.after), n.terms) for n in between),
+    )
+    rows.add(operator, "follow_last")
+    for negation in sorted(rows.pending, key=lambda n: n.place.waits):
+        forbid(rows, negation, slots)
+    return rows.part()
+
+
 def _step(piece: Piece, slot: int, builder: Builder) -> Part:
     step = piece.slots[slot]
     if not isinstance(step.source, Stream):
-        raise PlanError("a step of a NEXT pattern is a repeated group")
+        raise PlanError("a step of a run is a repeated group")
     part = builder.scan_part(step.source, piece.same)
     return part if step.low else replace(part, always=())
 

@@ -63,11 +63,12 @@ class Join(Op):
 
 @dataclass(frozen=True, slots=True)
 class Filter(Op):
-    """Rows that pass the terms and, where a window is given, keep inside it."""
+    """Rows that pass the terms and, where a window is given, keep inside it; none of the columns `bound` is unbound."""
 
     input: int
     terms: tuple[Expr, ...]
     window: Window | None = None
+    bound: tuple[int, ...] = ()
 
     @property
     def inputs(self) -> tuple[int, ...]:
@@ -147,6 +148,37 @@ class Next(Op):
     @property
     def inputs(self) -> tuple[int, ...]:
         return self.steps
+
+
+@dataclass(frozen=True, slots=True)
+class StepGap:
+    """What must not come between step `after` and the one behind it: rows of `events`, a Scan.
+
+    `terms` read the steps' columns up to `after`, and the forbidden event as the column behind all steps.
+    """
+
+    events: int
+    after: int
+    terms: tuple[Expr, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Last(Op):
+    """The most recent partial match of each number of steps, one per combination of values of `same`.
+
+    `steps` are Scans, one column each. An event is offered to the steps from the last to the first: it moves the
+    partial match on that stands before the step, if the `terms` it makes decidable hold, and takes its place.
+    """
+
+    steps: tuple[int, ...]
+    window: Window
+    same: tuple[Expr, ...] = ()
+    terms: tuple[Expr, ...] = ()
+    gaps: tuple[StepGap, ...] = ()
+
+    @property
+    def inputs(self) -> tuple[int, ...]:
+        return (*self.steps, *(gap.events for gap in self.gaps))
 
 
 @dataclass(frozen=True, slots=True)

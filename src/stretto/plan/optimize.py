@@ -15,7 +15,8 @@ from stretto.memo.mops.operators import operators_of
 from stretto.memo.pricing import Pricing
 from stretto.pattern.branches import NotPlannable
 from stretto.pattern.derived.streams import DerivedStream
-from stretto.pattern.nodes import Policy, Query
+from stretto.pattern.disjunction import as_one_piece
+from stretto.pattern.nodes import Query
 from stretto.pattern.piece import Detection, Group, Piece
 from stretto.pattern.repetition_terms import duty, tighten
 from stretto.pattern.workload import BoundWorkload, Workload
@@ -23,8 +24,8 @@ from stretto.plan.assemble import assemble
 from stretto.plan.build import Builder
 from stretto.plan.check import check
 from stretto.plan.dag import Plan
-from stretto.plan.disjunction import unite_disjunctions
 from stretto.plan.estimate import estimated
+from stretto.plan.families.gathering import gathered
 from stretto.plan.families.templates import apart_from_families, routed, settled
 from stretto.plan.forbid import refuse_entangled
 from stretto.plan.front.decoding import with_members
@@ -52,6 +53,8 @@ SOLVING = 0.5
 
 WITHOUT = " without "
 """Between the name of an optimizer and those of rules that it may not use: a plan made anew keeps to them."""
+ON = " on "
+"""Between the name of an optimizer and the number of units that it plans for."""
 FOR_TRENDS = {"muse": "auto", "greta": "none"}
 """The names of papers about trends, and what goes by them for detection queries of the same workload."""
 
@@ -87,14 +90,16 @@ def planned(
     """The same by a recipe, for which the plan has the name of an optimizer."""
     stats = known if isinstance(known, Stats) else Stats.assumed(known)
     known_queries = workload.bind(stats.schema)
-    if recipe.one_by_one:
-        known_queries = _one_by_one(known_queries)
+    known_queries = _one_by_one(known_queries) if recipe.one_by_one else gathered(known_queries)
     found = settled(known_queries, stats.schema)
     bound = found.bound
     streams = needed_streams(bound)
     mops = None
     if recipe.mops:
-        mops = recipe.merge(operators_of(*apart_from_families(streams, found)))
+        made, queries = apart_from_families(streams, found)
+        names = {stream.name for stream in made}
+        whole = [query for query in queries if recipe.shared_whole(query, names)]
+        mops = recipe.merge(operators_of(made, whole), stats)
     if streams or (mops is not None and mops.shares):
         plan = _behind_a_front(workload, bound, streams, stats, known, optimizer, recipe, time, mops)
     else:
@@ -150,7 +155,7 @@ def _planned(
     time: Budget,
     trial: Trial | None,
 ) -> Plan:
-    detections = plannable(bound)
+    detections = as_read(plannable(bound), recipe)
     memo, pricing = explored(detections, stats, recipe, time)
     solution = recipe.solve(memo, pricing, time.at_least(SOLVING))
     model = pricing if isinstance(pricing, CostModel) else model_of(stats)
@@ -167,8 +172,18 @@ def _planned(
         if measured is not None:
             estimate = estimated(memo, found, builder, emits, model, trends, time)
         records = tuple(builder.records)
-        plan = Plan(tuple(builder.ops), emits, records, stats.schema, optimizer, estimate, workload, trends)
-        return check(unite_disjunctions(plan) if recipe.disjunctions else plan)
+        plan = Plan(
+            tuple(builder.ops),
+            emits,
+            records,
+            stats.schema,
+            optimizer,
+            estimate,
+            workload,
+            trends,
+            replay=found.replay,
+        )
+        return check(plan)
 
     plan = plan_of(bounded)
     if trial is None or measured is None or not recipe.rivals or not worth_trying(plan, measured):
@@ -210,14 +225,26 @@ def uncollected() -> Iterator[None]:
 
 
 def recipe_of(optimizer: str) -> Recipe:
-    """The recipe of a named optimizer, `NAME` or `NAME without RULE,RULE`; errors say which names there are."""
+    """The recipe of a named optimizer, `NAME`, `NAME on UNITS` or `NAME without RULE,RULE`.
+
+    Errors say which names there are.
+    """
     name, _, left_out = optimizer.partition(WITHOUT)
+    name, _, units = name.partition(ON)
     known = {**RECIPES, **{name: RECIPES[same] for name, same in FOR_TRENDS.items()}}
     if name not in known:
         hint = f", {found}" if (found := near(name, known)) else ""
         raise StrettoError(f"unknown optimizer `{name}`{hint}; there are: {', '.join(known)}")
-    recipe = known[name]
+    recipe = known[name].for_units(int(units)) if units.isdecimal() else known[name]
     return without_rules(recipe, left_out.split(",")) if left_out else recipe
+
+
+def named_for(optimizer: str, units: int | None) -> str:
+    """The name of an optimizer that plans for so many units, if it is one that does."""
+    known = RECIPES.get(optimizer)
+    return (
+        optimizer if units is None or known is None or known.on_units is None else f"{optimizer}{ON}{units}"
+    )
 
 
 def named_without(optimizer: str, without: Sequence[str]) -> str:
@@ -240,6 +267,11 @@ def explored(
     return memo, pricing
 
 
+def as_read(detections: Sequence[Detection], recipe: Recipe) -> Sequence[Detection]:
+    """Queries as an optimizer reads them: each ANY of single events is one piece, or one for every alternative."""
+    return [as_one_piece(one) for one in detections] if recipe.disjunctions else detections
+
+
 def plannable(bound: BoundWorkload) -> Sequence[Detection]:
     """The queries' normal forms; QueryError names those with terms that no operator can judge."""
     detections = bound.normal_forms()
@@ -257,7 +289,7 @@ def plannable(bound: BoundWorkload) -> Sequence[Detection]:
 
 def refuse_unplannable(piece: Piece) -> None:
     """Raise NotPlannable for the few terms on the repetitions of groups that no operator can judge."""
-    if piece.policy is Policy.NEXT:
+    if piece.follows:
         return
     piece = tighten(piece)
     growing = piece.growing

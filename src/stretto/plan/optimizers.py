@@ -1,6 +1,6 @@
 """The named optimizers: rules that say what is possible, a cost to go by, a solver that chooses."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
@@ -10,15 +10,20 @@ from stretto.errors import StrettoError
 from stretto.memo.caution import WEAKER, CautiousModel
 from stretto.memo.cost import CostModel
 from stretto.memo.explore import Rules
+from stretto.memo.join_work import steps_per_second
 from stretto.memo.memo import Memo
+from stretto.memo.mops.channel_cost import ChannelCosts
 from stretto.memo.mops.mplan import MPlan
 from stretto.memo.mops.operators import StreamOperator
+from stretto.memo.mops.patterns import first_atom
 from stretto.memo.prices import load
 from stretto.memo.pricing import Pricing
-from stretto.memo.rules import AUTO
+from stretto.memo.rules import AUTO, DISJUNCTION
 from stretto.memo.rules.join_left_to_right import join_left_to_right
 from stretto.memo.rules.split_off_commonest import split_off_commonest
 from stretto.memo.rules.split_overlapping import overlapping_that_reduce
+from stretto.memo.rules.unite_disjunction import commonest_last, unite_disjunction
+from stretto.papers.decopa.on_memo import decopa_solver
 from stretto.papers.mcep.baselines import reorder, share
 from stretto.papers.mcep.local_plans import OrderPlans
 from stretto.papers.mcep.simulated_annealing import anneal
@@ -33,18 +38,20 @@ from stretto.papers.rumor.channels import Worth
 from stretto.papers.rumor.driver import always, merged
 from stretto.papers.rumor.rules import CHANNELS, PRIORITIES
 from stretto.papers.rumor.rules import Rule as MRule
-from stretto.papers.rumor.rules.s_alpha import s_alpha
-from stretto.papers.rumor.rules.s_join import s_join
+from stretto.pattern.nodes import Policy, Query
 from stretto.solve.auto import auto
 from stretto.solve.common.budget import Budget
 from stretto.solve.common.solution import Solution
 from stretto.solve.quick.as_written import none
+from stretto.solve.units.allocation import Allocation
+from stretto.solve.units.on_memo import on_units
 from stretto.stats.estimate import Estimator
 from stretto.stats.profile import Stats
 from stretto.trends.benefit import engine_costs
 from stretto.trends.optimize import TrendRecipe
 
 Solver = Callable[[Memo, Pricing, Budget], Solution]
+UnitSolver = Callable[[int, Memo, Pricing, Budget], Solution]
 Rivals = Callable[[Memo, CostModel, Solution, Budget], Iterator[Solution]]
 
 
@@ -53,10 +60,12 @@ class Recipe:
     """What makes an optimizer; `pricing` is what the solver goes by, `about` says in a line what it is.
 
     `rivals`: other solutions over the same memo that are worth trying, where plans are tried.
-    `mops`: rules by which operators of streams and queries are computed as one, `worth`: whether a channel is.
+    `mops`: rules by which operators of streams and queries are computed as one, `worth`: whether a channel is, by
+    statistics. `shared_whole`: the queries that these are about, given the names of derived streams.
+    `on_units`: the solver for a number of units, where an optimizer plans for some; `allocation`: how it gives them.
     `one_by_one`: whether these see every query of a text, also where many are alike and could be one template.
     `as_written`: whether it may go by the order of a query's text, as the papers do. `disjunctions`: whether an ANY
-    whose alternatives nobody else reads is one chain of joins.
+    is one piece, which may be a chain of joins; else its alternatives are apart.
     """
 
     rules: Callable[[Memo, Pricing], Rules]
@@ -67,12 +76,19 @@ class Recipe:
     as_written: bool = True
     disjunctions: bool = False
     mops: tuple[MRule, ...] = ()
-    worth: Worth = always
+    worth: Callable[[Stats], Worth] = lambda _: always
+    shared_whole: Callable[[Query, Collection[str]], bool] = lambda _query, _streams: True
     one_by_one: bool = False
+    on_units: UnitSolver | None = None
+    allocation: Allocation = "best"
 
-    def merge(self, operators: Sequence[StreamOperator]) -> MPlan | None:
+    def for_units(self, count: int) -> "Recipe":
+        """The same for so many units."""
+        return self if self.on_units is None else replace(self, solve=partial(self.on_units, count))
+
+    def merge(self, operators: Sequence[StreamOperator], stats: Stats) -> MPlan | None:
         """What operators of streams and queries are computed as one; None where there is no rule for that."""
-        return merged(operators, self.mops, self.worth) if self.mops else None
+        return merged(operators, self.mops, self.worth(stats)) if self.mops else None
 
 
 def without_rules(recipe: Recipe, names: Sequence[str]) -> Recipe:
@@ -92,6 +108,23 @@ def model_of(stats: Stats) -> CostModel:
     return CostModel(Estimator(stats), load(), stats.events)
 
 
+def channel_costs(stats: Stats) -> Worth:
+    """Channels where the disjunction of streams is cheaper than they are."""
+    estimator = Estimator(stats)
+    return ChannelCosts(estimator, load(), steps_per_second(estimator.total_rate, stats.events))
+
+
+def has_no_parts(query: Query, streams: Collection[str]) -> bool:
+    """Whether a query is shared as a whole or not at all; of others the memo has parts that they have in common.
+
+    So it is for runs of NEXT, for single events, and for what begins with an event that only its own stream has.
+    """
+    atom = first_atom(query)
+    return query.policy is Policy.NEXT or (
+        atom is not None and (atom is query.pattern or atom.stream.type in streams)
+    )
+
+
 def partial_matches(stats: Stats) -> PaperCost:
     """The number of partial matches, as the papers count."""
     return PaperCost(Estimator(stats))
@@ -106,6 +139,17 @@ def by(rules: Rules) -> Callable[[Memo, Pricing], Rules]:
     return lambda _memo, _pricing: rules
 
 
+def by_rate(rules: Rules) -> Callable[[Memo, Pricing], Rules]:
+    """The same rules, those that make an ANY of several streams with the commonest one last."""
+
+    def known(_memo: Memo, pricing: Pricing) -> Rules:
+        united = commonest_last(pricing)
+        workload = tuple(united if rule is unite_disjunction else rule for rule in rules.workload)
+        return replace(rules, workload=workload)
+
+    return known
+
+
 MANY_PARTS: Final = 60_000
 """So many parts of cores can be looked at; of a larger workload only orders by rate are, and what those share."""
 
@@ -113,10 +157,11 @@ MANY_PARTS: Final = 60_000
 def all_that_fit(memo: Memo, pricing: Pricing) -> Rules:
     """Every rule, or for very large workloads those whose number of pieces grows with the queries' length alone."""
     parts = sum(2.0 ** min(len(memo.pieces[core].slots), 12) for core in memo.cores())
-    by_rate = (join_left_to_right, split_off_commonest(pricing))
+    orders = (join_left_to_right, split_off_commonest(pricing))
+    rules = by_rate(AUTO)(memo, pricing)
     if parts > MANY_PARTS:
-        return Rules(by_rate, few=True)
-    return replace(AUTO, pieces=(*AUTO.pieces, *overlapping_that_reduce(memo, pricing)), hurried=by_rate)
+        return Rules(orders, rules.workload[: len(DISJUNCTION)], few=True)
+    return replace(rules, pieces=(*rules.pieces, *overlapping_that_reduce(memo, pricing)), hurried=orders)
 
 
 ANNEALED: Final = 2_000
@@ -164,6 +209,27 @@ def rivals(memo: Memo, model: CostModel, chosen: Solution, budget: Budget) -> It
         yield solve(memo, pricing, budget.of(budget.seconds))
 
 
+UNITS: Final = 20
+"""Units that are planned for where nobody says how many there are."""
+
+
+def split_for_units(units: int, memo: Memo, pricing: Pricing, budget: Budget) -> Solution:
+    """Split and units together; the plan of `auto` is where the search starts, and what stays if it is too large."""
+    start = auto(memo, pricing, budget.of(budget.left / 2), quick=QUICK, of_orders=OF_ORDERS)
+    if budget.over or not isinstance(pricing, CostModel):
+        return start
+    return on_units(memo, pricing, start, units, budget)
+
+
+def by_text(about: str, allocation: Allocation) -> Recipe:
+    """A rival of DecoPa: left-deep in the order of the text, divided in its own way (sec. 7.1)."""
+    return Recipe(as_written, partial_matches, none, about, on_units=_as_text, allocation=allocation)
+
+
+def _as_text(_units: int, memo: Memo, pricing: Pricing, budget: Budget) -> Solution:
+    return none(memo, pricing, budget)
+
+
 RECIPES: Final[Mapping[str, Recipe]] = MappingProxyType(
     {
         "none": Recipe(
@@ -171,21 +237,21 @@ RECIPES: Final[Mapping[str, Recipe]] = MappingProxyType(
         ),
         # MOTTO takes the costs of the system it runs on (sec. VI), and so do its parts: they differ by rules alone.
         "motto": Recipe(
-            by(MOTTO),
+            by_rate(MOTTO),
             model_of,
             unbounded_steiner,
             "MOTTO: merging, decomposition and operator transformation, as a directed Steiner tree",
             disjunctions=True,
         ),
         "motto-paper": Recipe(
-            by(MOTTO),
+            by_rate(MOTTO),
             partial_matches,
             unbounded_steiner,
             "MOTTO by the number of partial matches, as MCEP counts",
             disjunctions=True,
         ),
         "motto-anneal": Recipe(
-            by(MOTTO),
+            by_rate(MOTTO),
             model_of,
             partial(unbounded_steiner, exact_share=0.0),
             "MOTTO with its approximate solution alone: simulated annealing",
@@ -262,6 +328,32 @@ RECIPES: Final[Mapping[str, Recipe]] = MappingProxyType(
             mops=tuple(rule for rule in PRIORITIES if rule.__name__ not in CHANNELS),
             one_by_one=True,
         ),
+        "decopa": Recipe(
+            as_written,
+            partial_matches,
+            partial(decopa_solver, UNITS),
+            "DecoPa: splits that may overlap, over rate-reducing sub-queries, for units in proportion to comparisons",
+            on_units=decopa_solver,
+            allocation="proportional",
+        ),
+        "centralized": by_text("DecoPa's rival: the order of the text, all on one unit", "together"),
+        "state-parallel": by_text(
+            "DecoPa's rival: the order of the text, a unit for each operator", "one each"
+        ),
+        "hybrid": by_text(
+            "DecoPa's rival: the order of the text, units in proportion to comparisons", "proportional"
+        ),
+        "rip": by_text(
+            "DecoPa's rival: batches of two windows that overlap by one, to units in turn", "slices"
+        ),
+        "units": Recipe(
+            all_that_fit,
+            model_of,
+            partial(split_for_units, UNITS),
+            "ours for units: split and allocation together, for all queries at once; see `explain --units`",
+            as_written=False,
+            on_units=split_for_units,
+        ),
         "auto": Recipe(
             all_that_fit,
             model_of,
@@ -270,7 +362,9 @@ RECIPES: Final[Mapping[str, Recipe]] = MappingProxyType(
             rivals,
             as_written=False,
             disjunctions=True,
-            mops=(s_alpha, s_join),  # never more work than before: one window for all, pairs found once
+            mops=PRIORITIES,
+            worth=channel_costs,
+            shared_whole=has_no_parts,
         ),
     }
 )

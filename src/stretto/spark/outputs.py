@@ -24,6 +24,7 @@ from stretto.spark.packed import (
     result_arrow,
     unpack,
 )
+from stretto.spark.typed import typed_matches_of, typed_trends_of
 from stretto.values.strings import valid_texts
 
 
@@ -90,18 +91,30 @@ def _set_apart(kind: str, batch: pa.RecordBatch, shape: pa.Schema) -> pa.RecordB
     return pa.RecordBatch.from_arrays([event, reason], names=[EVENT, REASON])
 
 
-def matches_of(everything: DataFrame) -> DataFrame:
-    """The matches among all outputs."""
-    return _of_kind(everything, MATCHES)
+def matches_of(found: DataFrame, query: str | None = None) -> DataFrame:
+    """The matches among all outputs; of one query, if it is named, as a table of its own.
+
+    That has `match_id`, a column for each variable (an id, or a list of ids), `start`, `end`, `detected`, and the
+    RETURN columns with their types. Those of a version that a stream takes later are as at its start.
+    """
+    rows = _of_kind(found, MATCHES)
+    return rows if query is None else typed_matches_of(rows, query)
 
 
-def trends_of(everything: DataFrame) -> DataFrame:
-    """The totals of trends among all outputs."""
-    return _of_kind(everything, TRENDS)
+def trends_of(found: DataFrame, query: str | None = None) -> DataFrame:
+    """The totals of trends among all outputs; of one query, if it is named, as a table of its own.
+
+    That has a row for each window and group: `window_start`, `window_end`, a column for each GROUP BY attribute and for
+    each aggregate.
+    """
+    rows = _of_kind(found, TRENDS)
+    return rows if query is None else typed_trends_of(rows, query)
 
 
-def _of_kind(everything: DataFrame, kind: str) -> DataFrame:
-    return everything.where(F.col(KIND) == kind).select(*RESULTS[kind].names)
+def _of_kind(found: DataFrame, kind: str) -> DataFrame:
+    """Those of a kind among all outputs; of a DataFrame that has no others, all."""
+    mine = found.where(F.col(KIND) == kind) if KIND in found.columns else found
+    return mine.select(*RESULTS[kind].names)
 
 
 def late_of(everything: DataFrame) -> DataFrame:

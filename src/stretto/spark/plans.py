@@ -131,17 +131,19 @@ def planned(
     planning: Planning,
     measure: Callable[[Workload], Stats],
     asked: Asked,
+    *,
+    seen: Callable[[], bool] = lambda: True,
 ) -> Plan:
     """The plan itself, or that of a workload over what is measured of the events, if its optimizer wants to know.
 
-    Queries whose results are not asked for are left out.
+    Queries whose results are not asked for are left out. `seen`: whether what was measured tells what events lack.
     """
     read = asked_of(workload, schema, asked)
     if isinstance(read, Plan):
         return read
     read.bind(schema)  # what is wrong is said before events are measured
     known = schema if planning.optimizer == "none" else planning.stats or measure(read)
-    warn_of(read, known)
+    warn_of(read, known if seen() else schema)
     return optimize(read, known, planning.optimizer, planning.budget)
 
 

@@ -11,6 +11,7 @@ from itertools import pairwise
 from math import exp, factorial, fsum, log, prod
 from typing import TYPE_CHECKING, Any, Final
 
+from stretto.pattern.disjunction import all_sets
 from stretto.pattern.linear_extensions import count_linear_extensions, gaps_between
 from stretto.pattern.nodes import Policy, Stream, Window
 from stretto.pattern.order import NO_ORDER, Order
@@ -18,9 +19,19 @@ from stretto.pattern.piece import Negation, Piece, Place, Slot
 from stretto.pattern.predicates import Changed
 from stretto.pattern.repetition_terms import tighten
 from stretto.stats.counted_tuples import TupleCounts
-from stretto.stats.growth import Law, Once, Repeated, grown, once, spread_of, thinned, with_earlier
+from stretto.stats.growth import (
+    Law,
+    Once,
+    Repeated,
+    grown,
+    once,
+    rows_of_sets,
+    spread_of,
+    thinned,
+    with_earlier,
+)
 from stretto.stats.meetings import MOST_COUNTED
-from stretto.stats.next_runs import runs
+from stretto.stats.next_runs import latest_runs, runs
 from stretto.stats.remembered import remembered
 from stretto.stats.safe_estimates import otherwise
 from stretto.stats.selectivity import assumed
@@ -78,7 +89,7 @@ class Estimator:
     @remembered
     def extent(self, piece: Piece) -> float:
         """Seconds from the first to the last event of a row, on average."""
-        if piece.policy is Policy.NEXT or piece.is_plain:
+        if piece.follows or piece.is_plain:
             slots = float(len(piece.slots))
             if piece.terms:
                 slots -= sum(len(chain) - 1 for chain in relate(piece).chains)
@@ -144,9 +155,14 @@ class Estimator:
     def _counted(self, piece: Piece) -> float:
         if piece.policy is Policy.NEXT:
             return runs(piece, self)
+        if piece.policy is Policy.LAST:
+            return latest_runs(piece, self)
         if piece.is_plain:
             return self._survivors(piece) if piece.negations else self._single_events(piece)
         alternatives, times = once(tighten(piece))
+        if times > 1.0 and (sets := all_sets(piece)) is not None:
+            some, always = ([self.rate(stream) for stream in streams] for streams in sets)
+            return rows_of_sets(some, always, self.window(piece))
         return times * sum(self._grown(found)[0] for found in alternatives)
 
     def _single_events(self, piece: Piece) -> float:

@@ -8,7 +8,7 @@ over pieces of single events with more and more slots, and the terms of that sum
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, product
-from math import exp, inf, lgamma, log
+from math import exp, inf, lgamma, log, prod
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -32,6 +32,7 @@ from stretto.pattern.repetition_terms import Use, duty
 from stretto.values.rows import F64
 
 BRANCHES: Final = 8  # alternatives of a piece that are looked at; more are counted as if they were like these
+BRANCHES_ONCE: Final = 64  # the same where groups do not repeat
 LENGTH: Final = 256  # slots that repetitions may add before the sum is cut off: far beyond CAP
 CAP: Final = 1e15  # the most matches of one core match that an estimate tells apart
 POINTS: Final = 12  # values that stand for a distribution
@@ -76,8 +77,20 @@ def once(piece: Piece) -> tuple[list[Once], float]:
     number = 1
     for slot in piece.slots:
         number *= len(slot.source.branches) if isinstance(slot.source, Group) else 1
-    found = list(islice(_flattened(piece), BRANCHES))
+    most = BRANCHES if piece.growing else BRANCHES_ONCE
+    found = list(islice(_flattened(piece), most))
     return [_once(flat, groups) for flat, groups, _ in found], max(1.0, number / max(len(found), 1))
+
+
+def rows_of_sets(rates: Sequence[float], always: Sequence[float], window_s: float) -> float:
+    """Sets of events per second, at most one of each independent stream, inside a window; those with all of `always`.
+
+    A set of k events is k W^(k-1) times the product of their rates often: the derivative by W of W^k times it. The sum
+    over all sets of some streams is so that of the product of 1 + W r; without the empty set, where `always` is one.
+    """
+    product = prod(1.0 + window_s * rate for rate in rates)
+    derivative = product * sum(rate / (1.0 + window_s * rate) for rate in rates)
+    return prod(always) * (product - 1.0 + window_s * derivative) if always else derivative
 
 
 # ---- groups ----------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Rows of pieces under SELECT NEXT: each first event starts one run, which goes on if the next step comes."""
+"""Rows of pieces under SELECT NEXT and LAST: each first event starts one run, which goes on if the next step comes."""
 
 from dataclasses import replace
 from math import exp
@@ -49,6 +49,24 @@ def _run(found: Once, figures: Figures) -> float:
         before = here
         if slot not in found.optional:
             result *= 1.0 - exp(-min(rates[slot] * share * window, 700.0))
+    return result
+
+
+def latest_runs(piece: Piece, figures: Figures) -> float:
+    """Rows per second of a piece under the policy LAST.
+
+    A partial match waits for three things: an event that takes it on, a later partial match that takes its place, and
+    the end of its window. It is taken on as often as the first is the quickest.
+    """
+    window = max(figures.window(piece), 1e-9)
+    rates = [figures.rate(stream_of(slot)) for slot in piece.slots]
+    result, before = rates[0], figures.selectivity(_prefix(piece, 1))
+    for slot in range(1, len(rates)):
+        here = figures.selectivity(_prefix(piece, slot + 1))
+        taken_on = rates[slot] * (min(1.0, here / before) if before else 0.0)
+        alike = figures.selectivity(replace(_prefix(piece, 2), terms=(), having=()))  # of one key
+        before = here
+        result *= taken_on / (taken_on + result * alike + 1.0 / window)
     return result
 
 

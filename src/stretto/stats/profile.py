@@ -9,7 +9,6 @@ from typing import Any, Final, Self
 import pyarrow as pa
 
 from stretto.errors import StrettoError
-from stretto.pattern.nodes import Policy
 from stretto.pattern.piece import Detection, Piece
 from stretto.pattern.project import Projector
 from stretto.pattern.workload import Workload
@@ -210,7 +209,7 @@ class Stats:
 
 def _parts(piece: Piece) -> Iterable[Piece]:
     """The parts of a piece that plans may compute: its cores seen through some of their slots."""
-    if piece.policy is Policy.NEXT:
+    if piece.follows:
         return
     for found in once(piece)[0]:
         slots, seen = range(len(found.piece.slots)), Projector(found.piece)

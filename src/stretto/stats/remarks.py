@@ -65,7 +65,7 @@ def _is_plain(node: Expr) -> bool:
 
 def _read(query: Query | TrendQuery, atom: Atom) -> set[str]:
     """The attributes that a query reads of a variable's events."""
-    returned = [item.value for item in query.returns] if isinstance(query, Query) else []
+    returned = [item.value for item in query.returns if item.part is None] if isinstance(query, Query) else []
     nodes = [node for term in (*query.terms, *returned) for node in walk(term)]
     own = {n.attribute for n in nodes if isinstance(n, Ref | Reduce) and n.column == atom.variable}
     selected = {n.attribute for term in atom.stream.where for n in walk(term) if isinstance(n, Ref)}

@@ -180,6 +180,9 @@ class Actions:
     def star(self, parts: Parts) -> syntax.Star:
         return syntax.Star(span=parts[0].span)
 
+    def star_of(self, parts: Parts) -> syntax.Star:
+        return syntax.Star(parts[0].value, span=_across(parts[0], parts[-1]))
+
     def call(self, parts: Parts) -> syntax.Call:
         arguments = tuple(parts[2:-1:2])
         return syntax.Call(parts[0].value.upper(), arguments, span=_across(parts[0], parts[-1]))

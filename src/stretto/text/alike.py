@@ -7,9 +7,9 @@ on the way. A text that does not match, or whose constants are none (a window of
 """
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Final, Literal
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import Any, Final, Literal
 
 from stretto.text import syntax
 from stretto.text.tokens import IDENTIFIER, KEYWORDS, SKIPPED, Token
@@ -187,3 +187,15 @@ def _fixed(token: Token, text: str) -> str:
         case _:
             end = _SIGN_END.get(written, "") if not written[0].isidentifier() else _WORD_END
     return re.escape(written) + end
+
+
+def placed(node: Any, nodes: Mapping[int, syntax.Name]) -> Any:
+    """A tree with names in the place of constants, which are known by their identity."""
+    if isinstance(node, tuple):
+        return tuple(placed(one, nodes) for one in node)
+    if id(node) in nodes:
+        return nodes[id(node)]
+    if not isinstance(node, syntax.Node) or not is_dataclass(node):
+        return node
+    values = {one.name: placed(getattr(node, one.name), nodes) for one in fields(node) if one.init}
+    return type(node)(**values)

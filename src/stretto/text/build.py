@@ -164,7 +164,7 @@ class QueryBuilder:
     pattern: syntax.Pattern
     terms: tuple[syntax.Expression, ...] = ()
     window: syntax.Within | None = None
-    policy: Literal["ANY", "NEXT", "STRICT"] | None = None
+    policy: Literal["ANY", "NEXT", "LAST", "STRICT"] | None = None
     items: tuple[syntax.Item, ...] = ()
     groups: tuple[syntax.Name, ...] = ()
     slide_by: syntax.Duration | None = None
@@ -212,12 +212,12 @@ class QueryBuilder:
         return replace(self, slide_by=syntax.Duration(positive_us(by, "SLIDE")))
 
     def select(self, policy: str) -> Self:
-        """ANY, NEXT or STRICT."""
+        """ANY, NEXT, LAST or STRICT."""
         match policy.upper():
-            case "ANY" | "NEXT" | "STRICT" as known:
+            case "ANY" | "NEXT" | "LAST" | "STRICT" as known:
                 return replace(self, policy=known)
             case _:
-                note = "expected `ANY`, `NEXT` or `STRICT`"
+                note = "expected `ANY`, `NEXT`, `LAST` or `STRICT`"
                 raise QueryError([Mistake(f"unknown policy `{policy}`", note=note)])
 
     def returning(self, *values: Term | str, **named: Term | Constant) -> Self:
@@ -267,9 +267,17 @@ class QueryBuilder:
 
 
 def _items(values: tuple[Term | str, ...], named: dict[str, Any]) -> tuple[syntax.Item, ...]:
-    read = [parse_expression(value) if isinstance(value, str) else as_expression(value) for value in values]
+    read = [_written(value) if isinstance(value, str) else as_expression(value) for value in values]
     items = [syntax.Item(value) for value in read]
     return (*items, *(syntax.Item(as_expression(value), name) for name, value in named.items()))
+
+
+def _written(value: str) -> syntax.Expression:
+    """A text as an expression; `*` and `a.*` are whole events."""
+    if value.strip() == "*":
+        return syntax.Star()
+    variable, dot, rest = value.strip().rpartition(".")
+    return syntax.Star(variable) if dot and rest == "*" else parse_expression(value)
 
 
 def _checked(query: "QueryBuilder") -> "QueryBuilder":

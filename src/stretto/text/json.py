@@ -164,8 +164,10 @@ def _read_statement(entry: Any) -> syntax.Statement:
 
 def _query(name: Any, entry: dict[str, Any]) -> syntax.Query:
     slide, select, each = entry.get("slide"), entry.get("select"), entry.get("for_each")
-    expect(select in (None, "ANY", "NEXT", "STRICT"), f"unknown policy {shown(select)}")
-    items = tuple(_read_item(item) for item in listed(entry.get("return", entry.get("aggregate", []))))
+    expect(select in (None, "ANY", "NEXT", "LAST", "STRICT"), f"unknown policy {shown(select)}")
+    items = tuple(
+        _read_item(item, star=True) for item in listed(entry.get("return", entry.get("aggregate", [])))
+    )
     return syntax.Query(
         name_of(name),
         _pattern(entry["pattern"]),
@@ -257,6 +259,8 @@ def _read_item(data: Any, *, star: bool = False) -> syntax.Item:
     match data:
         case [["all"], None] if star:
             return syntax.Item(syntax.Star())
+        case [["all", variable], name] if star:
+            return syntax.Item(syntax.Star(name_of(variable)), optional_name(name))
         case [value, name]:
             return syntax.Item(_expression(value), optional_name(name))
         case _:

@@ -47,7 +47,7 @@ def _head(node: syntax.Node) -> list[Any]:
         case syntax.Name():
             return ["name", node.name, node.variable, node.index]
         case syntax.Star():
-            return ["all"]
+            return ["all"] if node.variable is None else ["all", node.variable]
         case syntax.Call():
             return ["call", node.function, node.attribute]
         case syntax.Same():

@@ -98,7 +98,7 @@ def _hint(token: Token, accepted: AbstractSet[str], rule: str) -> str:
             return "expected `)`: NOT and KL take one pattern"
         return ""
     if rule == "policy":
-        return "expected `ANY`, `NEXT` or `STRICT`; what a match gives back stands behind `RETURN`"
+        return "expected `ANY`, `NEXT`, `LAST` or `STRICT`; what a match gives back stands behind `RETURN`"
     if token.type in _FOREIGN:
         return _FOREIGN[token.type]
     if token.type == "COMPARE" and "AND" in accepted:

@@ -43,7 +43,7 @@ def statement_text(statement: syntax.Statement) -> str:
         case syntax.CreateTable(path=None):
             return f"-- CREATE TABLE {visible(statement.name)}: a program gives it"
         case syntax.CreateTable():
-            lines = [f"CREATE TABLE {name_text(statement.name)} FROM {_literal(statement.path)}"]
+            lines = [f"CREATE TABLE {name_text(statement.name)} FROM {literal_text(statement.path)}"]
         case _:
             raise TypeError(f"not a statement: {statement!r}")
     return "\n".join(lines) + ";"
@@ -220,7 +220,7 @@ def _closed(node: syntax.Node, parts: list[str]) -> str:
     """An expression that binds as closely as a name."""
     match node:
         case syntax.Literal():
-            return _literal(node.value)
+            return literal_text(node.value)
         case syntax.Duration():
             return duration_text(node.us)
         case syntax.Timestamp():
@@ -233,7 +233,7 @@ def _closed(node: syntax.Node, parts: list[str]) -> str:
                 else name_text(node.name)
             )
         case syntax.Star():
-            return "*"
+            return "*" if node.variable is None else f"{name_text(node.variable)}.*"
         case syntax.Call():
             attribute = f".{_path_text(node.attribute)}" if node.attribute is not None else ""
             return f"{name_text(node.function)}({', '.join(parts)}){attribute}"
@@ -248,7 +248,8 @@ def _closed(node: syntax.Node, parts: list[str]) -> str:
             raise TypeError(f"not an expression: {node!r}")
 
 
-def _literal(value: float | str | bool | None) -> str:
+def literal_text(value: float | str | bool | None) -> str:
+    """A constant as the language writes it."""
     if value is None:
         return "NULL"
     if isinstance(value, bool):

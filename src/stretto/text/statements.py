@@ -36,14 +36,14 @@ _WANTED = {
     "returned": "expected an expression",
     "group_names": "expected the name of an attribute",
     "source": "expected the name of a stream",
-    "policy": "expected `ANY`, `NEXT` or `STRICT`",
+    "policy": "expected `ANY`, `NEXT`, `LAST` or `STRICT`",
     "keep": "expected `ALL`, `FIRST`, `APART` or `LONGEST`, as in `KEEP FIRST PER a.user FOR 1 HOUR`",
     "limit": "expected a number and a stretch of time, as in `LIMIT 10 PER 1 HOUR`",
     "items": "expected `*` or expressions",
     "for_each": "expected a table, a name for its rows and the key, as in `FOR EACH limits r KEY r.id`",
     "file": "expected a file in single quotes, as in `FROM 'limits.csv'`",
 }
-_POLICIES = ("ANY", "NEXT", "STRICT")
+_POLICIES = ("ANY", "NEXT", "LAST", "STRICT")
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,7 +104,9 @@ class Name(Expression):
 
 @dataclass(frozen=True, slots=True)
 class Star(Expression):
-    """The `*` of `COUNT(*)` and `SELECT *`."""
+    """The `*` of `COUNT(*)`, `SELECT *` and `RETURN *`; with a variable the `a.*` of RETURN."""
+
+    variable: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,7 +254,7 @@ class Query(Statement):
     pattern: Pattern
     within: Within
     where: tuple[Expression, ...] = ()
-    select: OneOf["ANY", "NEXT", "STRICT"] | None = None
+    select: OneOf["ANY", "NEXT", "LAST", "STRICT"] | None = None
     returning: tuple[Item, ...] = ()
     group_by: tuple[Name, ...] = ()
     slide: Duration | None = None

@@ -11,6 +11,7 @@ from functools import cached_property, lru_cache
 from typing import Protocol
 
 import numpy as np
+import pyarrow as pa
 
 from stretto.errors import EngineError
 from stretto.pattern.predicates import (
@@ -26,7 +27,7 @@ from stretto.pattern.predicates import (
     walk,
 )
 from stretto.schema import Kind
-from stretto.values.lists import flattened
+from stretto.values.lists import flattened, list_texts
 from stretto.values.operations import Failures, apply, call
 from stretto.values.reduce import ALL_PRESENT, all_hold, extremes, sum_floats, sum_ints
 from stretto.values.rows import I64, Bool, Column, Sets, take_column
@@ -327,6 +328,8 @@ class _Block:
         column = self.column(node.column)
         if node.function == "COUNT":
             return Vector(column.lengths if isinstance(column, Sets) else (column >= 0).astype(np.int64))
+        if node.function == "LIST":
+            return _listed(node, column, self.events)
         if isinstance(column, Sets):
             found = self.events.values(node.attribute, column.values)
             return _reduced(node, column.offsets, found, self.events.strings)
@@ -391,6 +394,25 @@ def _reduced(node: Reduce, offsets: I64, values: Vector, strings: Strings) -> Ve
         sums, counts, fits = sum_ints(offsets, data, present)
         valid = (counts > 0) & fits
     return Vector(sums / counts if node.function == "AVG" else sums, _where(valid))
+
+
+def _listed(node: Reduce, column: Column, events: Events) -> Vector:
+    """The values of an attribute over a set, as a list of its kind; null where nothing is bound.
+
+    Times, durations and truth values are integers in it, and lists are their texts.
+    """
+    if not isinstance(column, Sets):
+        bound = column >= 0
+        column = Sets(np.concatenate([[0], np.cumsum(bound)]), column[bound])
+    found = events.values(node.attribute, column.values)
+    if node.kind is Kind.STRINGS:
+        values = events.strings.texts(found.data, found.valid)
+    else:
+        kind = np.float64 if node.kind is Kind.FLOATS else np.int64
+        values = pa.array(found.data.astype(kind), mask=None if found.valid is None else ~found.valid)
+    lists = pa.LargeListArray.from_arrays(pa.array(column.offsets, pa.int64()), values)
+    codes = events.strings.encode(list_texts(lists, node.kind)).data
+    return Vector(codes, _where(column.lengths > 0))
 
 
 def _where(valid: Bool) -> Bool | None:

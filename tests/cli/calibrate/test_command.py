@@ -9,6 +9,7 @@ from stretto.cli.calibrate import command as calibrate
 from stretto.cli.calibrate import trials as price_trials
 from stretto.cli.calibrate.fit import fit_prices, non_negative_least_squares
 from stretto.cli.calibrate.trials import TRIALS
+from stretto.cli.calibrate.unit_prices import unit_prices
 from stretto.memo.prices import NAMES, Prices, load
 
 
@@ -54,9 +55,17 @@ def test_trials_have_names_of_their_own() -> None:
 
 def test_every_price_is_tried_or_stays() -> None:
     bench = price_trials.Bench(2_000)
-    work = np.array([bench._planned(trial)[1] for trial in TRIALS])
+    work = np.array([bench.planned(trial)[1] for trial in TRIALS])
     untried = {name for name, total in zip(NAMES, work.sum(axis=0), strict=True) if total == 0}
-    assert untried == {"unite", "update"}  # trials have no alternatives of groups and no trends
+    # Trials have no alternatives of groups and no trends; what units cost is measured without a fit.
+    assert untried == {"unite", "update", "move", "hop", "distance"}
+
+
+def test_what_units_cost_is_measured() -> None:
+    found = unit_prices(Prices(move=0.0, hop=0.0, distance=0.0), 2_000, 1)
+    assert min(found.move, found.hop, found.distance) > 0
+    assert found.hop > found.move
+    assert found.candidate == Prices().candidate
 
 
 def test_known_prices_are_found_again() -> None:

@@ -51,3 +51,14 @@ def test_the_order_that_terms_say_is_known_of_the_rows():
     terms = (compare("<", times[0], times[1]), compare(">", times[2], times[1]))
     shape = RowShape((False,) * 3, (False,) * 3)
     assert set(FilterOperator(Filter(0, terms), [shape]).shape.order) == {(0, 1), (1, 2), (0, 2)}
+
+
+def test_rows_that_lack_nothing():
+    """Columns that have to be bound; terms and the window are looked at where they are."""
+    rows = [(0, (1, 2)), (2, None), (4, (5,)), (5, (1,))]
+    bound = FilterOperator(Filter(0, (), bound=(1,)), [SHAPE])
+    assert set(stepped(bound, [rows], [SHAPE], ARENA, (2,))) == {(0, (1, 2)), (4, (5,)), (5, (1,))}
+    assert bound.shape.optional == (False, False)
+    pairs = [(0, 3), (0, None), (4, 1), (5, None)]
+    both = FilterOperator(Filter(0, (compare("<", x(0), x(1)),), Window(4), bound=(1,)), [PAIRS])
+    assert set(stepped(both, [pairs], [PAIRS], TIED, (3,))) == {(4, 1)}

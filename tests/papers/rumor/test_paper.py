@@ -1,5 +1,6 @@
 """The plans of the paper's own examples."""
 
+import pytest
 from tests.papers.rumor.workloads import CPU, plan_of, rules_of, shape
 
 from stretto.memo.mops.operators import OperatorKind
@@ -57,6 +58,35 @@ def test_figure_5_a_selection_then_a_sequence_then_a_selection() -> None:
     kinds = [mop.kind for mop in plan.mops]
     assert kinds == [OperatorKind.SIGMA, OperatorKind.SEQ, OperatorKind.SIGMA]
     assert [mop.operators[0].inputs for mop in plan.mops] == [("cpu",), ("first.first", "T"), ("first.runs",)]
+
+
+def test_a_rebind_edge_makes_it_mu() -> None:
+    """4.2: with a rebind edge at the second state, the sequence is an iteration."""
+    text = (
+        AUTOMATA.strip()
+        .splitlines()[0]
+        .replace("T b", "T b+")
+        .replace("b.load > 7", "b[i].load > b[i-1].load")
+    )
+    assert [mop.kind for mop in plan_of(text, ()).mops][:2] == [OperatorKind.SIGMA, OperatorKind.MU]
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_figures_8a_and_8b_each_automaton_by_itself(number: int) -> None:
+    plan = plan_of(AUTOMATA.strip().splitlines()[number])
+    assert shape(plan) == ["as written: sigma x1", "as written: seq x1", "as written: sigma x1"]
+    assert not plan.steps
+
+
+def test_figure_7_states_are_merged_behind_states_that_were() -> None:
+    """Inductively: where the first states differ, those behind them are not one without a channel."""
+    other = AUTOMATA.replace("c.load < 5", "c.load < 6")
+    assert "s_seq" not in rules_of(plan_of(other))
+    assert "s_seq" not in rules_of(plan_of(other, NO_CHANNELS))
+    iterated = AUTOMATA.replace("T b", "T b+").replace("T d", "T d+").replace("HAVING b.", "HAVING LAST(b).")
+    merged = rules_of(plan_of(iterated.replace("HAVING d.", "HAVING LAST(d).")))
+    assert merged["s_mu"] == 1
+    assert merged["s_sigma"] == 1, "the FR index: one on what comes out of the merged state"
 
 
 def test_figure_8_equal_prefixes_are_one_and_what_comes_after_them_an_index() -> None:

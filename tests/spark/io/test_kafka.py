@@ -7,12 +7,10 @@ import sys
 from pathlib import Path
 
 import pyarrow.parquet as pq
-import pyspark
-import pytest
 from tests.spark.io.kafka_broker import broker, connector_jars
 
 from stretto.spark.io.sinks import committed_files
-from stretto.spark.io.specs import SETTING, connector_settings
+from stretto.spark.setup.kafka_connector import SETTING
 
 STRETTO = [sys.executable, "-c", "from stretto.cli.main import main; main()"]
 RISE = "QUERY rise PATTERN SEQ(A a, B b) WITHIN 2 SECONDS RETURN b.x - a.x AS gain;"
@@ -33,17 +31,6 @@ def stream(folder: Path, *arguments: str) -> str:
     )
     assert done.returncode == 0, done.stderr
     return done.stderr
-
-
-def test_the_connector_is_that_of_the_release(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(SETTING, raising=False)
-    assert connector_settings() == {
-        "spark.jars.packages": f"org.apache.spark:spark-sql-kafka-0-10_2.13:{pyspark.__version__}"
-    }
-    monkeypatch.setenv(SETTING, "a:b:1")
-    assert connector_settings() == {"spark.jars.packages": "a:b:1"}
-    monkeypatch.setenv(SETTING, "/x/a.jar,/x/b.jar")
-    assert connector_settings() == {"spark.jars": "/x/a.jar,/x/b.jar"}
 
 
 def test_matches_of_matches(tmp_path: Path) -> None:

@@ -49,8 +49,10 @@ def _calibrate(place: Path, events: int, runs: int) -> None:
 
     from stretto.cli.calibrate.fit import fit_prices
     from stretto.cli.calibrate.trials import TRIALS, Bench
+    from stretto.cli.calibrate.unit_prices import unit_prices
     from stretto.cli.results.tables import show_table
     from stretto.memo.prices import NAMES, Prices, save
+    from stretto.solve.units.loads import capacity_of
 
     old = _before(place)
     outcomes = []
@@ -58,14 +60,17 @@ def _calibrate(place: Path, events: int, runs: int) -> None:
         outcomes.append(outcome)
         _progress(len(outcomes), len(TRIALS), outcome.trial.name)
     fit = fit_prices(np.array([o.work for o in outcomes]), [o.nanoseconds for o in outcomes], Prices())
-    save(fit.prices, place)
-    rows = zip(NAMES, old.values(), fit.prices.values(), strict=True)
+    found = unit_prices(fit.prices, events, runs)
+    save(found, place)
+    rows = zip(NAMES, old.values(), found.values(), strict=True)
     cells = [[name, f"{before:,.2f}", f"{now:,.2f}"] for name, before, now in rows]
     show_table("nanoseconds per unit of work", ["price", "old", "new"], cells)
     worst = sorted(zip(fit.ratios, outcomes, strict=True), key=lambda one: -abs(np.log(max(one[0], 1e-9))))
     named = ", ".join(f"{outcome.trial.name} {ratio:.2f}" for ratio, outcome in worst[:3])
     tell(f"{len(outcomes)} trials; predicted and measured differ by a factor of {fit.error:.2f} on average")
     tell(f"farthest off (predicted / measured): {named}")
+    iota, kappa = capacity_of(found)
+    tell(f"a unit takes in {iota:,.0f} rows and makes {kappa:,.0f} comparisons of keys in a second")
     tell(f"{place}: written")
 
 

@@ -133,14 +133,14 @@ class Bench:
             when_to_compile.always = before
 
     def _outcome(self, trial: Trial, repeat: int) -> TrialOutcome:
-        plan, work = self._planned(trial)
+        plan, work = self.planned(trial)
         head = self.table.slice(0, 2 * SMALL_STEP)
         self._seconds(plan, head, trial.step)  # so that nothing is compiled or loaded while it is timed
         seconds = min(self._seconds(plan, self.table, trial.step) for _ in range(repeat))
         work[NAMES.index("step")] *= STEP / trial.step
         return TrialOutcome(trial, work * self.stats.seconds, seconds * 1e9)
 
-    def _planned(self, trial: Trial) -> tuple[Plan, F64]:
+    def planned(self, trial: Trial) -> tuple[Plan, F64]:
         """The plan, in which equal queries share all but their output, and its work per second."""
         detections = plannable(Workload.parse(trial.text).bind(self.stats.schema))
         memo = build_memo(detections)

@@ -2,15 +2,13 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
 
 from stretto.data.sinks import Sink
-from stretto.data.typed import trend_schema, typed_matches, typed_totals
-from stretto.engine.live_plan import outputs_of
-from stretto.engine.results.matches import Output
+from stretto.data.typed import match_columns, trend_columns, typed_matches, typed_totals
 from stretto.errors import StrettoError
 from stretto.plan.dag import Plan
 
@@ -30,24 +28,10 @@ class ResultLayout:
     plan: Plan
     typed: bool = False
 
-    @property
-    def outputs(self) -> dict[str, Output]:
-        """What matches look like, by the query that they are shown under."""
-        found: dict[str, Output] = {}
-        for one in outputs_of(self.plan):
-            names = None if one.members is None else one.members.names
-            if names is None:
-                found[one.shown] = one
-            else:  # queries that are alike up to constants: each has its own name, and none a member
-                for name in names.to_pylist():
-                    found[name] = replace(one, query=name, family=False, members=None)
-        return found
-
     def schemas(self) -> dict[str, pa.Schema]:
         """The columns of each query's own table."""
-        found = {query: one.schema for query, one in self.outputs.items()}
-        trends = () if self.plan.trends is None else self.plan.trends.queries
-        found |= {query.name: trend_schema(query, self.plan.columns) for query in trends}
+        found = {query: one.schema for query, one in match_columns(self.plan).items()}
+        found |= {trend.query: trend.schema for trend in trend_columns(self.plan)}
         files = [typed_path("m.x", query) for query in found]
         if len(set(files)) < len(files):
             raise StrettoError("--layout typed: two queries would have one file; rename one of them")
@@ -55,7 +39,7 @@ class ResultLayout:
 
     def matches(self, batches: Iterable[pa.RecordBatch]) -> Tables:
         """Rows of match files by query; a batch may hold several queries."""
-        outputs, found = self.outputs, dict[str, list[pa.RecordBatch]]()
+        outputs, found = match_columns(self.plan), dict[str, list[pa.RecordBatch]]()
         for batch in batches:
             for query in batch.column("query").unique().to_pylist():
                 mine = batch.filter(pa.compute.equal(batch.column("query"), query))
@@ -64,8 +48,7 @@ class ResultLayout:
 
     def totals(self, batches: Iterable[pa.RecordBatch]) -> Tables:
         """Rows of totals by query; those of a window and a group come together."""
-        trends = () if self.plan.trends is None else self.plan.trends.queries
-        return typed_totals(batches, trends, self.plan.columns)
+        return typed_totals(batches, trend_columns(self.plan))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Option
 
 from stretto.cli.console import FAILED, fail, reported, say
+from stretto.cli.functions import FunctionFiles
 from stretto.cli.options import (
     ColumnNames,
     Master,
@@ -35,7 +36,8 @@ class StreamCall:
 
     workload: WorkloadPath
     source: Annotated[
-        str, _needed(metavar="SPEC", help="files:DIR, kafka:HOST/TOPIC, rate:N or socket:HOST:PORT.")
+        str,
+        _needed(metavar="SPEC", help="files:DIR, delta:DIR, kafka:HOST/TOPIC, rate:N or socket:HOST:PORT."),
     ]
     sink: Annotated[
         str,
@@ -98,6 +100,7 @@ class StreamCall:
         list[str] | None, Option(metavar="NAME=VALUE", help="Spark's own options of the sink.")
     ] = None
     columns: ColumnNames
+    functions: FunctionFiles = None
     quiet: Quiet = False
 
 

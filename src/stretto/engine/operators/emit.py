@@ -160,6 +160,9 @@ def _ids(column: Column, arena: Arena, *, optional: bool) -> Column:
     if not optional:
         return arena.ids(column)
     bound = column != UNBOUND
+    if bound.all():  # of a variable that only other parts lack
+        return arena.ids(column).astype(np.int64, copy=False)
     ids = np.full(len(column), NO_ID, np.int64)
-    ids[bound] = arena.ids(column[bound])
+    if bound.any():
+        np.place(ids, bound, arena.ids(column[bound]))
     return ids

@@ -1,6 +1,7 @@
 """Operators that keep nothing from one step to the next: rows that pass terms, and the rows of several parts."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -9,7 +10,7 @@ from stretto.engine.operators.protocol import Bookkeeping, Clock, RowShape
 from stretto.engine.results.identity import once
 from stretto.engine.rows.coordinates import coordinates, reach
 from stretto.engine.rows.known_order import ordered
-from stretto.engine.rows.sets import PartColumns
+from stretto.engine.rows.sets import PartColumns, is_bound
 from stretto.plan.ops import Filter, Union
 from stretto.values.evaluate import holds
 from stretto.values.rows import Bool, Rows
@@ -19,8 +20,9 @@ class FilterOperator(Bookkeeping):
     """Rows that pass terms and keep inside a window."""
 
     def __init__(self, op: Filter, inputs: Sequence[RowShape]) -> None:
-        self._terms, self._window = op.terms, op.window
-        self.shape = ordered(inputs[0], op.terms)
+        self._terms, self._window, self._bound = op.terms, op.window, op.bound
+        optional = tuple(may and column not in op.bound for column, may in enumerate(inputs[0].optional))
+        self.shape = ordered(replace(inputs[0], optional=optional), op.terms)
 
     def step(self, inputs: Sequence[list[Rows]], clock: Clock) -> list[Rows]:
         out: list[Rows] = []
@@ -35,6 +37,18 @@ class FilterOperator(Bookkeeping):
         return out
 
     def _passed(self, rows: Rows, clock: Clock) -> Bool:
+        complete: Bool = np.ones(len(rows), np.bool_)
+        for column in self._bound:
+            complete &= is_bound(rows.columns[column])
+        if not (self._terms or self._window):
+            return complete
+        index = np.flatnonzero(complete)
+        if self._bound and len(index) < len(rows):
+            complete[index] = self._judged(rows.take(index), clock)
+            return complete
+        return self._judged(rows, clock)
+
+    def _judged(self, rows: Rows, clock: Clock) -> Bool:
         if self._window is None:
             return holds(self._terms, rows.columns, len(rows), clock.events)
         first, last = coordinates(rows, self._window)

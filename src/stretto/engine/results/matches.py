@@ -12,7 +12,8 @@ import pyarrow as pa
 
 from stretto.engine.counters import Counters
 from stretto.engine.results.identity import ids_of_queries, match_ids
-from stretto.engine.results.returned_values import arrow_array, json_objects
+from stretto.engine.results.returned_events import nested_objects, returned_arrays, returned_columns
+from stretto.engine.results.returned_values import json_objects
 from stretto.engine.results.routed import Routed, joined, member_counts
 from stretto.engine.trends.totals import TOTALS, totals_beginning
 from stretto.errors import instead_of
@@ -80,14 +81,14 @@ class Output:
         """The member, a column per variable, the three times, and the returned values; all names differ."""
         one = pa.string() if self.text_ids else pa.int64()
         bound = [pa.list_(one) if is_list else one for is_list in self.kleene]
-        taken = {*self.variables, *(item.name for item in self.returns)}
+        taken = {*self.variables, *(name for name, _ in returned_columns(self.returns))}
         member = MEMBER if MEMBER not in taken else f"family.{MEMBER}"
         return pa.schema(
             [
                 *([(member, pa.string())] if self.family else []),
                 *zip(map(column_of, self.variables), bound, strict=True),
                 *((name, pa.timestamp("us")) for name in TIMES),
-                *((item.name, item.kind.arrow) for item in self.returns),
+                *returned_columns(self.returns),
             ]
         )
 
@@ -441,10 +442,7 @@ def _sliced(column: Column, at: slice) -> Column:
 
 
 def _columns(output: Output, chunk: MatchChunk) -> pa.RecordBatch:
-    returned = [
-        arrow_array(vector, item.kind, chunk.strings)
-        for vector, item in zip(chunk.returned, output.returns, strict=True)
-    ]
+    returned = returned_arrays(output.returns, chunk.returned, chunk.strings).values()
     texts = chunk.strings if output.text_ids else None
     arrays = [*(_ids(column, texts) for column in chunk.ids), *_times(chunk), *returned]
     if output.family:
@@ -481,9 +479,11 @@ def _members(chunk: MatchChunk) -> pa.Array:
 
 def _returned(output: Output, chunk: MatchChunk) -> pa.Array:
     """A JSON object per match; null where nothing is returned."""
-    names, kinds = [item.name for item in output.returns], [item.kind for item in output.returns]
-    if not names:
+    if not output.returns:
         return pa.nulls(len(chunk), pa.string())
+    if any(item.part is not None for item in output.returns):
+        return nested_objects(output.returns, chunk.returned, chunk.strings)
+    names, kinds = [item.name for item in output.returns], [item.kind for item in output.returns]
     return json_objects(names, kinds, chunk.returned, chunk.strings)
 
 

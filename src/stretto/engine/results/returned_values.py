@@ -2,7 +2,8 @@
 
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -33,12 +34,35 @@ def json_objects(
     Numbers are written so that they read back as the same number, doubles always with a point or an exponent. JSON
     has no NaN and no infinity: they are null. Times are ISO 8601 texts, durations numbers of microseconds.
     """
+    named = zip(names, kinds, values, strict=True)
+    return json_objects_of({name: json_values(vector, kind, strings) for name, kind, vector in named})
+
+
+def json_objects_of(texts: Mapping[str, Any]) -> pa.Array:
+    """A JSON object per row of values that are JSON already, by name."""
     pieces: list[pa.Array | pa.Scalar] = []
-    for name, kind, vector in zip(names, kinds, values, strict=True):
+    for name, values in texts.items():
         opening = ", " if pieces else "{"
-        pieces.append(pa.scalar(f"{opening}{json.dumps(name, ensure_ascii=False)}: "))
-        pieces.append(json_values(vector, kind, strings))
+        pieces += [pa.scalar(f"{opening}{json.dumps(name, ensure_ascii=False)}: "), values]
     return pc.binary_join_element_wise(*pieces, pa.scalar("}"), pa.scalar(""))
+
+
+def json_array(array: Any, kind: Kind) -> pa.Array:
+    """The same as `json_values` of an Arrow array."""
+    if kind is Kind.STRING:
+        encoded = array.dictionary_encode()
+        texts = _quoted(encoded.dictionary).take(encoded.indices)
+    elif kind in LISTS:
+        texts = pa.array([None if one is None else _json_list(one) for one in array.to_pylist()], pa.string())
+    elif kind in (Kind.FLOAT, Kind.TIME):
+        plain = array.cast(pa.int64()) if kind is Kind.TIME else array
+        zero = 0 if kind is Kind.TIME else 0.0
+        valid = plain.is_valid().to_numpy(zero_copy_only=False) if plain.null_count else None
+        vector = Vector(plain.fill_null(zero).to_numpy(zero_copy_only=False), valid)
+        texts = _json_times(vector) if kind is Kind.TIME else _json_doubles(vector)
+    else:
+        texts = (array.cast(pa.int64()) if kind is Kind.DURATION else array).cast(pa.string())
+    return texts.fill_null("null")
 
 
 def json_values(vector: Vector, kind: Kind, strings: Strings) -> pa.Array:
@@ -60,8 +84,11 @@ def json_values(vector: Vector, kind: Kind, strings: Strings) -> pa.Array:
 def _json_strings(vector: Vector, strings: Strings) -> pa.Array:
     """Each distinct text is quoted once."""
     encoded = strings.texts(vector.data, vector.valid).dictionary_encode()
-    quoted = [json.dumps(text, ensure_ascii=False) for text in encoded.dictionary.to_pylist()]
-    return pa.array(quoted, pa.string()).take(encoded.indices)
+    return _quoted(encoded.dictionary).take(encoded.indices)
+
+
+def _quoted(texts: Any) -> pa.Array:
+    return pa.array([json.dumps(text, ensure_ascii=False) for text in texts.to_pylist()], pa.string())
 
 
 def _json_lists(vector: Vector, kind: Kind, strings: Strings) -> pa.Array:

@@ -61,12 +61,16 @@ def beyond(clock: Clock, window: Window) -> int:
 
 def times(rows: Rows, columns: Sequence[int], events: Events) -> tuple[I64, I64, Bool]:
     """Per row: times of the earliest and the latest event of these columns, and whether there is any."""
-    chosen = Rows(rows.first, rows.last, tuple(rows.columns[c] for c in columns))
-    first, last = coordinates(chosen, _BY_POSITION)
-    bound = last != UNBOUND
-    if bound.all():
-        return events.values("ts", first).data, events.values("ts", last).data, bound
     starts, ends = np.full(len(rows), MOST), np.full(len(rows), LEAST)
-    starts[bound] = events.values("ts", first[bound]).data
-    ends[bound] = events.values("ts", last[bound]).data
+    bound = np.zeros(len(rows), np.bool_)
+    for column in columns:
+        # By time, not by position: where rows are given to a unit, positions are in the order in which they came.
+        chosen = Rows(rows.first, rows.last, (rows.columns[column],))
+        first, last = coordinates(chosen, _BY_POSITION)
+        here = last != UNBOUND
+        if here.all() and len(columns) == 1:
+            return events.values("ts", first).data, events.values("ts", last).data, here
+        starts[here] = np.minimum(starts[here], events.values("ts", first[here]).data)
+        ends[here] = np.maximum(ends[here], events.values("ts", last[here]).data)
+        bound |= here
     return starts, ends, bound

@@ -19,6 +19,12 @@ def as_sets(column: Column) -> Sets:
     return Sets(offsets, column if offsets[-1] == len(column) else column[bound])
 
 
+def is_bound(column: Column) -> Bool:
+    """Per row: whether the column holds an event."""
+    found: Bool = column.lengths > 0 if isinstance(column, Sets) else column != UNBOUND
+    return found
+
+
 def narrowed(sets: Sets) -> I64:
     """Sets of at most one event as that event, empty ones as unbound: a step of NEXT that may be left out."""
     column = np.full(len(sets), UNBOUND, np.int64)

@@ -19,8 +19,8 @@ class Router:
     Of rows whose columns are all sets or may be unbound the times are hashed: equal rows still go to one unit.
     """
 
-    def __init__(self, op: Op, side: int, shape: RowShape, grid: Grid) -> None:
-        self._side, self._grid = side, grid
+    def __init__(self, op: Op, side: int, shape: RowShape, grid: Grid, *, text_ids: bool = False) -> None:
+        self._side, self._grid, self._text_ids = side, grid, text_ids
         self._shared = [pair[side] for pair in op.same] if isinstance(op, Join) else []
         self._own = [c for c in range(shape.width) if not (shape.sets[c] or shape.optional[c])]
 
@@ -30,9 +30,9 @@ class Router:
         if grid.units == 1:
             yield 0, rows
             return
-        group = _below(hashed(rows, self._shared, events, lane=0), grid.groups)
+        group = _below(self._hashed(rows, self._shared, events, lane=0), grid.groups)
         ways = grid.right if self._side else grid.left
-        way = _below(hashed(rows, self._own, events, lane=1), ways)
+        way = _below(self._hashed(rows, self._own, events, lane=1), ways)
         for number in range(grid.groups * ways):
             chosen = np.flatnonzero((group == number // ways) & (way == number % ways))
             if len(chosen):
@@ -48,21 +48,21 @@ class Router:
             return iter(range(start + way, start + grid.left * grid.right, grid.right))
         return iter(range(start + way * grid.right, start + (way + 1) * grid.right))
 
-
-def hashed(rows: Rows, columns: Sequence[int], events: Events, *, lane: int) -> U64:
-    """64 bits for each row, the same wherever it is computed: of the ids of some columns, or of its times."""
-    assert isinstance(events, Arena), "rows are routed by the ids of stored events"
-    mix = LANES[lane]
-    found = np.zeros(len(rows), np.uint64)
-    for column in columns:
-        positions = rows.columns[column]
-        assert not isinstance(positions, Sets)
-        ids = events.ids(positions).astype(np.int64, copy=False)
-        found = mix.mix(found * np.uint64(mix.step) ^ mix.mix(ids.view(np.uint64) + np.uint64(1)))
-    if not columns:
-        for times in (rows.first, rows.last):
-            found = mix.mix(found * np.uint64(mix.step) ^ mix.mix(times.view(np.uint64)))
-    return found
+    def _hashed(self, rows: Rows, columns: Sequence[int], events: Events, *, lane: int) -> U64:
+        """64 bits for each row, the same wherever it is computed: of the ids of some columns, or of its times."""
+        assert isinstance(events, Arena), "rows are routed by the ids of stored events"
+        mix = LANES[lane]
+        found = np.zeros(len(rows), np.uint64)
+        for column in columns:
+            positions = rows.columns[column]
+            assert not isinstance(positions, Sets)
+            ids = events.ids(positions).astype(np.int64, copy=False)
+            bits = events.strings.hashes(ids, mix) if self._text_ids else ids.view(np.uint64)
+            found = mix.mix(found * np.uint64(mix.step) ^ mix.mix(bits + np.uint64(1)))
+        if not columns:
+            for times in (rows.first, rows.last):
+                found = mix.mix(found * np.uint64(mix.step) ^ mix.mix(times.view(np.uint64)))
+        return found
 
 
 def _below(bits: U64, count: int) -> I64:

@@ -18,6 +18,7 @@ from stretto.explain.measured import geometric_mean, measured_text, q_error_text
 from stretto.explain.model import NANOSECONDS, Estimate, Explanation
 from stretto.explain.numbers import factor_text, share_text, time_text
 from stretto.explain.text import bound_text, explanation_text, saving_text
+from stretto.explain.units import units_text
 from stretto.screen import LINES, counted, visible
 
 HERE: Final = "stretto.explain.html"
@@ -39,7 +40,7 @@ def explain_page(found: Explanation, *, title: str = "Plan") -> str:
 
 def _subtitle(found: Explanation) -> str:
     run = "" if found.run is None else f"; run over {counted(found.run.events, 'event')}"
-    return f"{counted(len(found.queries), 'query')}, planned by {found.optimizer}{run}"
+    return f"{counted(found.answered, 'query')}, planned by {found.optimizer}{run}"
 
 
 def _cards(found: Explanation) -> Iterator[Card]:
@@ -91,6 +92,8 @@ def _texts(found: Explanation) -> Iterator[tuple[str, str]]:
     yield "The plan", explanation_text(found)
     if found.run is not None:
         yield "Estimated and measured", measured_text(found)
+    if found.units is not None:
+        yield "Units", units_text(found.units)
     if found.workload:
         yield "The queries", found.workload
 

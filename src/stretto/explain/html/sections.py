@@ -8,11 +8,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from stretto.explain.html.drawing import Drawing
+from stretto.explain.html.lanes import LaneDrawing, lanes_of
 from stretto.explain.html.picture import fitting, picture
 from stretto.explain.measured import cells_of
 from stretto.explain.model import SOURCES, Explanation, Row, TrendEdge
 from stretto.explain.numbers import number_text, rate_text, share_text, some, time_text
 from stretto.explain.text import label
+from stretto.explain.units import UnitsShown
+from stretto.explain.units import cells_of as units_cells
 from stretto.screen import counted
 
 FIGURE: Final = "operators"
@@ -64,6 +67,7 @@ class Section:
     lines: Sequence[str] = ()
     figure: Figure | None = None
     table: Table | None = None
+    lanes: LaneDrawing | None = None
 
 
 def sections(found: Explanation) -> Iterator[Section]:
@@ -81,11 +85,23 @@ def sections(found: Explanation) -> Iterator[Section]:
     hint = "Choose a query, or point at an operator; a click leads to its line below."
     figure = Figure(FIGURE, picture(found, drawn), drawn, hint, cyclic=bool(found.edges))
     yield Section("The plan", lines, figure)
+    if found.units is not None:
+        yield _units(found.units)
     yield Section("Operators", [_about_operators(found)], table=_operators(found))
     if found.edges:
         about = "(q1, q2)(q3): q1 and q2 share the edge, q3 computes it alone; + closes a Kleene."
         yield Section("Edges of trends", [about], table=_edges(found))
     yield Section("Queries, and what each shares", [_about_queries(found)], table=_queries(found, len(drawn)))
+
+
+def _units(shown: UnitsShown) -> Section:
+    """The units as lanes, and as a table."""
+    heads, rows = units_cells(shown)
+    about = "One lane a unit, as long as its load; the fullest sets the speed."
+    if shown.span is not None:
+        about += " The thin bar below is what a run measured."
+    table = Table(heads, [TableRow(cells) for cells in rows], words=2)
+    return Section(shown.title, [about], table=table, lanes=lanes_of(shown))
 
 
 def _about_operators(found: Explanation) -> str:

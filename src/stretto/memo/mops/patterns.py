@@ -44,7 +44,7 @@ def parts_of(query: Query, *, as_stream: bool = False) -> Parts:
     """The parts of a query; one that is a stream reports as it is defined: others read its events."""
     atom = first_atom(query)
     repeats = _repeats(query.pattern)
-    counts = query.policy is Policy.STRICT or query.window.unit == "events"
+    counts = query.policy in (Policy.STRICT, Policy.LAST) or query.window.unit == "events"
     if atom is None or counts or query.thinning is not None:
         kept = (query.pattern, frozenset(query.terms), frozenset(query.having))
         return Parts(None, streams_of(query), (*kept, *_rest(query), query.window), (), None, repeats)

@@ -9,15 +9,22 @@ from stretto.memo.rules.grow_after_forbid import grow_after_forbid
 from stretto.memo.rules.grow_one_more import grow_one_more
 from stretto.memo.rules.join_left_to_right import join_left_to_right
 from stretto.memo.rules.join_wider import join_wider
+from stretto.memo.rules.keep_complete import keep_complete
 from stretto.memo.rules.meet import meet
 from stretto.memo.rules.relax_terms import relax_terms
 from stretto.memo.rules.split_in_two import split_in_two
 from stretto.memo.rules.split_overlapping import split_overlapping
+from stretto.memo.rules.unite_disjunction import unite_disjunction
 
+DISJUNCTION: Final[tuple[WorkloadRule, ...]] = (
+    unite_disjunction,
+    keep_complete,  # it reads what the other one invents
+)
 OURS: Final = Rules(
     (forbid_after,),
     (
-        meet,  # first: the others read what it invents
+        *DISJUNCTION,
+        meet,  # before the next: they read what it invents
         relax_terms,
         join_wider,
     ),

@@ -4,7 +4,8 @@ Misprints mended: line 9 updates the costs of the plan, `E_s` is E_2 and `PlanCo
 comparisons, as the paper has it, although the objective is the greatest load.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from random import Random
 from typing import Final
 
@@ -13,7 +14,7 @@ from stretto.pattern.order import members
 from stretto.solve.units.allocation import Allocated
 from stretto.solve.units.loads import Capacity
 from stretto.solve.units.rates import RatedQuery, SubQuery
-from stretto.solve.units.splits import Choice, Split, binary, is_event, joined, left_deep, unary
+from stretto.solve.units.splits import Choice, Split, binary, is_event, joined, left_deep, subsets, unary
 
 SAMPLED: Final = 40
 """Left-deep splits that are drawn for each sub-query."""
@@ -27,7 +28,7 @@ def decopa(query: RatedQuery, units: int, capacity: Capacity, seed: int = 0) -> 
 def rate_reducing(query: RatedQuery) -> list[SubQuery]:
     """Sub-queries with fewer rows than the commonest of their types (sec. 6.1), small ones first."""
     found = []
-    for slots in range(1, query.whole.slots + 1):
+    for slots in subsets(query.whole.slots):
         repeated = query.repeated & slots
         for grown in {0, repeated}:
             part = SubQuery(slots, grown)
@@ -38,29 +39,41 @@ def rate_reducing(query: RatedQuery) -> list[SubQuery]:
     return sorted(found, key=lambda part: (part.slots.bit_count(), part.grown.bit_count(), part))
 
 
-def construct(query: RatedQuery, units: int, seed: int = 0) -> Split:
+Given = Callable[[SubQuery], bool]
+"""Which sub-queries other queries have: they cost nothing (sec. 6.3)."""
+
+
+def nothing_given(_part: SubQuery) -> bool:
+    return False
+
+
+def construct(query: RatedQuery, units: int, seed: int = 0, given: Given = nothing_given) -> Split:
     """The split of the whole query (lines 1 to 16)."""
     random = Random(seed)  # noqa: S311 - nothing is kept secret
+
+    def cost_of(split: Split, own: int = 1) -> float:
+        return total_comparisons({part: step for part, step in split.items() if not given(part)}, own)
+
     reducing = [part for part in rate_reducing(query) if part != query.whole]
     splits: dict[SubQuery, Split] = {}
     for part in [*reducing, query.whole]:
         drawn = [_left_deep_of(query, part, random) for _ in range(SAMPLED)]
-        splits[part] = min(drawn, key=total_comparisons)
-    costs = {part: total_comparisons(split) for part, split in splits.items()}
+        splits[part] = min(drawn, key=cost_of)
+    costs = {part: cost_of(split) for part, split in splits.items()}
     everything = sum(costs.values())
     for part in [*reducing, query.whole]:
         own = max(1, round(units * costs[part] / everything)) if everything else 1
-        best, least = splits[part], total_comparisons(splits[part], own)
+        best, least = splits[part], cost_of(splits[part], own)
         below = [
             one
             for one in reducing
             if one.slots & ~part.slots == 0 and one != part and costs[one] < costs[part]
         ]
         for split in _candidates(query, part, below, splits):
-            cost = total_comparisons(split, own)
+            cost = cost_of(split, own)
             if cost < least:
                 best, least = split, cost
-        splits[part], costs[part] = best, total_comparisons(best)
+        splits[part], costs[part] = best, cost_of(best)
     return splits[query.whole]
 
 
@@ -93,7 +106,7 @@ def _with(part: SubQuery, choice: Choice, splits: dict[SubQuery, Split]) -> Spli
 def _left_deep_of(query: RatedQuery, part: SubQuery, random: Random) -> Split:
     slots = members(part.slots)
     random.shuffle(slots)
-    seen = RatedQuery(query.tree, query.rates, query.selectivity, part.grown)
+    seen = query if query.repeated == part.grown else replace(query, repeated=part.grown)
     return left_deep(seen, slots)
 
 

@@ -12,6 +12,7 @@ from typing import Final
 
 from stretto.memo.explore import PieceRule, Rules, WorkloadRule
 from stretto.memo.memo import Memo
+from stretto.memo.rules import DISJUNCTION
 from stretto.memo.rules.join_left_to_right import join_left_to_right
 from stretto.memo.ways import Input, Way, WayKind
 from stretto.papers.motto.common_substrings import interesting, longest_common
@@ -60,8 +61,8 @@ def transform_operator(memo: Memo) -> Iterator[tuple[int, Way]]:
     """SEQ(L)  ≡  σ[order](AND(L)),   AND(L)  ≡  σ[full](ANY(L)),   SEQ(L)  ≡  σ[order](σ[full](ANY(L)))
 
     A SEQ is read as an AND, and then merged with the ANDs that it holds and decomposed against those that it has
-    operands in common with. ANY is split into its alternatives before: AND(L), the alternative of full composites, is
-    a piece of its own, so an equal conjunction is that piece and a sequence is filtered from it.
+    operands in common with. Where ANY(L) is computed by its alternatives, AND(L) is one of them, and a sequence is
+    filtered from it; where it is a chain of joins, `keep_complete` reads AND(L) from that.
 
     Law: L7. Requires: skip-till-any; the same window and terms. Source: MOTTO, sec. IV-C, Table I, Examples 5 and 6.
     """
@@ -135,9 +136,13 @@ MOTTO: Final = Rules(
         transform_operator,
         widen_window,
         narrow_window,
+        *DISJUNCTION,
     ),
 )
 MOTTO_MST: Final = Rules((join_left_to_right,), (merge_substring, merge_subsequence))
 LCSE: Final = Rules((join_left_to_right,), (share_longest_common,))
 
-ALL: Final[tuple[PieceRule | WorkloadRule, ...]] = (*MOTTO.workload, *LCSE.workload)
+ALL: Final[tuple[PieceRule | WorkloadRule, ...]] = (
+    *(rule for rule in MOTTO.workload if rule not in DISJUNCTION),
+    *LCSE.workload,
+)

@@ -10,13 +10,15 @@ from typing import Final
 
 from stretto.memo.memo import Memo
 from stretto.memo.pricing import Pricing
-from stretto.memo.ways import Way
+from stretto.memo.rules.unite_disjunction import RULE as UNITED
+from stretto.memo.ways import Way, WayKind
 from stretto.papers.motto.arborescence import ROOT, Arborescence, components, restricted
-from stretto.papers.motto.steiner_search import anneal_tree, branch_and_bound, descended
+from stretto.papers.motto.steiner_search import EQUAL, anneal_tree, branch_and_bound, descended
 from stretto.solve.common.budget import Budget
 from stretto.solve.common.solution import Solution, by_ways
 
 FREE: Final = 10_000  # slots of ways that are looked at however short the time
+HALF: Final = 0.5
 EXACT_SHARE: Final = 0.7  # of the time, before annealing goes on with what is not proven
 
 
@@ -53,8 +55,36 @@ def steiner(memo: Memo, pricing: Pricing, budget: Budget, *, exact_share: float 
 def unbounded_steiner(
     memo: Memo, pricing: Pricing, budget: Budget, *, exact_share: float = EXACT_SHARE
 ) -> Solution:
-    """The same without the bound, which holds for trees by some rules: other plans may cost less."""
-    return replace(steiner(memo, pricing, budget, exact_share=exact_share), lower_bound=None)
+    """The same without the bound, which holds for trees by some rules: other plans may cost less.
+
+    A DISJ is several vertices: its alternatives, or the joins of a chain. So there are two problems, and the cheaper
+    tree is taken.
+    """
+    chains = [n for n in memo.needed() if any(way.rule == UNITED for way in memo.ways[n])]
+    if not chains:
+        return replace(steiner(memo, pricing, budget, exact_share=exact_share), lower_bound=None)
+    apart = steiner(memo, pricing, budget.share(HALF), exact_share=exact_share)
+    given = {number: memo.ways[number][0] for number in _reached(memo, chains)}
+    for number in given:
+        memo.give(number, next(way for way in memo.ways[number] if way.rule == UNITED))
+    united = steiner(memo, pricing, budget, exact_share=exact_share)
+    for number, way in given.items():
+        memo.give(number, way)
+    cheaper = apart.cost(memo, pricing) < (1.0 - EQUAL) * united.cost(memo, pricing)
+    return replace(apart if cheaper else united, lower_bound=None)
+
+
+def _reached(memo: Memo, chains: list[int]) -> list[int]:
+    """Disjunctions, and those that they can be made from by one more stream."""
+    found = dict.fromkeys(chains)
+    pending = list(found)
+    while pending:
+        for way in memo.ways[pending.pop()]:
+            smaller = way.pieces[0]
+            if way.rule == UNITED and smaller not in found and len(memo.ways[smaller]) > 1:
+                found[smaller] = None
+                pending.append(smaller)
+    return list(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +108,8 @@ def _graph(memo: Memo, pricing: Pricing, budget: Budget) -> _Graph:
         arcs = into[number] = {}
         for way in _tree_ways(memo, number):
             source = _source(memo, way)
+            if way.kind is WayKind.COMPLETE and source not in wanted:
+                continue  # what its rows are joined from is no vertex, and would seem to cost nothing
             optional = source != ROOT or source in arcs
             if optional and budget.denies(len(memo.pieces[number].slots)):
                 continue

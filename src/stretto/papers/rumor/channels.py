@@ -8,8 +8,8 @@ from stretto.memo.mops.operators import OperatorKind
 from stretto.papers.rumor.sharable import sharing_class
 from stretto.pattern.predicates import Const, Expr, walk
 
-Worth = Callable[[MPlan, Sequence[str]], bool]
-"""Whether a channel of these streams is worth its classes."""
+Worth = Callable[[MPlan, Sequence[str], Sequence[MOp]], bool]
+"""Whether a channel of these streams, for these readers, is worth its classes."""
 
 
 def map_streams(plan: MPlan, readers: Iterable[MOp], kind: OperatorKind, worth: Worth) -> bool:
@@ -27,7 +27,7 @@ def map_streams(plan: MPlan, readers: Iterable[MOp], kind: OperatorKind, worth: 
             if len(distinct) > 1 and kind is not OperatorKind.JOIN:  # whose two channels have the same order
                 distinct = in_order(plan, distinct)
             free = len(distinct) > 1 and not any(plan.channel(one) for one in distinct)
-            if free and worth(plan, distinct):
+            if free and worth(plan, distinct, group):
                 plan.encode(distinct, f"channel{len(plan.channels) + 1}")
                 found = True
     return found

@@ -14,7 +14,7 @@ EQUAL_OUTPUTS = ("s_seq", "s_mu", "s_join")
 """Rules whose operators do the same with the same, but for what is checked after: what they give is one stream."""
 
 
-def always(_plan: MPlan, _streams: Sequence[str]) -> bool:
+def always(_plan: MPlan, _streams: Sequence[str], _readers: Sequence[MOp]) -> bool:
     """The paper has no costs: a channel that can be is."""
     return True
 

@@ -1,7 +1,7 @@
 """Queries of a text that are alike, bound once: a template over the table of their constants."""
 
 from bisect import bisect_right
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import pyarrow as pa
@@ -15,6 +15,7 @@ from stretto.pattern.derived.tables import LookupTable
 from stretto.pattern.nodes import Query
 from stretto.schema import Kind
 from stretto.text import syntax
+from stretto.text.alike import placed
 from stretto.text.alike_statements import AlikeQueries
 from stretto.text.tokens import line_starts
 
@@ -33,7 +34,7 @@ class BoundAlike:
 def bind_alike(run: AlikeQueries, catalog: Catalog) -> BoundAlike | None:
     """The family of alike queries; None where one of them has a mistake, or they are about trends."""
     columns, windows, nodes = _constants(run)
-    query = _placed(run.template.first, nodes)
+    query = placed(run.template.first, nodes)
     if windows is not None:
         query = replace(query, within=syntax.Within(0, row=syntax.Name("window", _ROW)))
     names = run.names
@@ -89,15 +90,3 @@ def _constants(run: AlikeQueries) -> tuple[Columns, tuple[int, ...] | None, dict
         columns[name] = _KINDS[constant.kind], values
         nodes[id(constant.node)] = syntax.Name(name, _ROW, span=constant.node.span)
     return columns, windows, nodes
-
-
-def _placed(node: Any, nodes: dict[int, syntax.Name]) -> Any:
-    """A tree with columns in the place of constants."""
-    if isinstance(node, tuple):
-        return tuple(_placed(one, nodes) for one in node)
-    if id(node) in nodes:
-        return nodes[id(node)]
-    if not isinstance(node, syntax.Node) or not is_dataclass(node):
-        return node
-    values = {one.name: _placed(getattr(node, one.name), nodes) for one in fields(node) if one.init}
-    return type(node)(**values)

@@ -217,13 +217,24 @@ def _simple_repeat(node: syntax.Repeat, part: syntax.Pattern, report: Report) ->
 
 
 def check_sequence(node: nodes.Pattern, written: syntax.Pattern, policy: str, report: Report) -> None:
-    """NEXT and STRICT read types and repeated types, one after another."""
-    if _is_step(node) or (
-        isinstance(node, nodes.Combine) and node.word == "SEQ" and all(_is_steps(part) for part in node.parts)
+    """NEXT and STRICT read types and repeated types, one after another, LAST types alone."""
+    is_step, is_steps, types = _is_step, _is_steps, "types, repeated types and NOTs"
+    if policy == nodes.Policy.LAST:
+        is_step, is_steps, types = _is_type, _is_type_or_not, "types and NOTs"
+    if is_step(node) or (
+        isinstance(node, nodes.Combine) and node.word == "SEQ" and all(is_steps(part) for part in node.parts)
     ):
         return
-    note = "it takes a SEQ of types, repeated types and NOTs; SELECT ANY takes every pattern"
+    note = f"it takes a SEQ of {types}; SELECT ANY takes every pattern"
     report.add(f"SELECT {policy} cannot read this pattern", written.span, note)
+
+
+def _is_type(node: nodes.Pattern) -> bool:
+    return isinstance(node, nodes.Atom)
+
+
+def _is_type_or_not(node: nodes.Pattern) -> bool:
+    return isinstance(node, nodes.Atom | nodes.Not)
 
 
 def _is_step(node: nodes.Pattern) -> bool:

@@ -4,18 +4,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from stretto.errors import Span
+from stretto.errors import Span, near
 from stretto.pattern.binding.catalog import Catalog
 from stretto.pattern.binding.kinds import a, kind_of
 from stretto.pattern.binding.patterns import BoundPattern, PatternBinder, check_sequence
-from stretto.pattern.binding.scope import FamilyRow, Report, Scope, check_size
+from stretto.pattern.binding.scope import FamilyRow, Known, Report, Scope, check_size, listing
 from stretto.pattern.binding.streams import TAKEN
 from stretto.pattern.binding.terms import ExpressionBinder
 from stretto.pattern.binding.trends import Term, bind_trend, is_trend
+from stretto.pattern.binding.whole_events import starred, whole_event
 from stretto.pattern.binding.written import NamedVariable, conjuncts
 from stretto.pattern.derived.streams import PatternStream
 from stretto.pattern.nodes import (
     TIMES,
+    Combine,
+    Not,
     Policy,
     Query,
     Return,
@@ -23,6 +26,7 @@ from stretto.pattern.nodes import (
     TrendQuery,
     Variable,
     Window,
+    atoms_of,
     column_of,
 )
 from stretto.pattern.predicates import NEIGHBOURS, Expr, Which, columns_of
@@ -48,6 +52,10 @@ def _with_names(query: syntax.Query, report: Report) -> syntax.Query:
         plain = item.value.name if isinstance(item.value, syntax.Name) else None
         name = plain if item.name is None else item.name
         at = item.span or item.value.span or query.name_span
+        if isinstance(item.value, syntax.Star):
+            note = "a stream has values as attributes: name them, as in `RETURN a.x AS x`"
+            report.add("whole events in a stream", at, note)
+            continue
         if name is None:
             note = "as in `LAST(d).load AS load`"
             report.add("an output that is no attribute needs a name", at, note)
@@ -124,7 +132,7 @@ class QueryBinder:
         """A detection query; with mistakes it lacks what could not be bound."""
         query = self.query
         policy = Policy(query.select or "ANY")
-        self._check_detection(pattern, policy)
+        self._check_detection(pattern, policy, terms)
         judging = self._judging(scope)
         bound = [term for term, _, _ in terms if term is not None]
         variables = tuple(
@@ -190,7 +198,7 @@ class QueryBinder:
 
     # ---- the rest of a detection query -------------------------------------------------------------------
 
-    def _check_detection(self, pattern: BoundPattern, policy: Policy) -> None:
+    def _check_detection(self, pattern: BoundPattern, policy: Policy, terms: Sequence[Term]) -> None:
         query = self.query
         for name in query.group_by:
             note = f"write `[{name.name}]` in WHERE"
@@ -204,15 +212,35 @@ class QueryBinder:
             self.report.add("KEEP LONGEST needs a window of time", keep.span, note)
         if policy is not Policy.ANY:
             check_sequence(pattern.root, query.pattern, policy, self.report)
+        if policy is Policy.LAST:
+            self._check_last(pattern, terms)
+
+    def _check_last(self, pattern: BoundPattern, terms: Sequence[Term]) -> None:
+        """What is known of an event when it comes says whether it moves a partial match on, or ends it."""
+        if self.query.having:
+            note = "there is no run to end: write the terms in WHERE"
+            self.report.add("HAVING under SELECT LAST", self.query.having[0].span, note)
+        parts = pattern.root.parts if isinstance(pattern.root, Combine) else ()
+        steps = [number for number, part in enumerate(parts) if not isinstance(part, Not)]
+        for place, part in enumerate(parts):
+            if not isinstance(part, Not) or not steps or not steps[0] < place < steps[-1]:
+                continue
+            later = {atom.variable for other in parts[place + 1 :] for atom in atoms_of(other)}
+            for _, uses, _ in terms:
+                use = next((use for use in uses if use.variable.number in later), None)
+                if use is not None and any(use.variable.number == part.part.variable for use in uses):
+                    forbidden = pattern.variables[part.part.variable].name
+                    note = f"`{forbidden}` ends what stands before it: its terms may name earlier steps only"
+                    self.report.add(f"`{use.variable.name}` comes after the NOT", use.span, note)
 
     def _returns(self, scope: Scope) -> tuple[Return, ...]:
         binder = ExpressionBinder(scope, self.report, "RETURN", sets=True)
         names: set[str] = set()
         columns = {column_of(known.name): known.name for known in scope.variables.values()}
         returns: list[Return] = []
-        for item in self.query.returning:
+        for item, known in self._items(scope):
             binder.uses = []
-            bound = binder.expression(item.value)
+            bound = None if known is not None else binder.expression(item.value)
             for use in binder.uses:
                 self._check_returned(use)
             name = item.name if item.name is not None else expression_text(item.value)
@@ -231,7 +259,27 @@ class QueryBinder:
             names.add(name)
             if bound is not None:
                 returns.append(Return(name, bound, kind_of(bound)))
+            elif known is not None and scope.schema is not None:
+                returns += whole_event(known, name, scope)
         return tuple(returns)
+
+    def _items(self, scope: Scope) -> Iterator[tuple[syntax.Item, Known | None]]:
+        """What RETURN lists; where that is a whole event, once for each variable, and with it."""
+        for item in self.query.returning:
+            node = item.value
+            if not isinstance(node, syntax.Star):
+                yield item, None
+                continue
+            at = item.span or node.span
+            meant = starred(node, scope)
+            if meant is None:
+                note = near(str(node.variable), scope.variables) or f"known here: {listing(scope.variables)}"
+                self.report.add(f"unknown variable `{node.variable}`", at, note)
+            elif any(known.negated for known in meant):
+                self.report.add(f"`{node.variable}` is negated: a match has no such event", at)
+            else:
+                for known in meant:
+                    yield replace(item, value=syntax.Star(known.name)), known
 
     def _told_apart(self, scope: Scope) -> Iterator[Return]:
         """The values of PER, as columns that are not shown."""

@@ -27,7 +27,7 @@ class Family:
     members: tuple[str, ...]
     windows: tuple[int, ...] | None = None
     names: tuple[str, ...] | None = None
-    spans: Callable[[], Sequence[Span]] | None = None
+    spans: Callable[[], Sequence[Span | None]] | None = None
     """Where the names of such queries stand, for those who have to say so."""
 
     @property

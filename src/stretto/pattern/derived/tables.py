@@ -2,8 +2,9 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +21,17 @@ class TableError(ValueError):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LookupTable:
-    """Rows in columns of known kinds; `skipped` are columns of other types. `origin` names the file in messages."""
+    """Rows in columns of known kinds; `skipped` are columns of other types.
+
+    `origin` names the file in messages, or the folder; `files` are those of a folder, each with its first row's number.
+    """
 
     name: str
     origin: str
     rows: pa.Table
     kinds: Mapping[str, Kind]
     skipped: tuple[str, ...] = ()
+    files: tuple[tuple[str, int], ...] = ()
 
     def __len__(self) -> int:
         return int(self.rows.num_rows)
@@ -49,7 +54,10 @@ class LookupTable:
 
     def row(self, number: int) -> str:
         """A row's place for a message; rows are counted from 1, the header of a file is none."""
-        return f"{self.origin}, row {number + 1}"
+        origin, first = self.origin, 0
+        for name, start in self.files:
+            origin, first = (name, start) if start <= number else (origin, first)
+        return f"{origin}, row {number - first + 1}"
 
 
 def make_table(name: str, given: Any, origin: str = "") -> LookupTable:
@@ -71,23 +79,63 @@ def make_table(name: str, given: Any, origin: str = "") -> LookupTable:
 
 
 def read_table(name: str, path: str, folder: Path) -> LookupTable:
-    """The table of a file; a relative path is relative to the folder of the workload."""
+    """The table of a file, or of all files of a folder; a relative path is relative to the folder of the workload."""
+    file = folder / path
+    if path.endswith("/") or file.is_dir():
+        return _read_folder(name, path, file)
+    return make_table(name, _rows_of(file, path), f"`{path}`")
+
+
+def table_files(folder: Path) -> list[Path]:
+    """The files of a folder that hold a table's rows, by name; hidden ones, and what Spark writes beside, are none."""
     from stretto.pattern.derived.table_files import READERS
 
-    file = folder / path
+    found = (file for file in folder.iterdir() if file.suffix.lower() in READERS and file.is_file())
+    return sorted(file for file in found if file.name[0] not in "._")
+
+
+def _read_folder(name: str, path: str, folder: Path) -> LookupTable:
+    from stretto.pattern.derived.table_files import READERS
+
+    if not folder.is_dir():
+        raise TableError(
+            f"`{path}` is {'no folder' if folder.exists() else 'not there'} (looked for {folder})"
+        )
+    named = {f"{path.rstrip('/')}/{file.name}": file for file in table_files(folder)}
+    if not named:
+        raise TableError(f"`{path}`: the folder has no file that ends in {', '.join(READERS)}")
+    parts = {each: _rows_of(file, each) for each, file in named.items()}
+    (first, rows), *others = parts.items()
+    for each, more in others:
+        for one, other, missing in ((first, each, rows), (each, first, more)):
+            absent = sorted(set(parts[other].column_names) - set(missing.column_names))
+            if absent:
+                raise TableError(f"`{one}` has no column `{absent[0]}`, which `{other}` has")
+    try:
+        whole = pa.concat_tables(parts.values(), promote_options="permissive")
+    except pa.ArrowException as error:
+        raise TableError(f"`{path}`: its files do not fit together: {str(error).splitlines()[0]}") from None
+    counts = [0, *accumulate(part.num_rows for part in parts.values())]
+    files = tuple((f"`{each}`", start) for each, start in zip(parts, counts, strict=False))
+    return replace(make_table(name, whole, f"`{path}`"), files=files)
+
+
+def _rows_of(file: Path, path: str) -> pa.Table:
+    """The rows of a file, which messages call by its path."""
+    from stretto.pattern.derived.table_files import READERS
+
     read = READERS.get(file.suffix.lower())
     if read is None:
-        raise TableError(f"`{path}`: a table is a file that ends in {', '.join(READERS)}")
+        raise TableError(f"`{path}`: a table is a folder, or a file that ends in {', '.join(READERS)}")
     try:
         if not file.is_file():
             raise TableError(f"`{path}` is {'no file' if file.exists() else 'not there'} (looked for {file})")
         with pa.OSFile(str(file), "rb") as opened:
-            rows = read(opened)
+            return read(opened)
     except (pa.ArrowException, OSError, ValueError) as error:
         if isinstance(error, TableError):
             raise
         raise TableError(f"`{path}` cannot be read: {str(error).splitlines()[0]}") from None
-    return make_table(name, rows, f"`{path}`")
 
 
 def _cast(column: Any, kind: Kind, name: str, origin: str) -> Any:

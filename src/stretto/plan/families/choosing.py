@@ -39,6 +39,8 @@ def chosen(query: Query) -> Late | Early:
     having = tuple(term for term in query.having if has_constants(term))
     if not terms and not having:
         return Late(())
+    if query.policy is Policy.LAST:
+        raise NoTemplate("events of one member would take the places of another's")
     late = _late(query, terms) if not having else "HAVING ends runs by constants of each member"
     if not late:
         return Late(terms)

@@ -10,8 +10,7 @@ from stretto.memo.mops.patterns import first_atom
 from stretto.pattern.nodes import Window
 from stretto.pattern.normal import normalize
 from stretto.pattern.predicates import Expr, numbered
-from stretto.plan.dag import Plan
-from stretto.plan.disjunction import renumbered
+from stretto.plan.dag import Plan, renumbered
 from stretto.plan.families.members import Constants, FamilyMembers, Route, by_entry
 from stretto.plan.front.channel_streams import class_of, is_member
 from stretto.plan.front.merging import MergedQuery, QueryMember

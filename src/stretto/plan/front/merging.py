@@ -75,15 +75,18 @@ def merged_workload(
     plan: MPlan,
     streams: Sequence[DerivedStream],
     detections: Sequence[Query],
-    trends: Sequence[TrendQuery],
+    others: Sequence[Query | TrendQuery],
     attributes: Mapping[str, Kind],
 ) -> MergedWorkload:
-    """What runs in place of streams and queries; they mean what they meant. `attributes`: those of raw events."""
+    """What runs in place of streams and queries; they mean what they meant.
+
+    `others`: queries that read streams as they are. `attributes`: those of raw events.
+    """
     merger = _Merger(plan, streams, attributes)
     for stream in streams:
         merger.add(stream)
     plain, merged = merger.queries(detections)
-    readers: list[Query | TrendQuery] = [*plain, *trends, *(one.query for one in merged)]
+    readers: list[Query | TrendQuery] = [*plain, *others, *(one.query for one in merged)]
     read = {name for query in readers for name in streams_of(query)}
     return MergedWorkload(
         tuple(merger.decoding(read)), tuple(plain), tuple(merged), merger.together, merger.because

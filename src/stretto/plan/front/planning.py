@@ -132,7 +132,8 @@ def _merged(
 ) -> MergedWorkload:
     """What is computed together, and beside it what stands apart: templates of families, and what they read."""
     inside, apart = _parted(streams, mops), _parted(bound.detections, mops)
-    found = merged_workload(mops, inside[0], apart[0], bound.trends, stats.schema.attributes)
+    others: list[Query | TrendQuery] = [*apart[1], *bound.trends]
+    found = merged_workload(mops, inside[0], apart[0], others, stats.schema.attributes)
     return replace(found, streams=(*found.streams, *inside[1]), detections=(*found.detections, *apart[1]))
 
 

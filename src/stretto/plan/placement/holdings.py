@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from stretto.plan.dag import Plan
-from stretto.plan.ops import Emit, Filter, Forbid, Join, Next, Repeat, Scan, Union
+from stretto.plan.ops import Emit, Filter, Forbid, Join, Last, Next, Repeat, Scan, Union
 
 MANY: Final = 2
 """Any number of events, or one that must be seen everywhere."""
@@ -51,7 +51,7 @@ class Holdings:
         if found <= {0} or found == {1}:
             return None
         if MANY in found:
-            return "it may be bound several times, forbidden, or taken by SELECT NEXT"
+            return "it may be bound several times, forbidden, or taken by SELECT NEXT or LAST"
         return "not every match holds exactly one event of it"
 
     def _of_query(self, query: str) -> Sequence[Counts]:
@@ -86,8 +86,8 @@ class Holdings:
                 return [_together(one, other, shared) for one in lefts for other in rights]
             case Union():
                 return [found for part in op.parts for found in self._of(part)]
-            case Next():
-                steps = [plan.ops[step] for step in op.steps]
+            case Next() | Last():
+                steps = [plan.ops[step] for step in op.inputs]
                 return [{step.stream.type: MANY for step in steps if isinstance(step, Scan)}]
         raise TypeError(f"no rows come from an operator {type(op).__name__}")
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from stretto.explain.numbers import share_text
 from stretto.plan.placement.placing import PlacedPlan
 
 
@@ -19,13 +20,35 @@ def _lines(placed: PlacedPlan) -> Iterator[str]:
     )
     for number in sorted(placed.work):
         yield _line(placed, number)
-    slowest = placed.bottleneck
-    if slowest is not None:
-        why = placed.work[slowest].load(capacity)[1]
-        yield f"bottleneck: n{slowest}, by {why}"
+    if placed.bottleneck is not None:
+        yield _bottleneck(placed, placed.bottleneck)
     if placed.packed:
         names = ", ".join(f"n{number}" for number in sorted(placed.packed))
         yield f"on one unit together: {names}"
+    replay = placed.plan.replay
+    if replay is not None and replay.units == placed.units and placed.objective == "max":
+        yield _gap(replay.gap)
+
+
+def _gap(gap: float | None) -> str:
+    if gap is None:
+        return "split and units were chosen together; how far from the best is not known"
+    if gap < 1e-9:
+        return "split and units were chosen together: no other split over the same ways is faster"
+    return f"split and units were chosen together: no other is faster by more than {share_text(gap, 1.0)}"
+
+
+def _bottleneck(placed: PlacedPlan, number: int) -> str:
+    """The operator that sets the speed, by what, and what its units have of it."""
+    own, grid, capacity = placed.work[number], placed.grids[number], placed.capacity
+    why = own.load(capacity)[1]
+    amount, most = (own.compared, capacity.kappa) if why == "comparisons" else (sum(own.rows), capacity.iota)
+    copies = [f"n{placed.plan.ops[number].inputs[side]}" for side in (0, 1) if grid.copies(side) > 1]
+    copied = f"; {' and '.join(copies)} must be copied" if copies else ""
+    return (
+        f"bottleneck: n{number}, by {why}: each of its {grid.units} units has {amount:.3g}/s of the {most:.3g}/s that"
+        f" it can do{copied}"
+    )
 
 
 def _line(placed: PlacedPlan, number: int) -> str:

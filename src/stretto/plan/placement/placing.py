@@ -7,34 +7,28 @@ over stages of the greatest load in each, where stages run one after another and
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Final, Literal
+from typing import Literal
 
 from stretto.errors import StrettoError
 from stretto.memo.prices import Prices
 from stretto.plan.dag import Plan
 from stretto.plan.placement.placement import ALONE, Grid, Placement, stages
 from stretto.plan.placement.refusals import refuse_units
+from stretto.plan.placement.rivals import as_rivals
 from stretto.plan.placement.work import OperatorWork, grids, works_of
-from stretto.solve.units.loads import Capacity
+from stretto.solve.units.allocation import Allocation
+from stretto.solve.units.loads import Capacity, capacity_of
 from stretto.stats.estimate import Estimator
 from stretto.stats.profile import Stats
 
-MOVED_NS: Final = 700.0
-"""What it costs to move a row to another process; measured on Spark."""
-
 Objective = Literal["max", "stages"]
-
-
-def capacity_of(prices: Prices) -> Capacity:
-    """Rows that a unit takes in and comparisons that it makes in a second, by this machine's prices."""
-    return Capacity(1e9 / (MOVED_NS + prices.store + prices.probe), 1e9 / max(prices.candidate, 1e-3))
 
 
 @dataclass(frozen=True, slots=True)
 class PlacedPlan:
     """A plan with units, and for each operator that has some its stage and the work of one unit.
 
-    `packed`: operators that are so light that they share one unit.
+    `packed`: operators that are so light that they share one unit. `share`: of the stream, that each unit sees.
     """
 
     plan: Plan
@@ -44,6 +38,7 @@ class PlacedPlan:
     capacity: Capacity
     objective: Objective
     units: int
+    share: float = 1.0
 
     @property
     def grids(self) -> tuple[Grid, ...]:
@@ -64,7 +59,7 @@ class PlacedPlan:
         """The replay speed c: seconds of stream that are replayed in a second."""
         if self.objective == "max":
             together = sum(map(self.load, self.packed))
-            return 1.0 / max([together, *map(self.load, self.work), 1e-300])
+            return 1.0 / max([self.share * together, *(self.share * self.load(n) for n in self.work), 1e-300])
         slowest: dict[int, float] = {}
         for number in self.work:
             slowest[self.stage[number]] = max(slowest.get(self.stage[number], 0.0), self.load(number))
@@ -81,8 +76,9 @@ def place(
     objective: Objective = "max",
     state_bytes: float | None = None,
     works: Mapping[int, OperatorWork] | None = None,
+    allocation: Allocation = "best",
 ) -> PlacedPlan:
-    """The plan on so many units, by the best allocation there is for it.
+    """The plan on so many units, by the best allocation there is for it, or by a rival's.
 
     `works`: what its operators have to do, where that was measured; else it is estimated. `state_bytes`: what a unit
     can keep. StrettoError says why units would change the results, or that the state of an operator does not fit.
@@ -93,7 +89,9 @@ def place(
     works = works_of(plan, Estimator(stats), prices) if works is None else works
     placing = _Placing(plan, works, capacity or capacity_of(prices), state_bytes)
     stage = tuple(stages(plan.ops))
-    if objective == "max":
+    if allocation != "best":
+        chosen, packed = as_rivals(plan, works, units, allocation)
+    elif objective == "max":
         chosen, packed = placing.packed(units)
     else:
         chosen, packed = {}, frozenset()
@@ -109,6 +107,7 @@ def place(
         placing.capacity,
         objective,
         units,
+        min(1.0, 2.0 / units) if allocation == "slices" else 1.0,
     )
 
 

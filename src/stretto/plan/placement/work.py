@@ -9,7 +9,7 @@ from stretto.memo.prices import Prices
 from stretto.memo.slot_masks import comparison
 from stretto.pattern.comparisons import equality
 from stretto.pattern.piece import Piece
-from stretto.pattern.predicates import columns_of
+from stretto.pattern.predicates import Apply, Expr, columns_of, walk
 from stretto.pattern.project import project
 from stretto.plan.dag import Plan, window_of
 from stretto.plan.ops import Forbid, Join, Op, Repeat
@@ -105,9 +105,17 @@ def _equal(plan: Plan, op: Join, form: Piece | None, pairs: float, estimator: Es
 def _weight(plan: Plan, op: Join, prices: Prices) -> float:
     """Comparisons of keys that one pair is worth: more where terms are evaluated and no key has dropped it before."""
     bits = [LEFT] * plan.width(op.left) + [RIGHT] * plan.width(op.right)
-    keys = [comparison(term, bits) is not None for term in op.terms if columns_of(term)]
-    rest = keys.count(False)
-    return 1.0 if any(keys) or not rest else 1.0 + rest * prices.evaluate / max(prices.candidate, 1e-3)
+    terms = [term for term in op.terms if columns_of(term)]
+    rest = [term for term in terms if comparison(term, bits) is None]
+    if len(rest) < len(terms) or not rest:
+        return 1.0
+    return 1.0 + sum(_evaluated(term, prices) for term in rest) / max(prices.candidate, 1e-3)
+
+
+def _evaluated(term: Expr, prices: Prices) -> float:
+    """Nanoseconds that it takes to evaluate a term on a pair."""
+    far = any(isinstance(node, Apply) and node.op == "geo_distance" for node in walk(term))
+    return prices.distance if far else prices.evaluate
 
 
 def grids(ops: tuple[Op, ...], number: int, units: int) -> Iterator[Grid]:

@@ -129,8 +129,9 @@ def why_untied_piece(piece: Piece, holders: Holders, attribute: str) -> str | No
         return f"is STRICT over the events of all keys; write `[{attribute}]`"
     if not everywhere.isdisjoint(piece.same):
         return None
-    if piece.policy is Policy.NEXT:
-        return f"takes the next event of any key; write `[{attribute}]`"
+    if piece.follows:
+        which = "next" if piece.policy is Policy.NEXT else "last"
+        return f"takes the {which} event of any key; write `[{attribute}]`"
     reached = _reached(piece, columns)
     if len([node for node in reached if isinstance(node, int)]) < piece.width:
         return f"does not tie all of its events by `{attribute}`; write `[{attribute}]`"

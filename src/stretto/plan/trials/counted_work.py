@@ -43,7 +43,7 @@ from stretto.pattern.comparisons import equality
 from stretto.pattern.piece import Piece
 from stretto.pattern.predicates import Apply, Expr, Ref, columns_of
 from stretto.plan.dag import Plan
-from stretto.plan.ops import Emit, Filter, Forbid, Join, Next, Op, Repeat, Scan, Union
+from stretto.plan.ops import Emit, Filter, Forbid, Join, Last, Next, Op, Repeat, Scan, Union
 from stretto.plan.record import Computed
 
 LEFT, RIGHT = 1, 2
@@ -129,7 +129,8 @@ class WorkOf:
             case Join():
                 self._join(number, op, counted, work)
             case Filter():
-                work[EVALUATE] += taken[0] * max(len(op.terms), 1)
+                work[CANDIDATE] += taken[0] * len(op.bound)
+                work[EVALUATE] += taken[0] * max(len(op.terms), 0 if op.bound else 1)
                 work[GATHER_COLUMN] += rows * (2 + width)
             case Forbid():
                 _forbid(op, counted.candidates[number], taken, work)
@@ -137,9 +138,12 @@ class WorkOf:
             case Repeat():
                 _repeat(op, counted.candidates[number], rows, width, taken, work)
             case Union():
-                work[UNITE] += sum(taken)
-                work[GATHER_COLUMN] += rows * width
-            case Next():
+                if op.distinct:
+                    work[UNITE] += sum(taken)
+                    work[GATHER_COLUMN] += rows * width
+                lacking = (count * (width - len(own)) for count, own in zip(taken, op.columns, strict=True))
+                work[COLUMN] += sum(lacking)
+            case Next() | Last():
                 work[FOLLOW] += sum(taken) + rows
                 work[GATHER_COLUMN] += rows * width
             case Emit():

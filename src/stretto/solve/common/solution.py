@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from stretto.memo.memo import Memo
 from stretto.memo.pricing import Pricing
@@ -21,6 +22,19 @@ class Computation:
     inputs: tuple["Computation", ...] = ()
 
 
+class Replay(NamedTuple):
+    """How fast a stream can be replayed on so many units, by the model a plan was chosen by, and how fast by any."""
+
+    units: int
+    speed: float
+    bound: float | None
+
+    @property
+    def gap(self) -> float | None:
+        """The part of the bound that is missing; 0: the plan is proven to be the best."""
+        return None if self.bound is None else max(1.0 - self.speed / self.bound, 0.0)
+
+
 NodeOf = Callable[[int], Computation]
 """The node of a piece."""
 CoreNode = Callable[[int, NodeOf], Computation]
@@ -31,11 +45,13 @@ CoreNode = Callable[[int, NodeOf], Computation]
 class Solution:
     """A node for each root of the memo, in their order.
 
-    `lower_bound`: no solution over the same memo costs less, as far as that is proven.
+    `lower_bound`: no solution over the same memo costs less, as far as that is proven. `replay`: where it was chosen
+    for units.
     """
 
     roots: tuple[Computation, ...]
     lower_bound: float | None = None
+    replay: Replay | None = None
 
     def nodes(self) -> Iterator[Computation]:
         """Every computation once, inputs before their readers."""

@@ -3,10 +3,16 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from heapq import heapify, heapreplace
+from typing import Literal
 
 from stretto.solve.units.loads import Capacity, LoadedGrid
 from stretto.solve.units.rates import SubQuery
 from stretto.solve.units.splits import Split
+
+Allocation = Literal["best", "proportional", "one each", "together", "slices"]
+"""How units are given: the best there is; in proportion to comparisons; one to each operator; one to all of them; or
+all operators on every unit, for slices of time in turn.
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,21 +1,25 @@
 """Splits of a query: a step for every sub-query that is used, and the ways there are to make each."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from stretto.pattern.order import members
 from stretto.solve.units.loads import MakingStep
 from stretto.solve.units.rates import RatedQuery, SubQuery
 
+Part = TypeVar("Part", bound=Hashable)
+
 
 @dataclass(frozen=True, slots=True)
-class Choice:
-    """One way to make a sub-query: from these others, by this step. Single slots are there anyway."""
+class MadeBy(Generic[Part]):
+    """One way to make a part of a query: from these others, by this step. Events are there anyway."""
 
-    inputs: tuple[SubQuery, ...]
+    inputs: tuple[Part, ...]
     step: MakingStep
 
 
+Choice = MadeBy[SubQuery]
 Split = Mapping[SubQuery, Choice]
 """How each used sub-query is made; all that a choice reads is a single slot or used too."""
 
@@ -30,13 +34,13 @@ def joined(query: RatedQuery, one: SubQuery, other: SubQuery) -> Choice:
     first, second = sorted((one, other), key=lambda part: -query.rate(part))
     common = SubQuery(one.slots & other.slots)
     shared = query.rate(common) if common.slots else 0.0
-    return Choice((first, second), MakingStep("join", query.rate(first), query.rate(second), shared=shared))
+    return MadeBy((first, second), MakingStep("join", query.rate(first), query.rate(second), shared=shared))
 
 
 def unary(query: RatedQuery, part: SubQuery, slot: int) -> Choice:
     """The repetitions of a slot, grown from rows with one of them each."""
     below = SubQuery(part.slots, part.grown & ~(1 << slot))
-    return Choice((below,), MakingStep("unary", query.rate(below), made=query.rate(part)))
+    return MadeBy((below,), MakingStep("unary", query.rate(below), made=query.rate(part)))
 
 
 def binary(query: RatedQuery, part: SubQuery, slot: int) -> Choice:
@@ -45,7 +49,7 @@ def binary(query: RatedQuery, part: SubQuery, slot: int) -> Choice:
     others, event = SubQuery(part.slots & ~bit, part.grown & ~bit), SubQuery(bit)
     sets = query.rate(SubQuery(bit, bit))
     step = MakingStep("binary", query.rate(others), query.rate(event), query.rate(part), sets)
-    return Choice((others, event), step)
+    return MadeBy((others, event), step)
 
 
 def choices(query: RatedQuery, part: SubQuery) -> Iterator[Choice]:
@@ -55,7 +59,7 @@ def choices(query: RatedQuery, part: SubQuery) -> Iterator[Choice]:
         if part.slots & ~(1 << slot):
             yield binary(query, part, slot)
     free = part.slots & ~part.grown
-    for one in _subsets(part.slots):
+    for one in subsets(part.slots):
         missing = part.slots & ~one
         if not missing or one == part.slots:
             continue
@@ -67,7 +71,8 @@ def choices(query: RatedQuery, part: SubQuery) -> Iterator[Choice]:
                 yield joined(query, left, right)
 
 
-def _subsets(slots: int) -> Iterator[int]:
+def subsets(slots: int) -> Iterator[int]:
+    """All sets of some slots but the empty one, as bits."""
     part = slots
     while part:
         yield part
@@ -75,7 +80,7 @@ def _subsets(slots: int) -> Iterator[int]:
 
 
 def _all_subsets(slots: int) -> Iterator[int]:
-    yield from _subsets(slots)
+    yield from subsets(slots)
     yield 0
 
 
@@ -92,7 +97,7 @@ def left_deep(query: RatedQuery, order: Sequence[int]) -> Split:
             found[now] = binary(query, now, first)
             if query.repeated & bit:
                 below, now = now, SubQuery(now.slots, now.slots)
-                found[now] = Choice((below,), unary(query, now, slot).step)
+                found[now] = MadeBy((below,), unary(query, now, slot).step)
         elif query.repeated & bit:
             now = SubQuery(so_far.slots | bit, so_far.grown | bit)
             found[now] = binary(query, now, slot)

@@ -1,7 +1,7 @@
 """Results of a whole DataFrame: events are packed per target, moved, and run through the plan, target by target."""
 
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Callable, Iterator
+from functools import cache, partial
 from typing import Any, Final
 
 import pyarrow as pa
@@ -11,11 +11,15 @@ from pyspark.sql import functions as F  # noqa: N812 - its usual name
 from pyspark.sql.types import DateType, TimestampNTZType, TimestampType
 
 from stretto.face.given import Given
-from stretto.pattern.workload import Workload
+from stretto.plan.dag import Plan
+from stretto.plan.spread.choice import choose
 from stretto.plan.spread.event_load import EventLoad
 from stretto.plan.spread.spreads import Spread, read_attributes
+from stretto.plan.spread.time_slices import Times
+from stretto.plan.spread.unseen import PER_CORE, BatchSpread, choose_unseen, slices_of
 from stretto.schema import Special, sources_of
-from stretto.spark.batch.profile import heaviest_of, profile, summarize
+from stretto.spark.batch.first_look import FirstLook
+from stretto.spark.batch.profile import heaviest_of, summarize
 from stretto.spark.batch.summary import Summary
 from stretto.spark.batch.targets import ResultForm, pack_arriving, run_targets
 from stretto.spark.batch.worker import Work
@@ -24,6 +28,8 @@ from stretto.spark.outputs import everything
 from stretto.spark.packed import PACKED, OwnTypes
 from stretto.spark.plans import Asked, Planning, chosen_spread, planned, query_names, schema_of, special_of
 from stretto.spark.setup.session import cores_of
+from stretto.spark.typed import described
+from stretto.spark.user_functions import with_functions
 from stretto.stats.profile import Stats
 
 DEFAULT: Final = Planning()
@@ -46,27 +52,31 @@ def detect(
 
     Where all is asked for, matches, totals and rejected events.
 
-    Without a plan and without `stats` a sample of the events is measured first; `auto` and `time` look at their times.
-    Both are jobs of their own, that start at once. Events without an id column get the ids of Spark's
-    monotonically_increasing_id: the number of the partition times 2^33, plus the row in it. Events of one time are in
-    the order of these numbers.
+    Without a plan and without `stats` the first events are looked at, by one job that starts at once. Events without an
+    id column get the ids of Spark's monotonically_increasing_id: the number of the partition times 2^33, plus the row
+    in it. Events of one time are in the order of these numbers.
     """
     special = special or special_of(workload)
     schema = schema_of(df, special)
     with clear_failures():
         cores = cores or cores_of(df.sparkSession)
-        summary = cache(lambda: summarize(df, special))
+        look = cache(lambda: FirstLook.at(df, schema))
+        given = isinstance(workload, Plan) or planning.stats is not None  # nothing needs to be looked at
+        plan = planned(
+            workload,
+            schema,
+            planning,
+            lambda read: look().stats(read),
+            asked,
+            seen=lambda: planning.stats is not None or planning.optimizer == "none" or look().whole,
+        )
+        plan = with_functions(plan)
 
-        def measure(read: Workload) -> Stats:
-            return profile(read, df, special=special, summary=summary())
-
-        plan = planned(workload, schema, planning, measure, asked)
-
-        def load() -> EventLoad:
-            known = summary() if spread in ("auto", "time") else Summary()
-            return EventLoad(known.times, heaviest_of(planning.stats), shares=known.shares)
-
-        chosen = chosen_spread(spread, plan, load, cores, units)
+        if isinstance(spread, str) and units is None:
+            seen = None if given or spread != "auto" else look()
+            chosen = _spread(spread, plan, partial(summarize, df, special), seen, planning.stats, cores)
+        else:
+            chosen = chosen_spread(spread, plan, lambda: EventLoad(Times.of(())), cores, units)
         form = ResultForm.of(asked, OwnTypes(ts_type(df, special), plan.text_ids))
         wanted = [special.ts, special.type, *([special.id] if special.id in df.columns else [])]
         read = sources_of(sorted(read_attributes(plan, chosen)), df.columns)
@@ -83,7 +93,29 @@ def detect(
 
         chunks = df.select([F.col(f"`{name}`") for name in names]).mapInArrow(pack, PACKED)
         found = run_targets(chunks, Work(plan, special), chosen, form)
-        return everything(found, df.schema, form.own) if asked == "all" else found
+        return described(everything(found, df.schema, form.own) if asked == "all" else found, plan)
+
+
+def _spread(
+    name: str,
+    plan: Plan,
+    summary: Callable[[], Summary],
+    seen: FirstLook | None,
+    stats: Stats | None,
+    cores: int,
+) -> BatchSpread:
+    """The spread of a name. Only slices for windows in EVENTS ask for the times of all events, which is a job."""
+    if name == "auto":
+        if seen is not None and seen.whole:
+            return choose(plan, seen.load, cores)
+        return choose_unseen(plan, cores, 0 if stats is None else stats.events)
+    slices = slices_of(plan, PER_CORE * cores) if name == "time" else None
+
+    def load() -> EventLoad:
+        known = summary() if name == "time" else Summary()
+        return EventLoad(known.times, heaviest_of(stats), shares=known.shares)
+
+    return slices or chosen_spread(name, plan, load, cores)
 
 
 def ts_type(df: DataFrame, special: Special) -> Any:

@@ -33,6 +33,8 @@ from stretto.spark.outputs import everything
 from stretto.spark.packed import PACKED, REJECTED, OwnTypes, Packed, packed_rows, to_payload
 from stretto.spark.plans import Asked, Planning, chosen_spread, planned, query_names, special_of
 from stretto.spark.setup.session import cores_of, session
+from stretto.spark.typed import described
+from stretto.spark.user_functions import with_functions
 from stretto.stats.profile import Stats
 from stretto.values.times import END_OF_TIME
 
@@ -78,10 +80,10 @@ def detect_files(
         chosen = chosen_spread(spread, plan, partial(files.load, stats), cores, units)
         found = find(spark, plan, files, chosen, form)
         if outputs != "all":
-            return found
+            return described(found, plan)
         told = files.event_file.select(attributes_of(plan)).rejected_schema
         events = StructType([StructField(name, StringType()) for name in told.names[:-1]])
-        return everything(found, events, form.own)
+        return described(everything(found, events, form.own), plan)
 
 
 def _ts_type(files: EventFiles) -> pa.DataType:
@@ -109,7 +111,7 @@ def find(
         raise StrettoSparkError(
             "which events are late is known only where all of them arrive: do not spread them"
         )
-    work = Work(plan, files.special, memory_bytes or MEMORY_BYTES, lateness_us, latest_us)
+    work = Work(with_functions(plan), files.special, memory_bytes or MEMORY_BYTES, lateness_us, latest_us)
     wanted = files.selected(read_attributes(plan, spread))
     if files.in_place and isinstance(spread, ByTime | Whole):
         return _in_place(spark, work, files, spread, form, wanted)

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
 from stretto.plan.placement.cells import ByCell
-from stretto.plan.spread.spreads import Spread
+from stretto.plan.spread.unseen import BatchSpread
 from stretto.schema import Kind, Special
 from stretto.spark.batch.worker import Share, Work, chunks_of, rows_of
 from stretto.spark.errors import at_work
@@ -63,7 +63,7 @@ class ResultForm:
 
 
 def pack_arriving(
-    batches: Iterator[pa.RecordBatch], spread: Spread, special: Special, arrived: int
+    batches: Iterator[pa.RecordBatch], spread: BatchSpread, special: Special, arrived: int
 ) -> Iterator[pa.RecordBatch]:
     """Events as packed rows per target; `version` is the number of a chunk's first event in order of arrival.
 
@@ -80,7 +80,7 @@ def pack_arriving(
         arrived += batch.num_rows
 
 
-def run_targets(chunks: DataFrame, work: Work, spread: Spread, form: ResultForm) -> DataFrame:
+def run_targets(chunks: DataFrame, work: Work, spread: BatchSpread, form: ResultForm) -> DataFrame:
     """Packed events, moved to their targets and run there; packed rows of other kinds are passed through, packed."""
     found, queries, is_packed = form.found(work), query_names(work.plan), form.packed
 

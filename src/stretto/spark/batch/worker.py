@@ -5,7 +5,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from typing import Final, Self
 
 import numpy as np
@@ -15,7 +15,9 @@ from stretto.engine.results.matches import Matches
 from stretto.engine.run import MEMORY_BYTES, Engine
 from stretto.plan.dag import Plan
 from stretto.plan.placement.cells import ByCell
-from stretto.plan.spread.spreads import Spread, times_of
+from stretto.plan.spread.spreads import ALWAYS, times_of
+from stretto.plan.spread.stream_slices import Slices
+from stretto.plan.spread.unseen import BatchSpread
 from stretto.schema import Special
 from stretto.spark.packed import (
     LATE,
@@ -30,6 +32,7 @@ from stretto.spark.packed import (
     result_arrow,
     to_payload,
 )
+from stretto.spark.user_functions import know_functions
 from stretto.stats.sampling import in_order
 from stretto.values.rows import I64, Bool
 from stretto.values.times import END_OF_TIME
@@ -67,31 +70,37 @@ class Aside:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What a target reports of all that it finds: what begins in [low, high); in a cell, what is the cell's."""
+    """What a target reports of all that it finds: what begins in [low, high), and is its cell's or in its slices."""
 
     low: int
     high: int
-    cells: ByCell | None = None
-    cell: int = 0
+    shared: ByCell | Slices | None = None
+    target: int = 0
 
     @classmethod
-    def of(cls, spread: Spread, target: int) -> Self:
+    def of(cls, spread: BatchSpread, target: int) -> Self:
+        if isinstance(spread, Slices):
+            return cls(*ALWAYS, spread, target)
         return cls(*spread.owned(target), spread if isinstance(spread, ByCell) else None, target)
 
     def found(self, matches: Matches, plan: Plan) -> Matches:
         """Those of some matches."""
-        mine = matches if self.cells is None else matches.under(self.cells.reports(plan, self.cell))
-        return mine.started(self.low, self.high)
+        match self.shared:
+            case ByCell() as cells:
+                matches = matches.under(cells.reports(plan, self.target))
+            case Slices() as slices:
+                return matches.beginning(partial(slices.begin_at, self.target))
+        return matches.started(self.low, self.high)
 
     def repeats(self, ids: I64, ts: I64) -> Bool:
         """Which events with an id that came before are counted."""
         mine: Bool = (ts >= self.low) & (ts < self.high)
-        return mine if self.cells is None else mine & self.cells.repeats(self.cell, ids, ts)
+        return mine if self.shared is None else mine & self.shared.repeats(self.target, ids, ts)
 
     def counted(self, events: pa.RecordBatch, special: Special) -> Bool:
         """Which events are counted by a target, of all that it sees; those without a time come to one target alone."""
-        if self.cells is not None:
-            return self.cells.counted(self.cell, events, special)
+        if self.shared is not None:
+            return self.shared.counted(self.target, events, special)
         ts, timeless = times_of(events, special)
         mine: Bool = (ts >= self.low) & (ts < self.high)
         return mine if timeless is None else mine | timeless
@@ -104,6 +113,7 @@ def matches_of(work: Work, runs: Iterable[pa.Table], share: Share, aside: Aside)
     What is set apart is set apart by one target alone.
     """
     _settle()
+    know_functions(work.plan.functions)
     engine: Engine | None = None
     for run in runs:
         ordered = run.unify_dictionaries()
@@ -142,14 +152,15 @@ def _engine(work: Work, first: pa.Table, share: Share) -> Engine:
 
 def _count(events: pa.Table, special: Special, share: Share) -> int:
     """How many of the events are counted here."""
-    batches = events.select([special.ts if share.cells is None else special.id]).to_batches()
+    read = special.id if isinstance(share.shared, ByCell) else special.ts
+    batches = events.select([read]).to_batches()
     return sum(int(np.count_nonzero(share.counted(batch, special))) for batch in batches)
 
 
 def _inside(engine: Engine, before: int, share: Share) -> bool:
     """Whether all that was found since all events before this time had been run is surely reported here."""
     plan = engine.plan
-    if share.cells is not None:
+    if share.shared is not None:
         return False
     reach = END_OF_TIME if plan.horizon_events else plan.horizon_us
     return before - reach >= share.low and engine.until_us <= share.high

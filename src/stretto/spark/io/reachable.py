@@ -9,6 +9,7 @@ from typing import Final
 
 from stretto.errors import StrettoError, near
 from stretto.spark.errors import StrettoSparkError, at_work
+from stretto.spark.io.delta_source import delta_columns
 from stretto.spark.io.passwords import hiding, redacted
 from stretto.spark.io.specs import Spec, kafka_place
 from stretto.spark.io.upsert import database_of
@@ -23,6 +24,8 @@ def check_source(spec: Spec, options: Mapping[str, str]) -> None:
     """StrettoSparkError where a source is surely not there."""
     if spec.kind == "files" and "://" not in spec.place and not Path(spec.place).is_dir():
         raise StrettoSparkError(f"--source: {spec.place} is no folder")
+    if spec.kind == "delta" and "://" not in spec.place:
+        delta_columns(spec.place)
     if spec.kind == "kafka":
         hosts, topic = kafka_place(spec.place, "--source")
         _check_kafka(hosts, topic, "--source", options)

@@ -1,4 +1,4 @@
-"""Where a stream's events come from: folders, Kafka, sockets and Spark's own rate source, as streaming DataFrames.
+"""Where a stream's events come from: folders, Delta tables, Kafka, sockets and Spark's rate source.
 
 Whatever the source, the times become TIMESTAMP, the types STRING, and text that is no row of the columns is set apart
 with a reason. Times without a zone are UTC. Integers as times are since 1970, in a unit that is given, that the first
@@ -32,6 +32,7 @@ from stretto.spark.io.columns import (
     refuse_ids,
     unit_of,
 )
+from stretto.spark.io.delta_source import delta_columns, delta_stream
 from stretto.spark.io.specs import Spec, kafka_place, socket_place
 from stretto.values.convert import MOST
 from stretto.values.time_units import FIRST_S, LAST_S, PER_SECOND
@@ -81,6 +82,10 @@ def open_source(
         chosen = form or form_of_folder(Path(spec.place), patient=patient)
         columns = schema or columns_of_files(spark, spec.place, chosen, special)
         source = file_events(spark, spec.place, chosen, columns, special, extra)
+    elif spec.kind == "delta":
+        columns = schema or delta_columns(spec.place)
+        rows = delta_stream(spark, spec.place, columns)
+        source = EventSource(_conformed(rows, special, (), unit_of(columns, special)))
     elif spec.kind == "kafka":
         columns = schema or _columns_of_topic(spark, spec, special, guess, extra)
         source = kafka_events(spark, spec.place, columns, special, extra)

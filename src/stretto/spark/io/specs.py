@@ -1,12 +1,9 @@
 """How sources and sinks are written: a kind, and what it reads or writes."""
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
-
-import pyspark
 
 from stretto.spark.errors import StrettoSparkError
 from stretto.spark.io.passwords import redacted
@@ -49,6 +46,7 @@ class Spec:
 
 SOURCES: Final[Mapping[str, str]] = {
     "files": "files:DIR",
+    "delta": "delta:DIR",
     "kafka": "kafka:HOST/TOPIC",
     "rate": "rate:N",
     "socket": "socket:HOST:PORT",
@@ -59,7 +57,7 @@ def parse_source(text: str) -> Spec:
     """The spec of a `--source`; what is surely wrong with it is said now."""
     spec = Spec.parse(text, SOURCES, "--source")
     match spec.kind:
-        case "files":
+        case "files" | "delta":
             return spec.on_this_machine()
         case "kafka":
             kafka_place(spec.place, "--source")
@@ -93,18 +91,3 @@ def socket_place(place: str) -> tuple[str, str]:
     if not host or not port.isdecimal():
         raise StrettoSparkError(f"--source: `socket:{place}` should be socket:HOST:PORT")
     return host, port
-
-
-ARTIFACT: Final = "org.apache.spark:spark-sql-kafka-0-10_2.13"
-SETTING: Final = "STRETTO_KAFKA_CONNECTOR"
-
-
-def connector_settings() -> dict[str, str]:
-    """The settings of a session that reads or writes Kafka.
-
-    The environment's STRETTO_KAFKA_CONNECTOR names other Maven coordinates, or jar files, with commas between them.
-    """
-    given = os.environ.get(SETTING, "")
-    if given and all(part.strip().endswith(".jar") for part in given.split(",")):
-        return {"spark.jars": given}
-    return {"spark.jars.packages": given or f"{ARTIFACT}:{pyspark.__version__}"}

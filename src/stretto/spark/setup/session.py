@@ -152,6 +152,8 @@ def cores_of(spark: SparkSession) -> int:
     found = local_cores(master)
     if found is not None:
         return found
+    with suppress(Exception):  # a session of Connect has no context
+        return max(1, spark.sparkContext.defaultParallelism)
     # A range without a number of partitions has one for each core.
     parts = spark.range(1 << 16).select(F.spark_partition_id().alias("part")).distinct().count()
     return max(1, parts)

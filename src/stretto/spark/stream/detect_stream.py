@@ -34,6 +34,8 @@ from stretto.spark.stream.metrics import observed
 from stretto.spark.stream.processor import MatchProcessor, Settings, delay_ms
 from stretto.spark.stream.stream_spread import require_ids, stream_spread
 from stretto.spark.stream.versions import Version, read_versions
+from stretto.spark.typed import described
+from stretto.spark.user_functions import with_functions
 from stretto.values.times import END_OF_TIME
 
 AHEAD_US: Final = 86_400_000_000
@@ -63,14 +65,13 @@ def detect_stream(
     `rejected_of`.
     """
     spark = events.sparkSession
-    special = special or plan.schema.special
+    plan, special = with_functions(plan), special or plan.schema.special
     spread = spread or stream_spread(plan)
     _require(plan, events, spread, special)
     require_ids(plan, spread, ids=special.id in events.columns, follows=versions is not None)
     if spark.conf.get(PROVIDER, "") != STATE_STORE:
-        spark.conf.set(
-            PROVIDER, STATE_STORE
-        )  # Spark's own default has no room for more than one value per key
+        # Spark's own default has no room for more than one value per key.
+        spark.conf.set(PROVIDER, STATE_STORE)
     if isinstance(spread, ByCell):  # as few cells as there are cores: none should wait for another
         spark.conf.set(PARTITIONS, str(partitions_for(spread.targets)))
     follows = versions is not None
@@ -100,9 +101,10 @@ def detect_stream(
         MatchProcessor(settings), PACKED, "append", "eventTime"
     )
     seen = observed(found, spread.targets)
+    own = own_types(events.schema, special)
     if outputs == "all":
-        return everything(seen, events.schema, own_types(events.schema, special))
-    return results_of(seen, TRENDS if outputs == "trends" else MATCHES, own_types(events.schema, special))
+        return described(everything(seen, events.schema, own), plan)
+    return described(results_of(seen, TRENDS if outputs == "trends" else MATCHES, own), plan)
 
 
 # ---- the way in ----------------------------------------------------------------------------------------------

@@ -2,14 +2,13 @@
 
 import atexit
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from threading import Thread
 from typing import Any, Final
 
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 from pyspark.sql.streaming.query import StreamingQuery
@@ -29,10 +28,11 @@ from stretto.spark.io.columns import expected_schema, first_file, recall
 from stretto.spark.io.reachable import check_sink, check_source
 from stretto.spark.io.sinks import observed_rows, start
 from stretto.spark.io.sources import TEXT, EventSource, open_source
-from stretto.spark.io.specs import SETTING, Spec, connector_settings, kafka_place
+from stretto.spark.io.specs import Spec, kafka_place
 from stretto.spark.outputs import KIND, REASON
 from stretto.spark.packed import REJECTED
 from stretto.spark.plans import bound_early, schema_of
+from stretto.spark.setup.kafka_connector import with_connector
 from stretto.spark.setup.quiet_stderr import hush, without_noise
 from stretto.spark.setup.session import cores_of, local_cores, session
 from stretto.spark.stream.detect_stream import PARTITIONS, detect_stream
@@ -255,19 +255,15 @@ def launch(job: StreamJob, found: DataFrame, publisher: Publisher) -> RunningStr
 
 def _spark(job: StreamJob) -> SparkSession:
     """A session, with the connector for Kafka where it is needed."""
-    conf = connector_settings() if "kafka" in (job.source.kind, job.sink.kind) else {}
     running = SparkSession.getActiveSession() is not None
-    try:
-        with nullcontext() if running else without_noise():
-            spark = session(job.master, "stretto stream", **conf)
-    except PySparkException as error:
-        if not conf:
-            raise
-        said = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        raise StrettoSparkError(
-            f"Kafka's connector could not be loaded ({', '.join(conf.values())}): {said}; set {SETTING} to other"
-            " Maven coordinates or to jar files, with commas between them"
-        ) from None
+    name = "stretto stream"
+    if running:
+        spark = session(job.master, name)
+    elif "kafka" in (job.source.kind, job.sink.kind):
+        spark = with_connector(lambda conf: session(job.master, name, **conf))
+    else:
+        with without_noise():
+            spark = session(job.master, name)
     if running:
         return spark
     atexit.register(hush)  # before the session is stopped, perhaps in the middle of warming up

@@ -41,6 +41,7 @@ from stretto.spark.stream.engine_cache import EngineCache
 from stretto.spark.stream.metrics import TargetMetrics
 from stretto.spark.stream.state import Head, TargetState, from_floor
 from stretto.spark.stream.versions import Version
+from stretto.spark.user_functions import know_functions
 from stretto.text.values import duration_text
 from stretto.values.rows import Bool
 from stretto.values.times import END_OF_TIME, START_OF_TIME
@@ -262,6 +263,7 @@ class Turn:
         """The engine as it was after the last batch, or one for another version, if that can be run."""
         if version is None:
             return self._engine_as_before()
+        know_functions(version.plan.functions)
         try:
             wrong = self._settings.spread.check(version.plan)
             if wrong is not None:
@@ -281,6 +283,7 @@ class Turn:
         engine = self._cache.load(self._target, self._head.counter)
         if engine is None:
             return self._rebuilt(self._running_plan())
+        know_functions(engine.plan.functions)
         self._source = "cache"
         return engine
 
@@ -288,6 +291,7 @@ class Turn:
         """An engine that has seen the window's events. What those before `until_us` complete was reported before."""
         head, settings = self._head, self._settings
         self._source = "rebuilt" if head.next else "new"
+        know_functions(plan.functions)
         engine = Engine(plan, watermark="given", memory_bytes=settings.memory_bytes, special=settings.special)
         for batch in self._window.batches(head):
             ts, _ = times_of(batch, settings.special)

@@ -10,7 +10,7 @@ import pickle
 import re
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any, Final
@@ -21,12 +21,14 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 import stretto
 from stretto.errors import MOST, QueryError, StrettoError
 from stretto.pattern.binding.good_rows import with_good_rows
+from stretto.pattern.derived.tables import table_files
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan, attributes_of
 from stretto.plan.optimize import optimize
 from stretto.schema import Kind, Schema, Special
 from stretto.spark.errors import StrettoSparkError
 from stretto.spark.packed import WORKLOAD
+from stretto.spark.user_functions import know_functions, with_functions
 from stretto.stats.profile import Stats
 from stretto.text import syntax
 from stretto.text.alike_statements import samples
@@ -57,6 +59,7 @@ class Version:
             "attributes": {name: kind.value for name, kind in schema.attributes.items()},
             "special": [schema.special.ts, schema.special.type, schema.special.id],
             "plan": b64encode(pickle.dumps(self.plan, protocol=5)).decode(),
+            "functions": b64encode(self.plan.functions).decode(),
         }
         return (json.dumps(value, ensure_ascii=True) + "\n").encode()
 
@@ -79,7 +82,10 @@ def _plan_of(value: dict[str, Any]) -> Plan:
         return plan
     kinds = {name: Kind(kind) for name, kind in value["attributes"].items()}
     schema = Schema(kinds, None, Special(*value["special"]))
-    return optimize(Workload.parse(value["workload"]), schema, value["optimizer"], REPLAN_S)
+    functions = b64decode(value.get("functions", ""))
+    know_functions(functions, anew=False)
+    plan = optimize(Workload.parse(value["workload"]), schema, value["optimizer"], REPLAN_S)
+    return replace(plan, functions=functions)
 
 
 def publish(folder: str | Path, workload: Workload, plan: Plan) -> int:
@@ -151,11 +157,11 @@ class Publisher:
         """
         self.refused = True
         text = workload.to_text()
-        if self.last is not None and self.last.text == text:
+        if self.last is not None and self.last.text == text and _calls_the_same(self.last.plan):
             refuse_other_kinds(self.last.plan.schema, self.last.plan, self.schema)
             self.refused = False
             return self.last
-        plan = self._planned(workload)
+        plan = with_functions(self._planned(workload))
         if self.last is not None:
             refuse_other_kinds(self.last.plan.schema, plan, plan.schema)
         self.fits(plan)
@@ -187,6 +193,11 @@ class Publisher:
         except QueryError as error:
             text, file = error.text or workload.text, error.file or workload.file
             raise QueryError(error.mistakes, text, file) from None
+
+
+def _calls_the_same(plan: Plan) -> bool:
+    """Whether the functions that a plan came with are those of this process."""
+    return not plan.functions or with_functions(plan).functions == plan.functions
 
 
 def refuse_other_kinds(kept: Schema, plan: Plan, now: Schema) -> None:
@@ -273,8 +284,11 @@ def table_paths(text: str, folder: Path) -> tuple[Path, ...]:
     return tuple(folder / path for path in found if path is not None)
 
 
-def _look_of(path: Path) -> tuple[int, int] | None:
+def _look_of(path: Path) -> object:
+    """What a table's file looks like from outside, or each file of its folder; None where there is none."""
     try:
+        if path.is_dir():
+            return tuple((file.name, _look_of(file)) for file in table_files(path))
         known = path.stat()
     except OSError:
         return None
