@@ -133,7 +133,7 @@ def table(outcome: Outcome) -> str:
     lines = [
         f"{outcome.name}: {_seeds(outcome)}; {machine()}; one core; {outcome.seconds:.0f} s in all",
         "the first word of a column is its `--optimizer`; gain: time per event of `none` by that of the contestant;",
-        "(s): seconds that planning took;",
+        "(s): seconds that planning took; all times are those of the processor;",
         "output: the share of the fastest one's time in which its matches become columns; it is on everyone's clock",
     ]
     for figure in outcome.figures:

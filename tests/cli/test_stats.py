@@ -33,6 +33,17 @@ def test_a_file_that_explain_reads(call) -> None:
     assert call("explain", "rules.cep", "--stats", "stats.json").code == 0
 
 
+def test_files_of_other_parts_are_put_together_with_it(call) -> None:
+    given = ("stats", "rules.cep", "--events", "events.csv")
+    assert call(*given, "--out", "day.json").code == 0
+    assert call(*given, "--merge", "day.json", "--merge", "day.json", "--out", "days.json").code == 0
+    one, three = (json.loads(Path(name).read_text()) for name in ("day.json", "days.json"))
+    assert (three["seconds"], three["events"]) == (3 * one["seconds"], 3 * one["events"])
+    assert three["rates"] == pytest.approx(one["rates"])
+    assert [entry["term"] for entry in three["selectivity"]] == ["A.x < B.x"]
+    assert call(*given, "--merge", "none.json").code == 2
+
+
 def test_skew_of_common_attributes(call) -> None:
     Path("same.cep").write_text("QUERY q PATTERN SEQ(A a, B b) WHERE [x] WITHIN 1 SECOND;")
     result = call("stats", "same.cep", "--events", "events.csv")

@@ -8,6 +8,7 @@ from typing import Any
 from unittest import mock
 
 from tests.exactness import test_engine, test_optimizers, test_switching, test_wild_statistics
+from tests.fuzz import derived_trials
 from tests.fuzz.sized_streams import Sized, sized_workload
 from tests.fuzz.sized_trends import TiledTrends, compare_trends, tiled_trends, trend_way
 from tests.fuzz.tiled_trials import compare_tiled
@@ -229,6 +230,11 @@ KINDS: dict[str, Kind] = {
     "trends": Kind("the same for totals of trends", draw_trends, check_trends, shrink_trends),
     "small": Kind("short streams, every optimizer and runner", draw_small, check_small),
     "optimize": Kind("plans by statistics of wild events", draw_optimize, check_optimize),
+    "derived": Kind(
+        "derived streams, HAVING, channels and families by none, auto and rumor",
+        lambda seed: {"seed": seed},
+        lambda case: derived_trials.check(case["seed"]),
+    ),
     "text": Kind("texts damaged in their structure", draw_text, check_text_case, shrink_text),
     "large": Kind("a million events", lambda seed: {"seed": seed}, check_large, every=20),
 }

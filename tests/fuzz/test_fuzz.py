@@ -21,7 +21,7 @@ def test_found_before(path: Path) -> None:
     KINDS[found["kind"]].check(found["case"])
 
 
-@pytest.mark.parametrize("kind", ["small", "optimize", "text"])
+@pytest.mark.parametrize("kind", ["small", "optimize", "derived", "text"])
 def test_kinds_that_are_quick(kind: str) -> None:
     assert KINDS[kind].check(KINDS[kind].draw(5)).workloads
 

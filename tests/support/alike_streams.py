@@ -12,6 +12,7 @@ from tests.support.strategies import SCHEMA, Terms, Variable
 from tests.support.stream_strategies import MOST_DERIVED, StreamSample, _events
 
 from stretto import oracle
+from stretto.errors import QueryError
 
 CONDITIONS = (
     "x >= {}",
@@ -32,7 +33,10 @@ def alike_streams(rng: Random) -> StreamSample:
         text = _workload(rng)
         for most in (18, 12, 9, 6, 4):
             sample = StreamSample(text, SCHEMA, _events(rng, ("A", "B", "C"), most), {})
-            streams = sample.workload().bind(SCHEMA).streams
+            try:
+                streams = sample.workload().bind(SCHEMA).streams
+            except QueryError:  # a term on neighbours where nothing is repeated
+                break
             if all(len(events) <= MOST_DERIVED for events in oracle.derive(streams, sample.events).values()):
                 return sample
 

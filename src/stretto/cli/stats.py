@@ -26,6 +26,13 @@ class StatsOptions:
     out: Annotated[
         str | None, Option(metavar="PATH", help="A JSON file, which `stretto explain --stats` reads.")
     ] = None
+    merge: Annotated[
+        list[str] | None,
+        Option(
+            metavar="PATH",
+            help="Statistics of other parts of the same stream, to be put together with these.",
+        ),
+    ] = None
     on: RunOn = On.AUTO
     sample: Annotated[
         float | None,
@@ -55,12 +62,19 @@ def stats(options: StatsOptions) -> None:
     with reported():
         place = chosen(options.on, options.events, options.master)
         found = _on_spark(options) if place is On.SPARK else _in_process(options)
+        found = _together(found, options.merge or [])
         with reported(FAILED):
             if options.out is None:
                 _show(found)
             else:
                 write_text(options.out, found.to_json() + "\n")
             say(_summary(found))
+
+
+def _together(found: "Stats", paths: list[str]) -> "Stats":
+    from stretto.cli.inputs import read_stats
+
+    return found.merged(*map(read_stats, paths))
 
 
 def _in_process(options: StatsOptions) -> "Stats":

@@ -29,7 +29,6 @@ from stretto.engine.units.divided import Divided, UnitCounts
 from stretto.errors import EngineError
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan, attributes_of, read_columns
-from stretto.plan.ops import Emit
 from stretto.schema import Special
 from stretto.trends.work import TrendWork
 from stretto.values.hashing import LANES
@@ -77,12 +76,6 @@ class Engine:
         self._special = special or plan.schema.special
         self._meter, self._pace = Meter(memory_bytes), Pace(step or STEP, fixed=step is not None)
         self.kept_bytes = 0
-        thins = any(isinstance(op, Emit) and op.thinning is not None for op in plan.ops)
-        if plan.text_ids and (plan.front is not None or thins):
-            raise EngineError(
-                f"the ids in column `{self._special.id}` are strings; derived streams, KEEP and LIMIT know events by"
-                " integers so far: name another column of ids, or none, so that events are numbered"
-            )
         self._reorder = Reorder(lateness_us)
         self.repeats = RepeatedIds()
         self._late: list[pa.RecordBatch] = []
@@ -349,7 +342,7 @@ class Engine:
         events are kept for as long as streams and queries together look back, so those that are still there are made
         again as they were. If that fails, the engine is as it was.
         """
-        made = _made_by(self.plan) if plan.derived != self.plan.derived else None
+        made = None if self._has_made(plan) else _made_by(self.plan)
         self._require(plan, remade=made is not None)
         snapshot, before = self.snapshot(), vars(self).copy()
         try:
@@ -364,6 +357,13 @@ class Engine:
             raise
         if self._watch is not None:
             self._watch.switched(plan)
+
+    def _has_made(self, plan: Plan) -> bool:
+        """Whether the derived events that are kept are those of a plan, with all columns that it reads."""
+        if plan.derived != self.plan.derived:
+            return False
+        read = read_columns(plan) - attributes_of(plan)
+        return all(self._live.kinds.get(name) is plan.columns[name] for name in read)
 
     def _require(self, plan: Plan, *, remade: bool) -> None:
         """EngineError unless the events that were kept have all that a plan reads; `remade`: of raw events alone."""

@@ -7,7 +7,7 @@ so a store that keeps them by name writes only what is new.
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Self
+from typing import Any, Final, Self
 
 import numpy as np
 import pyarrow as pa
@@ -100,6 +100,10 @@ class Snapshot:
             raise EngineError(f"a damaged snapshot: {error!r}") from error
 
 
+NO_RAW_EVENT: Final = int(np.iinfo(np.int64).min)
+"""In place of the id of an event of a join or of a pattern stream."""
+
+
 def to_arrow(
     block: Block, codes: Mapping[str, int], kinds: Mapping[str, Kind], special: Special, strings: Strings
 ) -> pa.RecordBatch:
@@ -122,7 +126,9 @@ def to_arrow(
 
 def with_text_ids(batch: pa.RecordBatch, special: Special, strings: Strings) -> pa.RecordBatch:
     """The same events with the texts that their ids are codes of."""
-    texts = strings.texts(np.asarray(batch.column(special.id)))
+    ids = np.asarray(batch.column(special.id))
+    raw = ids != NO_RAW_EVENT
+    texts = strings.texts(ids, None if raw.all() else raw)
     return batch.set_column(batch.schema.get_field_index(special.id), special.id, texts)
 
 

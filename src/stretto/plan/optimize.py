@@ -30,7 +30,7 @@ from stretto.plan.families.templates import apart_from_families, routed, settled
 from stretto.plan.forbid import refuse_entangled
 from stretto.plan.front.decoding import with_members
 from stretto.plan.front.planning import fronted, listing_leaves, needed_streams
-from stretto.plan.front.stages import in_stages
+from stretto.plan.front.stages import Projection, in_stages
 from stretto.plan.grow import growth_order
 from stretto.plan.optimizers import RECIPES, TREND_RECIPES, Recipe, model_of, without_rules
 from stretto.plan.trials.trying import Rival, Trial, best_tried, worth_trying
@@ -91,7 +91,7 @@ def planned(
     stats = known if isinstance(known, Stats) else Stats.assumed(known)
     known_queries = workload.bind(stats.schema)
     known_queries = _one_by_one(known_queries) if recipe.one_by_one else gathered(known_queries)
-    found = settled(known_queries, stats.schema)
+    found = settled(known_queries, stats)
     bound = found.bound
     streams = needed_streams(bound)
     mops = None
@@ -142,7 +142,14 @@ def _behind_a_front(
     plan = plan_of(found.bound, found.stats)
     plan = listing_leaves(plan, found.bound.detections, found.front.leaves)
     plan = with_members(plan, found.merged)
-    return replace(plan, schema=stats.schema, front=found.front)
+    estimate = plan.estimate
+    if estimate is not None:
+        more = sum(stage.cost or 0.0 for stage in found.front.stages if isinstance(stage, Projection))
+        bound_below = None if estimate.lower_bound is None else estimate.lower_bound + more
+        estimate = replace(
+            estimate, cost=estimate.cost + more, alone=estimate.alone + more, lower_bound=bound_below
+        )
+    return replace(plan, schema=stats.schema, front=found.front, estimate=estimate)
 
 
 def _planned(

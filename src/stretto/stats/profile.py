@@ -16,6 +16,7 @@ from stretto.schema import Kind, Schema, Special
 from stretto.screen import counted, html_table
 from stretto.stats.estimate import Estimator
 from stretto.stats.growth import once
+from stretto.stats.merging import merged
 from stretto.stats.sample import Sample, micros_of
 from stretto.stats.sampling import (
     NUMBER,
@@ -166,6 +167,10 @@ class Stats:
                     if len(part.slots) == 2:
                         estimator.selectivity_of_equalities(part, (0,), (1,))
         return self
+
+    def merged(self, *others: "Stats") -> "Stats":
+        """These statistics together with those of other parts of the same stream, such as other days or files."""
+        return merged((self, *others))
 
     # ---- files -------------------------------------------------------------------------------------------------
 

@@ -1,7 +1,9 @@
 """Patterns of LIKE and regular expressions: what is wrong with them, and what they are in RE2's words."""
 
 import re
+import warnings
 from functools import lru_cache
+from re import _constants, _parser  # what `re.compile` reads a pattern with
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -47,6 +49,31 @@ def like_regex(pattern: str, escape: str = "") -> str:
     words = {None: ".*", "": "."}
     body = "".join(words[part] if not part else quoted(part) for part in inner)
     return ("" if begins else "^") + f"(?:{body})" + ("" if ends else "$")
+
+
+@lru_cache(maxsize=4096)
+def needed_text(pattern: str) -> str:
+    """The longest plain text that every match of a regular expression holds, as far as is easily seen; else empty.
+
+    Python's parser reads it, which knows nearly the words of RE2: where they may differ nothing is said.
+    """
+    if "[[" in pattern or "[^[" in pattern:
+        return ""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            parsed = _parser.parse(pattern)
+    except (re.error, OverflowError, RecursionError, Warning):
+        return ""
+    if parsed.state.flags & (re.IGNORECASE | re.VERBOSE):
+        return ""
+    runs = [""]
+    for word, value in parsed.data:
+        if word is _constants.LITERAL:
+            runs[-1] += chr(value)
+        else:
+            runs.append("")
+    return max(runs, key=len)
 
 
 def quoted(text: str) -> str:

@@ -1,4 +1,4 @@
-"""A stream in a process of its own, to be killed. Its folder holds `events/` and `workload.cep`.
+"""A stream in a process of its own, to be killed. Its folder holds `events/`, `workload.cep` and its table.
 
 Says `started` when the stream runs and `done` when it has processed all files.
 """
@@ -28,8 +28,8 @@ def main(folder: Path) -> None:
     settings = {"spark.sql.shuffle.partitions": 2, "spark.driver.memory": "1g"}
     spark = session("local[2]", "killed stream", **settings)
     events = spark.readStream.schema(COLUMNS).option("maxFilesPerTrigger", 1).parquet(str(folder / "events"))
-    workload = Workload.parse((folder / "workload.cep").read_text())
-    found = detect(workload, events, optimizer="none", spread=ByKey(("k",), BUCKETS), lateness="5 seconds")
+    workload = Workload.read(folder / "workload.cep")
+    found = detect(workload, events, optimizer="rumor", spread=ByKey(("k",), BUCKETS), lateness="5 seconds")
     writer = found.writeStream.format("parquet").option("checkpointLocation", str(folder / "checkpoint"))
     query = writer.start(str(folder / "out"))
     print("started", flush=True)

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 from time import monotonic, sleep
@@ -17,7 +18,9 @@ from tests.spark.stream.stream_cases import END_TYPE, matches_by_query, without_
 from tests.support.comparison import assert_same_matches
 
 from stretto import oracle
-from stretto.oracle.detections import Event
+from stretto.oracle.detections import Event, Match
+from stretto.pattern.derived.streams import DerivedStream
+from stretto.pattern.nodes import Query
 from stretto.pattern.workload import Workload
 from stretto.schema import Kind, Schema
 
@@ -30,7 +33,15 @@ QUERY pairs PATTERN SEQ(A a, B b) WHERE [k] AND a.x <= b.x WITHIN 20 SECONDS RET
 QUERY alone PATTERN SEQ(A a, NOT(B b)) WHERE [k] WITHIN 15 SECONDS;
 QUERY many PATTERN SEQ(A a, B b+, C c) WHERE [k] WITHIN 12 SECONDS;
 QUERY either PATTERN AND(B b, C c) WHERE [k] WITHIN 8 SECONDS;
+CREATE STREAM calm AS SELECT k, AVG(x) AS x FROM A GROUP BY k WITHIN 10 SECONDS;
+CREATE STREAM low AS SELECT k, x FROM calm WHERE x < 2;
+CREATE STREAM high AS SELECT k, x FROM calm WHERE x > 0.5;
+QUERY begun PATTERN SEQ(low a, B b) WHERE [k] WITHIN 9 SECONDS SELECT NEXT;
+QUERY ended PATTERN SEQ(high a, B b) WHERE [k] WITHIN 12 SECONDS SELECT NEXT;
+QUERY limit FOR EACH limits r KEY r.id PATTERN SEQ(A a, C c) WHERE [k] AND a.k = r.k AND c.x > r.low WITHIN r.horizon;
 """
+TABLE = "CREATE TABLE limits FROM 'limits.csv';\n"
+LIMITS = "id,k,low,horizon\none,1,0.2,9 s\ntwo,2,0.7,15 s\nthree,1,1.5,12 s\n"
 SCHEMA = Schema({"k": Kind.INT, "x": Kind.FLOAT}, frozenset("ABC") | {END_TYPE})
 
 
@@ -138,7 +149,8 @@ def test_nothing_is_lost_or_repeated_by_kills(spark, tmp_path: Path) -> None:
     events = [event for stretch in stretches for event in stretch]
     end = events[-1].ts + 3600 * SECOND
     write_files(tmp_path / "events", rng, [*events, Event(-1, end, END_TYPE, {})], 6 + FILES_PER_KILL * KILLS)
-    (tmp_path / "workload.cep").write_text(WORKLOAD)
+    (tmp_path / "workload.cep").write_text(TABLE + WORKLOAD)
+    (tmp_path / "limits.csv").write_text(LIMITS)
 
     moments: list[str] = []
     killed = sum(kill_once(tmp_path, rng, moments) for _ in range(KILLS))
@@ -149,10 +161,19 @@ def test_nothing_is_lost_or_repeated_by_kills(spark, tmp_path: Path) -> None:
     assert killed >= (KILLS + 1) // 2, moments
 
     found = spark.read.parquet(str(tmp_path / "out")).toArrow().to_pylist()
-    results = matches_by_query(found)
-    queries = Workload.parse(WORKLOAD).bind(SCHEMA).detections
-    for query in queries:
-        expected = [match for stretch in stretches for match in oracle.matches(query, stretch)]
+    members = [
+        row | {"query": row["query"] + (f"[{row['member']}]" if row["member"] else "")} for row in found
+    ]
+    results = matches_by_query(members)
+    bound = Workload.read(tmp_path / "workload.cep").bind(SCHEMA)
+    (family,) = bound.families
+    for query in (*bound.queries, *family.queries()):
+        assert isinstance(query, Query)
+        expected = [match for stretch in stretches for match in expected_of(query, bound.streams, stretch)]
         assert expected
         assert_same_matches(results.get(query.name, []), without_values(expected), f"{query.name}: {moments}")
     assert len({row["match_id"] for row in found}) == len(found)
+
+
+def expected_of(query: Query, streams: Sequence[DerivedStream], stretch: list[Event]) -> list[Match]:
+    return oracle.matches(query, oracle.inputs(query, oracle.derive(streams, stretch), stretch))

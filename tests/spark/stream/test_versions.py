@@ -167,6 +167,25 @@ def test_rows_of_a_table_are_added_changed_and_removed_while_it_is_watched(tmp_p
     assert members() == ["1", "2"]
 
 
+def test_a_folder_of_rows_is_watched_too(tmp_path: Path) -> None:
+    file, folder, told = tmp_path / "rules.cep", tmp_path / "limits", list[str]()
+    file.write_text(FAMILY.replace("'limits.csv'", "'limits/'"))
+    folder.mkdir()
+    (folder / "a.csv").write_text(ROWS)
+    publisher = Publisher(tmp_path / "w", SCHEMA)
+    publisher.offer_file(file)
+    watch = WorkloadWatch(file, publisher, told.append)
+    (folder / "b.csv").write_text("id,k,low,horizon\n3,c,2.5,5 seconds\n1,c,2.5,5 seconds\n")
+    for _ in range(3):
+        watch.look()
+    assert told[0] == "`limits/b.csv`, row 2: the key `id` repeats: `1`; the row is left out"
+    assert told[1].startswith("version 2 of the workload: 1 query (other rows: limits 3 rows (")
+    (folder / "a.csv").unlink()
+    for _ in range(3):
+        watch.look()
+    assert told[2].startswith("version 3 of the workload: 1 query (other rows: limits 2 rows (")
+
+
 def test_a_bad_row_at_the_start_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "rules.cep").write_text(FAMILY)
     (tmp_path / "limits.csv").write_text(ROWS + "2,c,0.5,1 second\n")

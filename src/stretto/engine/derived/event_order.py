@@ -29,8 +29,11 @@ class RankedEvents:
     leaves: tuple[StreamLeaf, ...] = ()
 
 
-def in_total_order(parts: Sequence[RankedEvents], strings: Strings) -> Block:
-    """All events in their one order; the parts have the same columns, and each is in order of time."""
+def in_total_order(parts: Sequence[RankedEvents], strings: Strings, *, text_ids: bool) -> Block:
+    """All events in their one order; the parts have the same columns, and each is in order of time.
+
+    `text_ids`: ids are codes of texts, which order as these do.
+    """
     parts = [part for part in parts if len(part.events)] or parts[:1]
     if len(parts) == 1 and not parts[0].leaves:
         return parts[0].events
@@ -46,6 +49,8 @@ def in_total_order(parts: Sequence[RankedEvents], strings: Strings) -> Block:
     # Only events that share their time need more than it: places of the order that they take stay theirs.
     rows = np.sort(order[tied])
     ids, ranks = _keys(parts, rows, strings)
+    if text_ids:
+        ids = Sets(ids.offsets, strings.ranks_among(ids.values))
     order[tied] = rows[_sorted_by(whole.ts[rows], ids, ranks)]
     return whole.take(order)
 

@@ -66,6 +66,7 @@ class FrontRunner:
         read: Collection[Stream] = (),
     ) -> None:
         self._front, self._codes, self._kinds, self._strings = front, codes, kinds, strings
+        self._text_ids = front.columns.get(special.id) is Kind.STRING
         self._wheres = _selections(read) if front.selective else {}
         made: list[_Projecting | _Pairing | _Encoding | _Aggregating | _ChannelAggregating | _Detecting] = []
         for stage in front.stages:
@@ -135,7 +136,7 @@ class FrontRunner:
             if name in self._codes and len(block):
                 types = np.full(len(block), self._codes[name], np.int32)
                 parts.append(streams.ranked(name, self.padded(replace(block, types=types)), block))
-        return in_total_order(parts, self._strings)
+        return in_total_order(parts, self._strings, text_ids=self._text_ids)
 
     def _selected(self, name: str, block: Block) -> Block:
         """The events of a stream that some query selects, where that is worth asking."""
@@ -396,6 +397,7 @@ class _Reading:
         special: Special,
     ) -> None:
         self._live = LivePlan(plan, meter, special, strings=strings)
+        self._text_ids = front.columns.get(special.id) is Kind.STRING
         self._kinds = {name: front.columns[name] for name in sorted(read_columns(plan))}
         self._counted = counted
 
@@ -439,7 +441,9 @@ class _Reading:
             for name in names
             if len(streams.events(name))
         ]
-        return in_total_order(parts, streams.strings) if parts else empty_block(self._kinds)
+        if not parts:
+            return empty_block(self._kinds)
+        return in_total_order(parts, streams.strings, text_ids=self._text_ids)
 
     def _block(self, streams: "_Streams", name: str, code: int) -> Block:
         block = streams.events(name)

@@ -7,7 +7,9 @@ import pyarrow.compute as pc
 from stretto.engine.results.matches import NO_ID
 from stretto.engine.stream.arena import Arena
 from stretto.plan.front.leaves import Listing, StreamLeaf
-from stretto.values.rows import I64, UNBOUND, Column, Sets
+from stretto.schema import Kind
+from stretto.values.lists import flattened, list_texts
+from stretto.values.rows import I64, UNBOUND, Column, Sets, take_sets
 from stretto.values.strings import Strings
 from stretto.values.vector import Vector
 
@@ -21,6 +23,9 @@ def leaf_values(leaf: StreamLeaf, column: Column, strings: Strings) -> Vector:
     if not isinstance(column, Sets):
         bound = column != NO_ID
         column = Sets(np.append(0, np.cumsum(bound)), column[bound])
+    if leaf.text:
+        of_texts = pa.LargeListArray.from_arrays(pa.array(column.offsets), strings.texts(column.values))
+        return strings.encode(list_texts(of_texts, Kind.STRINGS))
     texts = pa.array(column.values).cast(pa.string())
     lists = pa.ListArray.from_arrays(column.offsets.astype(np.int32), texts)
     return strings.encode(pc.binary_join(lists, ","))
@@ -31,11 +36,27 @@ def leaf_ids(leaf: StreamLeaf, vector: Vector, strings: Strings) -> Sets:
     if not leaf.many:
         data: I64 = vector.data
         return as_sets(data if vector.valid is None else np.where(vector.valid, data, NO_ID))
+    if leaf.text:
+        return _text_lists(vector, strings)
     lists = pc.split_pattern(strings.texts(vector.data, vector.valid).fill_null(""), ",")
     flat = pc.list_flatten(lists)
     said = np.asarray(pc.not_equal(flat, ""))
     ids = flat.filter(pa.array(said)).cast(pa.int64()).to_numpy(zero_copy_only=False)
     return Sets(np.append(0, np.cumsum(said))[np.asarray(lists.offsets)], ids)
+
+
+def _text_lists(vector: Vector, strings: Strings) -> Sets:
+    """Ids that are texts, from lists of them; each distinct list is read once."""
+    codes = vector.data if vector.valid is None else vector.data[vector.valid]
+    distinct, place = np.unique(codes, return_inverse=True)
+    lengths, ids = flattened(distinct, Kind.STRINGS, strings)
+    few = Sets(np.append(0, np.cumsum(lengths)), ids.data)
+    found = take_sets(few, place.reshape(-1))
+    if vector.valid is None:
+        return found
+    sizes = np.zeros(len(vector.data), np.int64)
+    sizes[vector.valid] = found.lengths
+    return Sets(np.append(0, np.cumsum(sizes)), found.values)
 
 
 def listed_ids(listing: Listing, column: Column, arena: Arena, *, several: bool) -> Column:

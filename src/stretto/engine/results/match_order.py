@@ -4,10 +4,14 @@ import numpy as np
 
 from stretto.engine.results.matches import NO_ID, MatchChunk
 from stretto.values.rows import I64, Column, Sets, take_column
+from stretto.values.strings import Strings
 
 
-def in_order(chunk: MatchChunk) -> I64:
-    """The numbers of the matches by `detected`, `end`, `start`, and then by the ids of each variable in turn."""
+def in_order(chunk: MatchChunk, *, text_ids: bool = False) -> I64:
+    """The numbers of the matches by `detected`, `end`, `start`, and then by the ids of each variable in turn.
+
+    `text_ids`: ids are codes of texts, which order as these do.
+    """
     order: I64 = np.lexsort((chunk.start, chunk.end, chunk.detected))
     times = [times[order] for times in (chunk.detected, chunk.end, chunk.start)]
     same = np.ones(max(len(order) - 1, 0), np.bool_)
@@ -22,9 +26,22 @@ def in_order(chunk: MatchChunk) -> I64:
     places = np.flatnonzero(tied)
     rows = order[places]
     keys = [times[tied] for times in times]
-    keys += [key for column in chunk.ids for key in _keys(take_column(column, rows))]
+    bound = [take_column(column, rows) for column in chunk.ids]
+    if text_ids:
+        bound = [_ranked(column, chunk.strings) for column in bound]
+    keys += [key for column in bound for key in _keys(column)]
     order[places] = rows[np.lexsort(keys[::-1])]
     return order
+
+
+def _ranked(column: Column, strings: Strings) -> Column:
+    """Ids that are codes of texts as numbers that order as these do; what binds nothing stays before all."""
+    if isinstance(column, Sets):
+        return Sets(column.offsets, strings.ranks_among(column.values))
+    there = column != NO_ID
+    ranks = np.full(len(column), NO_ID, np.int64)
+    ranks[there] = strings.ranks_among(column[there])
+    return ranks
 
 
 def _keys(column: Column) -> list[I64]:

@@ -165,9 +165,7 @@ class Matches:
         self._outputs: dict[str, Output] = {}
         self._chunks: dict[str, list[MatchChunk]] = {}
         self._totals: list[pa.RecordBatch] = []
-        self._places: dict[str, str] | None = (
-            None  # of queries that are members of a family, where they stand
-        )
+        self._places: dict[str, tuple[str, ...]] | None = None  # of members of families, where they stand
         self.held = 0
         self._counted: set[int] = set()  # arrays: queries that report the same rows share them
         for output in outputs:
@@ -205,6 +203,7 @@ class Matches:
             self._admit(output)
             self._chunks[query] += other._chunks[query]  # noqa: SLF001 - the same class
         self._totals += other._totals  # noqa: SLF001 - the same class
+        self._places = None
         self.held += other.held
 
     def only(self, queries: Collection[str]) -> "Matches":
@@ -268,7 +267,7 @@ class Matches:
             if output.members is None or output.members.names is None:
                 found[output.shown] = found.get(output.shown, 0) + sum(map(len, chunks))
             else:
-                found |= dict.fromkeys(output.members.names.to_pylist(), 0)
+                found |= {name: found.get(name, 0) for name in output.members.names.to_pylist()}
                 for members, counted in member_counts(chunk.routed for chunk in chunks):
                     assert members.names is not None
                     for name, count in zip(members.names.to_pylist(), counted.tolist(), strict=True):
@@ -299,22 +298,35 @@ class Matches:
         return [key for key, output in self._outputs.items() if output.shown == query]
 
     def _of(self, query: str) -> tuple[Output, list[MatchChunk]]:
-        """What a query's matches look like, and the matches; the query may be a member, `family[key]`."""
-        keys = self._keys(query)
-        if keys:
+        """What a query's matches look like, and the matches; the query may be a member, `family[key]`.
+
+        One that came and went with others may have been by itself for a time, and one of several for another.
+        """
+        keys, families = self._keys(query), self._families(query)
+        if keys and not families:
             output = replace(self._outputs[keys[0]], query=query)
             return output, [chunk for key in keys for chunk in self._chunks[key]]
-        if self._places is None:
-            of = {key: output.members for key, output in self._outputs.items() if output.members is not None}
-            self._places = {name: key for key, members in of.items() for name in members.places}
-        key = self._places[query]
-        output = replace(self._outputs[key], query=query, family=False, members=None)
-        found = [
-            chunk.of_member(chunk.routed.members.places[query])
-            for chunk in self._chunks[key]
-            if chunk.routed is not None and query in chunk.routed.members.places
-        ]
+        output = replace(self._outputs[(*keys, *families)[0]], query=query, family=False, members=None)
+        found = [chunk for key in keys for chunk in self._chunks[key]]
+        for key in families:
+            found += [
+                chunk.of_member(chunk.routed.members.places[query])
+                for chunk in self._chunks[key]
+                if chunk.routed is not None and query in chunk.routed.members.places
+            ]
         return output, found
+
+    def _families(self, query: str) -> tuple[str, ...]:
+        """The keys under which a query is one of several members; KeyError where there is no such query."""
+        if self._places is None:
+            self._places = {}
+            for key, output in self._outputs.items():
+                routed = (chunk.routed for chunk in self._chunks[key] if chunk.routed is not None)
+                members = {id(one): one for one in (output.members, *(one.members for one in routed))}
+                for name in chain.from_iterable(one.places for one in members.values() if one is not None):
+                    known = self._places.get(name, ())
+                    self._places[name] = known if key in known else (*known, key)
+        return self._places.get(query, ()) if self._keys(query) else self._places[query]
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         """Each match as a dictionary: its query, its times, its events by variable, and what it returned by name."""

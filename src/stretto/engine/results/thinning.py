@@ -24,7 +24,7 @@ from stretto.engine.kernels.keep_apart import (
 from stretto.engine.kernels.when_to_compile import is_due
 from stretto.engine.results.longest import contained
 from stretto.engine.results.match_order import in_order
-from stretto.engine.results.matches import MatchChunk, joined_chunks
+from stretto.engine.results.matches import NO_ID, MatchChunk, joined_chunks
 from stretto.engine.results.returned_values import arrow_array
 from stretto.engine.results.routed import Routed
 from stretto.engine.snapshot import from_ipc, to_ipc
@@ -44,9 +44,10 @@ KEY_BYTES: Final = 160
 class Thinner:
     """What one query reports; `dropped` counts the rest."""
 
-    def __init__(self, op: Emit) -> None:
+    def __init__(self, op: Emit, *, text_ids: bool) -> None:
         assert op.thinning is not None
         self.op = op
+        self.text_ids = text_ids
         self.rule = op.thinning
         self.dropped = 0
         self._shown = [i for i, item in enumerate(op.returns) if not item.hidden]
@@ -92,7 +93,7 @@ class Thinner:
         if found is None or not len(found):
             self.dropped += count
             return []
-        found = found.take(in_order(found))
+        found = found.take(in_order(found, text_ids=self.text_ids))
         kept = self._kept(found)
         if not kept.all():
             found = found.take(np.flatnonzero(kept))
@@ -245,7 +246,10 @@ class Thinner:
             for vector, item in values
         ]
         returned = tuple(_vector(array, kind, strings) for array, kind in arrays)
-        return MatchChunk(chunk.ids, chunk.start, chunk.end, chunk.detected, returned, strings)
+        ids = chunk.ids
+        if self.text_ids:
+            ids = tuple(_ids_of(_id_array(column, chunk.strings), strings) for column in chunk.ids)
+        return MatchChunk(ids, chunk.start, chunk.end, chunk.detected, returned, strings)
 
     def _forget(self, until: int, reach: int) -> None:
         """Marks that nothing which comes later is close to."""
@@ -266,7 +270,7 @@ class Thinner:
             "dropped": self.dropped,
             "marks": [[list(key), mark] for key, mark in self._marks.items()],
             "stretch": list(self._stretch),
-            "held": None if held is None else _written(held, self.op),
+            "held": None if held is None else _written(held, self.op, text_ids=self.text_ids),
         }
 
     def restore(self, state: Mapping[str, Any], strings: Strings) -> None:
@@ -290,7 +294,7 @@ class Thinners:
             op for one in (plan, *sides) for op in one.ops if isinstance(op, Emit) and op.thinning is not None
         ]
         before = self.thinners
-        self.thinners = {op.query: Thinner(op) for op in ops}
+        self.thinners = {op.query: Thinner(op, text_ids=plan.text_ids) for op in ops}
         for query, thinner in self.thinners.items():
             old = before.get(query)
             if old is not None and old.meaning == thinner.meaning:
@@ -330,7 +334,7 @@ class Thinners:
         strings = Strings()
         states = json.loads(text) if text else {}
         for query, thinner in self.thinners.items():
-            fresh = self.thinners[query] = Thinner(thinner.op)
+            fresh = self.thinners[query] = Thinner(thinner.op, text_ids=thinner.text_ids)
             if query in states and states[query]["meaning"] == fresh.meaning:
                 fresh.restore(states[query], strings)
 
@@ -372,9 +376,9 @@ def _hashable(value: Any) -> Any:
 # ---- matches that are held, as texts ---------------------------------------------------------------------------
 
 
-def _written(chunk: MatchChunk, op: Emit) -> str:
+def _written(chunk: MatchChunk, op: Emit, *, text_ids: bool) -> str:
     columns: list[pa.Array] = [pa.array(times) for times in (chunk.start, chunk.end, chunk.detected)]
-    columns += [_id_array(column) for column in chunk.ids]
+    columns += [_id_array(column, chunk.strings if text_ids else None) for column in chunk.ids]
     columns += [
         arrow_array(vector.over(len(chunk)), item.kind, chunk.strings)
         for vector, item in zip(chunk.returned, op.returns, strict=True)
@@ -383,27 +387,35 @@ def _written(chunk: MatchChunk, op: Emit) -> str:
     return base64.b64encode(to_ipc(batch)).decode()
 
 
-def _id_array(column: Column) -> pa.Array:
+def _id_array(column: Column, texts: Strings | None) -> pa.Array:
     if isinstance(column, Sets):
-        return pa.LargeListArray.from_arrays(pa.array(column.offsets), pa.array(column.values))
-    return pa.array(column)
+        values = pa.array(column.values) if texts is None else texts.texts(column.values)
+        return pa.LargeListArray.from_arrays(pa.array(column.offsets), values)
+    return pa.array(column) if texts is None else texts.texts(column, column != NO_ID)
 
 
 def _read(text: str, op: Emit, strings: Strings) -> MatchChunk:
     columns = from_ipc(base64.b64decode(text)).columns
     start, end, detected = (column.to_numpy() for column in columns[:3])
     last = len(columns) - len(op.returns)
-    ids = tuple(_ids_of(column) for column in columns[3:last])
+    ids = tuple(_ids_of(column, strings) for column in columns[3:last])
     returned = tuple(
         _vector(column, item.kind, strings) for column, item in zip(columns[last:], op.returns, strict=True)
     )
     return MatchChunk(ids, start, end, detected, returned, strings)
 
 
-def _ids_of(column: pa.Array) -> Column:
+def _ids_of(column: pa.Array, strings: Strings) -> Column:
     if pa.types.is_large_list(column.type):
-        return Sets(column.offsets.to_numpy().astype(np.int64), column.values.to_numpy().astype(np.int64))
-    ids: I64 = column.to_numpy().astype(np.int64)
+        values = _ids_of(column.values, strings)
+        assert not isinstance(values, Sets)
+        return Sets(column.offsets.to_numpy().astype(np.int64), values)
+    ids: I64
+    if pa.types.is_integer(column.type):
+        ids = column.to_numpy().astype(np.int64)
+        return ids
+    found = strings.encode(column)
+    ids = found.data if found.valid is None else np.where(found.valid, found.data, NO_ID)
     return ids
 
 

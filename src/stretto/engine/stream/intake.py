@@ -60,6 +60,10 @@ class Intake:
         if self.special.id in batch.schema.names:
             kind = self._id_kind(batch.column(self.special.id).type)
             found = self._converted(batch.column(self.special.id), self.special.id, kind, bad)
+            if self.kept and kind is Kind.STRING:
+                found = Vector(
+                    found.data if found.valid is None else np.where(found.valid, found.data, LEAST)
+                )
             bad += _nulls(found, self.special.id)
             if not self.kept and kind is Kind.INT:
                 # The least integer stands for "no event" in results, and for "no raw event" in what is kept.

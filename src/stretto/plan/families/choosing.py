@@ -3,7 +3,7 @@
 Where neither is right, each member is a query of its own, and the reason is told.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from stretto.pattern.nodes import Atom, Combine, Pattern, Policy, Query, Repeat, Stream, atoms_of
@@ -31,8 +31,8 @@ class Early:
     plain: tuple[Expr, ...]
 
 
-def chosen(query: Query) -> Late | Early:
-    """How a template runs; NoTemplate says why it cannot."""
+def chosen(query: Query, pairs: Callable[[Early], float] | None = None) -> Late | Early:
+    """How a template runs; NoTemplate says why it cannot. `pairs`: how many there are, where constants are known."""
     if query.thinning is not None:
         raise NoTemplate("KEEP and LIMIT go by the matches of each member")
     terms = tuple(term for term in query.terms if has_constants(term))
@@ -51,7 +51,9 @@ def chosen(query: Query) -> Late | Early:
         raise NoTemplate(
             f"{late}, and no variable is bound once in every match and told apart from the others"
         )
-    return max(early, key=lambda one: _selective(one.terms))
+    if pairs is None or len(early) == 1:
+        return max(early, key=lambda one: _selective(one.terms))
+    return min(early, key=pairs)
 
 
 def _counts(query: Query) -> bool:

@@ -25,8 +25,10 @@ from stretto.plan.families.choosing import (
     without,
 )
 from stretto.plan.families.members import ENTRY, Constants, FamilyMembers, Route, by_entry
+from stretto.plan.families.pair_cost import pairs_per_event
 from stretto.plan.ops import Emit
 from stretto.schema import Kind, Schema
+from stretto.stats.profile import Stats
 from stretto.values.rows import I64
 
 
@@ -41,14 +43,14 @@ class Settled:
     routes: dict[str, Route] = field(default_factory=dict)
 
 
-def settled(bound: BoundWorkload, schema: Schema) -> Settled:
+def settled(bound: BoundWorkload, stats: Stats) -> Settled:
     """What a plan is made for; nothing changes where there are no families."""
     found = Settled(bound)
     queries: list[Query] = list(bound.detections)
     streams: list[DerivedStream] = list(bound.streams)
     for family in bound.templates:
         try:
-            for query, stream, route in _templates(family, schema):
+            for query, stream, route in _templates(family, stats):
                 queries.append(query)
                 found.routes[query.name] = route
                 streams += [] if stream is None else [stream]
@@ -114,24 +116,34 @@ def _in_columns(route: Route, query: Query, columns: StreamColumns) -> Route:
 # ---- one family ------------------------------------------------------------------------------------------
 
 
-def _templates(family: Family, schema: Schema) -> Iterator[tuple[Query, DerivedStream | None, Route]]:
+def _templates(family: Family, stats: Stats) -> Iterator[tuple[Query, DerivedStream | None, Route]]:
     """The template of a family; one for each window where a negation depends on it."""
     windows = None if family.windows is None else np.array(family.windows, np.int64)
-    how = chosen(family.template)
+    rows = np.arange(len(family.members))
+
+    def pairs(early: Early) -> float:
+        to_event = {early.variable: 0}
+        terms = tuple(term.moved(to_event) for term in early.terms)
+        entries, _ = _entries(family, _params(terms), rows)
+        rate = (
+            stats.rate(early.source.type) or stats.total_rate or 1.0
+        )  # of a derived stream nothing is known yet
+        return rate * pairs_per_event(stats, early.source, entries, terms)
+
+    how = chosen(family.template, pairs)
     query = family.template
     if family.names is not None:  # one of them has the template's name
         query = replace(query, name=f"queries like {query.name}")
     if windows is not None:
         query = replace(query, window=Window(int(windows.max(initial=1))))
         windows = None if not len(windows) or (windows == windows[0]).all() else windows
-    rows = np.arange(len(family.members))
     if windows is None or not _waits(query):
-        yield _template(family, query, how, rows, windows, schema)
+        yield _template(family, query, how, rows, windows, stats.schema)
         return
     for size in np.unique(windows).tolist():
         name = f"{query.name} within {size} us"
         own = replace(query, name=name, window=Window(size))
-        yield _template(family, own, how, rows[windows == size], None, schema)
+        yield _template(family, own, how, rows[windows == size], None, stats.schema)
 
 
 def _template(

@@ -22,16 +22,17 @@ ID = "@id"
 class StreamLeaf:
     """A name under which a derived event lists raw events: `path` after a variable, and the column they lie in.
 
-    `many`: the column holds lists of ids, written as text.
+    `many`: the column holds lists of ids, written as text. `text`: ids are texts.
     """
 
     path: str
     column: str
     many: bool
+    text: bool = False
 
     @property
     def kind(self) -> Kind:
-        return Kind.STRING if self.many else Kind.INT
+        return Kind.STRING if self.many or self.text else Kind.INT
 
 
 Leaves = Mapping[str, tuple[StreamLeaf, ...]]
@@ -71,8 +72,8 @@ def listings(types: Iterable[str], leaves: Leaves) -> tuple[Listing, ...]:
     return tuple(Listing(path, own and not path, tuple(under)) for path, under in found.items())
 
 
-def leaves_of(streams: Iterable[DerivedStream]) -> Leaves:
-    """The leaves of all streams whose events are no raw ones."""
+def leaves_of(streams: Iterable[DerivedStream], *, text: bool = False) -> Leaves:
+    """The leaves of all streams whose events are no raw ones; `text`: ids are texts."""
     found: dict[str, tuple[StreamLeaf, ...]] = {}
     for stream in streams:
         match stream:
@@ -81,12 +82,12 @@ def leaves_of(streams: Iterable[DerivedStream]) -> Leaves:
                     Bound(alias, (source.type,), several=False)
                     for alias, source in zip(stream.aliases, stream.sources, strict=True)
                 ]
-                found[stream.name] = tuple(_leaves(stream.name, bound, found))
+                found[stream.name] = tuple(_leaves(stream.name, bound, found, text=text))
             case PatternStream():
-                found[stream.name] = tuple(_leaves(stream.name, variables_of(stream.query), found))
+                found[stream.name] = tuple(_leaves(stream.name, variables_of(stream.query), found, text=text))
             case Selection() | WindowAggregate() if stream.source.type in found:
                 found[stream.name] = tuple(
-                    StreamLeaf(leaf.path, leaf_column(stream.name, leaf.path), leaf.many)
+                    StreamLeaf(leaf.path, leaf_column(stream.name, leaf.path), leaf.many, text)
                     for leaf in found[stream.source.type]
                 )
     return found
@@ -113,11 +114,11 @@ def variables_of(query: Query) -> list[Bound]:
     ]
 
 
-def _leaves(stream: str, variables: Iterable[Bound], known: Leaves) -> Iterator[StreamLeaf]:
+def _leaves(stream: str, variables: Iterable[Bound], known: Leaves, *, text: bool) -> Iterator[StreamLeaf]:
     for bound in variables:
         for listing in listings(bound.types, known):
             path = listing.under(bound.variable)
-            yield StreamLeaf(path, leaf_column(stream, path), bound.several or listing.many)
+            yield StreamLeaf(path, leaf_column(stream, path), bound.several or listing.many, text)
 
 
 def leaf_column(stream: str, path: str) -> str:

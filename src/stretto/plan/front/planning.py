@@ -21,6 +21,7 @@ from stretto.pattern.predicates import Expr, Reduce, Ref, walk
 from stretto.pattern.workload import BoundWorkload
 from stretto.plan.dag import Plan, read_columns
 from stretto.plan.families.members import Constants, Pairing
+from stretto.plan.families.pair_cost import pairing_cost, pairs_per_event
 from stretto.plan.front.channel_streams import EncodedAggregate, EncodedSelections, class_column
 from stretto.plan.front.leaves import Leaves, Listing, carried, leaves_of, listings, variables_of
 from stretto.plan.front.merging import MergedQuery, MergedWorkload, QueryMember, merged_workload
@@ -96,7 +97,8 @@ def fronted(
         trends = tuple(columns.trend(query) for query in bound.trends)
     except NoCommonColumn as error:
         raise QueryError([error.mistake], bound.text, bound.file) from None
-    leaves = leaves_of(streams)
+    text_ids = columns.kinds.get(stats.schema.special.id) is Kind.STRING
+    leaves = leaves_of(streams, text=text_ids)
     kinds = {**columns.kinds, **{leaf.column: leaf.kind for found in leaves.values() for leaf in found}}
     encoded = [one for one in streams if isinstance(one, EncodedSelections | EncodedAggregate)]
     kinds |= {class_column(stream.name): Kind.STRING for stream in encoded}
@@ -231,8 +233,9 @@ class _Maker:
                 self._follow(first)
             case Selection():
                 own = carried(first.name, first.source.type, self.leaves)
-                self._project(Projection(first.name, first.source, (*first.columns, *own), _pairing(first)))
+                made = Projection(first.name, first.source, (*first.columns, *own), _pairing(first))
                 self._follow(first)
+                self._project(made if made.pairing is None else self._priced(made, made.pairing))
             case WindowAggregate():
                 parts = tuple(self._aggregation(stream) for stream in together)
                 self.stages.append(parts[0] if len(parts) == 1 else SharedAggregation(parts))
@@ -249,6 +252,15 @@ class _Maker:
             self.reads.add(class_column(source))
         self._follow(stream, stream.window_us)
         return Aggregation(stream, carried(stream.name, source, self.leaves), encoded)
+
+    def _priced(self, stage: Projection, pairing: Pairing) -> Projection:
+        """A pairing with its events per second, which are those that others read, and its cost."""
+        events = self.stats.rate(stage.source.type)
+        pairs = events * pairs_per_event(self.stats, stage.source, pairing.entries, pairing.terms)
+        self.stats = self.stats.with_rates({stage.name: pairs})
+        if not self.stats.events:
+            return stage
+        return replace(stage, rows=pairs, cost=pairing_cost(events, pairs))
 
     def _project(self, stage: Projection) -> None:
         self.stages.append(stage)

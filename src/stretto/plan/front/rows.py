@@ -79,7 +79,7 @@ def _streams(front: Front) -> Iterator[StreamRow]:
                 text, rule = f"{columns} {_of(stage.source)}", "derive_events"
                 if stage.pairing is not None:
                     text, rule = f"{_of(stage.source)[3:]} {_paired(stage.pairing)}", "pair_with_constants"
-                yield stage.name, (stage.source.type,), text, (None, None), rule
+                yield stage.name, (stage.source.type,), text, (stage.rows, stage.cost), rule
             case Encoding():
                 yield stage.name, (stage.source.type,), _encoded(stage), (None, None), "derive_events"
             case Aggregation():

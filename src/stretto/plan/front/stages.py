@@ -30,12 +30,15 @@ class Projection:
     """One event of stream `name` per event of the source, with these columns.
 
     With a pairing: one per event and entry of a family that it concerns; columns may read the entry's constants.
+    `rows`, `cost`: of a pairing, as estimated; None where nothing is known of the events.
     """
 
     name: str
     source: Stream
     columns: tuple[Return, ...]
     pairing: Pairing | None = None
+    rows: float | None = field(default=None, compare=False)
+    cost: float | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
