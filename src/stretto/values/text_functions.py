@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from stretto.pattern.predicates import Apply, Const
 from stretto.schema import LISTS, Kind
@@ -55,16 +56,29 @@ def text_function(expr: Apply, arguments: Sequence[Vector], n: int, strings: Str
     if not len(rows):
         return Vector(np.zeros(size, DTYPES[expr.kind]), np.zeros(size, np.bool_))
     columns = np.stack([argument.data[rows].view(np.int64) for argument in given])
-    if len(columns) == 1:
+    cut = expr.op == "substr" and all(isinstance(part, Const) for part in expr.arguments[1:])
+    if len(columns) == 1 or cut:
         few, place = np.unique(columns[0], return_inverse=True)
         few = few.reshape(1, -1)
     else:
         few, place = np.unique(columns, axis=1, return_inverse=True)
-    read = [_reader(part, row, strings) for part, row in zip(expr.arguments, few, strict=True)]
-    results = [function(*values) for values in zip(*read, strict=True)]
-    made = _vector(results, expr.kind, strings).take(place.reshape(-1))
+    if cut:
+        made = _cut(strings.texts_of(few[0]), *columns[1:, 0].tolist(), strings=strings).take(
+            place.reshape(-1)
+        )
+    else:
+        read = [_reader(part, row, strings) for part, row in zip(expr.arguments, few, strict=True)]
+        results = [function(*values) for values in zip(*read, strict=True)]
+        made = _vector(results, expr.kind, strings).take(place.reshape(-1))
     found = made if valid is None else scattered(made, rows, size)
     return found if 1 in shapes else Vector(found.data[0], None if found.valid is None else found.valid[0])
+
+
+def _cut(texts: pa.Array, start: int, length: int | None = None, *, strings: Strings) -> Vector:
+    """SUBSTR at places that stand in the query, as `_substr` cuts each text."""
+    first = max(start - 1, 0)
+    last = None if length is None else max(start - 1 + max(length, 0), first)
+    return strings.encode(pc.utf8_slice_codeunits(texts, first, last))
 
 
 def _reader(part: Any, row: np.ndarray, strings: Strings) -> Sequence[Any]:

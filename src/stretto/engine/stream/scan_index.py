@@ -20,6 +20,7 @@ from stretto.pattern.comparisons import RANGES, flipped
 from stretto.pattern.nodes import Stream
 from stretto.pattern.predicates import Apply, Const, Expr, columns_of
 from stretto.schema import Kind
+from stretto.text.regular_expressions import like_parts
 from stretto.values.evaluate import holds, value
 from stretto.values.rows import I64, Rows
 from stretto.values.strings import Strings
@@ -147,7 +148,10 @@ def _divide(
 
 def ranges_of(term: Expr, strings: Strings) -> Ranges | None:
     """The term as ranges of keys, if it compares an expression of the event with constants."""
-    if not isinstance(term, Apply) or (term.op not in RANGES and term.op != "in"):
+    if not isinstance(term, Apply):
+        return None
+    term = _as_equality(term)
+    if term.op not in RANGES and term.op != "in":
         return None
     if term.op != "in" and isinstance(term.arguments[0], Const):
         term = flipped(term)
@@ -170,6 +174,20 @@ def ranges_of(term: Expr, strings: Strings) -> Ranges | None:
     if op in ("<", "<="):
         return Ranges(of, kind, (LEAST,), (key - (op == "<"),))
     return Ranges(of, kind, (key + (op == ">"),), (MOST,))
+
+
+def _as_equality(term: Apply) -> Apply:
+    """That a text begins with another, as an equality of its beginning; any other term as it is."""
+    if term.op not in ("like", "starts_with") or not all(isinstance(a, Const) for a in term.arguments[1:]):
+        return term
+    words = [str(argument.value) for argument in term.arguments[1:] if isinstance(argument, Const)]
+    parts = like_parts(*words) if term.op == "like" else [words[0], None]
+    match parts:
+        case [str(start), None] if start:
+            places = Const(1, Kind.INT), Const(len(start), Kind.INT)
+            begins = Apply("substr", (term.arguments[0], *places), Kind.STRING)
+            return Apply("=", (begins, Const(start, Kind.STRING)), Kind.BOOL)
+    return term
 
 
 def _constant_keys(constant: Const, strings: Strings) -> list[int]:
