@@ -1,6 +1,7 @@
 """Where rows begin and end: in time, or for windows that count events in positions."""
 
 from collections.abc import Sequence
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -11,6 +12,14 @@ from stretto.values.evaluate import Events
 from stretto.values.rows import I64, UNBOUND, Bool, Rows, Sets
 
 _BY_POSITION = Window(1, "events")
+
+
+class RangeEnd(NamedTuple):
+    """One end of a range of rows: where the last coordinate, or time, is >= (left) or > (right) each of the values."""
+
+    values: I64
+    side: Literal["left", "right"]
+    by_time: bool = False
 
 
 def coordinates(rows: Rows, window: Window) -> tuple[I64, I64]:
