@@ -21,7 +21,7 @@ BATCHES = {
     "cells": ByCell((("A", 2),)),
     "staged": "staged",
 }
-"""The spreads of batches; the stream goes by staged units."""
+"""The spreads of batches; the stream goes by cells."""
 
 
 def main(folder: Path) -> None:
@@ -35,7 +35,7 @@ def main(folder: Path) -> None:
         found.write.parquet(str(folder / f"batch-{name}"))
     files = spark.readStream.schema(events.schema).option("maxFilesPerTrigger", 1)
     arriving = files.parquet(str(folder / "events"))
-    found = detect(plan, arriving, spread=staged, lateness="5 seconds")
+    found = detect(plan, arriving, spread=BATCHES["cells"], lateness="5 seconds")
     writer = found.writeStream.option("checkpointLocation", str(folder / "checkpoint"))
     query = writer.format("parquet").start(str(folder / "stream"))
     print("stream", flush=True)
