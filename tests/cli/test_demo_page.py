@@ -39,16 +39,27 @@ def told() -> Demo:
         seconds=2.0,
         alone=Alone({"two": 3.0, "three": 5.0}, 3),
         found={"two": 1_234, "three": 0, "odd <name> & more": 5},
-        top=[["two", "09:30", "09:31", "a=1 b=2", "1,000"]],
+        top=[["two", "09:30", "09:31", "buy 5 A at 1.00, sell 6 B at 2.00", "1,000"]],
         pace=[("09:30", 3), ("09:35", 0)],
         pictured=["two", "odd <name> & more"],
         workload=TEXT,
+        unshared=9.0,
     )
 
 
 def test_the_page_is_whole(told: Demo) -> None:
     text = read(demo_page(told)).text
-    for words in ("1,239", "a <b> c", "here & now", "odd <name> & more", "6.0 times", "2 of 3 queries ran"):
+    for words in (
+        "1,239",
+        "a <b> c",
+        "here & now",
+        "odd <name> & more",
+        "6.0 times",
+        "2 of 3 queries ran",
+        "4.5 times",
+        "buy 5 A",
+        "one Spark job",
+    ):
         assert words in text
 
 

@@ -168,7 +168,7 @@ def test_what_a_notebook_shows() -> None:
         repr(workload): "<Workload: 1 query>",
         repr(stats): "<Stats: 3 events in 2 s, 2 types, 2 attributes>",
         repr(plan): f"<Plan by auto: 1 query, {len(plan.ops)} operators>",
-        repr(matches): "<Matches: 3 of 1 queries>",
+        repr(matches): "<Matches: 3 of 1 query>",
     }
     assert list(shown) == list(shown.values())
     bundle = plan._repr_mimebundle_()

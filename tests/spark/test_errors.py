@@ -147,3 +147,10 @@ def test_what_spark_says_is_one_line(text: str, said: str) -> None:
     with pytest.raises(StrettoSparkError) as caught, plain_failures():
         raise PySparkException(message=text)
     assert str(caught.value) == found
+
+
+def test_workers_without_a_package_are_told_what_to_set() -> None:
+    error = PySparkException("... ModuleNotFoundError: No module named 'numba.core'\n at org.apache ...")
+    clear = failure_in(error)
+    assert clear is not None
+    assert str(clear).startswith("Spark's workers have no package `numba`: set PYSPARK_PYTHON to")

@@ -6,6 +6,7 @@ from stretto.engine import planning, whole_table
 from stretto.engine.expected_matches import too_many
 from stretto.engine.results.matches import Matches
 from stretto.engine.run import MEMORY_BYTES
+from stretto.errors import StrettoError
 from stretto.explain.html.page import explain_page
 from stretto.explain.mermaid import to_mermaid
 from stretto.face.given import Given, table_of, warn, warn_of, workload_of
@@ -15,6 +16,8 @@ from stretto.plan.dag import Plan
 from stretto.plan.explanation import explanation
 from stretto.schema import Schema, Special
 from stretto.stats.profile import Stats
+
+FORMATS = ("text", "json", "mermaid", "html")
 
 
 def optimize(
@@ -84,6 +87,8 @@ def explain(
     ts_unit: str | None = None,
 ) -> str:
     """How a workload is planned, as text, json, mermaid or html; for events, statistics, or what its terms suggest."""
+    if format not in FORMATS:
+        raise StrettoError(f"unknown format `{format}` of EXPLAIN; there are: {', '.join(FORMATS)}")
     read = workload_of(workload)
     if not isinstance(read, Plan):
         read = optimize(read, guess_schema(read) if known is None else known, optimizer, ts_unit=ts_unit)

@@ -26,6 +26,11 @@ UNREAD: Final = re.compile(
 DAMAGED: Final = (
     "not a readable file of events, or damaged (--source-option ignoreCorruptFiles=true leaves those out)"
 )
+MISSING: Final = re.compile(r"ModuleNotFoundError: No module named '(\w+)")
+WITHOUT: Final = (
+    "Spark's workers have no package `{}`: set PYSPARK_PYTHON to the Python of an environment on the executors that has"
+    " stretto[spark], or send one along (spark.archives)"
+)
 MARKED: Final = re.compile(r"\[stretto\] (.*?) \[/stretto\]", re.DOTALL)
 
 
@@ -90,8 +95,12 @@ def clear_failures() -> Iterator[None]:
 
 def failure_in(error: BaseException) -> StrettoSparkError | None:
     """What a worker said about an error that Spark raised; None where none of our workers is behind it."""
-    found = MARKED.search("\n".join(map(str, _behind(error))))
-    return None if found is None else StrettoSparkError(found[1])
+    text = "\n".join(map(str, _behind(error)))
+    found = MARKED.search(text)
+    if found is not None:
+        return StrettoSparkError(found[1])
+    missing = MISSING.search(text)
+    return None if missing is None else StrettoSparkError(WITHOUT.format(missing[1]))
 
 
 @contextmanager

@@ -1,8 +1,10 @@
 """Runs the grammar: reads the tokens of one clause to its value, by the start rule of that clause."""
 
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from importlib.util import cache_from_source
 from pathlib import Path
 from typing import Any, Final
 
@@ -83,7 +85,16 @@ def _lark() -> Lark:
         transformer=Actions(),
         keep_all_tokens=True,
         maybe_placeholders=False,
+        cache=_tables(),
     )
+
+
+def _tables() -> str | bool:
+    """Where the parser's tables are kept: beside Python's compiled modules, if it keeps any."""
+    folder = Path(cache_from_source(__file__)).parent
+    if sys.dont_write_bytecode or not folder.is_dir():
+        return False
+    return str(folder / f"grammar.{sys.implementation.cache_tag}.tables")
 
 
 def read(rule: str, tokens: list[Token], text: str) -> Outcome:

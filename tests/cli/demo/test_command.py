@@ -14,6 +14,8 @@ def test_demo(call, tmp_path) -> None:
     assert "operators serve more than one pattern" in result.out
     assert "sharing and reordering save" in result.out
     assert "as fast as one by one" in result.out
+    assert "all in one plan, nothing shared or reordered" in result.out
+    assert "the seconds contain" in result.out
     page = (tmp_path / "out" / "demo" / "report.html").read_text()
     assert "chips_relay_123" in page
     again = call("run", "out/demo/demo.cep", "--events", "out/demo/trades", "--on", "local")

@@ -43,13 +43,25 @@ def test_pace() -> None:
     assert DemoMatches(matches(12)).pace() == [("00:00", 5), ("00:05", 5), ("00:10", 2)]
 
 
+def trades(count: int) -> pa.Table:
+    return pa.table(
+        {
+            "type": [f"S{i}" for i in range(count)],
+            "price": [i + 0.5 for i in range(count)],
+            "volume": [1000 * i for i in range(count)],
+            "side": ["buy" if i % 2 else "sell" for i in range(count)],
+        }
+    )
+
+
 def test_top() -> None:
-    best = DemoMatches(matches(100)).top()
+    best = DemoMatches(matches(100)).top(trades(101))
     assert len(best) == TOP
-    assert best[0] == ["q1", "01:39:00.000", "01:39:00.000", "a=99 b=99,100", "99,050"]
+    one, two = "buy 99,000 S99 at 99.50", "sell 100,000 S100 at 100.50"
+    assert best[0] == ["q1", "01:39:00", "01:39:00", f"{one}, {one}, {two}", "99,050"]
 
 
 def test_nothing_found() -> None:
     found = DemoMatches(matches(0))
-    assert (found.counts(["q0"]), found.pace(), found.top()) == ({"q0": 0}, [], [])
+    assert (found.counts(["q0"]), found.pace(), found.top(trades(0))) == ({"q0": 0}, [], [])
     assert len(found.ids("q0")) == 0

@@ -10,6 +10,7 @@ from stretto.atomic import write_text
 from stretto.cli.console import FAILED, reported, tell
 from stretto.cli.options import Budget, Master, Quiet, Seed
 from stretto.cli.records import takes
+from stretto.cli.where import need_spark
 from stretto.screen import counted
 
 
@@ -25,7 +26,7 @@ class DemoOptions:
     budget: Budget = 5.0
     alone: Annotated[
         float, Option(metavar="SECONDS", min=0, help="How long queries run one by one, to compare.")
-    ] = 15.0
+    ] = 10.0
     master: Master = None
     quiet: Quiet = False
 
@@ -37,6 +38,8 @@ def demo(options: DemoOptions) -> None:
     Example: stretto demo --events 200000
     """
     with reported(FAILED):
+        need_spark()
+
         from stretto.cli.demo.job import Job
         from stretto.cli.demo.page import demo_page
         from stretto.cli.demo.show import show

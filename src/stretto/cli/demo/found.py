@@ -1,6 +1,6 @@
 """What the matches of `stretto demo` tell: how many there are, when, and which moved the most money."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self
@@ -40,8 +40,8 @@ class DemoMatches:
         pairs = zip(bars.field(0).to_pylist(), bars.field(1).to_pylist(), strict=True)
         return [(f"{at:%H:%M}", count) for at, count in sorted(pairs)]
 
-    def top(self) -> list[list[str]]:
-        """The matches that moved the most money: pattern, start, end, trades, money."""
+    def top(self, trades: pa.Table) -> list[list[str]]:
+        """The matches that moved the most money: pattern, start, end, what was traded at which price, money."""
         money = pc.struct_field(
             pc.extract_regex(self.table["returned"], r'"money": ?(?P<money>[-+.eE0-9]+)'), 0
         )
@@ -51,10 +51,16 @@ class DemoMatches:
         return [
             [
                 row["query"],
-                f"{row['start']:%H:%M:%S.%f}"[:-3],
-                f"{row['end']:%H:%M:%S.%f}"[:-3],
-                " ".join(f"{name}={','.join(map(str, ids))}" for name, ids in row["events"]),
+                f"{row['start']:%H:%M:%S}",
+                f"{row['end']:%H:%M:%S}",
+                ", ".join(_trades([id_ for _, ids in row["events"] for id_ in ids], trades)),
                 f"{row['money']:,.0f}",
             ]
             for row in best.to_pylist()
         ]
+
+
+def _trades(ids: Sequence[int], trades: pa.Table) -> list[str]:
+    """Trades in words, in order of time: the side, the shares, the symbol and the price."""
+    rows = trades.take(sorted(ids)).to_pylist()
+    return [f"{row['side']} {row['volume']:,} {row['type']} at {row['price']:.2f}" for row in rows]

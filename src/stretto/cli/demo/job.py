@@ -8,6 +8,7 @@ from time import perf_counter
 from typing import Final
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from rich.console import Console
@@ -47,12 +48,13 @@ class Job:
         self._result = ""
 
     def run(self, events: int, seed: int, budget: float | None, alone: float) -> Demo:
-        """All steps in their order. Matches of single queries are removed at the end."""
+        """All steps in their order. Matches that were found again to compare are removed at the end."""
         self._folder.mkdir(parents=True, exist_ok=True)
         try:
             return self._run(events, seed, budget, alone)
         finally:
-            shutil.rmtree(self._folder / "alone", ignore_errors=True)
+            for name in ("alone", "unshared"):
+                shutil.rmtree(self._folder / name, ignore_errors=True)
 
     def _run(self, events: int, seed: int, budget: float | None, alone: float) -> Demo:
         workload = self._generate(events, seed)
@@ -64,6 +66,9 @@ class Job:
         found = self._look()
         unshared = self._unshared(spark, workload, trades, stats, found)
         each = self._one_by_one(spark, workload, trades, stats, found, alone, seed)
+        with self._step("report"):
+            self._result = "what was found, and how fast"
+            top, pace = found.top(_read_trades(self._folder / "trades")), found.pace()
         return Demo(
             title="A hundred patterns in a day of trades",
             where=_place(spark),
@@ -73,8 +78,8 @@ class Job:
             seconds=seconds,
             alone=each,
             found=found.counts(plan.queries),
-            top=found.top(),
-            pace=found.pace(),
+            top=top,
+            pace=pace,
             pictured=[name for name in plan.queries if name.startswith(next(iter(SECTORS)))],
             workload=workload.text,
             unshared=unshared,
@@ -157,8 +162,8 @@ class Job:
         self, spark: SparkSession, workload: Workload, trades: EventFiles, stats: Stats, found: DemoMatches
     ) -> float:
         """The same job with a plan that shares and reorders nothing; returns its seconds. Its matches are compared."""
-        plan = optimize(workload, stats, "none")
         with self._step("unshared"), clear_failures():
+            plan = optimize(workload, stats, "none")
             start = perf_counter()
             self._write(detect_files(plan, trades, spark=spark), "unshared")
             seconds = perf_counter() - start
@@ -166,7 +171,7 @@ class Job:
             for query in workload.queries:
                 if not own.ids(query.name).equals(found.ids(query.name)):
                     raise StrettoError(f"{query.name} has other matches where nothing is shared")
-            self._result = "all patterns in one job again, with nothing shared or reordered: the same matches"
+            self._result = f"the same matches with nothing shared or reordered, in a job of {seconds:.1f} s"
         return seconds
 
     def _one_by_one(
@@ -194,7 +199,8 @@ class Job:
                 took[name] = perf_counter() - start
                 self._compare(name, found)
             self._result = (
-                f"{len(took)} of {counted(len(names), 'pattern')} in jobs of their own, with the same matches"
+                f"the same matches of {len(took)} of {counted(len(names), 'pattern')}, in jobs of"
+                f" {sum(took.values()):.1f} s together"
             )
         return Alone(took, len(names))
 
@@ -208,6 +214,11 @@ class Job:
 
     def _write(self, matches: DataFrame, name: str) -> None:
         matches.write.mode("overwrite").parquet(str((self._folder / name).absolute()))
+
+
+def _read_trades(folder: Path) -> pa.Table:
+    """All trades in order of their ids, which count rows."""
+    return pa.concat_tables([pq.read_table(file) for file in sorted(folder.glob("*.parquet"))])
 
 
 def _only(workload: Workload, name: str) -> Workload:

@@ -59,6 +59,11 @@ class Demo:
         return sum(self.found.values())
 
     @property
+    def sharing(self) -> float:
+        """How many times as long the same job takes with nothing shared or reordered."""
+        return self.unshared / self.seconds if self.seconds > 0 else 0.0
+
+    @property
     def speedup(self) -> float:
         """How many times as long the queries take one by one."""
         return self.alone.all_seconds / self.seconds if self.seconds > 0 else 0.0
@@ -83,13 +88,29 @@ def demo_page(demo: Demo) -> str:
     )
 
 
+def ways(demo: Demo) -> list[tuple[str, float, str]]:
+    """The ways in which the patterns were found: a name, the seconds, and what these contain."""
+    job = "one Spark job: reading the trades, finding, writing the matches"
+    found = [("all in one plan, shared", demo.seconds, job)]
+    if demo.unshared:
+        found.append(("all in one plan, nothing shared or reordered", demo.unshared, job))
+    alone = demo.alone
+    if alone.seconds:
+        ran = len(alone.seconds)
+        those = "" if ran == alone.queries else f"; {ran} of them ran, the others are taken at their pace"
+        what = f"{alone.queries} Spark jobs, each with its start, reading and writing{those}"
+        found.append(("one by one", alone.all_seconds, what))
+    return [way for way in found if way[1] > 0.0]
+
+
 def _bars(demo: Demo) -> list[dict[str, Any]]:
-    """Events per second together and one by one, each as a share of the faster."""
-    speeds = {"all in one shared plan": demo.events / demo.seconds if demo.seconds else 0.0}
-    if demo.alone.seconds:
-        speeds["one by one"] = demo.events / demo.alone.all_seconds
-    most = max(speeds.values()) or 1.0
-    return [{"name": name, "speed": speed, "share": speed / most} for name, speed in speeds.items()]
+    """Events per second of each way, as a share of the fastest."""
+    found = [(name, seconds, demo.events / seconds, what) for name, seconds, what in ways(demo)]
+    most = max((speed for *_, speed, _ in found), default=0.0) or 1.0
+    return [
+        {"name": name, "seconds": seconds, "speed": speed, "share": speed / most, "what": what}
+        for name, seconds, speed, what in found
+    ]
 
 
 def _most_shared(plan: Explanation) -> list[dict[str, Any]]:

@@ -7,22 +7,28 @@ from typing import Final
 from stretto.generate.trades import BLOCK, SECTORS, SYMBOLS
 
 LETTERS: Final = "abcdefgh"
+SWEEP: Final = 45_000
+"""Shares of a very large trade: one of some thousand."""
 Four = tuple[str, str, str, str]
 
 
 def demo_workload() -> str:
     """The text of the workload file."""
     parts = [
-        "-- A hundred patterns over large trades: what `stretto demo` looks for.",
-        "\n".join(map(_block, SYMBOLS)),
+        "-- A hundred patterns of large trades (blocks) that lead to a very large one (a sweep).",
+        "\n".join(map(_selected, SYMBOLS)),
     ]
     for sector, symbols in SECTORS.items():
         parts += _sector(sector, symbols)
     return "\n\n".join(parts) + "\n"
 
 
-def _block(symbol: str) -> str:
-    return f"CREATE EVENT {symbol}_block AS SELECT * FROM {symbol} WHERE volume >= {BLOCK};"  # noqa: S608 - not SQL
+def _selected(symbol: str) -> str:
+    sizes = {"block": BLOCK, "sweep": SWEEP}
+    return "\n".join(
+        f"CREATE EVENT {symbol}_{name} AS SELECT * FROM {symbol} WHERE volume >= {size};"  # noqa: S608 - not SQL
+        for name, size in sizes.items()
+    )
 
 
 def _sector(sector: str, symbols: Four) -> Iterator[str]:
@@ -42,25 +48,25 @@ def _sector(sector: str, symbols: Four) -> Iterator[str]:
 
 
 def _relay(name: str, symbols: Sequence[str]) -> str:
-    """Large trades run through the symbols on one side, each larger than the one before, and the price gives way."""
+    """Blocks run through the symbols on one side, each larger than the one before, up to a sweep that moves prices."""
     terms = [*_one_side(symbols), *_rising(symbols), f"{LETTERS[len(symbols) - 1]}.change > 0.5"]
-    return _query(name, f"SEQ({', '.join(_bound(symbols))})", terms, "10 SECONDS", symbols)
+    return _query(name, f"SEQ({', '.join(_bound(symbols))})", terms, "10 MINUTES", symbols)
 
 
 def _slow_relay(name: str, *symbols: str) -> str:
     """The same with more time between them, and prices that move more."""
     terms = [*_one_side(symbols), *_rising(symbols), "a.change > 0.5", "c.change > 0.5"]
-    return _query(name, f"SEQ({', '.join(_bound(symbols))})", terms, "20 SECONDS", symbols)
+    return _query(name, f"SEQ({', '.join(_bound(symbols))})", terms, "20 MINUTES", symbols)
 
 
 def _basket(name: str, symbols: Sequence[str]) -> str:
     """All of them on one side in any order, larger from the first to the last: somebody buys or sells the sector."""
     terms = [*_one_side(symbols), *_rising(symbols)]
-    return _query(name, f"AND({', '.join(_bound(symbols))})", terms, "1 SECOND", symbols)
+    return _query(name, f"AND({', '.join(_bound(symbols))})", terms, "1 MINUTE", symbols)
 
 
 def _reversal(name: str, symbols: Sequence[str]) -> str:
-    """The first symbol leads another one and then turns to the other side, at a price that jumps."""
+    """The first symbol leads another one and then turns to the other side in a sweep, at a price that jumps."""
     terms = [
         "a.side = b.side",
         "a.volume < b.volume",
@@ -68,27 +74,27 @@ def _reversal(name: str, symbols: Sequence[str]) -> str:
         "c.side != a.side",
         "c.change < -0.5",
     ]
-    return _query(name, f"SEQ({', '.join(_bound(symbols))})", terms, "10 SECONDS", symbols)
+    return _query(name, f"SEQ({', '.join(_bound(symbols))})", terms, "10 MINUTES", symbols)
 
 
 def _undisturbed(name: str, one: str, two: str, three: str) -> str:
-    """A relay in which nobody takes the other side of the first symbol before the last trade."""
-    pattern = f"SEQ({one}_block a, {two}_block b, NOT({one}_block n), {three}_block c)"
+    """A relay in which nobody takes the other side of the first symbol before the sweep."""
+    pattern = f"SEQ({one}_block a, {two}_block b, NOT({one}_block n), {three}_sweep c)"
     symbols = [one, two, three]
     terms = [*_one_side(symbols), *_rising(symbols), "n.side != a.side"]
-    return _query(name, pattern, terms, "10 SECONDS", symbols)
+    return _query(name, pattern, terms, "10 MINUTES", symbols)
 
 
 def _dries_up(name: str, one: str, two: str, three: str) -> str:
     """A relay that the third symbol does not take up: known only when its time is over."""
-    pattern = f"SEQ({one}_block a, {two}_block b, NOT({three}_block n))"
+    pattern = f"SEQ({one}_block a, {two}_sweep b, NOT({three}_block n))"
     terms = ["a.side = b.side", "a.volume < b.volume", "n.side = a.side"]
-    return _query(name, pattern, terms, "10 SECONDS", [one, two])
+    return _query(name, pattern, terms, "1 MINUTE", [one, two])
 
 
 def _climb(name: str, one: str, two: str, three: str) -> str:
-    """Two or three large trades of the second symbol between the other two, each larger than the last."""
-    pattern = f"SEQ({one}_block a, {two}_block b{{2,3}}, {three}_block c)"
+    """Two or three blocks of the second symbol between the other two, each larger than the last."""
+    pattern = f"SEQ({one}_block a, {two}_block b{{2,3}}, {three}_sweep c)"
     terms = [
         "a.side = b.side",
         "b.side = c.side",
@@ -98,7 +104,7 @@ def _climb(name: str, one: str, two: str, three: str) -> str:
         "c.change > 0.5",
     ]
     money = "a.price * a.volume + SUM(b.volume) * LAST(b).price + c.price * c.volume"
-    return _clauses(name, pattern, terms, "10 SECONDS", money)
+    return _clauses(name, pattern, terms, "1 MINUTE", money)
 
 
 def _query(name: str, pattern: str, terms: Sequence[str], window: str, symbols: Sequence[str]) -> str:
@@ -117,7 +123,11 @@ def _at(symbols: Four, places: str) -> list[str]:
 
 
 def _bound(symbols: Sequence[str]) -> list[str]:
-    return [f"{symbol}_block {letter}" for symbol, letter in zip(symbols, LETTERS, strict=False)]
+    """Blocks, and a sweep of the last symbol."""
+    sizes = [*["block"] * (len(symbols) - 1), "sweep"]
+    return [
+        f"{symbol}_{size} {letter}" for symbol, size, letter in zip(symbols, sizes, LETTERS, strict=False)
+    ]
 
 
 def _one_side(symbols: Sequence[str]) -> list[str]:

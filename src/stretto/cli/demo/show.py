@@ -1,7 +1,7 @@
-"""What `stretto demo` prints: what was shared and saved, the top matches, and the speed compared with one by one."""
+"""What `stretto demo` prints: what was shared and saved, the top matches, and the speed of each way to find them."""
 
 from stretto.cli.console import tell
-from stretto.cli.demo.page import Demo
+from stretto.cli.demo.page import Demo, ways
 from stretto.cli.results.tables import show_table
 from stretto.explain.numbers import factor_text
 from stretto.explain.text import saving_text
@@ -22,9 +22,8 @@ def show(told: Demo) -> None:
         tell(f"saved   {saving_text(plan.estimate)}")
     tell("")
     _show_most(told)
-    trades = "a=.. are the positions of the trades in the day"
     heads = ["pattern", "from", "to", "trades", "money"]
-    show_table(f"the matches that moved the most money ({trades})", heads, told.top, words=4)
+    show_table("the matches that moved the most money", heads, told.top, words=4)
     _show_speed(told)
 
 
@@ -35,26 +34,16 @@ def _show_most(told: Demo) -> None:
 
 
 def _show_speed(told: Demo) -> None:
-    """The two speeds, and how the slower one was found."""
-    alone = told.alone
-    together = told.events / told.seconds if told.seconds else 0.0
-    rows = [["all in one shared plan", f"{told.seconds:.1f}", f"{together:,.0f}", ""]]
-    if told.unshared:
-        speed = told.events / told.unshared
-        rows.append(["all in one job, nothing shared", f"{told.unshared:.1f}", f"{speed:,.0f}", ""])
-    if alone.seconds:
-        speed = told.events / alone.all_seconds
-        ran = len(alone.seconds)
-        how = "" if ran == alone.queries else f"{ran} of {alone.queries} ran, the others taken at their pace"
-        rows.append(["one by one", f"{alone.all_seconds:.1f}", f"{speed:,.0f}", how])
-    show_table("", ["run", "seconds", "trades/s", ""], rows)
+    """How long each way took, and what that contains."""
+    rows = [
+        [name, f"{seconds:.1f}", f"{told.events / seconds:,.0f}", what] for name, seconds, what in ways(told)
+    ]
+    show_table("", ["run", "seconds", "trades/s", "the seconds contain"], rows, words=4)
     if told.unshared and told.seconds:
         tell(
-            f"sharing and reordering: {factor_text(told.unshared / told.seconds)} as fast"
-            " (the same job, reading and writing included)"
+            f"sharing and reordering: {factor_text(told.unshared / told.seconds)} as fast, the same job otherwise"
         )
-    if alone.seconds:
+    if told.alone.seconds:
         tell(
-            f"together {factor_text(told.speedup)} as fast as one by one"
-            " (each of those is a job of its own, whose start and reading count too)\n"
+            f"together {factor_text(told.speedup)} as fast as one by one, which also starts a hundred jobs\n"
         )

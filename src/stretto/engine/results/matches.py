@@ -248,7 +248,7 @@ class Matches:
 
     def __repr__(self) -> str:
         count = sum(1 if one.members is None else len(one.members) for one in self._outputs.values())
-        return f"<Matches: {len(self):,} of {count:,} queries>"
+        return f"<Matches: {len(self):,} of {count:,} {'query' if count == 1 else 'queries'}>"
 
     def _repr_html_(self) -> str:
         """The counts and the first matches, for a notebook."""

@@ -6,7 +6,7 @@ Delta's own extension (delta-spark) reads by that.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+from pyspark.sql.streaming.datasource import SupportsTriggerAvailableNow
 from pyspark.sql.types import StructType
 
 from stretto.spark.errors import StrettoSparkError, at_work
@@ -27,16 +28,21 @@ FORMAT: Final = "stretto_delta"
 EXTENSION: Final = "DeltaSparkSessionExtension"
 BATCH_BYTES: Final = 256 << 20
 """So much of a backlog goes into one micro-batch."""
+MOST: Final = "maxbytespertrigger"
+"""The option for another amount, as Spark hands it on."""
 BEFORE: Final = -1
 """The version before the first one."""
 
 
-def delta_stream(spark: SparkSession, place: str, columns: StructType) -> DataFrame:
-    """The rows that are, and will be, added to a table."""
+def delta_stream(
+    spark: SparkSession, place: str, columns: StructType, options: Mapping[str, str]
+) -> DataFrame:
+    """The rows that are, and will be, added to a table; of the options `maxBytesPerTrigger` bounds a micro-batch."""
+    reader = spark.readStream.options(**options)
     if EXTENSION in (spark.conf.get("spark.sql.extensions", "") or ""):
-        return spark.readStream.format("delta").load(place)
+        return reader.format("delta").load(place)
     spark.dataSource.register(DeltaRows)
-    return spark.readStream.format(FORMAT).schema(columns).load(place)
+    return reader.format(FORMAT).schema(columns).load(place)
 
 
 def delta_columns(place: str) -> StructType:
@@ -70,7 +76,7 @@ class DeltaRows(DataSource):
         return delta_columns(self.options["path"])
 
     def streamReader(self, schema: StructType) -> "DeltaReader":  # noqa: N802 - Spark's name
-        return DeltaReader(self.options["path"], schema)
+        return DeltaReader(self.options["path"], schema, int(self.options.get(MOST, BATCH_BYTES)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,24 +88,30 @@ class Added(InputPartition):
     values: tuple[tuple[str, str | None], ...] = ()
 
 
-class DeltaReader(DataSourceStreamReader):
+class DeltaReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Reads the files that commits add."""
 
-    def __init__(self, place: str, schema: StructType) -> None:
+    def __init__(self, place: str, schema: StructType, batch_bytes: int = BATCH_BYTES) -> None:
         self.place, self.columns = place, to_arrow_schema(schema, timezone="UTC")
+        self.batch_bytes = batch_bytes
+        self.until: int | None = None
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
+        self.until = deltalake().DeltaTable(self.place).version()
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802 - Spark's name
         return {"version": BEFORE}
 
     def latestOffset(self, start: dict[str, int], limit: Any) -> dict[str, int]:  # noqa: N802, ARG002 - Spark's names
         """As many versions as make up a micro-batch, one at least."""
-        first, last = start["version"] + 1, deltalake().DeltaTable(self.place).version()
+        first = start["version"] + 1
+        last = deltalake().DeltaTable(self.place).version() if self.until is None else self.until
         if not commit_file(self.place, first).exists():  # a log that was cleared is read as one version
             return {"version": max(last, start["version"])}
         size = 0
         for version in range(first, last + 1):
             size += sum(file.size for file in added_by(self.place, version))
-            if size >= BATCH_BYTES:
+            if size >= self.batch_bytes:
                 return {"version": version}
         return {"version": last}
 

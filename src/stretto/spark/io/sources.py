@@ -84,7 +84,7 @@ def open_source(
         source = file_events(spark, spec.place, chosen, columns, special, extra)
     elif spec.kind == "delta":
         columns = schema or delta_columns(spec.place)
-        rows = delta_stream(spark, spec.place, columns)
+        rows = delta_stream(spark, spec.place, columns, extra)
         source = EventSource(_conformed(rows, special, (), unit_of(columns, special)))
     elif spec.kind == "kafka":
         columns = schema or _columns_of_topic(spark, spec, special, guess, extra)
