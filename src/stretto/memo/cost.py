@@ -23,11 +23,13 @@ from stretto.memo.join_work import (
     LINK,
     PROBE,
     SCAN,
+    SORT,
     STORE,
     STORE_LANE,
     UNITE,
     JoinWork,
     Work,
+    evaluated,
     one_event,
 )
 from stretto.memo.memo import Memo, Root
@@ -37,6 +39,7 @@ from stretto.memo.ways import Input, Way, WayKind
 from stretto.pattern.core import by_last_repetition, comparable, judged_by_last, unjudged
 from stretto.pattern.disjunction import streams_of
 from stretto.pattern.nodes import Stream
+from stretto.pattern.order import mask_of
 from stretto.pattern.piece import Negation, Piece, Slot
 from stretto.pattern.predicates import Reduce, Ref, walk
 from stretto.stats.safe_estimates import otherwise
@@ -172,9 +175,16 @@ class CostModel(JoinWork):
         grown = self.estimator.rows(replace(piece, negations=known)) if late else kept
         times = max(grown / rows, 1e-9) ** (1 / max(len(growing), 1)) if rows > 0 else 1.0
         elements = {frozenset(part.columns): part.piece for part in way.inputs[1:]}
+        if (
+            len(piece.slots) > 1 and way.pieces[1:2] == way.pieces[:1]
+        ):  # repetitions come from the rows of the core
+            self._regrow(piece, rows, times, work)
+            self._judge_grown(piece, late, rows * times, kept, work)
+            return
         for slot in sorted(growing):
             group = elements.get(frozenset(piece.columns(slot)))
             events = self._repetitions(piece, slot) if group is None else self.rows(memo, group)
+            self._evaluate(memo, piece, slot, first, rows * events * self.seconds(piece.window), work)
             rows = self._repeat(piece, piece.slots[slot], rows, events, times, work)
         self._judge_grown(piece, late, rows, kept, work)
 
@@ -235,6 +245,28 @@ class CostModel(JoinWork):
         work[A_STEP] += self._steps
         work[CANDIDATE] += self.rows(memo, source) * width
         work[GATHER_COLUMN] += self.rows(memo, number) * (2 + width)
+
+    def _evaluate(self, memo: Memo, piece: Piece, slot: int, core: Input, pairs: float, work: Work) -> None:
+        """Terms on single repetitions that are no comparisons of keys, for every repetition that a row looks at."""
+        facts = self._facts(memo, core.piece)
+        if not facts.rest:
+            return
+        own = {core.columns.index(column) for column in piece.columns(slot)}
+        here = mask_of(i for i in range(len(facts.piece.slots)) if facts.piece.columns(i).start in own)
+        evaluated([term for mask, term in facts.rest if mask & here], pairs, work)
+
+    def _regrow(self, piece: Piece, rows: float, times: float, work: Work) -> None:
+        """One slot grown from rows that agree in all others, which are sorted for that."""
+        (slot,) = piece.growing
+        links, length = chains(piece.slots[slot].low, piece.slots[slot].high, times)
+        made = rows * times
+        work[A_STEP] += 2 * self._steps
+        work[SORT] += 2 * rows
+        work[PROBE] += rows
+        work[LINK] += rows * links
+        work[GROW] += made
+        work[GATHER_COLUMN] += made * (1 + piece.width)
+        work[ELEMENT] += made * length
 
     def _unite(self, memo: Memo, number: int, way: Way, work: Work) -> None:
         piece = memo.pieces[number]

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from operator import mul
 from typing import Final, Protocol
 
@@ -14,14 +15,35 @@ from stretto.memo.ways import Input, Way
 from stretto.pattern.nodes import Stream, Window
 from stretto.pattern.order import NO_ORDER, members
 from stretto.pattern.piece import Negation, Piece, Slot
+from stretto.pattern.predicates import Apply, Expr, walk
 
 (
     EVENT, ATTRIBUTE, SCAN, A_STEP, STORE, STORE_LANE, SORT, PROBE, KEY, CANDIDATE, TERM, CHAIN, ROW, COLUMN,
-    GATHER, GATHER_COLUMN, EVALUATE, FORBID, LINK, GROW, ELEMENT, UNITE, FOLLOW, EMIT, EMIT_COLUMN, *_,
+    GATHER, GATHER_COLUMN, EVALUATE, FORBID, LINK, GROW, ELEMENT, UNITE, FOLLOW, EMIT, EMIT_COLUMN, _, _, _, DISTANCE,
 ) = range(len(NAMES))  # fmt: skip
 
 Work = list[float]
 """Units of work per second of the stream, in the order of the prices."""
+
+
+def evaluated(terms: Sequence[Expr], times: float, work: Work) -> None:
+    """Terms that are no comparisons of keys, on so many pairs."""
+    far = sum(map(_is_distance, terms))
+    work[EVALUATE] += times * (len(terms) - far)
+    work[DISTANCE] += times * far
+
+
+def _across(facts: Facts, one: int, other: int) -> list[Expr]:
+    """The terms between two sides that are no comparisons of keys."""
+    both = one | other
+    return [term for mask, term in facts.rest if mask & one and mask & other and not mask & ~both]
+
+
+@cache
+def _is_distance(term: Expr) -> bool:
+    """Whether a term computes a distance on a globe, which is dearer than other terms."""
+    return any(isinstance(node, Apply) and node.op == "geo_distance" for node in walk(term))
+
 
 LOOKED_AT_FIRST: Final = 16.0
 """Forbidden events of an interval that are compared before the others."""
@@ -147,10 +169,9 @@ class JoinWork:
         """Rows kept, rows that probe, candidates, and the rows made. Whether equal keys are hashed comes back."""
         (one, one_rows), (other, other_rows) = left, right
         joined = one | other
-        rest = alike = 0
+        alike = 0
         keys, equal, share = self._compared(number, facts, one, other)
-        for mask, _ in facts.rest:
-            rest += bool(mask & one and mask & other) and not mask & ~joined
+        rest = _across(facts, one, other)
         pairs = self._unjudged(number, facts, one, other, made) if rest else made
         for slot in members(one) if facts.any_alike else ():
             alike += (facts.alike[slot] & other).bit_count()
@@ -188,7 +209,9 @@ class JoinWork:
         if gathers:
             work[GATHER] += made
             work[GATHER_COLUMN] += made * columns
-            work[EVALUATE] += made * alike + pairs * rest
+            work[EVALUATE] += made * alike
+            if rest:
+                evaluated(rest, pairs, work)
         else:
             work[ROW] += made
             work[COLUMN] += made * columns
@@ -224,7 +247,7 @@ class JoinWork:
         work[KEY] += (kept + looking) * (shared.bit_count() + len(crossing))
         work[CHAIN] += met + kept + looking
         work[TERM] += met * len(crossing)
-        work[EVALUATE] += met * sum(mask in crossing for mask, _ in facts.rest)
+        evaluated([term for mask, term in facts.rest if mask in crossing], met, work)
         work[GATHER] += made
         work[GATHER_COLUMN] += made * facts.width(one | other)
 

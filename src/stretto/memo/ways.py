@@ -13,7 +13,9 @@ class WayKind(StrEnum):
     FILTER = "filter"  # one input over the same slots with less order, fewer terms or a wider window
     COMPLETE = "complete"  # one input with columns that may be unbound: those of its rows in which none is
     FORBID = "forbid"  # one input, the same piece without some of its negations
-    GROW = "grow"  # the first input is the core; the others are one repetition of each group that grows
+    # The first input is the core; the others are one repetition of each group that grows, or the core once more, whose
+    # rows then give the repetitions.
+    GROW = "grow"
     NEXT = "next"  # a run of steps under the policy NEXT or LAST; no inputs, as it has no parts
 
 

@@ -160,7 +160,10 @@ class Assembler:
         row = core.row
         here = rearrange(piece, row)
         growing, grown = here.growing, core.grown
-        parts = self._elements(here, growing - grown, core.made.parts, row, sources[1:])
+        # One repetition of a group has one slot; a core that stands twice has more.
+        agreeing = len(here.slots) > 1 and len(sources) == 2 and sources[1].made is core.made
+        elements = () if agreeing else sources[1:]
+        parts = self._elements(here, growing - grown, core.made.parts, row, elements)
         rows = draft_of(here, parts, growing, self.builder)
         rows.op, rows.grown = core.made.op, set(grown)
         duties = tuple(duty(term, here, growing) for term in here.terms)
@@ -171,7 +174,7 @@ class Assembler:
         pending = forbid_known(rows, rows.pending)
         for slot in growth_order(here, growing, duties):
             if slot not in grown:
-                grow_slot(rows, slot, duties, because)
+                grow_slot(rows, slot, duties, because, agreeing=agreeing)
                 pending = forbid_known(rows, pending)
         for negation in pending:
             forbid(rows, negation, range(len(parts)))

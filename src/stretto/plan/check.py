@@ -117,8 +117,21 @@ def _filter(plan: Plan, op: Filter) -> Findings:
     yield from _terms(op.terms, plan.sets(op.input), adjacency=True)
 
 
+def _agreeing(base: tuple[bool, ...], op: Repeat) -> Findings:
+    """Repetitions that are taken from the base itself."""
+    if op.element != op.base or len(op.final) != 1 or any(base):
+        yield "repetitions from rows that agree are one event each, of rows of single events"
+    if op.terms or op.adjacent or op.distinct:
+        yield "rows that agree have passed all terms"
+    yield from _within(op.final, len(base), "final")
+    yield from _terms(op.start, (*base, False), "start", adjacency=False)
+
+
 def _repeat(plan: Plan, op: Repeat) -> Findings:
     base, element = plan.sets(op.base), plan.sets(op.element)
+    if op.agreeing:
+        yield from _agreeing(base, op)
+        return
     if len(op.final) != len(element) or len(set(op.final)) != len(op.final):
         yield f"`final` {op.final} does not name one column for each of its element's {len(element)}"
         return

@@ -226,10 +226,11 @@ def _routed(route: Route, names: Sequence[str]) -> Iterator[str]:
 
 
 def _repeat_words(plan: "Plan", op: Repeat) -> Iterator[str]:
-    base, width = columns(plan.width(op.base)), plan.width(op.element)
+    base, width = columns(plan.width(op.base)), len(op.final)
     new = _repetition_names("new", width)
     neighbours = [*_repetition_names("earlier", width), *_repetition_names("later", width)]
-    yield f"repeat n{op.element} in n{op.base} at {', '.join(map(column_name, op.final))}"
+    source = "rows that agree" if op.agreeing else f"n{op.element}"
+    yield f"repeat {source} in n{op.base} at {', '.join(map(column_name, op.final))}"
     yield repetition_text(op.low, op.high)
     yield from _terms("where", op.terms, [*base, *new])
     yield from _terms("neighbours", op.adjacent, [*base, *neighbours])

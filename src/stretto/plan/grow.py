@@ -47,8 +47,13 @@ def flattens(piece: Piece, slot: int, term: Expr) -> bool:
     return is_stream or survives_flattening(term, piece.columns(slot))
 
 
-def grow_slot(rows: Draft, slot: int, duties: Sequence[Duty], because: str) -> None:
-    """Add the earlier repetitions of one slot, then check the terms that needed its whole set."""
+def grow_slot(
+    rows: Draft, slot: int, duties: Sequence[Duty], because: str, *, agreeing: bool = False
+) -> None:
+    """Add the earlier repetitions of one slot, then check the terms that needed its whole set.
+
+    `agreeing`: they are taken from rows that agree in all else, which have passed the terms on single repetitions.
+    """
     part = rows.parts[slot]
     start, width = rows.starts[slot], len(rows.sets)
     element = rows.sets + part.sets
@@ -58,6 +63,14 @@ def grow_slot(rows: Draft, slot: int, duties: Sequence[Duty], because: str) -> N
     first = [d.term for d in hard if d.uses[slot] is Use.FIRST and not neighbours(d.term)]
     whole = [d.term for d in hard if d.term not in adjacent and d.term not in first]
     others = [other for other in range(rows.joined) if other != slot]
+    if agreeing:
+        (final,) = rows.piece.columns(slot)
+        moved = fit([_moved(term, rows, slot, _as_first) for term in first], (*rows.sets, False))
+        bounds = rows.piece.slots[slot]
+        whole_row = rows.op, rows.op, (final,), bounds.low, bounds.high, rows.piece.window
+        repeat = Repeat(*whole_row, start=moved, agreeing=True)
+        _grown_by(rows, slot, repeat, whole, because)
+        return
     repeat = Repeat(
         base=rows.op,
         element=part.op,
@@ -74,6 +87,11 @@ def grow_slot(rows: Draft, slot: int, duties: Sequence[Duty], because: str) -> N
         start=fit([_moved(term, rows, slot, _as_first) for term in first], element),
         distinct=tuple(rows.clashes(slot)),
     )
+    _grown_by(rows, slot, repeat, whole, because)
+
+
+def _grown_by(rows: Draft, slot: int, repeat: Repeat, whole: Sequence[Expr], because: str) -> None:
+    """The operator, and then a filter by the terms that need the whole set."""
     rows.sets = tuple(held or column in repeat.final for column, held in enumerate(rows.sets))
     rows.grown.add(slot)
     rows.add(repeat, because, tuple(whole))

@@ -88,6 +88,8 @@ class Repeat(Op):
     - `start`, over base and element as in `terms`, hold for the earliest repetition (the final one, if n = 0);
     - `distinct` pairs (base column, element column, by the element's own numbering) are not one event.
     Out come the base's columns; those of `final` become sets that hold all repetitions' events.
+    `agreeing`: the element is the base itself, and repetitions are the final events of rows that agree with a row in
+    all other columns; `start` reads them as column w. There are no terms, as rows of the base have passed them.
     """
 
     base: int
@@ -100,10 +102,11 @@ class Repeat(Op):
     adjacent: tuple[Expr, ...] = ()
     start: tuple[Expr, ...] = ()
     distinct: tuple[tuple[int, int], ...] = ()
+    agreeing: bool = False
 
     @property
     def inputs(self) -> tuple[int, ...]:
-        return (self.base, self.element)
+        return (self.base,) if self.agreeing else (self.base, self.element)
 
 
 @dataclass(frozen=True, slots=True)

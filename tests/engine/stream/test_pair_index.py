@@ -62,6 +62,43 @@ def test_pairs_are_those_that_pass(seed: int, monkeypatch: pytest.MonkeyPatch) -
     assert sorted(zip(rows.tolist(), numbers.tolist(), strict=True)) == expected
 
 
+TEXTS = ["", "a", "ab", "b", "a\0", "ü", "\ud7ff", "\U0001d11e", "\uffff"]
+NAME, LEAST, MOST = Ref(0, "s", Kind.STRING), Param("least", Kind.STRING), Param("most", Kind.STRING)
+OF_TEXTS = (
+    compared(">=", NAME, LEAST),
+    compared("<", NAME, MOST),
+    compared(">", MOST, NAME),
+    compared("<=", NAME, LEAST),
+    compared("=", NAME, MOST),
+    Apply("and", (compared(">=", NAME, LEAST), compared("<=", NAME, MOST)), Kind.BOOL),
+)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_texts_are_looked_up_by_their_order(seed: int) -> None:
+    """Texts come that were not there when the index was made; nothing is left to be judged on pairs."""
+    rng = Random(seed)
+    terms = rng.sample(OF_TEXTS[:5], 2) if seed % 2 else [rng.choice(OF_TEXTS)]
+    first, later = [None, *TEXTS[:6]], [None, *TEXTS]
+    drawn = {name: [rng.choice(first) for _ in range(12)] for name in ("least", "most")}
+    columns = {name: pa.array(texts, pa.string()) for name, texts in drawn.items()}
+    constants = Constants(columns, dict.fromkeys(columns, Kind.STRING), 12)
+    some = [rng.choice(first) for _ in range(8)] + [rng.choice(later) for _ in range(16)]
+    arena = arena_of(range(24), [1] * 24, s=[None if text is None else TEXTS.index(text) for text in some])
+    assert [arena.strings.code(text) for text in TEXTS[:6]] == list(range(6))
+    index = PairIndex(terms, EVENT, constants, arena.strings)
+    assert not index._rest
+    found = set()
+    for part in (np.arange(8), np.arange(8, 24)):
+        rows, numbers = index.pairs((part,), len(part), arena)
+        found |= set(zip(part[rows].tolist(), numbers.tolist(), strict=True))
+        assert [arena.strings.code(text) for text in TEXTS] == list(range(len(TEXTS)))
+    left, right = (axis.ravel() for axis in np.meshgrid(np.arange(24), np.arange(12), indexing="ij"))
+    known = WithConstants(arena, vectors(constants, arena.strings))
+    wanted = holds([over_constants(term, 1) for term in terms], (left, right), len(left), known)
+    assert found == set(zip(left[wanted].tolist(), right[wanted].tolist(), strict=True))
+
+
 @given(
     st.lists(st.integers(-5, 5), max_size=40),
     st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40), st.integers(-6, 6))),

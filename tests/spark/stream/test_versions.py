@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
@@ -165,6 +166,35 @@ def test_rows_of_a_table_are_added_changed_and_removed_while_it_is_watched(tmp_p
         watch.look()
     assert "`limits.csv` is not there" in told[0]
     assert members() == ["1", "2"]
+
+
+class Frame:
+    """A DataFrame, as far as a table needs one."""
+
+    def __init__(self, rows: dict[str, list[object]]) -> None:
+        self._rows = rows
+
+    def toArrow(self) -> pa.Table:  # noqa: N802 - Spark's name
+        return pa.table(self._rows)
+
+
+def test_a_program_gives_other_rows_while_the_stream_runs(tmp_path: Path) -> None:
+    query = FAMILY.splitlines()[1].replace("r.horizon", "5 SECONDS")
+    publisher = Publisher(tmp_path / "w", SCHEMA)
+
+    def offer(ids: list[object]) -> list[str]:
+        rows = Frame({"id": ids, "k": ["a"] * len(ids), "low": [0.5] * len(ids)})
+        version = publisher.offer(Workload.parse(query).table("limits", rows))
+        assert version.plan.workload is not None
+        return [str(version.number), *version.plan.workload.bind(SCHEMA).families[0].members]
+
+    assert offer([1, 2]) == ["1", "1", "2"]
+    assert offer([1, 2]) == ["1", "1", "2"], "the same rows are the same version"
+    assert offer([2, 7]) == ["2", "2", "7"]
+    with pytest.raises(QueryError, match="the key `id` repeats: `3`"):
+        offer([3, 3])
+    assert publisher.last is not None
+    assert publisher.last.number == 2
 
 
 def test_a_folder_of_rows_is_watched_too(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from stretto.engine.operators.last import LastOperator
 from stretto.engine.operators.next import NextOperator
 from stretto.engine.operators.protocol import Operator, RowShape
 from stretto.engine.operators.repeat import RepeatOperator
+from stretto.engine.operators.repeat_agreeing import AgreeingRepeatOperator
 from stretto.engine.operators.stateless import FilterOperator, UnionOperator
 from stretto.engine.rows.next_moves import EVENT
 from stretto.engine.units.divided import Divided
@@ -55,6 +56,8 @@ def maker(op: Op, inputs: Sequence[RowShape], *, last: bool) -> Callable[[], Any
     """What makes a running operator, over rows of these shapes; `last`: its own are read by emits alone."""
     if isinstance(op, Join):
         return partial(JoinOperator, op, inputs, last=last)
+    if isinstance(op, Repeat) and op.agreeing:
+        return partial(AgreeingRepeatOperator, op, inputs)
     return partial(_OPERATORS[type(op)], op, inputs)
 
 

@@ -12,6 +12,7 @@ from stretto.engine.rows.coordinates import beyond, coordinates, reach, times
 from stretto.engine.rows.repetition_graph import (
     ChainGraph,
     ChainReach,
+    Elements,
     linked_graph,
     no_graph,
     ordered_graphs,
@@ -49,15 +50,8 @@ class RepeatOperator:
         base, element = inputs
         self._op = op
         self._element = element
-        self.shape = RowShape(
-            tuple(is_set or c in op.final for c, is_set in enumerate(base.sets)),
-            base.optional,
-            order=Order.of(
-                pair for pair in base.order if pair[0] not in op.final and pair[1] not in op.final
-            ),
-        )
-        self._least = max(op.low - 1, 0)
-        self._most = _NO_LIMIT if op.high is None else op.high - 1
+        self.shape = repeated_shape(op, base)
+        self._least, self._most = self.lengths(op)
         finals = RowShape(tuple(base.sets[c] for c in op.final), tuple(base.optional[c] for c in op.final))
         plain = not any((*finals.sets, *finals.optional, *element.sets, *element.optional))
         self._direct = plain and element.width == 1
@@ -68,24 +62,30 @@ class RepeatOperator:
             probing = RowShape((*base.sets, *self._later), (*base.optional, *later))
             terms = _neighbour_terms(op, base.width, element.width)
             at = probing.width
-            self._band = Band(element, probing, op.window, terms, distinct, stored_at=at, probing_at=0)
+            self._stored = Band(element, probing, op.window, terms, distinct, stored_at=at, probing_at=0)
         else:
             at = base.width
-            self._band = Band(element, base, op.window, op.terms, distinct, stored_at=at, probing_at=0)
+            self._stored = Band(element, base, op.window, op.terms, distinct, stored_at=at, probing_at=0)
+        self._band: Elements = self._stored
         self._block = 1 << 10
+
+    @staticmethod
+    def lengths(op: Repeat) -> tuple[int, int]:
+        """How many repetitions there are before the last one, at least and at most."""
+        return max(op.low - 1, 0), _NO_LIMIT if op.high is None else op.high - 1
 
     @property
     def held(self) -> int:
-        return self._band.held
+        return self._stored.held
 
     @property
     def looked(self) -> int:
-        return self._band.looked
+        return self._stored.looked
 
     def step(self, inputs: Sequence[list[Rows]], clock: Clock) -> list[Rows]:
         base, elements = inputs
-        self._band.expire(beyond(clock, self._op.window))
-        self._band.append(elements, clock.events, clock.meter)
+        self._stored.expire(beyond(clock, self._op.window))
+        self._stored.append(elements, clock.events, clock.meter)
         out: list[Rows] = []
         for part in base:
             for rows in _blocks(part, clock.meter.share(BASE_BYTES, BLOCK, FEWEST)):
@@ -94,13 +94,13 @@ class RepeatOperator:
         return out
 
     def mark(self) -> Undo:
-        return self._band.mark()
+        return self._stored.mark()
 
     # ---- what may precede what ---------------------------------------------------------------------------------
 
     def _graphs(self, base: Rows, clock: Clock) -> Iterator[tuple[Rows, ChainGraph]]:
         """The base rows piece by piece, each piece with its graph."""
-        window, events, band = self._op.window, clock.events, self._band
+        window, events, band = self._op.window, clock.events, self._stored
         if self._most == 0 or not len(band):
             yield base, no_graph(len(base))
             return
@@ -122,7 +122,7 @@ class RepeatOperator:
             rows = sliced(base, piece)
             meter = clock.meter
             graph = linked_graph(
-                self._band,
+                self._stored,
                 rows,
                 self._op.final,
                 reached.take(piece),
@@ -228,6 +228,15 @@ class RepeatOperator:
                     _gathered(chain, self._band.column(graph.number, self._op.final.index(c)), column)
                 )
         return Rows(first, base.last[rows], tuple(columns))
+
+
+def repeated_shape(op: Repeat, base: RowShape) -> RowShape:
+    """The shape of the base's rows with sets in the columns of the last repetition."""
+    return RowShape(
+        tuple(is_set or c in op.final for c, is_set in enumerate(base.sets)),
+        base.optional,
+        order=Order.of(pair for pair in base.order if pair[0] not in op.final and pair[1] not in op.final),
+    )
 
 
 def _neighbour_terms(op: Repeat, width: int, element: int) -> list[Expr]:

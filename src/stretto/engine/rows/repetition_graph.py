@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -11,10 +12,20 @@ from stretto.engine.rows.sets import as_sets
 from stretto.values.evaluate import Events
 from stretto.values.rows import I64, Column, Rows
 
-_BITS = 40
+BITS = 40
 """A row of a block and a row number in a band make one sorted integer; the number has this many bits."""
 
 _NONE = np.empty(0, np.int64)
+
+
+class Elements(Protocol):
+    """What repetitions are taken from: rows by number."""
+
+    def column(self, numbers: I64, column: int) -> Column: ...
+
+    def first_ts(self, numbers: I64) -> I64: ...
+
+    def last_ts(self, numbers: I64) -> I64: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,21 +74,22 @@ def ordered_graphs(
     """
     done, held = 0, _NONE
     for index, numbers in band.pairs(base, reach.lo, reach.hi, events, meter, reach.floor):
-        keys = np.concatenate([held, (index << _BITS) | numbers])
+        keys = np.concatenate([held, (index << BITS) | numbers])
         if not (keys[1:] > keys[:-1]).all():  # found by hash
             keys.sort()
         last = int(index[-1]) if len(index) else done  # its candidates may go on in the next block
-        whole = int(np.searchsorted(keys, last << _BITS))
-        yield slice(done, last), _ordered_graph(band, keys[:whole], done, last, single=single)
+        whole = int(np.searchsorted(keys, last << BITS))
+        yield slice(done, last), ordered_graph(band, keys[:whole], done, last, single=single)
         done, held = last, keys[whole:]
-    yield slice(done, len(base)), _ordered_graph(band, held, done, len(base), single=single)
+    yield slice(done, len(base)), ordered_graph(band, held, done, len(base), single=single)
 
 
-def _ordered_graph(band: Band, keys: I64, start: int, stop: int, *, single: bool) -> ChainGraph:
-    row, number = (keys >> _BITS) - start, keys & ((1 << _BITS) - 1)
+def ordered_graph(band: Elements, keys: I64, start: int, stop: int, *, single: bool) -> ChainGraph:
+    """The graph of base rows `start`..`stop` - 1, given the sorted keys of their nodes."""
+    row, number = (keys >> BITS) - start, keys & ((1 << BITS) - 1)
     offsets = np.zeros(stop - start + 1, np.int64)
     np.cumsum(np.bincount(row, minlength=stop - start), out=offsets[1:])
-    if single:
+    if single or not isinstance(band, Band):
         before = _first_of_time(row, band.last_ts(number))
     else:
         before = np.searchsorted(keys, (keys - number) | band.search_time(band.first_ts(number), "left"))
@@ -124,7 +136,7 @@ def linked_graph(
     for _ in range(1, most):
         if not len(new) or found > limit:
             break
-        row, number = new >> _BITS, new & ((1 << _BITS) - 1)
+        row, number = new >> BITS, new & ((1 << BITS) - 1)
         element = band.rows(number)
         reached = reach.take(row)
         reached = ChainReach(reached.lo, band.search_time(element.first, "left"), reached.floor)
@@ -149,7 +161,7 @@ def _links(
     sources, targets, found = [_NONE], [_NONE], 0
     for index, numbers in band.pairs(probe, reach.lo, reach.hi, events, meter, reach.floor):
         sources.append(index)
-        targets.append((row[index] << _BITS) | numbers)
+        targets.append((row[index] << BITS) | numbers)
         found += len(index)
         if found > limit:
             break
@@ -166,8 +178,8 @@ def _linked_graph(
     bounds = np.cumsum(np.concatenate([[0], roots, np.bincount(later, minlength=len(known))]))
     n = len(roots)
     return ChainGraph(
-        known >> _BITS,
-        known & ((1 << _BITS) - 1),
+        known >> BITS,
+        known & ((1 << BITS) - 1),
         (bounds[:n], bounds[1 : n + 1]),
         (bounds[n:-1], bounds[n + 1 :]),
         links,

@@ -1,8 +1,8 @@
 """Rows paired with the constants that they pass the terms of, without a look at the others.
 
-Equalities with constants are found by hash. Within those, constants are in the order of one comparison, so that those
-that pass are the first so many, found by a search; a second comparison picks from these by a tree of minima. What is
-left of the terms is evaluated on the pairs.
+Equalities with constants are found by hash. Within those, constants are in the order of one comparison, of numbers or
+texts, so that those that pass are the first so many, found by a search; a second comparison picks from these by a tree
+of minima. What is left of the terms is evaluated on the pairs.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,12 +17,13 @@ from stretto.engine.kernels.when_to_compile import is_due
 from stretto.engine.operators.protocol import RowShape
 from stretto.engine.rows.join_keys import KeyTerm, probing_keys, stored_keys
 from stretto.engine.stream.constants import WithConstants, over_constants, vectors
+from stretto.engine.stream.text_ranks import TextRanks, probing_places, stored_places
 from stretto.pattern.comparisons import RANGES, flipped
 from stretto.pattern.predicates import NEIGHBOURS, Apply, Expr, Param, Ref, Which, columns_of, walk
 from stretto.pattern.split_conjunctions import separated
 from stretto.plan.families.members import Constants
 from stretto.schema import Kind
-from stretto.values.evaluate import Events, holds
+from stretto.values.evaluate import Events, holds, value
 from stretto.values.rows import I64, Column, take_column
 from stretto.values.strings import Strings
 from stretto.values.vector import Vector
@@ -97,6 +98,7 @@ class PairIndex:
         self._ranges = used
         left = [part for part, found in sides if found is None or found[0] in ranges[2:]]
         self._rest = tuple(over_constants(term, shape.width) for term in left)
+        self._texts: dict[int, TextRanks] = {}
         self._groups: DenseNumbers | GroupNumbers
         self._kept = self._build([alternatives for _, alternatives in equal], len(constants), strings)
 
@@ -112,7 +114,8 @@ class PairIndex:
     def held(self) -> int:
         """Bytes of what is looked up."""
         arrays = (self._kept.numbers, self._kept.starts, self._kept.first, self._kept.tree)
-        return self._groups.nbytes + sum(array.nbytes for array in arrays if array is not None)
+        texts = sum(ranks.nbytes for ranks in self._texts.values())
+        return texts + self._groups.nbytes + sum(array.nbytes for array in arrays if array is not None)
 
     # ---- what is looked up -------------------------------------------------------------------------------------
 
@@ -124,8 +127,14 @@ class PairIndex:
         for term, values in zip(self._equal, alternatives, strict=True):
             numbers, words = _multiplied(term, values, numbers, words, events)
         ranged: list[I64] = []
-        for term in self._ranges:
-            bounds, alive = stored_keys(term, (numbers,), len(numbers), events)
+        for number, term in enumerate(self._ranges):
+            if term.kind is Kind.STRING:
+                codes = value(term.stored, (numbers,), len(numbers), events).over(len(numbers))
+                known = codes.data if codes.valid is None else codes.data[codes.valid]
+                self._texts[number] = TextRanks(strings, known)
+                bounds, alive = stored_places(term, self._texts[number].of(codes))
+            else:
+                bounds, alive = stored_keys(term, (numbers,), len(numbers), events)
             if alive is not None:
                 kept = np.flatnonzero(alive)
                 numbers, bounds = numbers[kept], bounds[kept]
@@ -149,8 +158,13 @@ class PairIndex:
         words = [probing_keys(term, columns, n, events) for term in self._equal]
         groups = self._groups.find([Vector(keys, alive) for keys, alive in words], n)
         bounds: list[I64] = []
-        for term in self._ranges:
-            keys, alive = probing_keys(term, columns, n, events)
+        for number, term in enumerate(self._ranges):
+            texts = self._texts.get(number)
+            if texts is None:
+                keys, alive = probing_keys(term, columns, n, events)
+            else:
+                codes = value(term.probing, columns, n, events).over(n)
+                keys, alive = probing_places(term, texts.of(codes))
             bounds.append(keys)
             if alive is not None:
                 groups = np.where(alive, groups, -1)
@@ -216,8 +230,6 @@ def _sides(term: Expr, shape: RowShape) -> Sides | None:
     if not _of_row(of, shape) or any(columns_of(other) for other in others):
         return None
     kind = getattr(of, "kind", Kind.STRING)
-    if kind is Kind.STRING and term.op not in ("=", "in"):
-        return None
     constants = tuple(over_constants(other, 0) for other in others)
     op = "=" if term.op == "in" else flipped(term).op
     return KeyTerm(op, constants[0], of, kind), constants

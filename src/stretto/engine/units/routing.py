@@ -6,7 +6,7 @@ import numpy as np
 
 from stretto.engine.operators.protocol import RowShape
 from stretto.engine.stream.arena import Arena
-from stretto.plan.ops import Join, Op
+from stretto.plan.ops import Join, Op, Repeat
 from stretto.plan.placement.placement import Grid
 from stretto.values.evaluate import Events
 from stretto.values.hashing import LANES, U64
@@ -23,6 +23,8 @@ class Router:
         self._side, self._grid, self._text_ids = side, grid, text_ids
         self._shared = [pair[side] for pair in op.same] if isinstance(op, Join) else []
         self._own = [c for c in range(shape.width) if not (shape.sets[c] or shape.optional[c])]
+        if isinstance(op, Repeat) and op.agreeing:  # rows that agree meet, whatever their last repetition
+            self._own = [c for c in self._own if c not in op.final]
 
     def parts(self, rows: Rows, events: Events) -> Iterator[tuple[int, Rows]]:
         """The units that need some of the rows, with those in their order."""

@@ -7,6 +7,7 @@ from stretto.memo.rules.forbid_after import forbid_after
 from stretto.memo.rules.forbid_after_growth import forbid_after_growth
 from stretto.memo.rules.grow_after_forbid import grow_after_forbid
 from stretto.memo.rules.grow_one_more import grow_one_more
+from stretto.memo.rules.grow_unary import grow_unary
 from stretto.memo.rules.join_left_to_right import join_left_to_right
 from stretto.memo.rules.join_wider import join_wider
 from stretto.memo.rules.keep_complete import keep_complete
@@ -32,7 +33,7 @@ OURS: Final = Rules(
 AUTO: Final = Rules(
     (join_left_to_right, split_in_two, *OURS.pieces),
     OURS.workload,
-    grown=(forbid_after_growth, grow_after_forbid, grow_one_more),
+    grown=(forbid_after_growth, grow_after_forbid, grow_one_more, grow_unary),
 )
 
 ALL: Final[tuple[PieceRule | WorkloadRule, ...]] = (

@@ -78,7 +78,10 @@ class Holdings:
                 assert isinstance(forbidden, Scan)
                 return [{**found, forbidden.stream.type: MANY} for found in self._of(op.input)]
             case Repeat():
-                element = {name for found in self._of(op.element) for name in found}
+                if op.agreeing:
+                    element = {_type_at(plan, op.base, column) for column in op.final}
+                else:
+                    element = {name for found in self._of(op.element) for name in found}
                 return [{**found, **dict.fromkeys(element, MANY)} for found in self._of(op.base)]
             case Join():
                 shared = [_type_at(plan, op.left, left) for left, _ in op.same]

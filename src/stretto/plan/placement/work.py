@@ -70,6 +70,10 @@ def works_of(plan: Plan, estimator: Estimator, prices: Prices) -> dict[int, Oper
         window = window_of(op)
         assert window is not None
         seconds = window.size / 1e6
+        if isinstance(op, Repeat) and op.agreeing:
+            kept = rates[op.base] * seconds * (ROW_BYTES + COLUMN_BYTES * plan.width(op.base))
+            found[number] = OperatorWork((rates[op.base], 0.0), rates[number], (kept, 0.0))
+            continue
         left, right = (rates[source] for source in op.inputs)
         pairs, keys = left * right * seconds, 0.0
         if isinstance(op, Join):

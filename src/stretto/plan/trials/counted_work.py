@@ -231,8 +231,10 @@ def _forbid(op: Forbid, candidates: int, taken: Sequence[int], work: Work) -> No
 
 
 def _repeat(op: Repeat, candidates: int, made: int, width: int, taken: Sequence[int], work: Work) -> None:
-    rows, events = taken
+    rows, events = (taken[0], 0) if op.agreeing else taken
     links, length = chains(op.low, op.high, made / rows if rows else 1.0)
+    if op.agreeing:
+        work[SORT] += 2 * rows
     work[STORE] += events
     work[STORE_LANE] += events * (1 + len(op.final))
     work[PROBE] += rows
