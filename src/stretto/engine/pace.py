@@ -9,11 +9,11 @@ from stretto.engine.stream.arena import Block
 
 STEP = 1 << 16
 LARGE_STEP = 1 << 20
-IDLE_S = 500e-6
-"""Calling an operator takes about a tenth of this. Those that take less in a step, on average: the next is longer."""
+IDLE_S = 4e-3
+"""Calling an operator takes some fiftieth of this. Those that take less in a step, on average: the next is longer."""
 EVENT_BYTES = 1 << 10
 """Of the memory that there is, for each event of a long step."""
-BUSY_S = 2e-3
+BUSY_S = 16e-3
 """Operators that take more than this make many rows: the next step is half as long, down to the usual one."""
 
 
@@ -29,7 +29,7 @@ class Pace:
         if self.fixed:
             return
         if events >= self.size and seconds < IDLE_S * turns:
-            much = 2 if seconds > IDLE_S * turns / 2 else 4
+            much = 2 if seconds > IDLE_S * turns / 8 else 4
             most = min(max(memory_bytes // EVENT_BYTES, STEP), LARGE_STEP)
             self.size = min(much * self.size, most)
         elif seconds > BUSY_S * turns:

@@ -172,6 +172,8 @@ class StepRunner:
         self, thinning: Thinners, found: list[tuple[str, list[MatchChunk]]], step: StepRange
     ) -> list[tuple[str, list[MatchChunk]]]:
         """What is reported of what was found, and of what time has made certain."""
+        if not thinning.thinners:
+            return found
         reach = step.until - self._plan.horizon_us if not self._plan.horizon_events else START_OF_TIME
         still = [
             query for query in thinning.waiting if query in self._queries - {query for query, _ in found}

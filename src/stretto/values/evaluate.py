@@ -301,7 +301,7 @@ class _Block:
         """Which rows bind something to the column; None: all."""
         if number not in self._bound:
             column = self.column(number)
-            bound = column.offsets[1:] > column.offsets[:-1] if isinstance(column, Sets) else column >= 0
+            bound = column.lengths > 0 if isinstance(column, Sets) else column >= 0
             self._bound[number] = None if bound.all() else bound
         return self._bound[number]
 
@@ -316,8 +316,8 @@ class _Block:
         rows = None if bound is None else np.flatnonzero(bound)
         if isinstance(column, Sets):
             assert ref.which in (Which.FIRST, Which.LAST), f"{ref} has no one value per row"
-            ends = column.offsets[:-1] if ref.which is Which.FIRST else column.offsets[1:] - 1
-            positions = column.values[ends if rows is None else ends[rows]]
+            there = np.arange(self.n) if rows is None else rows
+            positions = column.firsts(there) if ref.which is Which.FIRST else column.lasts(there)
         else:
             assert ref.which not in (Which.CURRENT, Which.PREVIOUS), f"{ref} has no one value per row"
             positions = column if rows is None else column[rows]
@@ -331,6 +331,9 @@ class _Block:
         if node.function == "LIST":
             return _listed(node, column, self.events)
         if isinstance(column, Sets):
+            known = column.reduced(node)
+            if known is not None:
+                return known
             found = self.events.values(node.attribute, column.values)
             return _reduced(node, column.offsets, found, self.events.strings)
         alone = self.leaf(Ref(node.column, node.attribute, node.kind))

@@ -2,10 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from stretto.pattern.predicates import Reduce
+    from stretto.values.vector import Vector
 
 I64 = npt.NDArray[np.int64]
 F64 = npt.NDArray[np.float64]
@@ -27,6 +31,40 @@ class Sets:
     @property
     def lengths(self) -> I64:
         return np.diff(self.offsets)
+
+    @property
+    def nbytes(self) -> int:
+        return self.offsets.nbytes + self.values.nbytes
+
+    def firsts(self, rows: I64) -> I64:
+        """The earliest event of each of these rows, none of which is empty."""
+        found: I64 = self.values[self.offsets[rows]]
+        return found
+
+    def lasts(self, rows: I64) -> I64:
+        """The latest event of each of these rows, none of which is empty."""
+        found: I64 = self.values[self.offsets[rows + 1] - 1]
+        return found
+
+    def take(self, index: I64) -> "Sets":
+        """The sets of these rows."""
+        starts = self.offsets[index]
+        lengths = self.offsets[index + 1] - starts
+        offsets = np.zeros(len(index) + 1, np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        return Sets(offsets, self.values[spread(starts, lengths, offsets)])
+
+    def reduced(self, node: "Reduce") -> "Vector | None":
+        """What a reduction gives for each row, where the column knows it without looking at all events."""
+        del node
+        return None
+
+    def followed_by(self, others: "Sequence[Sets]") -> "Sets":
+        """These sets, then those of other columns of the same kind."""
+        sets = [self, *others]
+        shifts = np.cumsum([0] + [len(s.values) for s in sets])
+        parts = [self.offsets[:1] * 0] + [s.offsets[1:] + d for s, d in zip(sets, shifts, strict=False)]
+        return Sets(np.concatenate(parts), np.concatenate([s.values for s in sets]))
 
 
 Column = I64 | Sets
@@ -55,15 +93,7 @@ class Rows:
 
 
 def take_column(column: Column, index: I64) -> Column:
-    return take_sets(column, index) if isinstance(column, Sets) else column[index]
-
-
-def take_sets(column: Sets, index: I64) -> Sets:
-    starts = column.offsets[index]
-    lengths = column.offsets[index + 1] - starts
-    offsets = np.zeros(len(index) + 1, np.int64)
-    np.cumsum(lengths, out=offsets[1:])
-    return Sets(offsets, column.values[spread(starts, lengths, offsets)])
+    return column.take(index) if isinstance(column, Sets) else column[index]
 
 
 def spread(starts: I64, lengths: I64, offsets: I64) -> I64:
@@ -76,9 +106,7 @@ def concat_columns(columns: Sequence[Column]) -> Column:
     if isinstance(columns[0], Sets):
         sets = [c for c in columns if isinstance(c, Sets)]
         assert len(sets) == len(columns)
-        shifts = np.cumsum([0] + [len(s.values) for s in sets])
-        parts = [sets[0].offsets[:1] * 0] + [s.offsets[1:] + d for s, d in zip(sets, shifts, strict=False)]
-        return Sets(np.concatenate(parts), np.concatenate([s.values for s in sets]))
+        return sets[0].followed_by(sets[1:])
     singles = [c for c in columns if not isinstance(c, Sets)]
     assert len(singles) == len(columns)
     return np.concatenate(singles)

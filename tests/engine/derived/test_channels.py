@@ -4,6 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from stretto.engine.derived.channel_aggregates import ChannelAggregates
 from stretto.engine.run import Engine
 from stretto.engine.whole_table import run
 from stretto.pattern.workload import Workload
@@ -85,3 +86,35 @@ def test_what_sets_have_in_common() -> None:
     assert sets.has(codes, 3).tolist() == [True, True, True]
     assert sets.has(codes, 4).tolist() == [False, True, False]
     assert sets.meet(np.array([one]), np.array([sets.code([9])])).tolist() == [sets.empty]
+
+
+def aggregates(members: int, other: str = "") -> Workload:
+    """Filters before one aggregate, of which few results are asked for."""
+    texts = [
+        f"CREATE STREAM s{i} AS SELECT a, AVG(b) AS v, COUNT(*) AS n "
+        f"FROM S WHERE b >= {10 * i} GROUP BY a WITHIN 400 us;"
+        f"QUERY q{i} PATTERN s{i} x WHERE x.v > 700 AND x.n > 2 WITHIN 1 us;"
+        for i in range(members)
+    ]
+    return Workload.parse("\n".join([*texts, other]))
+
+
+@pytest.mark.parametrize("other", ["", "QUERY whole PATTERN s1 x WHERE x.a = 3 WITHIN 1 us;"])
+def test_aggregates_that_nobody_selects_are_not_put_together(
+    monkeypatch: pytest.MonkeyPatch, other: str
+) -> None:
+    put_together: list[int] = []
+    once = ChannelAggregates._once
+    monkeypatch.setattr(
+        ChannelAggregates,
+        "_once",
+        lambda self, rows: put_together.append(len(rows.events)) or once(self, rows),
+    )
+    asked, table = aggregates(8, other), events(500)
+    found = run(optimize(asked, SCHEMA, "rumor"), table)
+    expected = run(optimize(asked, SCHEMA, "none"), table)
+    counts = {name: len(expected[name]) for name in (query.name for query in asked.queries)}
+    assert {name: len(found[name]) for name in counts} == counts
+    assert sum(counts.values()) > 20
+    assert put_together
+    assert (sum(put_together) < 500) == (not other)

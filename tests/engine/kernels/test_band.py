@@ -13,7 +13,7 @@ from stretto.engine.kernels.band import (
     chained_pairs,
 )
 from stretto.engine.kernels.counting_sort import split_by_code, split_by_code_reference
-from stretto.engine.kernels.sorted_search import seek, seek_reference
+from stretto.engine.kernels.sorted_search import seek, seek_reference, spans, spans_reference
 
 
 @st.composite
@@ -78,6 +78,21 @@ ends = st.sampled_from([-(2**63), 2**63 - 1])
 def test_seek(array, values, after):
     array, values = np.array(sorted(array), np.int64), np.array(values, np.int64)
     np.testing.assert_array_equal(seek(array, values, int(after)), seek_reference(array, values, after=after))
+
+
+@given(
+    st.lists(st.tuples(st.integers(-9, 9) | ends, st.integers(-9, 9) | ends)),
+    st.lists(st.tuples(st.integers(-11, 11) | ends, st.integers(-11, 11) | ends)),
+    st.booleans(),
+    st.booleans(),
+    st.integers(0, 3),
+)
+def test_spans(entries, values, low_after, high_after, begin):
+    lows, highs = np.sort(np.array(entries, np.int64).reshape(-1, 2).T.copy(), axis=1)
+    low, high = np.array(values, np.int64).reshape(-1, 2).T.copy()
+    case = (lows, low, int(low_after), highs, high, int(high_after), begin)
+    for found, expected in zip(spans(*case), spans_reference(*case), strict=True):
+        np.testing.assert_array_equal(found, expected)
 
 
 @given(bands(), st.integers(1, 4))

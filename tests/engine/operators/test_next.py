@@ -9,6 +9,7 @@ from tests.engine.stepping import EVENT, events_of, of_type, rows_of, stepped, s
 
 from stretto.engine.operators.next import NextOperator
 from stretto.engine.rows import next_moves
+from stretto.engine.rows.linked_sets import LinkedNodes
 from stretto.pattern.nodes import Window
 from stretto.pattern.predicates import Apply, Reduce, Ref, Which, columns_of, walk
 from stretto.plan.ops import Next
@@ -88,7 +89,7 @@ def some_terms(draw, steps):
         op = draw(st.sampled_from(["<", "=", "!=", ">="]))
         neighbours = compare(op, current(a, Which.CURRENT), current(a, Which.PREVIOUS))
         difference = Apply("-", (current(a, Which.CURRENT), current(a, Which.PREVIOUS)), Kind.FLOAT)
-        total = Reduce("SUM", a, "x", Kind.FLOAT)
+        total = Reduce(draw(st.sampled_from(["SUM", "AVG", "MIN", "MAX"])), a, "x", Kind.FLOAT)
         terms.append(
             draw(
                 st.sampled_from(
@@ -169,3 +170,35 @@ def test_equalities_are_looked_up():
         NextOperator(op, [EVENT, EVENT]), [of_type(arena, 0), of_type(arena, 1)], [EVENT] * 2, arena, ()
     )
     assert len(found) > 15_000
+
+
+@pytest.mark.parametrize("by", [1, 16, 10_000])
+def test_a_long_run_costs_what_its_events_cost(monkeypatch, by):
+    """Events written into sets, and memory: twice as long a run takes twice as much, not four times.
+
+    Terms that read neighbours, the last event, counts and sums of the set need not have it written out.
+    """
+
+    def cost(n):
+        arena = arena_of(range(n), types=[0, *[1] * (n - 2), 2], k=[1] * n, x=[float(v) for v in range(n)])
+        neighbours = compare(">", current(1, Which.CURRENT), current(1, Which.PREVIOUS))
+        last = compare(">", current(1, Which.LAST), number(-1))
+        total = compare(">=", Reduce("SUM", 1, "x", Kind.FLOAT), number(0))
+        many = compare(">", Reduce("COUNT", 1, "", Kind.INT), number(0))
+        terms = (compare("=", k(0), k(1)), last, total, many)
+        op = Next((0, 1, 2), ((1, 1), (1, None), (1, 1)), Window(n), terms, (neighbours,))
+        written = []
+        whole = LinkedNodes.written_out
+        monkeypatch.setattr(
+            LinkedNodes, "written_out", lambda *given: written.append(int(given[2][-1])) or whole(*given)
+        )
+        inputs = [of_type(arena, kind) for kind in range(3)]
+        operator = NextOperator(op, [EVENT] * 3)
+        found = stepped(operator, inputs, [EVENT] * 3, arena, range(by, n, by))
+        monkeypatch.undo()
+        (match,) = found
+        assert len(match[1]) == n - 2
+        assert operator.held < 100 * n + 20_000
+        return sum(written)
+
+    assert cost(400) <= 2 * cost(200) + 4

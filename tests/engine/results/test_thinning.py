@@ -161,6 +161,13 @@ def test_the_loop_is_its_twin(seed: int) -> None:
     kept = keep_apart(begin, mark, key, ours, gap)
     assert kept.tolist() == keep_apart_reference(begin, mark, key, theirs, gap).tolist()
     assert ours.tolist() == theirs.tolist()
-    time = np.sort(mark)
-    found = may_keep(begin, time, key, last, gap)
-    assert found.tolist() == may_keep_reference(begin, time, key, last, gap).tolist()
+    time, rank = np.sort(mark), rng.integers(0, 3, n)
+    found = may_keep(begin, time, rank, key, last, gap)
+    assert found.tolist() == may_keep_reference(begin, time, rank, key, last, gap).tolist()
+    # What the walk keeps in the order of time and rank is among what it may keep, for marks that are times.
+    for gap in (0, 1, 5):
+        begin = np.minimum(begin, time)
+        may = may_keep(begin, time, rank, key, last, gap)
+        order = np.lexsort((rank, time))
+        kept = keep_apart(begin[order], time[order], key[order], last.copy(), gap)
+        assert may[order][kept].all()

@@ -5,7 +5,7 @@ where all events are of all streams, as many as streams it is of where these hav
 block in two copies its groups: until then both parts had the same events.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +16,7 @@ from stretto.pattern.derived.streams import WindowAggregate
 from stretto.schema import Kind
 from stretto.values.evaluate import Events
 from stretto.values.member_sets import member_sets
-from stretto.values.rows import I64
+from stretto.values.rows import I64, Bool
 from stretto.values.strings import Strings
 from stretto.values.vector import Vector
 
@@ -50,7 +50,10 @@ class ChannelAggregates:
     def nbytes(self) -> int:
         return self._window.nbytes
 
-    def step(self, ts: I64, classes: I64, events: Events) -> ChannelRows:
+    def step(
+        self, ts: I64, classes: I64, events: Events, wanted: Callable[[Sequence[Vector]], Bool] | None = None
+    ) -> ChannelRows:
+        """Aggregates of the events; `wanted` says which of them are, where some are not."""
         local = self._sets.local(classes)
         present = np.flatnonzero(np.bincount(local))
         distinct = [self._sets.codes[number] for number in present.tolist()]
@@ -68,7 +71,11 @@ class ChannelAggregates:
         if len(rows) > len(ts) or len(blocks) > 1:
             keys, inputs = [key.take(rows) for key in keys], [one.take(rows) for one in inputs]
         (found,) = self._window.step(ts[rows], [*keys, Vector(of)], inputs)
-        made = ChannelRows(rows[found.events], found.values, self._codes[of[found.events]])
+        at, values = found.events, found.values
+        if wanted is not None and len(at):
+            kept = np.flatnonzero(wanted(values))
+            at, values = at[kept], tuple(vector.take(kept) for vector in values)
+        made = ChannelRows(rows[at], values, self._codes[of[at]])
         return self._once(made) if int(sizes.max(initial=0)) > 1 else made
 
     def _meet(self, codes: Sequence[int]) -> None:

@@ -11,7 +11,14 @@ import numpy.typing as npt
 
 from stretto.engine.derived.frames import Frame, FrameMembers, members
 from stretto.engine.derived.kernels.exact_deviations import deviations_in_windows
-from stretto.engine.derived.kernels.exact_sums import ENTERED, LEFT, ROW, sum_windows
+from stretto.engine.derived.kernels.exact_sums import (
+    ENTERED,
+    LEFT,
+    ROW,
+    WHOLE_COLUMNS,
+    sum_whole_windows,
+    sum_windows,
+)
 from stretto.engine.derived.kernels.long_accumulator import (
     SQUARE_COLUMNS,
     SUM_COLUMNS,
@@ -72,14 +79,17 @@ class LongAccumulators:
         self._done[[ENTERED, LEFT]] = np.maximum(self._done[[ENTERED, LEFT]] - count, 0)
 
     def _run(self, frame: Frame, bits: I64, valid: Bool, *out: npt.NDArray[Any]) -> None:
-        if len(self._table) < frame.capacity:
-            self._table = more_rows(self._table, frame.capacity)
+        self._make_room(frame.capacity)
         self._done[ROW] = 0
         while not self._loop(
             *(frame.groups, bits, valid, frame.low, frame.high, frame.asked, self._doubles),
             *(self._done, self._table, self._wide, self._free, *out),
         ):
             self._wide = _more_wide(self._wide, self._free)
+
+    def _make_room(self, groups: int) -> None:
+        if len(self._table) < groups:
+            self._table = more_rows(self._table, groups)
 
     def _few(self, frame: Frame, valid: Bool, weight: int) -> FrameMembers | None:
         """What the rows are over, if that is little enough for the loop's twin; nothing is kept between its steps."""
@@ -96,7 +106,10 @@ class ExactSums(LongAccumulators):
     """Sums and counts of every group."""
 
     def __init__(self, *, doubles: bool) -> None:
-        super().__init__(sum_windows, SUM_COLUMNS, WIDE_SUM_COLUMNS, doubles=doubles)
+        if doubles:
+            super().__init__(sum_windows, SUM_COLUMNS, WIDE_SUM_COLUMNS, doubles=True)
+        else:
+            super().__init__(sum_whole_windows, WHOLE_COLUMNS, 0, doubles=False)
 
     def step(self, frame: Frame, bits: I64, valid: Bool) -> Sums:
         """Answer the rows of a frame. `bits`: integers, or the bits of doubles, of all events in the window."""
@@ -104,7 +117,14 @@ class ExactSums(LongAccumulators):
         if few is not None:
             return sum_windows_reference(few, bits.view(np.float64) if self._doubles else bits)
         out = _new_sums(len(frame.asked), doubles=self._doubles)
-        self._run(frame, bits, valid, out.counts, out.sums, out.exact, out.fits)
+        if self._doubles:
+            self._run(frame, bits, valid, out.counts, out.sums)
+            return out
+        self._make_room(frame.capacity)
+        sum_whole_windows(
+            *(frame.groups, bits, valid, frame.low, frame.high, frame.asked, self._done, self._table),
+            *(out.counts, out.sums, out.exact, out.fits),
+        )
         return out
 
 

@@ -21,9 +21,9 @@ from stretto.engine.results.thinning import Thinners
 from stretto.engine.rows.next_moves import EVENT
 from stretto.engine.stream.arena import Block, concat_blocks, ids_at
 from stretto.engine.stream.constants import WithConstants, over_constants, vectors
-from stretto.engine.stream.pair_index import PairIndex
+from stretto.engine.stream.pair_index import pair_index
 from stretto.pattern.nodes import Return, Stream
-from stretto.pattern.predicates import Expr
+from stretto.pattern.predicates import Expr, Ref, walk
 from stretto.plan.dag import Plan, read_columns
 from stretto.plan.families.members import ENTRY, Pairing
 from stretto.plan.front.channel_streams import class_column
@@ -41,7 +41,7 @@ from stretto.plan.front.stages import (
 from stretto.schema import Kind, Special
 from stretto.values.evaluate import holds, value
 from stretto.values.member_sets import member_sets
-from stretto.values.rows import I64
+from stretto.values.rows import I64, Bool
 from stretto.values.strings import Strings
 from stretto.values.vector import DTYPES, Vector
 
@@ -78,7 +78,9 @@ class FrontRunner:
                 case Encoding():
                     made.append(_Encoding(stage, strings))
                 case Aggregation() if stage.encoded:
-                    made.append(_ChannelAggregating(stage, strings))
+                    unread = stage.stream.name not in frozenset(source_types(front))
+                    wheres = self._wheres.get(stage.stream.name, ()) if unread else ()
+                    made.append(_ChannelAggregating(stage, strings, wheres))
                 case Aggregation():
                     made.append(_Aggregating((stage,)))
                 case SharedAggregation():
@@ -143,16 +145,22 @@ class FrontRunner:
         wheres = self._wheres.get(name, ())
         if not wheres or not len(block):
             return block
-        events, places = _BlockEvents(block, self._strings), np.arange(len(block))
-        kept = np.zeros(len(block), np.bool_)
-        for where in wheres:
-            kept |= holds(where, (places,), len(block), events)
+        kept = _passing_some(wheres, block, len(block), self._strings)
         return block if kept.all() else block.take(np.flatnonzero(kept))
 
     def padded(self, block: Block) -> Block:
         """The events with all columns that go out."""
         attributes = {name: _column(block, name, kind) for name, kind in self._kinds.items()}
         return Block(block.ts, block.types, block.ids, attributes)
+
+
+def _passing_some(wheres: Iterable[tuple[Expr, ...]], block: Block, n: int, strings: Strings) -> Bool:
+    """Which of `n` events pass all terms of some selection."""
+    events, places = _BlockEvents(block, strings), np.arange(n)
+    kept = np.zeros(n, np.bool_)
+    for where in wheres:
+        kept |= holds(where, (places,), n, events)
+    return kept
 
 
 def _selections(read: Collection[Stream]) -> dict[str, list[tuple[Expr, ...]]]:
@@ -275,7 +283,7 @@ class _Pairing:
 
     def __init__(self, stage: Projection, pairing: Pairing, strings: Strings) -> None:
         self._stage, entries = stage, pairing.entries
-        self._index = PairIndex(pairing.terms, EVENT, entries, strings)
+        self._index = pair_index(pairing.terms, EVENT, entries, strings)
         self._constants = {**vectors(entries, strings), ENTRY: Vector(np.arange(len(entries)))}
         self._items = [replace(item, value=over_constants(item.value, 1)) for item in stage.columns]
 
@@ -349,19 +357,37 @@ class _Aggregating:
         block = streams.passing(self._source)
         events = _BlockEvents(block, streams.strings)
         found = self._window.step(block.ts, *self._asked.read(events, len(block)))
+        known: dict[Expr, Vector] = {}  # of the whole block, which most parts have all of
         for part, names, rows in zip(self._parts, self._asked.names, found, strict=True):
-            own = block.take(rows.events)
-            attributes = _values((*_plain(part), *part.carried), own, streams.strings)
+            whole = len(rows.events) == len(block)
+            own = block if whole else block.take(rows.events)
+            items = (*_plain(part), *part.carried)
+            new = [item for item in items if not whole or item.value not in known]
+            attributes = _values(new, own, streams.strings)
+            if whole:
+                known |= {item.value: attributes[item.name] for item in new}
+                attributes = {item.name: known[item.value] for item in items}
             attributes |= dict(zip(names, rows.values, strict=True))
             streams.add(part.stream.name, Block(own.ts, own.types, own.ids, attributes))
 
 
 class _ChannelAggregating:
-    """Aggregates of all streams of a channel; streams that have the same events so far are one."""
+    """Aggregates of all streams of a channel; streams that have the same events so far are one.
 
-    def __init__(self, stage: Aggregation, strings: Strings) -> None:
-        self._stage = stage
+    `wheres`: what alone is selected of them. Where it is about aggregates, the others are never put together.
+    """
+
+    def __init__(self, stage: Aggregation, strings: Strings, wheres: Sequence[tuple[Expr, ...]] = ()) -> None:
+        self._stage, self._wheres = stage, wheres
         self._aggregates = ChannelAggregates(stage.stream, strings)
+        read = {
+            node.attribute
+            for where in wheres
+            for term in where
+            for node in walk(term)
+            if isinstance(node, Ref)
+        }
+        self._early = bool(wheres) and read <= frozenset(self._aggregates.names)
 
     @property
     def held(self) -> int:
@@ -372,7 +398,17 @@ class _ChannelAggregating:
         stage, stream = self._stage, self._stage.stream
         block = streams.passing(stream.source)
         classes = block.attributes[class_column(stream.source.type)].data
-        rows = self._aggregates.step(block.ts, classes, _BlockEvents(block, streams.strings))
+
+        def wanted(values: Sequence[Vector]) -> Bool:
+            n = len(values[0].data)
+            none = np.zeros(0, np.int64)
+            found = Block(
+                none, none.astype(np.int32), none, dict(zip(self._aggregates.names, values, strict=True))
+            )
+            return _passing_some(self._wheres, found, n, streams.strings)
+
+        events = _BlockEvents(block, streams.strings)
+        rows = self._aggregates.step(block.ts, classes, events, wanted if self._early else None)
         block = block.take(rows.events)
         attributes = _values((*_plain(stage), *stage.carried), block, streams.strings)
         attributes |= dict(zip(self._aggregates.names, rows.values, strict=True))

@@ -91,7 +91,8 @@ class GroupNumbers:
             )
             if row == len(words):
                 return
-            slots = self._swept_slots(1)
+            # Filled to the last place by this step: what is left of it may be as many again, or three times.
+            slots = self._swept_slots(min(len(words) - row, 3 * self.capacity))
 
     def _swept_slots(self, wanted: int) -> npt.NDArray[np.int32]:
         self._sweep(wanted)

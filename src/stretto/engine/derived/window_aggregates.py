@@ -54,6 +54,7 @@ class WindowAggregates:
         self._links = links
         self._added = 0
         self._now: int | None = None
+        self._bounds: dict[int, tuple[I64, I64]] = {}  # of a step's rows by window, where all are in a group
 
     def __len__(self) -> int:
         """How many events are kept."""
@@ -75,6 +76,7 @@ class WindowAggregates:
         entered = self._enter(ts, keys, inputs, passing)
         columns = self._columns()
         links = iter(self._link_pairs())
+        self._bounds.clear()
         found: dict[tuple[tuple[int, ...], int], tuple[I64, Mapping[InputAggregate, Vector]]] = {}
         for over, each in self._passes.items():
             frame, rows = self._frame(*over)
@@ -189,8 +191,13 @@ class WindowAggregates:
         new = groups[len(groups) - self._added :]
         rows: I64 | slice = slice(None) if not len(new) or new.min() >= 0 else np.flatnonzero(new >= 0)
         now = [] if self._now is None else [self._now]
-        asked = np.append(times[len(times) - self._added :][rows], np.array(now, np.int64))
-        low, high = bounds(times, asked, window_us)
+        whole = isinstance(rows, slice)
+        if not whole or window_us not in self._bounds:
+            asked = np.append(times[len(times) - self._added :][rows], np.array(now, np.int64))
+            found = bounds(times, asked, window_us)
+            if whole:
+                self._bounds[window_us] = found
+        low, high = self._bounds[window_us] if whole else found
         return Frame(groups, new[rows], low, high, self._window.base, self._numbers[i].capacity), rows
 
 

@@ -29,8 +29,39 @@ def seek_reference(array: I64, values: I64, *, after: bool) -> I64:
 
 
 @njit(cache=True, nogil=True)
-def seek(array: I64, values: I64, after: int) -> I64:
-    """As the reference. From the last place on a few lines of the cache, then a search by halves of what is left."""
+def _place(array: I64, bound: int, at: int, stays: bool) -> int:  # pragma: no cover - compiled
+    """How many entries are less than the bound, searched from the place `at` on, where the last value was.
+
+    From there on a few lines of the cache, then a search by halves of what is left.
+    """
+    n = array.shape[0]
+    # The place lies in low..high: all entries before low are less than the bound, none from high on is.
+    low, high = 0, at
+    if at == 0 or array[at - 1] < bound:
+        low, high = at, n
+        if stays and (at == n or array[at] >= bound):
+            return at
+        for _ in range(LINES):
+            if low + LINE > n:
+                break
+            line, less = array[low : low + LINE], 0
+            for k in range(LINE):  # always all of them: nobody guesses how many it takes
+                less += line[k] < bound
+            low += less
+            if less < LINE:
+                return low
+    while low < high:
+        middle = (low + high) // 2
+        if array[middle] < bound:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@njit(cache=True, nogil=True)
+def seek(array: I64, values: I64, after: int) -> I64:  # pragma: no cover - compiled
+    """As the reference."""
     n = array.shape[0]
     places = np.empty(values.shape[0], np.int64)
     # With more values than entries, most values are at the place of the one before.
@@ -40,32 +71,37 @@ def seek(array: I64, values: I64, after: int) -> I64:
         # Entries at most v are those less than v + 1, but for the greatest integer, which has none above it.
         if after and values[i] == MOST:
             at = n
-            places[i] = n
-            continue
-        bound = values[i] + after
-        # The place lies in low..high: all entries before low are less than the bound, none from high on is.
-        low, high = 0, at
-        if at == 0 or array[at - 1] < bound:
-            low, high = at, n
-            if stays and (at == n or array[at] >= bound):
-                places[i] = at
-                continue
-            for _ in range(LINES):
-                if low + LINE > n:
-                    break
-                line, less = array[low : low + LINE], 0
-                for k in range(LINE):  # always all of them: nobody guesses how many it takes
-                    less += line[k] < bound
-                low += less
-                if less < LINE:
-                    high = low
-                    break
-        while low < high:
-            middle = (low + high) // 2
-            if array[middle] < bound:
-                low = middle + 1
-            else:
-                high = middle
-        at = low
+        else:
+            at = _place(array, values[i] + after, at, stays)
         places[i] = at
     return places
+
+
+def spans_reference(
+    lows: I64, low: I64, low_after: int, highs: I64, high: I64, high_after: int, begin: int
+) -> tuple[I64, I64, int]:
+    """Per row a range of entries, whose first is `begin`, and how many are in all ranges together.
+
+    A range begins at the place of `low` among `lows` and ends before that of `high` among `highs`, which are as many.
+    """
+    first = seek_reference(lows, low, after=bool(low_after)) + begin
+    last = np.maximum(seek_reference(highs, high, after=bool(high_after)) + begin, first)
+    return first, last, int((last - first).sum())
+
+
+@njit(cache=True, nogil=True)
+def spans(
+    lows: I64, low: I64, low_after: int, highs: I64, high: I64, high_after: int, begin: int
+) -> tuple[I64, I64, int]:  # pragma: no cover - compiled
+    """As the reference."""
+    n, rows = lows.shape[0], low.shape[0]
+    first, last = np.empty(rows, np.int64), np.empty(rows, np.int64)
+    stays = rows > 2 * n
+    left = right = count = 0
+    for i in range(rows):
+        left = n if low_after and low[i] == MOST else _place(lows, low[i] + low_after, left, stays)
+        right = n if high_after and high[i] == MOST else _place(highs, high[i] + high_after, right, stays)
+        stop = max(left, right)
+        first[i], last[i] = left + begin, stop + begin
+        count += stop - left
+    return first, last, count

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stretto.values.rows import Column, Rows, Sets
+from stretto.values.rows import Rows
 from stretto.values.strings import Strings
 from stretto.values.vector import Vector
 
@@ -77,13 +77,8 @@ def size_of(rows: Rows) -> int:
     """Bytes of the rows."""
     size = rows.first.nbytes + rows.last.nbytes
     for column in rows.columns:
-        size += column_size(column) if isinstance(column, Sets) else column.nbytes
+        size += column.nbytes
     return size
-
-
-def column_size(column: Column) -> int:
-    """Bytes of a column."""
-    return column.offsets.nbytes + column.values.nbytes if isinstance(column, Sets) else column.nbytes
 
 
 def vector_size(vector: Vector) -> int:

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from stretto.engine.memory import reuse
-from stretto.engine.memory.limits import Meter, Undo, column_size, size_of, vector_size
+from stretto.engine.memory.limits import Meter, Undo, size_of, vector_size
 from stretto.engine.operators.protocol import Bookkeeping, Clock, RowShape
 from stretto.engine.results.identity import once
 from stretto.engine.results.leaf_ids import listed_ids
@@ -117,7 +117,8 @@ class EmitOperator(Bookkeeping):
             theirs = {id(column) for column in rows.columns}
             new = [mine for mine in ids if id(mine) not in theirs]
             meter.charge(
-                sum(map(column_size, new)) + (0 if detected is rows.last else detected.nbytes), len(rows)
+                sum(column.nbytes for column in new) + (0 if detected is rows.last else detected.nbytes),
+                len(rows),
             )
             returned = self._returned_values(rows, routed, meter, arena)
             if reuse.debug:

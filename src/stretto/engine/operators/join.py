@@ -8,7 +8,7 @@ import numpy as np
 from stretto.engine.memory.limits import size_of
 from stretto.engine.operators.protocol import Bookkeeping, Clock, RowShape
 from stretto.engine.rows.band import Band
-from stretto.engine.rows.coordinates import beyond, coordinates, reach
+from stretto.engine.rows.coordinates import RangeEnd, beyond, coordinates, reach
 from stretto.engine.rows.known_order import joined, place_of
 from stretto.engine.rows.shared_events import in_one_order, kept_columns, with_both_copies, without_copies
 from stretto.pattern.order import mask_of
@@ -103,7 +103,7 @@ class _Look:
         band, stored_first = self.band, self.stored == 0
         if not len(probe) or not len(band):
             return
-        lo, hi, floor = self._range(probe, clock.events)
+        (lo, hi, candidates), floor = self._range(probe, clock.events)
         # A chain is walked from its latest row. Rows enter when a probe reaches so far, so a probe that comes after
         # one that reached further walks over all that it must not see: with few keys, over most of a step.
         if band.hashes and (hi[1:] < hi[:-1]).any():
@@ -113,33 +113,41 @@ class _Look:
         if band.plain:
             narrow = self._narrow and clock.end < 1 << 31
             yield from band.joined(
-                probe, lo, hi, clock.events, floor, clock.meter, stored_first=stored_first, narrow=narrow
+                probe,
+                (lo, hi, candidates),
+                clock.events,
+                floor,
+                clock.meter,
+                stored_first=stored_first,
+                narrow=narrow,
             )
             return
         for index, numbers in band.pairs(probe, lo, hi, clock.events, clock.meter, floor):
             yield self._rows(numbers, probe, index, stored_first=stored_first)
 
-    def _range(self, probe: Rows, events: Events) -> tuple[I64, I64, I64]:
+    def _range(self, probe: Rows, events: Events) -> tuple[tuple[I64, I64, int], I64]:
         """Per probing row: the stored rows lo..hi - 1 by their last event, and the first coordinate of its window."""
-        band, place = self.band, self._place
+        place = self._place
         first, last = coordinates(probe, self._window)
         floor = reach(last, self._window)
+        low = RangeEnd(floor, "left")
         if place.after:  # then the window's bound is implied
-            lo = band.search_time(_most([self._time(c, probe, events) for c in place.after]), "right")
-        else:
-            lo = band.search(floor, "left")
+            times = _most([self._time(c, probe, events) for c in place.after])
+            low = RangeEnd(times, "right", by_time=True)
         if self._sequence:
-            hi = band.search_time(probe.first, "left")
+            high = RangeEnd(probe.first, "left", by_time=True)
         elif place.before:
             groups = [_least([self._time(c, probe, events) for c in group]) for group in place.before]
-            hi = band.search_time(_most(groups), "left")
+            high = RangeEnd(_most(groups), "left", by_time=True)
         else:
-            hi = band.search(last, self._ties)
+            high = RangeEnd(last, self._ties)
+        lo, hi, count = self.band.span(low, high)
         if self._wide:
             outside = first < floor  # rows of a wider window
             if outside.any():
                 hi = np.where(outside, lo, hi)
-        return lo, hi, floor
+                count = int((hi - lo).sum())
+        return (lo, hi, count), floor
 
     def _time(self, column: int, probe: Rows, events: Events) -> I64:
         """The time of the probing row's event in a column of the pair."""

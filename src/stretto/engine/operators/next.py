@@ -9,9 +9,11 @@ from stretto.engine.kernels.order_keys import MOST
 from stretto.engine.memory.limits import Meter, Undo, size_of
 from stretto.engine.operators.protocol import Bookkeeping, Clock, RowShape
 from stretto.engine.rows.coordinates import last_inside
+from stretto.engine.rows.linked_sets import LinkedNodes, LinkedSets, no_events
 from stretto.engine.rows.next_moves import BEGIN, Candidates, Move, moves_from, pending_having, pending_terms
+from stretto.engine.rows.running_reductions import running_reductions
 from stretto.plan.ops import Next
-from stretto.values.evaluate import holds
+from stretto.values.evaluate import Events, holds
 from stretto.values.rows import I64, UNBOUND, Bool, Column, Rows, Sets, concat_rows, empty_rows
 
 MERGED = 1 << 16
@@ -31,6 +33,12 @@ class _OpenRuns:
     def __len__(self) -> int:
         return len(self.leaves)
 
+    def renumbered(self, numbers: I64) -> "_OpenRuns":
+        """The same runs over nodes that have other numbers now."""
+        rows = self.rows
+        columns = (one.renumbered(numbers) if isinstance(one, LinkedSets) else one for one in rows.columns)
+        return _OpenRuns(Rows(rows.first, rows.last, tuple(columns)), self.leaves)
+
     @property
     def size(self) -> int:
         return size_of(self.rows) + self.leaves.nbytes
@@ -47,16 +55,18 @@ class _Stream:
         self.positions, self.ts = positions[order], rows.last[order]
         self._looked_up: dict[Move, Candidates] = {}
 
-    def candidates(self, move: Move, clock: Clock) -> Candidates:
+    def candidates(self, move: Move, clock: Clock, asking: Sequence[Rows] | None) -> Candidates:
+        """`asking`: all runs that will make this move among these events, if they are known."""
         if move not in self._looked_up:
-            self._looked_up[move] = Candidates(move, self.positions, clock.events)
+            self._looked_up[move] = Candidates(move, self.positions, clock.events, asking)
         return self._looked_up[move]
 
 
 class NextOperator(Bookkeeping):
     """All runs advance in rounds: each finds its earliest event among the step's new ones, takes it, and looks on.
 
-    A run that finds none waits for the next step's events. What a run has passed over it never looks at again.
+    A run that finds none waits for the next step's events. What a run has passed over it never looks at again. Sets of
+    a run are chains, so that taking one more event costs the same however many there are.
     """
 
     def __init__(self, op: Next, inputs: Sequence[RowShape]) -> None:
@@ -71,22 +81,25 @@ class NextOperator(Bookkeeping):
         self._reports = [all(low == 0 for low, _ in op.bounds[s + 1 :]) for s in steps]
         # Per step; parts are never written to, so a step is undone by having the lists from before it.
         self._waiting: list[list[_OpenRuns]] = [[] for _ in steps]
+        self._nodes = LinkedNodes(running_reductions((*op.terms, *op.having)))
+        self._beginning: list[Rows] | None = None
 
     @property
     def held(self) -> int:
-        return sum(runs.size for parts in self._waiting for runs in parts)
+        return self._nodes.held + sum(runs.size for parts in self._waiting for runs in parts)
 
     def mark(self) -> Undo:
-        waiting = self._waiting
+        waiting, forget = self._waiting, self._nodes.mark()
 
         def undo() -> None:
             self._waiting = waiting
+            forget()
 
         return undo
 
     def step(self, inputs: Sequence[list[Rows]], clock: Clock) -> list[Rows]:
         streams = [_Stream(parts) for parts in inputs]
-        ledger = _Ledger(clock.meter, self._waiting)
+        ledger = _Ledger(clock.meter, self._nodes, self._waiting)
         out: list[Rows] = []
         looking: list[list[_OpenRuns]] = [[] for _ in streams]
         resting: list[list[_OpenRuns]] = [[] for _ in streams]
@@ -94,33 +107,55 @@ class NextOperator(Bookkeeping):
             inside = [self._inside(runs, clock) for runs in parts]
             news = any(len(streams[move.target].ts) for move in self._moves[step])
             (looking if news else resting)[step] += inside
+            ledger.rest([] if news else inside)
         for move in self._moves[BEGIN]:
             begun = self._begun(move, streams[move.target], clock)
             looking[move.target].append(self._entered(begun, move.target, clock, out))
+        # Nobody comes back to a first step of one event: who looks on from there is known now.
+        self._beginning = [runs.rows for runs in looking[0]] if self._op.bounds[0] == (1, 1) else None
         while any(looking):
             found: list[list[_OpenRuns]] = [[] for _ in streams]
             for step, parts in enumerate(looking):
                 for runs in parts:
-                    resting[step].append(self._advance(runs, step, streams, clock, found, out))
+                    rest = self._advance(runs, step, streams, clock, found, out)
+                    if len(rest):
+                        resting[step].append(rest)
+                        ledger.rest([rest])
             looking = [[runs for runs in parts if len(runs)] for parts in found]
-            ledger.settle(out, looking, resting)
-        self._waiting = [_merged(parts) for parts in resting]
-        ledger.settle(out, self._waiting, [])
+            ledger.settle(looking)
+        self._beginning = None
+        self._waiting = self._compacted([_merged(parts) for parts in resting])
+        ledger.close(self._waiting)
         return out
+
+    def _compacted(self, waiting: list[list[_OpenRuns]]) -> list[list[_OpenRuns]]:
+        """The runs, over nodes of which most are needed."""
+        columns = [runs.rows.columns for parts in waiting for runs in parts]
+        heads = [column.heads for one in columns for column in one if isinstance(column, LinkedSets)]
+        numbers = self._nodes.compacted(np.concatenate([*heads, np.zeros(0, np.int64)]))
+        if numbers is None:
+            return waiting
+        return [[runs.renumbered(numbers) for runs in parts] for parts in waiting]
 
     def _begun(self, move: Move, stream: _Stream, clock: Clock) -> Rows:
         """A run for every event that a first step accepts."""
         positions, ts = stream.positions, stream.ts
         if move.terms:
-            nothing = _unbound(self.shape, len(positions)).columns
+            nothing = self._unbound(len(positions)).columns
             passed = holds(move.terms, (*nothing, positions), len(positions), clock.events)
             positions, ts = positions[passed], ts[passed]
-        rows = _unbound(self.shape, len(positions))
+        rows = self._unbound(len(positions))
         if move.judged:
             passed = _goes_on(move, rows, positions, clock)
             positions, ts = positions[passed], ts[passed]
-            rows = _unbound(self.shape, len(positions))
-        return _taken(Rows(ts, ts, rows.columns), move.target, positions, ts)
+            rows = self._unbound(len(positions))
+        return _taken(Rows(ts, ts, rows.columns), move.target, positions, ts, clock.events)
+
+    def _unbound(self, n: int) -> Rows:
+        """Rows that bind nothing yet."""
+        none = np.full(n, UNBOUND, np.int64)
+        sets = no_events(self._nodes, n)
+        return Rows(none, none, tuple(sets if is_set else none for is_set in self.shape.sets))
 
     def _entered(self, rows: Rows, step: int, clock: Clock, out: list[Rows]) -> _OpenRuns:
         """The runs that have just taken an event into a step: what they report goes out, what can go on comes back."""
@@ -136,6 +171,7 @@ class NextOperator(Bookkeeping):
                 report = report.take(
                     holds(self._pending_having[step], report.columns, len(report), clock.events)
                 )
+            report = _written_out(report, clock.meter)
             clock.meter.charge(size_of(report), len(report))
             out.append(report)
         goes_on = (
@@ -169,7 +205,8 @@ class NextOperator(Bookkeeping):
                     # Those that fail have taken the event too: they are neither among the found nor among the rest.
                     kept = _goes_on(move, rows, events, clock)
                     events, rows = events[kept], rows.take(kept)
-                extended = _taken(rows, move.target, events, clock.events.values("ts", events).data)
+                ts = clock.events.values("ts", events).data
+                extended = _taken(rows, move.target, events, ts, clock.events)
                 found[move.target].append(self._entered(extended, move.target, clock, out))
         rest = best == MOST
         return runs if rest.all() else runs.take(rest)
@@ -191,7 +228,9 @@ class NextOperator(Bookkeeping):
         by_time = self._op.window.unit == "us"
         last = last_inside(rows, self._op.window)
         hi = np.searchsorted(stream.ts if by_time else stream.positions, last, side="right")
-        accepted = stream.candidates(move, clock).first_accepted(rows, lo, np.maximum(hi, lo), clock.meter)
+        asking = self._beginning if move.source == 0 else None
+        candidates = stream.candidates(move, clock, asking)
+        accepted = candidates.first_accepted(rows, lo, np.maximum(hi, lo), clock.meter)
         some = accepted >= 0
         result[index[some]] = stream.positions[accepted[some]]
         return result
@@ -214,18 +253,32 @@ def _goes_on(move: Move, rows: Rows, events: I64, clock: Clock) -> Bool:
 
 
 class _Ledger:
-    """What a step has made that is still there, counted after each round."""
+    """What a step has made that is still there: each part is counted once, when it comes to rest."""
 
-    def __init__(self, meter: Meter, before: list[list[_OpenRuns]]) -> None:
-        self._meter, self._base = meter, meter.used
+    def __init__(self, meter: Meter, nodes: LinkedNodes, before: list[list[_OpenRuns]]) -> None:
+        self._meter, self._nodes, self._held = meter, nodes, nodes.held
         self._before = {id(runs) for parts in before for runs in parts}
+        self._resting = self._counted = 0
 
-    def settle(self, out: list[Rows], *live: list[list[_OpenRuns]]) -> None:
-        new = {id(runs): runs for steps in live for parts in steps for runs in parts}
-        runs = [one for key, one in new.items() if key not in self._before]
-        meter = self._meter
-        meter.release(meter.used - self._base)
-        meter.charge(sum(one.size for one in runs) + sum(map(size_of, out)), sum(map(len, runs)))
+    def rest(self, parts: list[_OpenRuns]) -> None:
+        """These runs stay as they are until the step ends."""
+        self._resting += sum(runs.size for runs in parts if id(runs) not in self._before)
+
+    def settle(self, looking: list[list[_OpenRuns]]) -> None:
+        """A round is over, and these runs go on."""
+        runs = [one for parts in looking for one in parts]
+        self._count(self._resting + sum(one.size for one in runs), sum(map(len, runs)))
+
+    def close(self, waiting: list[list[_OpenRuns]]) -> None:
+        """The step is over, and these runs are kept."""
+        kept = [runs for parts in waiting for runs in parts if id(runs) not in self._before]
+        self._count(sum(runs.size for runs in kept), 0)
+
+    def _count(self, size: int, rows: int) -> None:
+        size += self._nodes.held - self._held
+        self._meter.release(self._counted)
+        self._counted = size
+        self._meter.charge(size, rows)
 
 
 def _merged(parts: list[_OpenRuns]) -> list[_OpenRuns]:
@@ -238,17 +291,16 @@ def _merged(parts: list[_OpenRuns]) -> list[_OpenRuns]:
     return large + small
 
 
-def _unbound(shape: RowShape, n: int) -> Rows:
-    """Rows that bind nothing yet."""
-    none = Sets(np.zeros(n + 1, np.int64), np.empty(0, np.int64)), np.full(n, UNBOUND, np.int64)
-    return Rows(none[1], none[1], tuple(none[0] if is_set else none[1] for is_set in shape.sets))
+def _written_out(rows: Rows, meter: Meter) -> Rows:
+    """The rows with sets that are read as a whole."""
+    chains = [column for column in rows.columns if isinstance(column, LinkedSets)]
+    meter.reserve(sum(8 * int(column.lengths.sum()) for column in chains), len(rows))
+    plain = (column.plain() if isinstance(column, LinkedSets) else column for column in rows.columns)
+    return Rows(rows.first, rows.last, tuple(plain))
 
 
-def _taken(rows: Rows, step: int, positions: I64, ts: I64) -> Rows:
+def _taken(rows: Rows, step: int, positions: I64, ts: I64, events: Events) -> Rows:
     """The rows with one more event each, their latest, in the column of a step."""
     column = rows.columns[step]
-    longer: Column = positions
-    if isinstance(column, Sets):
-        values = np.insert(column.values, column.offsets[1:], positions)
-        longer = Sets(column.offsets + np.arange(len(rows) + 1), values)
+    longer: Column = column.extended(positions, events) if isinstance(column, LinkedSets) else positions
     return Rows(rows.first, ts, (*rows.columns[:step], longer, *rows.columns[step + 1 :]))

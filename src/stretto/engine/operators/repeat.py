@@ -22,7 +22,7 @@ from stretto.pattern.order import Order
 from stretto.pattern.predicates import Expr, columns_of
 from stretto.plan.ops import Repeat
 from stretto.values.evaluate import holds
-from stretto.values.rows import I64, UNBOUND, Bool, Column, Rows, Sets, concat_columns, take_column, take_sets
+from stretto.values.rows import I64, UNBOUND, Bool, Column, Rows, Sets, concat_columns, take_column
 
 BLOCK = 1 << 18
 """So many base rows are looked at together."""
@@ -259,7 +259,7 @@ def _gathered(chain: Sets, elements: Column, finals: Column) -> Sets:
         return Sets(np.concatenate([[0], np.cumsum(bound)])[chain.offsets], values[bound])
     both = concat_columns([as_sets(elements), as_sets(finals)])
     assert isinstance(both, Sets)
-    spread_out = take_sets(both, chain.values)
+    spread_out = both.take(chain.values)
     return Sets(spread_out.offsets[chain.offsets], spread_out.values)
 
 

@@ -13,7 +13,7 @@ from stretto.engine.kernels.hash_tables import first_with_key, first_with_key_re
 from stretto.engine.memory.limits import Meter, size_of
 from stretto.values.hashing import LANES, U64, Lane
 from stretto.values.reduce import all_hold
-from stretto.values.rows import I64, Bool, Column, Rows, Sets, concat_rows, take_sets
+from stretto.values.rows import I64, Bool, Column, Rows, Sets, concat_rows
 from stretto.values.strings import Strings
 
 FEW = 1 << 12  # rows for which a loop would not pay for its compilation
@@ -136,7 +136,7 @@ def _equal(columns: Sequence[Column], left: I64, right: I64) -> Bool:
     for column in columns:
         if isinstance(column, Sets):
             same[same] = column.lengths[left[same]] == column.lengths[right[same]]
-            ours, theirs = take_sets(column, left[same]), take_sets(column, right[same])
+            ours, theirs = column.take(left[same]), column.take(right[same])
             same[same] = all_hold(ours.offsets, ours.values == theirs.values)
         else:
             same &= column[left] == column[right]

@@ -9,7 +9,7 @@ from stretto.engine.stream.arena import Arena
 from stretto.plan.front.leaves import Listing, StreamLeaf
 from stretto.schema import Kind
 from stretto.values.lists import flattened, list_texts
-from stretto.values.rows import I64, UNBOUND, Column, Sets, take_sets
+from stretto.values.rows import I64, UNBOUND, Column, Sets
 from stretto.values.strings import Strings
 from stretto.values.vector import Vector
 
@@ -51,7 +51,7 @@ def _text_lists(vector: Vector, strings: Strings) -> Sets:
     distinct, place = np.unique(codes, return_inverse=True)
     lengths, ids = flattened(distinct, Kind.STRINGS, strings)
     few = Sets(np.append(0, np.cumsum(lengths)), ids.data)
-    found = take_sets(few, place.reshape(-1))
+    found = few.take(place.reshape(-1))
     if vector.valid is None:
         return found
     sizes = np.zeros(len(vector.data), np.int64)

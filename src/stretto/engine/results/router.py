@@ -9,7 +9,7 @@ from stretto.engine.kernels.when_to_compile import is_due
 from stretto.engine.operators.protocol import RowShape
 from stretto.engine.results.routed import Routed
 from stretto.engine.stream.constants import WithConstants, vectors
-from stretto.engine.stream.pair_index import PairIndex
+from stretto.engine.stream.pair_index import PairIndex, pair_index
 from stretto.pattern.nodes import Return
 from stretto.pattern.predicates import Param, walk
 from stretto.plan.families.members import Route
@@ -84,4 +84,4 @@ class MemberRouter:
         route, self._strings = self._route, strings
         self._constants = vectors(route.returned, strings)
         if route.entry is None and route.terms:
-            self._index = PairIndex(route.terms, self._shape, route.entries, strings)
+            self._index = pair_index(route.terms, self._shape, route.entries, strings)

@@ -33,9 +33,9 @@ from stretto.plan.ops import Emit
 from stretto.schema import LISTS, Kind
 from stretto.values.convert import as_kind, plain
 from stretto.values.lists import list_texts
-from stretto.values.rows import I64, Bool, Column, Sets
+from stretto.values.rows import I64, Bool, Column, Sets, spread
 from stretto.values.strings import Strings
-from stretto.values.vector import Vector
+from stretto.values.vector import Vector, concat_vectors
 
 KEY_BYTES: Final = 160
 """About what the mark of one combination of values takes."""
@@ -83,8 +83,9 @@ class Thinner:
         `reach`: no match that comes later has an event before it.
         """
         # A query that is thinned out is for one member of its family at most: whose its matches are is known.
-        found = joined_chunks([replace(chunk.wide(), routed=None) for chunk in chunks if len(chunk)])
-        count = 0 if found is None else len(found)
+        chunks = [replace(chunk, routed=None) for chunk in chunks if len(chunk)]
+        count = sum(map(len, chunks))
+        found = joined_chunks([chunk.wide() for chunk in self._candidates(chunks)])
         if self.rule.word == "LONGEST":
             count += self._undecided
             found = self._longest(found, until)
@@ -92,7 +93,6 @@ class Thinner:
         if found is None or not len(found):
             self.dropped += count
             return []
-        found = self._candidates(found)
         found = found.take(in_order(found, text_ids=self.text_ids))
         kept = self._kept(found)
         if not kept.all():
@@ -109,39 +109,59 @@ class Thinner:
         first = np.zeros(count, np.int64)
         return Routed(self.op.route.members, first, first + 1)
 
-    def _candidates(self, found: MatchChunk) -> MatchChunk:
-        """What may be kept: most matches are dropped by their times alone, before ids have to tell their order."""
+    def _candidates(self, chunks: list[MatchChunk]) -> list[MatchChunk]:
+        """What may be kept: most matches are dropped by their times alone, before anything else of them is read."""
         walks = self.rule.word == "FIRST" or (self.rule.word == "APART" and not any(self.op.waits))
-        if not walks and (self.rule.word != "ALL" or not self.rule.most):
-            return found
-        if (found.detected[1:] < found.detected[:-1]).any():
-            found = found.take(np.argsort(found.detected, kind="stable"))
-        if not walks:
-            return found.take(np.flatnonzero(self._early(found.detected)))
-        keys, numbers = self._keys(found)
-        last = np.array([self._marks.get(key, NEVER) for key in keys], np.int64)
-        begin = found.detected if self.rule.word == "FIRST" else found.start
-        gap = self.rule.lasting_us if self.rule.word == "FIRST" else 1
-        walk = may_keep if is_due(may_keep, len(found)) else may_keep_reference
-        may = walk(np.ascontiguousarray(begin), np.ascontiguousarray(found.detected), numbers, last, gap)
-        return found if may.all() else found.take(np.flatnonzero(may))
+        if not chunks or not (walks or (self.rule.word == "ALL" and self.rule.most)):
+            return chunks
+        detected, order = _together([chunk.detected for chunk in chunks]), None
+        if (detected[1:] < detected[:-1]).any():
+            order = np.argsort(detected, kind="stable")
+            detected = detected[order]
+        at = self._walked(chunks, detected, order) if walks else self._early(detected)
+        if len(at) == len(detected):
+            return chunks
+        at = at if order is None else np.sort(order[at])
+        starts = np.cumsum([0, *map(len, chunks)])
+        cuts = np.searchsorted(at, starts).tolist()
+        return [
+            chunk.take(at[cuts[i] : cuts[i + 1]] - starts[i])
+            for i, chunk in enumerate(chunks)
+            if cuts[i] < cuts[i + 1]
+        ]
 
-    def _early(self, detected: I64) -> Bool:
-        """Which of these times, ascending, are not after that of the last one that LIMIT leaves of their stretch."""
+    def _walked(self, chunks: list[MatchChunk], detected: I64, order: I64 | None) -> I64:
+        """Which matches, by their places in the order of `detected`, FIRST or APART may keep."""
+        vectors = {i: concat_vectors([chunk.returned[i] for chunk in chunks]) for i in self._hidden}
+        if order is not None:
+            vectors = {i: vector.take(order) for i, vector in vectors.items()}
+        keys, numbers = self._keys(vectors, chunks[0].strings, len(detected))
+        last = np.array([self._marks.get(key, NEVER) for key in keys], np.int64)
+        begin, gap = detected, self.rule.lasting_us
+        # Those of one time are looked at in the order of `end`, which is that time where nothing waits, and `start`.
+        rank = _together([chunk.end if any(self.op.waits) else chunk.start for chunk in chunks])
+        rank = rank if order is None else rank[order]
+        if self.rule.word == "APART":
+            begin, gap = rank, 1
+        walk = may_keep if is_due(may_keep, len(detected)) else may_keep_reference
+        return np.flatnonzero(walk(begin, detected, rank, numbers, last, gap))
+
+    def _early(self, detected: I64) -> I64:
+        """The places, among these ascending times, of those not after the last that LIMIT leaves of their stretch."""
         stretch = detected // self.rule.stretch_us
         starts = np.flatnonzero(np.concatenate(([True], stretch[1:] != stretch[:-1])))
         ends = np.append(starts[1:], len(stretch))
         known, before = self._stretch
         left = self.rule.most - np.where(stretch[starts] == known, before, 0)
-        lasts = np.clip(starts + left - 1, starts, ends - 1)
-        limits = np.where(left > 0, detected[lasts], NEVER)
-        early: Bool = detected <= np.repeat(limits, ends - starts)
-        return early
+        some = left > 0
+        starts, lasts = starts[some], np.minimum(starts + left, ends)[some] - 1
+        lengths = np.searchsorted(detected, detected[lasts], side="right") - starts
+        return spread(starts, lengths, np.append(0, np.cumsum(lengths)))
 
     def _kept(self, found: MatchChunk) -> Bool:
         if self.rule.word not in ("FIRST", "APART"):
             return np.ones(len(found), np.bool_)
-        keys, numbers = self._keys(found)
+        keys, numbers = self._keys({i: found.returned[i] for i in self._hidden}, found.strings, len(found))
         last = np.array([self._marks.get(key, NEVER) for key in keys], np.int64)
         first = self.rule.word == "FIRST"
         begin, mark = (found.detected, found.detected) if first else (found.start, found.end)
@@ -151,14 +171,16 @@ class Thinner:
         self._marks |= zip(keys, last.tolist(), strict=True)
         return kept
 
-    def _keys(self, found: MatchChunk) -> tuple[list[tuple[Any, ...]], I64]:
-        """The different combinations of values that tell matches apart, and which of them each match has."""
+    def _keys(
+        self, vectors: Mapping[int, Vector], strings: Strings, count: int
+    ) -> tuple[list[tuple[Any, ...]], I64]:
+        """The different combinations of values that tell matches apart, and which of them each match has.
+
+        `vectors`: the values of so many matches by the number of what is returned.
+        """
         if not self._hidden:
-            return [()], np.zeros(len(found), np.int64)
-        columns = [
-            _numbers(found.returned[i], self.op.returns[i].kind, found.strings, len(found))
-            for i in self._hidden
-        ]
+            return [()], np.zeros(count, np.int64)
+        columns = [_numbers(vectors[i], self.op.returns[i].kind, strings, count) for i in self._hidden]
         if len(columns) == 1:
             numbers, values = columns[0]
             return [(value,) for value in values], numbers
@@ -315,6 +337,10 @@ class Thinners:
             fresh = self.thinners[query] = Thinner(thinner.op, text_ids=thinner.text_ids)
             if query in states and states[query]["meaning"] == fresh.meaning:
                 fresh.restore(states[query], strings)
+
+
+def _together(parts: list[I64]) -> I64:
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 # ---- values that tell matches apart --------------------------------------------------------------------------

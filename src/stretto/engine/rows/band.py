@@ -15,19 +15,19 @@ from stretto.engine.kernels.band import (
     chained_pairs_reference,
 )
 from stretto.engine.kernels.order_keys import MOST
-from stretto.engine.kernels.sorted_search import seek, seek_reference
+from stretto.engine.kernels.sorted_search import seek, seek_reference, spans, spans_reference
 from stretto.engine.kernels.when_to_compile import is_due
 from stretto.engine.memory import reuse
+from stretto.engine.memory.first_touch import ask_for_pages
 from stretto.engine.memory.limits import Meter, Undo, size_of
 from stretto.engine.operators.protocol import RowShape
-from stretto.engine.rows.coordinates import coordinates
-from stretto.engine.rows.join_keys import KeyTerm, all_probing_keys, all_stored_keys, split_terms
+from stretto.engine.rows.coordinates import RangeEnd, coordinates
+from stretto.engine.rows.join_keys import KeyTerm, all_probing_keys, all_stored_keys, mixed, split_terms
 from stretto.engine.rows.sets import differs
 from stretto.engine.stream.arena import room_for
 from stretto.pattern.nodes import Window
 from stretto.pattern.predicates import Expr, columns_of
 from stretto.values.evaluate import Events, holds
-from stretto.values.hashing import GOLDEN
 from stretto.values.rows import I64, UNBOUND, Bool, Column, Rows, Sets, concat_rows, spread, take_column
 
 BLOCK = 1 << 16
@@ -90,6 +90,7 @@ class Band:
         self._added = 0  # rows, all together
         self._reset_chains()
         self._block = _FIRST_CAPACITY
+        self._share = 0.0  # of the candidates, those that were pairs when it was last asked
         self._room = reuse.room((2, PAIRS), np.int64)
         self._probe = reuse.room((2 + probing.width, 0), np.int64)
         self._measure()
@@ -143,15 +144,17 @@ class Band:
         meter.reserve(made + self._growth(count), count)
         rows = concat_rows(parts)
         last = coordinates(rows, self._window)[1]
+        order = None
         if (last[1:] < last[:-1]).any():
-            rows = rows.take(np.argsort(last, kind="stable"))
+            order = np.argsort(last, kind="stable")
         keys, alive = all_stored_keys((*self._at_most, *self._equal), rows.columns, len(rows), events)
         if alive is not None and not alive.all():
-            rows = rows.take(alive)
-            keys = [key[alive] for key in keys]
-        if len(rows):
+            order = np.flatnonzero(alive) if order is None else order[alive[order]]
+        if order is not None and any(self._stored.sets):
+            rows, keys, order = rows.take(order), [key[order] for key in keys], None
+        if len(rows if order is None else order):
             before = self.held
-            self._write(rows, keys)
+            self._write(rows, keys, order)
             meter.charge(self.held - before, len(rows))
 
     def mark(self) -> Undo:
@@ -179,36 +182,49 @@ class Band:
                 reuse.forgotten(values)
         self._move(room_for(len(self), 0, _FIRST_CAPACITY))
 
-    def _write(self, rows: Rows, keys: list[I64]) -> None:
-        if self._end + len(rows) > self._lanes.shape[1] or reuse.debug:
+    def _write(self, rows: Rows, keys: list[I64], order: I64 | None) -> None:
+        """Write these rows, or those of them that `order` names, behind the others; sets come in their order."""
+        count = len(rows if order is None else order)
+        if self._end + count > self._lanes.shape[1] or reuse.debug:
             # Drop what expired and grow, so that the new rows fit.
-            self._move(room_for(len(self), len(rows), self._lanes.shape[1]))
-        new = slice(self._end, self._end + len(rows))
-        first, last = coordinates(rows, self._window)
+            self._move(room_for(len(self), count, self._lanes.shape[1]))
+        new = slice(self._end, self._end + count)
         lanes = self._lanes
-        lanes[0, new] = last
-        for t in range(len(self._at_most)):
-            lanes[1 + t, new] = keys[t]
+        for lane, values in self._filled(rows, keys):
+            if order is None:
+                lanes[lane, new] = values
+            else:  # a mode is given, as NumPy would write to a copy first to be able to fail
+                values.take(order, out=lanes[lane, new], mode="clip")
         if self._has_floor:
-            np.negative(first, out=lanes[1 + len(self._at_most), new])
+            floors = lanes[1 + len(self._at_most), new]
+            np.negative(floors, out=floors)
+        self._end = new.stop
+        self._added += count
+
+    def _filled(self, rows: Rows, keys: list[I64]) -> Iterator[tuple[int, I64]]:
+        """What stands in each lane; where it is negated, without that."""
+        first, last = coordinates(rows, self._window)
+        yield 0, last
+        for t in range(len(self._at_most)):
+            yield 1 + t, keys[t]
+        if self._has_floor:
+            yield 1 + len(self._at_most), first
         if self._last_ts_lane:
-            lanes[self._last_ts_lane, new] = rows.last
+            yield self._last_ts_lane, rows.last
         if not self._stored.single:
-            lanes[self._first_ts_lane, new] = rows.first
+            yield self._first_ts_lane, rows.first
         for i, column in enumerate(rows.columns):
             lane = self._column_lanes[i]
             if isinstance(column, Sets):
-                lanes[lane, new] = column.offsets[:-1] + len(self._pools[i])
-                lanes[lane + 1, new] = column.lengths
+                yield lane, column.offsets[:-1] + len(self._pools[i])
+                yield lane + 1, column.lengths
                 old, self._pools[i] = self._pools[i], np.concatenate([self._pools[i], column.values])
                 reuse.forgotten(old)
                 self._measure()
             else:
-                lanes[lane, new] = column
+                yield lane, column
         if self._equal:
-            lanes[-2, new] = _mixed(keys[len(self._at_most) :])
-        self._end = new.stop
-        self._added += len(rows)
+            yield self._lane_count - 2, mixed(keys[len(self._at_most) :])
 
     def _growth(self, count: int) -> int:
         """Bytes of the room that `count` more rows need anew, while those before are still there."""
@@ -273,6 +289,18 @@ class Band:
             places = seek_reference(array, values, after=after)
         return places + self._begin
 
+    def span(self, low: RangeEnd, high: RangeEnd) -> tuple[I64, I64, int]:
+        """Per probing row the rows lo..hi - 1 from one bound up to the other, and how many these are, all together."""
+        begin, end = self._begin, self._end
+        lows, highs = (
+            self._lanes[self._last_ts_lane if one.by_time else 0, begin:end] for one in (low, high)
+        )
+        search = spans if is_due(spans, len(low.values)) else spans_reference
+        found: tuple[I64, I64, int] = search(
+            lows, low.values, int(low.side == "right"), highs, high.values, int(high.side == "right"), begin
+        )
+        return found
+
     def pairs(
         self, probe: Rows, lo: I64, hi: I64, events: Events, meter: Meter, floor: I64 | None = None
     ) -> Iterator[tuple[I64, I64]]:
@@ -298,8 +326,7 @@ class Band:
     def joined(
         self,
         probe: Rows,
-        lo: I64,
-        hi: I64,
+        found: tuple[I64, I64, int],
         events: Events,
         floor: I64,
         meter: Meter,
@@ -309,35 +336,41 @@ class Band:
     ) -> Iterator[Rows]:
         """The rows of all pairs, with the columns of one side and then the other's; only where `plain`.
 
-        `lo` are places that a search found. `narrow`: positions are written as 32-bit integers, for rows that are not
-        joined any further.
+        `found` is what `span` gave. `narrow`: positions are written as 32-bit integers, for rows that are not joined
+        any further.
         """
-        if not len(probe) or self._begin == self._end:
+        lo, hi, candidates = found
+        if not candidates:
             return
         _, bounds, alive = self._probe_keys(probe, events, floor)
         if alive is not None:
             hi = np.where(alive, hi, lo)
-        candidates = _candidates(lo, hi)
+            candidates = _candidates(lo, hi)
         self.looked += candidates
         if not candidates:
             return
         if not is_due(band_rows, candidates) and candidates <= self._few(meter):
             laid_out = np.array([probe.first, probe.last, *probe.columns])
-            made = band_rows_reference(
+            whole = band_rows_reference(
                 self._lanes, lo, hi, bounds, self._row_lanes, laid_out, stored_first=stored_first
             )
-            yield Rows(made[0], made[1], tuple(made[2:]))
+            yield Rows(whole[0], whole[1], tuple(whole[2:]))
             return
         probing = self._laid_out(probe)
         at = (0, self.width) if stored_first else (self._probing.width, 0)
-        i = j = 0
+        i = j = made = 0
         while i < len(lo):
             room = min(self._block, candidates, self._few(meter))
             times = np.empty((2, room), np.int64)
             out = np.empty((self.width + self._probing.width, room), np.int32 if narrow else np.int64)
+            if narrow:  # they stay; the memory of others is soon free and used again
+                expected = min(room, int(candidates * self._share) - made)
+                for block in (times, out):
+                    ask_for_pages(block, expected)
             n, i, j = band_rows(
                 self._lanes, lo, hi, bounds, self._row_lanes, probing, *at, self._room, times, out, i, j
             )
+            made += n
             if n == self._block:
                 self._block = min(2 * self._block, LARGE_BLOCK)
             if n:
@@ -347,6 +380,7 @@ class Band:
                 elif n < room:
                     times, out = times[:, :n], out[:, :n]
                 yield Rows(times[0], times[1], tuple(out))
+        self._share = made / candidates
 
     def _few(self, meter: Meter) -> int:
         """How many pairs are made at a time: a block of them with all that is worked out on the way is a small part
@@ -375,7 +409,7 @@ class Band:
             bounds[t] = key
         if self._has_floor:
             bounds[-1] = MOST if floor is None else -floor
-        return (_mixed(keys[len(self._at_most) :]) if self._equal else _NO_KEYS), bounds, alive
+        return (mixed(keys[len(self._at_most) :]) if self._equal else _NO_KEYS), bounds, alive
 
     def _candidates(self, lo: I64, hi: I64, keys: I64, bounds: I64, few: int) -> Iterator[tuple[I64, I64]]:
         """Blocks of pairs that the keys leave; `few` is how many are looked at together, at most."""
@@ -469,12 +503,3 @@ class Band:
 def _candidates(lo: I64, hi: I64) -> int:
     lengths = hi - lo
     return int(lengths.sum() if lengths.min(initial=0) == 0 else np.maximum(lengths, 0).sum())
-
-
-def _mixed(keys: Sequence[I64]) -> I64:
-    """One key from several; of one, that one, so that it stays exact."""
-    mixed = keys[0]
-    for key in keys[1:]:
-        folded = (mixed.view(np.uint64) ^ (mixed.view(np.uint64) >> np.uint64(29))) * GOLDEN
-        mixed = (folded + key.view(np.uint64)).view(np.int64)
-    return mixed

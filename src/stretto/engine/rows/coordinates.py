@@ -1,6 +1,7 @@
 """Where rows begin and end: in time, or for windows that count events in positions."""
 
 from collections.abc import Sequence
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -13,6 +14,14 @@ from stretto.values.rows import I64, UNBOUND, Bool, Rows, Sets
 _BY_POSITION = Window(1, "events")
 
 
+class RangeEnd(NamedTuple):
+    """One end of a range of rows: where the last coordinate, or time, is >= (left) or > (right) each of the values."""
+
+    values: I64
+    side: Literal["left", "right"]
+    by_time: bool = False
+
+
 def coordinates(rows: Rows, window: Window) -> tuple[I64, I64]:
     """First and last coordinate of each row: its times, or for count windows its positions."""
     if window.unit == "us":
@@ -20,18 +29,13 @@ def coordinates(rows: Rows, window: Window) -> tuple[I64, I64]:
     first = np.full(len(rows), MOST, np.int64)
     last = np.full(len(rows), UNBOUND, np.int64)
     for column in rows.columns:
-        bound = column.lengths > 0 if isinstance(column, Sets) else column != UNBOUND
         if isinstance(column, Sets):
-            low = (
-                column.values[np.minimum(column.offsets[:-1], len(column.values) - 1)]
-                if len(column.values)
-                else last
-            )
-            high = column.values[column.offsets[1:] - 1] if len(column.values) else last
+            bound = np.flatnonzero(column.lengths)
+            first[bound] = np.minimum(first[bound], column.firsts(bound))
+            last[bound] = np.maximum(last[bound], column.lasts(bound))
         else:
-            low = high = column
-        np.minimum(first, low, out=first, where=bound)
-        np.maximum(last, high, out=last, where=bound)
+            np.minimum(first, column, out=first, where=column != UNBOUND)
+            np.maximum(last, column, out=last)
     return first, last
 
 

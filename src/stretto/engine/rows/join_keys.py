@@ -17,6 +17,7 @@ from stretto.pattern.comparisons import RANGES, flipped
 from stretto.pattern.predicates import Apply, Expr, Ref, Which, columns_of, walk
 from stretto.schema import Kind
 from stretto.values.evaluate import Events, value
+from stretto.values.hashing import GOLDEN
 from stretto.values.rows import I64, Bool, Column, Sets
 from stretto.values.vector import Vector
 
@@ -174,3 +175,12 @@ def order_keys(vector: Vector, kind: Kind) -> tuple[I64, Bool | None]:
     if numbers.all():
         return keys, vector.valid
     return keys, numbers if vector.valid is None else numbers & vector.valid
+
+
+def mixed(keys: Sequence[I64]) -> I64:
+    """One key from several; of one, that one, so that it stays exact."""
+    mixed = keys[0]
+    for key in keys[1:]:
+        folded = (mixed.view(np.uint64) ^ (mixed.view(np.uint64) >> np.uint64(29))) * GOLDEN
+        mixed = (folded + key.view(np.uint64)).view(np.int64)
+    return mixed

@@ -5,18 +5,23 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from stretto.engine.derived.group_numbers import GroupNumbers
 from stretto.engine.kernels.sorted_search import look_up
 from stretto.engine.memory.limits import Meter, size_of
 from stretto.engine.operators.protocol import RowShape
 from stretto.engine.rows.join_keys import KeyTerm, probing_keys, split_terms, stored_keys
 from stretto.pattern.predicates import Expr, Reduce, Ref, Which, columns_of, rewrite, walk
 from stretto.plan.ops import Next
+from stretto.schema import Kind
 from stretto.values.evaluate import Events, holds
-from stretto.values.rows import I64, Bool, Column, Rows, spread, take_column
+from stretto.values.rows import I64, Bool, Column, Rows, Sets, spread, take_column
+from stretto.values.vector import Vector
 
 FIRST_SLICE = 8
 GROWTH = 8
 """How many candidates of a run are looked at before more of them, and how many more."""
+FEW = 4
+"""Events are looked for by the keys of runs if there are so many times as many events."""
 PAIRS = 1 << 18
 """So many pairs of a run and a candidate are judged together."""
 
@@ -29,9 +34,10 @@ BEGIN = -1
 class Move:
     """Taking an event into step `target`; `again`: the run is there already.
 
-    `terms` are those that the event makes decidable: they read the run's columns by number and the event as the column
-    after them. `keys` are equalities that follow from the terms. `judged` are terms of HAVING that the event makes
-    decidable: they read the same, and `left` those over the whole set of the step that is left, on the run as it was.
+    `keys` and `terms` are what the event makes decidable: terms read the run's columns by number and the event as the
+    column after them; a key is a term that is an equality, or an equality that follows from one. `judged` are terms of
+    HAVING that the event makes decidable: they read the same, and `left` those over the whole set of the step that is
+    left, on the run as it was.
     """
 
     source: int
@@ -44,6 +50,18 @@ class Move:
     @property
     def again(self) -> bool:
         return self.source == self.target
+
+    @property
+    def whole(self) -> tuple[int, ...]:
+        """The columns, the event's maybe among them, that terms read more of than ends and counts."""
+        read = {
+            node.column
+            for term in self.terms
+            for node in walk(term)
+            if (isinstance(node, Ref) and node.which in (Which.EACH, Which.CURRENT, Which.PREVIOUS))
+            or (isinstance(node, Reduce) and node.function != "COUNT")
+        }
+        return tuple(sorted(read))
 
 
 def moves_from(op: Next, source: int) -> tuple[Move, ...]:
@@ -86,10 +104,16 @@ def _move(op: Next, source: int, target: int) -> Move:
     left = pending_having(op, source) if source not in (BEGIN, target) else ()
     sets = tuple(bounds != (1, 1) for bounds in op.bounds)
     optional = tuple(c > source or (c < source and low == 0) for c, (low, _) in enumerate(op.bounds))
-    ends = [rewrite(term, _last_of_sets(sets)) for term in terms]
-    split = split_terms(ends, EVENT, RowShape(sets, optional), len(sets), 0)
-    keys = {key.stored: key for key in split.equal}
-    return Move(source, target, tuple(terms), tuple(keys.values()), tuple(judged), left)
+    keys: dict[Expr, KeyTerm] = {}
+    rest: list[Expr] = []
+    for term in terms:
+        end = rewrite(term, _last_of_sets(sets))
+        equal = split_terms([end], EVENT, RowShape(sets, optional), len(sets), 0).equal
+        new = [key for key in equal if key.stored not in keys]
+        keys |= {key.stored: key for key in new}
+        if not new or end != term:  # otherwise the key says all that the term does
+            rest.append(term)
+    return Move(source, target, tuple(rest), tuple(keys.values()), tuple(judged), left)
 
 
 def _decided(op: Next, among: Sequence[Expr], source: int, target: int) -> list[Expr]:
@@ -156,17 +180,31 @@ def _last_of_sets(sets: Sequence[bool]) -> Callable[[Expr], Expr | None]:
 
 
 class Candidates:
-    """A step's new events, in the order in which one move looks at them: by key, and then by position."""
+    """A step's new events, in the order in which one move looks at them: by key, and then by position.
 
-    def __init__(self, move: Move, positions: I64, events: Events) -> None:
+    `asking`: all runs that will look, if they are known; events with none of their keys are left out.
+    """
+
+    def __init__(
+        self, move: Move, positions: I64, events: Events, asking: Sequence[Rows] | None = None
+    ) -> None:
         self._move = move
         self._positions = positions
         self._events = events
+        self._whole = move.whole
         codes = np.zeros(len(positions), np.int64)
         self._words: list[tuple[I64, I64]] = []
+        self._numbers: GroupNumbers | None = None
         alive = np.ones(len(positions), np.bool_)
-        for key in move.keys:
-            values, can = stored_keys(key, (positions,), len(positions), events)
+        stored = [stored_keys(key, (positions,), len(positions), events) for key in move.keys]
+        few = asking is not None and FEW * sum(map(len, asking)) < len(positions)
+        if stored and few and asking is not None:
+            self._numbers = GroupNumbers([Kind.INT] * len(stored))
+            for runs in asking:
+                self._numbers.enter(self._probing(runs), len(runs))
+            codes = self._numbers.find([Vector(*keys) for keys in stored], len(positions))
+            alive, stored = codes >= 0, []
+        for values, can in stored:
             alive = alive if can is None else alive & can
             words, numbers = np.unique(values, return_inverse=True)
             pairs = np.arange(len(words))
@@ -187,7 +225,7 @@ class Candidates:
         found = np.full(len(runs), -1, np.int64)
         left, size = np.flatnonzero(start < stop), FIRST_SLICE
         # What a pair takes when its terms are judged: the run's columns, for sets a mean one, and as much in between.
-        each = 4 * (64 + size_of(runs) // max(len(runs), 1))
+        each = 4 * (64 + self._size(runs) // max(len(runs), 1))
         while len(left):
             pairs = meter.share(8 * each, PAIRS, FIRST_SLICE)
             size = min(size, pairs)
@@ -200,8 +238,19 @@ class Candidates:
             size *= GROWTH
         return found
 
+    def _probing(self, runs: Rows) -> list[Vector]:
+        return [Vector(*probing_keys(key, runs.columns, len(runs), self._events)) for key in self._move.keys]
+
+    def _size(self, runs: Rows) -> int:
+        """Bytes of the runs, sets that are read as a whole written out."""
+        sets = [one for c, one in enumerate(runs.columns) if c in self._whole and isinstance(one, Sets)]
+        return size_of(runs) + sum(8 * int(one.lengths.sum()) for one in sets)
+
     def _codes(self, runs: Rows) -> tuple[I64, Bool]:
         """The runs' keys as codes of the events' keys, and which runs have such a key."""
+        if self._numbers is not None:
+            found = self._numbers.find(self._probing(runs), len(runs))
+            return found, found >= 0
         codes, alive = np.zeros(len(runs), np.int64), np.ones(len(runs), np.bool_)
         for key, (words, pairs) in zip(self._move.keys, self._words, strict=True):
             values, can = probing_keys(key, runs.columns, len(runs), self._events)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from stretto.engine.operators.protocol import RowShape
-from stretto.values.rows import I64, UNBOUND, Bool, Column, Rows, Sets, take_sets
+from stretto.values.rows import I64, UNBOUND, Bool, Column, Rows, Sets
 
 
 def as_sets(column: Column) -> Sets:
@@ -72,7 +72,7 @@ def sliced(rows: Rows, part: slice) -> Rows:
     if part.start == 0 and part.stop == len(rows):
         return rows
     columns = tuple(
-        take_sets(column, np.arange(part.start, part.stop)) if isinstance(column, Sets) else column[part]
+        column.take(np.arange(part.start, part.stop)) if isinstance(column, Sets) else column[part]
         for column in rows.columns
     )
     return Rows(rows.first[part], rows.last[part], columns)
@@ -102,7 +102,7 @@ def differs(left: Column, right: Column) -> Bool:
 def _none_shared(left: Sets, right: Sets) -> Bool:
     """For each row every event of `left` beside the whole set of `right`."""
     rows = np.repeat(np.arange(len(left)), left.lengths)
-    apart = differs(left.values, take_sets(right, rows))
+    apart = differs(left.values, right.take(rows))
     result = np.ones(len(left), np.bool_)
     result[rows[~apart]] = False
     return result

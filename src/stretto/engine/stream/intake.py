@@ -174,9 +174,10 @@ def _bad_times(us: I64, name: str, latest_us: int) -> Bad:
     if not len(us):
         return []
     bad: Bad = []
-    if not in_time(np.array([us.min(), us.max()])).all():
+    least, most = us.min(), us.max()
+    if not in_time(np.array([least, most])).all():
         bad.append((~in_time(us), f"{name} is out of range"))
-    if us.max() > latest_us:
+    if most > latest_us:
         bad.append((us > latest_us, f"{name} is too far ahead"))
     return bad
 

@@ -5,8 +5,9 @@ texts, so that those that pass are the first so many, found by a search; a secon
 of minima. What is left of the terms is evaluated on the pairs.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -32,6 +33,7 @@ FEW = 1 << 22
 """Candidates that are looked at together."""
 SPREAD, FEWEST = 16, 1 << 16
 """Keys may lie so far apart, times their number and beyond that, to have places of their own."""
+WITHOUT_TEXTS = frozenset([Kind.INT, Kind.FLOAT, Kind.BOOL, Kind.TIME, Kind.DURATION])
 Pairs = tuple[I64, I64]
 """Numbers of rows and of constants."""
 
@@ -80,8 +82,26 @@ class DenseNumbers:
         return found
 
 
+_prepared: WeakKeyDictionary[Constants, dict[Hashable, "PairIndex"]] = WeakKeyDictionary()
+
+
+def pair_index(terms: Sequence[Expr], shape: RowShape, constants: Constants, strings: Strings) -> "PairIndex":
+    """An index of the constants: the one there is, as long as no text makes it another for other `strings`.
+
+    A plan that runs again, or in several engines, need not put a hundred thousand constants in order each time.
+    """
+    read = [getattr(node, "kind", Kind.STRING) for term in terms for node in walk(term)]
+    if not WITHOUT_TEXTS.issuperset((*constants.kinds.values(), *read)):
+        return PairIndex(terms, shape, constants, strings)
+    found = _prepared.setdefault(constants, {})
+    key = tuple(terms), shape
+    if key not in found:
+        found[key] = PairIndex(terms, shape, constants, strings)
+    return found[key]
+
+
 class PairIndex:
-    """`terms` read the columns of rows of this shape, and constants as Params."""
+    """`terms` read the columns of rows of this shape, and constants as Params. Nothing changes once it is made."""
 
     def __init__(
         self, terms: Sequence[Expr], shape: RowShape, constants: Constants, strings: Strings

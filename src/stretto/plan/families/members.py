@@ -13,7 +13,7 @@ from stretto.schema import Kind
 from stretto.values.rows import I64
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Constants:
     """Columns of constants, row by row: of members, or of the different combinations that they have."""
 

@@ -31,7 +31,11 @@ ENTERED, LEFT, ROW = 0, 1, 2
 """How far a run has come: events that entered, events that left, rows that are answered."""
 EXPONENT_BITS = 0x7FF
 UNIT = 1 << 52
-LEAST = np.int64(-(2**63))
+ALONE = SUMS + 2
+"""One of the limbs, while nothing is added up."""
+HIGH, LOW, WHOLE_COLUMNS = 1, 2, 4
+"""Columns of a group's row of integers, after COUNT: sums of the halves of 32 bits."""
+MASK = 0xFFFFFFFF
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -80,31 +84,45 @@ def add_value(
 @njit(cache=True, nogil=True, inline="always")
 def change(table: I64, wide: I64, free: I64, group: int, bits: int, times: int, doubles: bool) -> bool:
     """Add a value to its group (`times` 1) or take it away (-1); False, and nothing is done, if room is wanting."""
+    if doubles and times > 0 and table[group, COUNT] == 0:
+        table[group, ALONE] = bits  # a value alone is its own sum: there is nothing to add yet
+        table[group, COUNT] = 1
+        return True
+    if doubles and is_alone(table, group):
+        if times < 0:
+            table[group, ALONE] = table[group, COUNT] = 0
+            return True
+        first = table[group, ALONE]
+        table[group, ALONE] = 0
+        add_bits(table, wide, free, group, first, 1, doubles)  # there is room: nothing was added so far
+    if not add_bits(table, wide, free, group, bits, times, doubles):
+        return False
+    table[group, COUNT] += times
+    if table[group, COUNT] == 0:
+        forget(table, wide, free, group)
+    return True
+
+
+@njit(cache=True, nogil=True, inline="always")
+def is_alone(table: I64, group: int) -> bool:
+    """Whether ALONE has the bits of the one value that a group has.
+
+    It also says so of a zero that is left of several values: ALONE is zero then.
+    """
+    odd = table[group, NAN] | table[group, ABOVE] | table[group, BELOW]
+    return bool(table[group, COUNT] == 1 and (odd | table[group, WIDE] | table[group, SUMS]) == 0)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def add_bits(table: I64, wide: I64, free: I64, group: int, bits: int, times: int, doubles: bool) -> bool:
+    """Add a value to what a group sums up to, so many times; False, and nothing is done, if room is wanting."""
     number, place = parts(bits, doubles)
     done = True
     if place < 0:
         count_odd(table, group, bits, times)
     elif number:
         done = add_value(table, wide, free, group, number, place, -times if bits < 0 else times)
-    if done:
-        table[group, COUNT] += times
-        if table[group, COUNT] == 0:
-            forget(table, wide, free, group)
     return done
-
-
-@njit(cache=True, nogil=True)
-def exact_sum(digits: I64, count: int, sign: int) -> tuple[int, bool]:
-    """The sum of integers as one, and whether it is within 64 bits."""
-    if count == 0:
-        return 0, True
-    fits = True
-    for j in range(2, count):
-        fits &= digits[j] == 0
-    total = digits[0] | (digits[1] << 32)  # modulo 2^64
-    if total < 0:
-        fits &= sign < 0 and total == LEAST
-    return (-total if sign < 0 else total), fits
 
 
 @njit(cache=True, nogil=True)
@@ -122,17 +140,15 @@ def sum_windows(
     free: I64,
     out_counts: I64,
     out_sums: F64,
-    out_exact: I64,
-    out_fits: Bool,
 ) -> bool:
     """Answer the rows from `done[ROW]` on: the groups `asked`, with `low` and `high` per row.
 
     Comes back with False if a wide row is wanting: it is then called again. `low` and `high` have one place more than
-    rows are asked for: how far to go on at the end. `bits`: integers, or the bits of doubles; values that are not
-    `valid` count nowhere. `out_exact` and `out_fits` are of integers.
+    rows are asked for: how far to go on at the end. `bits`: those of doubles; values that are not `valid` count
+    nowhere.
     """
-    unit = -1074 if doubles else 0
     digits = np.empty(WIDE_SUM_COLUMNS, np.int64)
+    alone = np.empty(1, np.int64)
     entered, left = done[ENTERED], done[LEFT]
     for row in range(done[ROW], low.shape[0]):
         if entered < low[row] and left == entered:  # what is past already need not enter
@@ -151,10 +167,64 @@ def sum_windows(
         group = asked[row]
         out_counts[row] = table[group, COUNT]
         out_sums[row] = not_finite(table, group)
-        if out_sums[row] == 0.0:
+        if is_alone(table, group):
+            alone[0] = table[group, ALONE]
+            out_sums[row] = alone.view(np.float64)[0] + 0.0
+        elif out_sums[row] == 0.0:
             sign, count, base = read_section(table, wide, group, SUMS, SUM_LIMBS, WIDE_SUMS, digits)
-            out_sums[row] = rounded_sum(digits, count, sign, 32 * base + unit)
-            if not doubles:
-                out_exact[row], out_fits[row] = exact_sum(digits, count, sign)
+            out_sums[row] = rounded_sum(digits, count, sign, 32 * base - 1074)
     done[ENTERED], done[LEFT], done[ROW] = entered, left, low.shape[0]
     return True
+
+
+@njit(cache=True, nogil=True)
+def rounded_whole(high: int, low: int, digits: I64) -> float:
+    """The double next to high 2^32 + low, where `low` has 32 bits."""
+    sign = 1
+    if high < 0:
+        sign, high, low = -1, -high - (1 if low else 0), -low & MASK
+    digits[0], digits[1], digits[2] = low, high & MASK, high >> 32
+    return rounded_sum(digits, 3, sign, 0)
+
+
+@njit(cache=True, nogil=True)
+def sum_whole_windows(
+    groups: I64,
+    bits: I64,
+    valid: Bool,
+    low: I64,
+    high: I64,
+    asked: I64,
+    done: I64,
+    table: I64,
+    out_counts: I64,
+    out_sums: F64,
+    out_exact: I64,
+    out_fits: Bool,
+) -> None:
+    """As `sum_windows`, of integers, and what their sums are where 64 bits hold them; no wide row is ever wanting."""
+    digits = np.empty(3, np.int64)
+    entered, left = done[ENTERED], done[LEFT]
+    for row in range(low.shape[0]):
+        if entered < low[row] and left == entered:  # what is past already need not enter
+            left = entered = low[row]
+        while left < low[row] or entered < high[row]:
+            leaves = left < min(low[row], entered)
+            at = left if leaves else entered
+            group = groups[at]
+            if group >= 0 and valid[at]:
+                times = -1 if leaves else 1
+                table[group, COUNT] += times
+                table[group, HIGH] += times * (bits[at] >> 32)
+                table[group, LOW] += times * (bits[at] & MASK)
+            left += leaves
+            entered += not leaves
+        if row == asked.shape[0]:
+            break
+        group = asked[row]
+        out_counts[row] = table[group, COUNT]
+        upper, lower = table[group, HIGH] + (table[group, LOW] >> 32), table[group, LOW] & MASK
+        out_fits[row] = -(1 << 31) <= upper < 1 << 31
+        out_exact[row] = (upper << 32) | lower
+        out_sums[row] = float(out_exact[row]) if out_fits[row] else rounded_whole(upper, lower, digits)
+    done[ENTERED], done[LEFT] = entered, left
