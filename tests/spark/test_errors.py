@@ -154,3 +154,21 @@ def test_workers_without_a_package_are_told_what_to_set() -> None:
     clear = failure_in(error)
     assert clear is not None
     assert str(clear).startswith("Spark's workers have no package `numba`: set PYSPARK_PYTHON to")
+
+
+def test_what_a_pipeline_refuses_comes_with_what_to_do() -> None:
+    pytest.importorskip("grpc", reason="pipelines go through Spark Connect")
+    from pyspark.pipelines.block_session_mutations import block_session_mutations
+    from pyspark.sql.connect.conf import RuntimeConf
+
+    with (
+        pytest.raises(StrettoSparkError, match=r"may not change its session: set .*RocksDB"),
+        clear_failures(),
+        block_session_mutations(),
+    ):
+        RuntimeConf.set(None, "spark.sql.streaming.stateStore.providerClass", "x")
+    with (
+        pytest.raises(StrettoSparkError, match=r"call stretto.spark.detect at the level of the module"),
+        clear_failures(),
+    ):
+        raise PySparkException("[ATTEMPT_ANALYSIS_IN_PIPELINE_QUERY_FUNCTION] Operations that trigger ...")

@@ -1,5 +1,9 @@
-"""Functions of texts, times and lists: what arrays give is what the oracle gives, value by value."""
+"""Functions of texts, times and lists: what arrays give is what the oracle gives, value by value.
 
+STRETTO_TEXTS says how many seeds are tried, each with four random terms.
+"""
+
+import os
 from random import Random
 
 import numpy as np
@@ -18,6 +22,8 @@ from stretto.values.evaluate import value
 from stretto.values.rows import I64
 from stretto.values.strings import Strings
 from stretto.values.vector import Vector
+
+WORKLOADS = int(os.environ.get("STRETTO_TEXTS", "300"))
 
 
 class Given:
@@ -76,7 +82,7 @@ def check(seed: int) -> None:
             assert not wrong, f"{seed}: {text}\n{shown}"
 
 
-@pytest.mark.parametrize("start", range(0, 300, 100))
+@pytest.mark.parametrize("start", range(0, WORKLOADS, 100))
 def test_arrays_give_what_the_oracle_gives(start: int) -> None:
     for seed in range(start, start + 100):
         check(seed)

@@ -70,11 +70,13 @@ def detect(
     any, and one that is years ahead makes all that follow late. `versions`: a folder of its own, for a workload that
     changes while the stream runs or between two runs; `stretto.spark.Publisher` adds to it.
     """
-    planning, df = Planning(optimizer, budget, stats), frame_of(df, special, ts_unit)
-    call = SparkCall(
-        workload, df, outputs, planning, spread, slice, special, lateness, ahead, versions, units
-    )
-    return call.on_stream() if df.isStreaming else call.on_batch()
+    planning = Planning(optimizer, budget, stats)
+    with clear_failures():
+        df = frame_of(df, special, ts_unit)
+        call = SparkCall(
+            workload, df, outputs, planning, spread, slice, special, lateness, ahead, versions, units
+        )
+        return call.on_stream() if df.isStreaming else call.on_batch()
 
 
 def aggregate(
@@ -99,9 +101,11 @@ def aggregate(
     and name. `spread`: by key only where every trend query has the attribute in its GROUP BY. A stream gives the totals
     of a window once the watermark has passed its end; `slice`, `lateness`, `ahead` and `versions` as for `detect`.
     """
-    planning, df = Planning(optimizer, budget, stats), frame_of(df, special, ts_unit)
-    call = SparkCall(workload, df, "trends", planning, spread, slice, special, lateness, ahead, versions)
-    return call.on_stream() if df.isStreaming else call.on_batch()
+    planning = Planning(optimizer, budget, stats)
+    with clear_failures():
+        df = frame_of(df, special, ts_unit)
+        call = SparkCall(workload, df, "trends", planning, spread, slice, special, lateness, ahead, versions)
+        return call.on_stream() if df.isStreaming else call.on_batch()
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,18 @@ WITHOUT: Final = (
     "Spark's workers have no package `{}`: set PYSPARK_PYTHON to the Python of an environment on the executors that has"
     " stretto[spark], or send one along (spark.archives)"
 )
+PIPELINES: Final = {
+    "ATTEMPT_ANALYSIS_IN_PIPELINE_QUERY_FUNCTION": (
+        "in the query function of a pipeline no column can be looked up: call stretto.spark.detect at the level of the"
+        " module, and return its DataFrame from the function"
+    ),
+    "SESSION_MUTATION_IN_DECLARATIVE_PIPELINE": (
+        "a pipeline may not change its session: set spark.sql.streaming.stateStore.providerClass to"
+        " org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider in its configuration"
+        " (spark-pipeline.yml)"
+    ),
+}
+"""What Spark's Declarative Pipelines refuse, and what to do then."""
 MARKED: Final = re.compile(r"\[stretto\] (.*?) \[/stretto\]", re.DOTALL)
 
 
@@ -99,6 +111,9 @@ def failure_in(error: BaseException) -> StrettoSparkError | None:
     found = MARKED.search(text)
     if found is not None:
         return StrettoSparkError(found[1])
+    for condition, advice in PIPELINES.items():
+        if condition in text:
+            return StrettoSparkError(advice)
     missing = MISSING.search(text)
     return None if missing is None else StrettoSparkError(WITHOUT.format(missing[1]))
 

@@ -96,3 +96,12 @@ def test_why_a_key_does_not_tie(text: str, why: str) -> None:
     assert why_untied(plan, ("k",)) == why
     assert "k" not in key_attributes(plan)
     assert not of_single_events(plan)
+
+
+def test_keep_by_the_key_beside_streams_that_the_query_does_not_read() -> None:
+    streams = "CREATE STREAM calm AS SELECT k, AVG(x) AS x FROM A GROUP BY k WITHIN 10 us; "
+    other = "QUERY other PATTERN SEQ(calm c, B b) WHERE [k] WITHIN 5 us;"
+    kept = "QUERY q PATTERN SEQ({} a, B b) WHERE [k] WITHIN 5 us KEEP FIRST PER a.k FOR 3 us;"
+    for read, fits in (("A", True), ("calm", False)):
+        plan = planned(streams + other + kept.format(read))
+        assert (ByKey(("k",), 2).check(plan) is None) is fits

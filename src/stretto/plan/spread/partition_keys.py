@@ -98,7 +98,10 @@ def _first_reason(asked: _Asked, attribute: str) -> str | None:
         if holders.isdisjoint(query.groups):
             return f"query `{query.name}` {_ungrouped(query, attribute)}"
     for detection in asked.detections:
-        thinned = _thinned(detection, attribute, over_streams=bool(asked.streams))
+        derived = {stream.name for stream in asked.streams}
+        slots = [slot for branch in detection.branches for slot in branch.piece.slots]
+        over_streams = any(not derived.isdisjoint(slot.types) for slot in slots)
+        thinned = _thinned(detection, attribute, over_streams=over_streams)
         if thinned is not None:
             return f"query `{detection.name}` {thinned}"
         for branch in detection.branches:
