@@ -149,7 +149,7 @@ def test_ways_of_queries_that_repeat_and_forbid() -> None:
 @pytest.mark.parametrize("name", ["MOTTO", "AUTO"])
 def test_ways_of_disjunctions(name: str) -> None:
     took_part: set[str] = set()
-    for seed in range(SEED, SEED + WORKLOADS // 2):
+    for seed in range(SEED, SEED + WORKLOADS // 4):
         took_part |= check_ways(disjunctions(Random(seed)), SETS[name], seed, RUNNERS)
     assert {rule.__name__ for rule in rules.DISJUNCTION} <= took_part
 

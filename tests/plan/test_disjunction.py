@@ -49,6 +49,12 @@ def test_a_chain_has_a_join_per_stream(streams: str, optimizer: str) -> None:
     assert len(joins(planned(any_of(streams), optimizer="none"))) >= alternatives(streams)
 
 
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+def test_a_chain_is_found_however_short_the_time(optimizer: str) -> None:
+    text = f"QUERY q PATTERN {any_of('ABCDE')};"
+    assert len(joins(optimize(Workload.parse(text), SCHEMA, optimizer, budget=0.0))) == 4
+
+
 def test_equal_disjunctions_are_one_chain() -> None:
     plan = planned(any_of("ABC"), any_of("CAB"))
     assert len(joins(plan)) == 2
@@ -111,7 +117,7 @@ def test_what_is_no_chain(pattern: str) -> None:
     assert RULE not in joins(planned(pattern))
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(40))
 def test_disjunctions_are_those_of_the_oracle(seed: int) -> None:
     rng = Random(seed)
     sample = disjunctions(rng)

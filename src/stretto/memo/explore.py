@@ -21,7 +21,8 @@ class Rules:
     """The rules of an optimizer, in the order in which they are applied.
 
     `few`: they find few ways per query, so that all are sought however short the time. `hurried`: piece rules that take
-    the place of the others when the time is up. `grown`: piece rules for what stands on a core.
+    the place of the others when the time is up. `grown`: piece rules for what stands on a core. `first`: workload rules
+    that find few ways, and do so however short the time.
     """
 
     pieces: tuple[PieceRule, ...] = ()
@@ -29,6 +30,7 @@ class Rules:
     few: bool = False
     hurried: tuple[PieceRule, ...] = ()
     grown: tuple[PieceRule, ...] = ()
+    first: tuple[WorkloadRule, ...] = ()
 
 
 def explore(memo: Memo, rules: Rules, most: int = MOST_PIECES, over: Callable[[], bool] = never) -> None:
@@ -57,8 +59,9 @@ def explore(memo: Memo, rules: Rules, most: int = MOST_PIECES, over: Callable[[]
         # A rule walks over the ways that are there: it has to be through before what it found is added.
         added = [
             memo.add(number, way)
-            for compare in rules.workload
-            for number, way in list(_until(ends, compare(memo)))
+            for time_is_up, some in ((never, rules.first), (ends, rules.workload))
+            for compare in some
+            for number, way in list(_until(time_is_up, compare(memo)))
         ]
         if done == len(memo) and not any(added):
             return

@@ -18,7 +18,7 @@ from stretto.memo.mops.operators import StreamOperator
 from stretto.memo.mops.patterns import first_atom
 from stretto.memo.prices import load
 from stretto.memo.pricing import Pricing
-from stretto.memo.rules import AUTO, DISJUNCTION
+from stretto.memo.rules import AUTO
 from stretto.memo.rules.join_left_to_right import join_left_to_right
 from stretto.memo.rules.split_off_commonest import split_off_commonest
 from stretto.memo.rules.split_overlapping import overlapping_that_reduce
@@ -144,8 +144,8 @@ def by_rate(rules: Rules) -> Callable[[Memo, Pricing], Rules]:
 
     def known(_memo: Memo, pricing: Pricing) -> Rules:
         united = commonest_last(pricing)
-        workload = tuple(united if rule is unite_disjunction else rule for rule in rules.workload)
-        return replace(rules, workload=workload)
+        first = tuple(united if rule is unite_disjunction else rule for rule in rules.first)
+        return replace(rules, first=first)
 
     return known
 
@@ -160,7 +160,7 @@ def all_that_fit(memo: Memo, pricing: Pricing) -> Rules:
     orders = (join_left_to_right, split_off_commonest(pricing))
     rules = by_rate(AUTO)(memo, pricing)
     if parts > MANY_PARTS:
-        return Rules(orders, rules.workload[: len(DISJUNCTION)], few=True)
+        return Rules(orders, few=True, first=rules.first)
     return replace(rules, pieces=(*rules.pieces, *overlapping_that_reduce(memo, pricing)), hurried=orders)
 
 

@@ -24,8 +24,7 @@ DISJUNCTION: Final[tuple[WorkloadRule, ...]] = (
 OURS: Final = Rules(
     (forbid_after,),
     (
-        *DISJUNCTION,
-        meet,  # before the next: they read what it invents
+        meet,  # first: the others read what it invents
         relax_terms,
         join_wider,
     ),
@@ -34,11 +33,13 @@ AUTO: Final = Rules(
     (join_left_to_right, split_in_two, *OURS.pieces),
     OURS.workload,
     grown=(forbid_after_growth, grow_after_forbid, grow_one_more, grow_unary),
+    first=DISJUNCTION,
 )
 
 ALL: Final[tuple[PieceRule | WorkloadRule, ...]] = (
     *AUTO.pieces,
     split_overlapping,  # `auto` takes of its ways those that may pay
     *AUTO.grown,
+    *AUTO.first,
     *AUTO.workload,
 )

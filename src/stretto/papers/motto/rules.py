@@ -136,13 +136,10 @@ MOTTO: Final = Rules(
         transform_operator,
         widen_window,
         narrow_window,
-        *DISJUNCTION,
     ),
+    first=DISJUNCTION,
 )
 MOTTO_MST: Final = Rules((join_left_to_right,), (merge_substring, merge_subsequence))
 LCSE: Final = Rules((join_left_to_right,), (share_longest_common,))
 
-ALL: Final[tuple[PieceRule | WorkloadRule, ...]] = (
-    *(rule for rule in MOTTO.workload if rule not in DISJUNCTION),
-    *LCSE.workload,
-)
+ALL: Final[tuple[PieceRule | WorkloadRule, ...]] = (*MOTTO.workload, *LCSE.workload)
