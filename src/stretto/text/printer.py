@@ -117,7 +117,16 @@ def _stream_lines(stream: syntax.CreateStream) -> list[str]:
 
 def _for_each(each: syntax.ForEach) -> str:
     names = [name_text(each.table), *([] if each.variable is None else [name_text(each.variable)])]
-    return " ".join(names) + ("" if each.key is None else f" KEY {expression_text(each.key)}")
+    return " ".join(names) + ("" if each.key is None else f" KEY {_column(each.key)}")
+
+
+def _column(name: syntax.Name) -> str:
+    """A column of a table's row; it is one name, whatever dots it has."""
+    return (
+        name_text(name.name)
+        if name.variable is None
+        else f"{name_text(name.variable)}.{name_text(name.name)}"
+    )
 
 
 def _where(head: str, terms: Sequence[syntax.Expression]) -> list[str]:
@@ -129,7 +138,7 @@ def _where(head: str, terms: Sequence[syntax.Expression]) -> list[str]:
 
 def _within(within: syntax.Within) -> str:
     if within.row is not None:
-        return expression_text(within.row)
+        return _column(within.row)
     return f"{within.size} EVENTS" if within.unit == "events" else duration_text(within.size)
 
 
