@@ -162,8 +162,9 @@ class Assembler:
         growing, grown = here.growing, core.grown
         # One repetition of a group has one slot; a core that stands twice has more.
         agreeing = len(here.slots) > 1 and len(sources) == 2 and sources[1].made is core.made
-        elements = () if agreeing else sources[1:]
-        parts = self._elements(here, growing - grown, core.made.parts, row, elements)
+        parts = list(core.made.parts)
+        if not agreeing:
+            parts = self._elements(here, growing - grown, parts, row, sources[1:])
         rows = draft_of(here, parts, growing, self.builder)
         rows.op, rows.grown = core.made.op, set(grown)
         duties = tuple(duty(term, here, growing) for term in here.terms)

@@ -77,7 +77,7 @@ class Fewest(Generic[Part]):
         self._ways, self._units = ways, units
         self._numbers = ways.numbered()
         self._places = {part: place for place, part in enumerate(ways.of)}
-        most = max((len(way.inputs) for own in ways.of.values() for way in own), default=1)
+        most = max([1, *(len(way.inputs) for own in ways.of.values() for way in own)])
         count = ways.loads.shape[0]
         # Places of the inputs of each way; an event has the place behind the last, which needs no units.
         self._inputs: I64 = np.full((count, most), len(self._places), np.int64)
