@@ -12,7 +12,6 @@ from benchmarks.standalone_cluster import HOME, HOST, NoClusterError, Standalone
 from tests.spark.cluster_job import BATCHES
 from tests.spark.stream.stream_cases import END_TYPE, matches_by_query, without_values
 from tests.spark.stream.test_killed_stream import SCHEMA, SECOND, episodes, write_files
-from tests.spark.stream.test_killed_units import WORKLOAD
 from tests.support.comparison import assert_same_matches
 
 import stretto
@@ -21,6 +20,11 @@ from stretto.oracle.detections import Event
 from stretto.pattern.workload import Workload
 
 FILES = 4
+WORKLOAD = """
+QUERY three PATTERN SEQ(A a, B b, C c) WHERE [k] AND a.x <= b.x WITHIN 12 SECONDS RETURN a.x AS low, c.x AS high;
+QUERY alone PATTERN SEQ(A a, NOT(B b)) WHERE [k] WITHIN 15 SECONDS;
+"""
+"""What every spread accepts, also by key."""
 
 
 def submitted(cluster: StandaloneCluster, folder: Path) -> subprocess.Popen[str]:
