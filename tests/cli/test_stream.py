@@ -15,7 +15,7 @@ def stream(call, workload: str = "rules.cep", **changed: str):
     [
         (
             {"source": "folder:in"},
-            "--source: `folder:in` is none of files:DIR, kafka:HOST/TOPIC, rate:N, socket:HOST:PORT",
+            "--source: `folder:in` is none of files:DIR, delta:DIR, kafka:HOST/TOPIC, rate:N, socket:HOST:PORT",
         ),
         ({"source": "files"}, "--source: `files` should be files:DIR"),
         ({"source": "kafka:localhost"}, "--source: `kafka:localhost` should be kafka:HOST/TOPIC"),

@@ -135,6 +135,9 @@ class LinkedSets(Sets):
         for name, what in (("nodes", nodes), ("heads", heads), ("_values", None)):
             object.__setattr__(self, name, what)
 
+    def __reduce__(self) -> tuple[type["LinkedSets"], tuple[LinkedNodes, I64]]:
+        return LinkedSets, (self.nodes, self.heads)  # not the fields of plain sets, which are worked out here
+
     @property
     def offsets(self) -> I64:
         offsets = np.zeros(len(self.heads) + 1, np.int64)
