@@ -18,7 +18,7 @@ from tests.support.stream_strategies import StreamSample, random_streams
 from stretto import oracle
 from stretto.engine.kernels import when_to_compile
 from stretto.errors import QueryError
-from stretto.oracle.detections import Match
+from stretto.oracle.detections import Event, Match
 from stretto.pattern.derived.families import member_name
 from stretto.pattern.nodes import Query
 from stretto.pattern.workload import BoundWorkload
@@ -77,3 +77,22 @@ def test_derived_streams_are_what_the_oracle_says(start: int, monkeypatch: pytes
         counts.append(check(seed))
     assert sum(count < 0 for count in counts) <= max(2, CHUNK // 10)
     assert sum(count > 0 for count in counts) >= CHUNK // 6
+
+
+def test_matches_of_a_pattern_stream_are_told_apart_by_more_than_ids() -> None:
+    """A raw event and the one that an aggregate makes of it have one id: each begins matches of its own."""
+    text = """CREATE STREAM m AS SELECT k, MAX(x) AS x FROM A GROUP BY k WITHIN 10 us;
+    CREATE STREAM r AS PATTERN AND(OR(m p, A p), m q) WITHIN 10 us RETURN p.k AS k, SUM(p.x) AS x;
+    QUERY q PATTERN r v{1,2} WHERE [k] WITHIN 10 us RETURN LAST(v).x AS x;"""
+    events = tuple(
+        Event(number, ts, "A", {"k": 0, "x": x}) for number, (ts, x) in enumerate([(1, 5.0), (2, 3.0)])
+    )
+    sample = StreamSample(text, SCHEMA, events, {})
+    expected = expected_of(sample.workload().bind(SCHEMA), sample)
+    listed = [tuple(one.events.items()) for one in expected["q"][1]]
+    assert len(listed) > len(set(listed))
+    for optimizer in OPTIMIZERS:
+        plan = optimize(sample.workload(), SCHEMA, optimizer, budget=0.5)
+        for runner in RUNNERS:
+            found = runner(plan, sample, (expected["q"][0],), Random(1))
+            assert_same_matches(found["q"], expected["q"][1], about=f"{optimizer}, {runner.__name__}")

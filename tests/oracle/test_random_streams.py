@@ -149,6 +149,23 @@ def test_a_selection_stream_finds_what_a_named_selection_does(seed: int) -> None
     assert_same_matches(found(stream, events)["q"], found(event, events)["q"])
 
 
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_stream_of_alternatives_has_the_events_of_each(seed: int) -> None:
+    """What OR of a stream and its source gives is counted by hand: the events of both, whatever ids they have."""
+    events = random_events(Random(seed), ("A", "B"), most=12)
+    text = """CREATE STREAM m AS SELECT k, n, AVG(x) AS x FROM A GROUP BY k WITHIN 3 us;
+    CREATE STREAM r AS PATTERN SEQ(OR(m p, A p), B q) WITHIN 4 us RETURN p.x AS x, q.n AS n;
+    QUERY q PATTERN r v WITHIN 1 us RETURN v.x AS x;"""
+    bound = Workload.parse(text).bind(SCHEMA)
+    streams = oracle.derive(bound.streams, events)
+    firsts = [*streams["m"], *(event for event in events if event.type == "A")]
+    seconds = [event for event in events if event.type == "B"]
+    pairs = [(p.id, q.id, repr(p.value("x"))) for p in firsts for q in seconds if 0 < q.ts - p.ts <= 4]
+    matches = found(bound, events)["q"]
+    listed = [(*one.events["v.p"], *one.events["v.q"], repr(one.returned["x"])) for one in matches]
+    assert sorted(listed) == sorted(pairs)
+
+
 def plain_rising_runs(events: Sequence[Event], window_us: int) -> set[tuple[int, ...]]:
     """Runs of D with equal k, rising in x, each taking every event of its k until one does not rise."""
     runs: set[tuple[int, ...]] = set()

@@ -198,6 +198,15 @@ def test_matches_that_list_the_same_ids_may_be_two() -> None:
     assert listed.count((1, 2, 3)) == 2  # {1, 2} before {3}, and {1} before {2, 3}
 
 
+def test_an_event_and_what_is_made_of_it_are_two_also_behind_a_pattern() -> None:
+    text = """CREATE STREAM m AS SELECT k, MAX(x) AS x FROM A GROUP BY k WITHIN 10 us;
+    CREATE STREAM r AS PATTERN OR(m p, A p) WITHIN 10 us RETURN p.x AS x;
+    QUERY q PATTERN r v WITHIN 10 us RETURN v.x AS x;"""
+    matches = found(text, event(1, 1, "A", x=5.0, k=0), event(2, 2, "A", x=3.0, k=0))
+    listed = sorted((one.events["v.p"], one.returned["x"]) for one in matches)
+    assert listed == [((1,), 5.0), ((1,), 5.0), ((2,), 3.0), ((2,), 5.0)]
+
+
 def test_trends_read_derived_streams() -> None:
     text = """CREATE STREAM p AS SELECT k, SUM(x) AS x FROM D GROUP BY k WITHIN 2 us;
     QUERY q PATTERN SEQ(D a, p b) WITHIN 10 us RETURN COUNT(*), SUM(b.x);"""

@@ -50,9 +50,8 @@ def bound_matches(query: Query, events: Sequence[Event]) -> list[tuple[Match, Se
     for binding in judge.all_of(query.policy):
         if binding.taken and judge.accepts(binding):
             match, sets = judge.report(binding)
-            bound = tuple(
-                (variable, tuple(event.order for event in sets[variable])) for variable in sorted(sets)
-            )
+            # By positions, not by ids: of two events of one stream, other events may be behind the same ids.
+            bound = frozenset((taken.variable, taken.position) for taken in binding.taken)
             known, _ = found.setdefault(bound, (match, sets))
             if match.detected < known.detected:  # certain as soon as one way to read the match is
                 found[bound] = match, sets

@@ -60,8 +60,8 @@ def _alike(value: Value) -> Hashable:
 
 def _longest(found: Sequence[Bound]) -> list[Bound]:
     """Those that no other contains: in every variable at least their events, and somewhere more."""
-    events = [
-        frozenset((number, event.order) for number, chosen in sets.items() for event in chosen)
+    events = [  # each event is one object, and others may list the same ids
+        frozenset((number, id(event)) for number, chosen in sets.items() for event in chosen)
         for _, sets in found
     ]
     return [one for one, mine in zip(found, events, strict=True) if not any(mine < other for other in events)]

@@ -59,7 +59,8 @@ def parted_terms(piece: Piece) -> tuple[tuple[Expr, ...], tuple[tuple[Ref, ...],
         return (), ()
     repeated = {column for i, slot in enumerate(piece.slots) if slot.repeats for column in piece.columns(i)}
     # `a = b AND b = c` and `a = b AND a = c` say the same: as a class of equals they are one. An equality with a
-    # repeated slot is said of each of its events and stays the term that it is.
+    # repeated slot is said of each of its events and stays the term that it is. So does one under NEXT or LAST: which
+    # event a step takes depends on which terms it can decide.
     kept: list[Expr] = []
     pairs: list[tuple[Ref, Ref]] = []
     for term in canonical_terms(piece.terms):
@@ -70,7 +71,7 @@ def parted_terms(piece: Piece) -> tuple[tuple[Expr, ...], tuple[tuple[Ref, ...],
         left, right = sides
         if left.attribute == right.attribute and left.attribute in piece.same:
             continue
-        if left.column in repeated or right.column in repeated:
+        if piece.follows or left.column in repeated or right.column in repeated:
             kept.append(term)
         else:
             pairs.append(sides)
