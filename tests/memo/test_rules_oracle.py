@@ -9,6 +9,7 @@ import pytest
 from tests.memo.disjunctions import disjunctions
 from tests.memo.grown import grown_workload
 from tests.memo.related import related_workload
+from tests.memo.runs import prefixed_runs
 from tests.support.comparison import assert_same_matches
 from tests.support.runners import RUNNERS, Runner, whole
 from tests.support.strategies import Sample, random_workload
@@ -18,6 +19,7 @@ from stretto.errors import QueryError
 from stretto.memo import rules
 from stretto.memo.explore import Rules, explore
 from stretto.memo.memo import Memo, build_memo
+from stretto.memo.rules.continue_runs import continue_runs
 from stretto.memo.rules.forbid_after import forbid_after
 from stretto.memo.rules.join_left_to_right import join_left_to_right
 from stretto.papers.motto import rules as motto
@@ -144,6 +146,14 @@ def test_ways_of_queries_that_repeat_and_forbid() -> None:
     for seed in range(SEED, SEED + 2 * WORKLOADS):
         took_part |= check_ways(grown_workload(Random(seed)), used, seed, RUNNERS)
     assert {rule.__name__ for rule in used.grown} <= took_part
+
+
+def test_ways_of_runs_that_begin_alike() -> None:
+    used = Rules((join_left_to_right,), first=(continue_runs,))
+    shared = 0
+    for seed in range(SEED, SEED + 3 * WORKLOADS):
+        shared += "continue_runs" in check_ways(prefixed_runs(Random(seed)), used, seed, RUNNERS)
+    assert shared >= WORKLOADS
 
 
 @pytest.mark.parametrize("name", ["MOTTO", "AUTO"])

@@ -96,7 +96,7 @@ class CostModel(JoinWork):
             case WayKind.UNITE:
                 self._unite(memo, number, way, work)
             case WayKind.NEXT:
-                self._next(memo, number, work)
+                self._next(memo, number, way, work)
         return work
 
     @otherwise(lambda *_: 0.0)
@@ -282,13 +282,16 @@ class CostModel(JoinWork):
         work[UNITE] += sum(self.rows(memo, part) for part in way.pieces)
         work[GATHER_COLUMN] += self.rows(memo, number) * memo.pieces[number].width
 
-    def _next(self, memo: Memo, number: int, work: Work) -> None:
-        """Every event of a step may begin a run or be taken by one."""
+    def _next(self, memo: Memo, number: int, way: Way, work: Work) -> None:
+        """Every event of a step may begin a run or be taken by one; runs that have begun are taken as they are."""
         piece = memo.pieces[number]
         rows = self.rows(memo, number)
-        streams = [slot.source for slot in piece.slots if isinstance(slot.source, Stream)]
-        taken = sum(self.estimator.rows(one_event(stream, piece.same)) for stream in streams)
-        work[A_STEP] += len(streams) * self._steps
+        begun = sum(len(part.columns) for part in way.inputs)
+        streams = [slot.source for slot in piece.slots[begun:] if isinstance(slot.source, Stream)]
+        taken = sum(self.rows(memo, part) for part in way.pieces) + sum(
+            self.estimator.rows(one_event(stream, piece.same)) for stream in streams
+        )
+        work[A_STEP] += (len(streams) + len(way.inputs)) * self._steps
         work[FOLLOW] += taken + rows
         work[GATHER_COLUMN] += rows * piece.width
 

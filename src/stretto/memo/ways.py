@@ -16,7 +16,7 @@ class WayKind(StrEnum):
     # The first input is the core; the others are one repetition of each group that grows, or the core once more, whose
     # rows then give the repetitions.
     GROW = "grow"
-    NEXT = "next"  # a run of steps under the policy NEXT or LAST; no inputs, as it has no parts
+    NEXT = "next"  # a run of steps under NEXT or LAST; its input, if any, are the runs over the first of them
 
 
 @dataclass(frozen=True, slots=True)

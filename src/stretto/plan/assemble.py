@@ -86,8 +86,10 @@ class Assembler:
             case WayKind.GROW:
                 return self._grow(piece, sources, node.way.rule)
             case WayKind.NEXT:
-                follow = follow_next if piece.policy is Policy.NEXT else follow_last
-                part = follow(piece, self.builder)
+                if piece.policy is Policy.LAST:
+                    part = follow_last(piece, self.builder)
+                else:
+                    part = follow_next(piece, self.builder, *sources)
                 return of_one_slot(part, range(part.width))
 
     def _hashed(self, node: Computation) -> tuple[bool, ...]:

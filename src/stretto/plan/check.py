@@ -163,9 +163,14 @@ def _forbid(plan: Plan, op: Forbid) -> Findings:
 
 
 def _next(plan: Plan, op: Next) -> Findings:
-    yield from _scan_only(plan, op.steps, "steps")
-    if len(op.bounds) != len(op.steps):
-        yield f"{len(op.steps)} steps with {len(op.bounds)} bounds"
+    first, *others = op.steps
+    yield from _scan_only(plan, op.steps if op.begun == 1 else others, "steps")
+    if len(op.bounds) != len(others) + op.begun:
+        yield f"{len(others) + op.begun} steps with {len(op.bounds)} bounds"
+    if op.begun > 1:
+        sets = tuple(bounds != (1, 1) for bounds in op.bounds[: op.begun])
+        if plan.sets(first) != sets or op.bounds[op.begun - 1] != (1, 1):
+            yield f"runs over {op.begun} steps do not go on from n{first}"
     for low, high in op.bounds:
         if low < 0 or (high is not None and high < max(low, 1)):
             yield f"a step's bounds are ({low}, {high})"

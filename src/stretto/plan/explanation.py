@@ -176,10 +176,10 @@ def _words(plan: "Plan", op: Op) -> Iterator[str]:
             yield from _terms("where", op.terms, [*columns(plan.width(op.input) if op.terms else 0), "it"])
             yield from _distinct((column, "it") for column in op.distinct)
         case Next():
-            marks = zip(op.steps, op.bounds, strict=True)
+            marks = zip(op.steps, op.bounds[op.begun - 1 :], strict=True)
             yield f"next {' '.join(f'n{step}{repetition_text(*bounds)}' for step, bounds in marks)}"
-            yield from _terms("where", op.terms, columns(len(op.steps)))
-            yield from _terms("having", op.having, columns(len(op.steps)))
+            yield from _terms("where", op.terms, columns(len(op.bounds)))
+            yield from _terms("having", op.having, columns(len(op.bounds)))
         case Last():
             yield from _last_words(op)
         case Union():

@@ -8,28 +8,36 @@ from stretto.errors import PlanError
 from stretto.pattern.comparisons import equal
 from stretto.pattern.nodes import Stream
 from stretto.pattern.piece import Piece, Place
-from stretto.pattern.predicates import Expr, Which
+from stretto.pattern.predicates import Expr, Which, columns_of
 from stretto.pattern.repetition_terms import fit
 from stretto.plan.build import Builder, Part
+from stretto.plan.combine import Source
 from stretto.plan.draft import Draft
 from stretto.plan.forbid import forbid
 from stretto.plan.ops import Last, Next, StepGap
 
 
-def follow_next(piece: Piece, builder: Builder) -> Part:
-    """Add the operators of a piece whose slots are the steps of a run."""
+def follow_next(piece: Piece, builder: Builder, begun: Source | None = None) -> Part:
+    """Add the operators of a piece whose slots are the steps of a run; `begun`: the runs over the first of them."""
     rows = Draft(
         piece, [_step(piece, slot, builder) for slot in range(len(piece.slots))], frozenset(), builder
     )
     bounds = tuple((slot.low, slot.high) for slot in piece.slots)
     rows.sets = tuple(bound != (1, 1) for bound in bounds)
-    terms = (*_same_terms(piece, builder), *piece.terms)
+    known = 1 if begun is None else len(begun.columns)
+    # What can be judged of the first steps alone has been.
+    terms, having = (
+        tuple(term for term in some if begun is None or max(columns_of(term)) >= known)
+        for some in ((*_same_terms(piece, builder), *piece.terms), piece.having)
+    )
     steps = tuple(part.op for part in rows.parts)
     rows.joined, rows.pending = len(steps), piece.negations
-    having = fit(piece.having, rows.sets)
-    rows.add(Next(steps, bounds, piece.window, fit(terms, rows.sets), having), "follow_next")
+    if begun is not None:
+        steps = (begun.made.op, *steps[known:])
+    follow = Next(steps, bounds, piece.window, fit(terms, rows.sets), fit(having, rows.sets), known)
+    rows.add(follow, "follow_next" if begun is None else "continue_runs")
     for negation in sorted(piece.negations, key=lambda n: n.place.waits):
-        forbid(rows, negation, range(len(steps)))
+        forbid(rows, negation, range(len(rows.parts)))
     return rows.part()
 
 
@@ -65,8 +73,14 @@ def _same_terms(piece: Piece, builder: Builder) -> Iterator[Expr]:
     """All events agree: every two steps, whichever a run takes, and neighbours in a repeated one.
 
     A run judges a term once its variables are bound; equality with one chosen step alone would let a run take
-    an event that disagrees before it reaches that step.
+    an event that disagrees before it reaches that step. Only a first step of one event is before all others: what
+    agrees with it agrees.
     """
+    first, *others = piece.slots
+    if (first.low, first.high) == (1, 1):
+        pairs = ((name, number) for name in piece.same for number in range(1, len(others) + 1))
+        yield from (equal(builder.ref(0, name), builder.ref(number, name)) for name, number in pairs)
+        return
     for name in piece.same:
         for one, other in combinations(range(len(piece.slots)), 2):
             yield equal(builder.ref(one, name), builder.ref(other, name))

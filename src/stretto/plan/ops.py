@@ -136,7 +136,9 @@ class Forbid(Op):
 class Next(Op):
     """Skip-till-next-match over the steps of a sequence: one column per step; `bounds[i]` are its repetitions.
 
-    `steps` are Scans; a step with bounds other than (1, 1) has a set column, unbound if it took nothing.
+    `steps` are Scans, but for the first one if `begun` is more than 1: that gives the rows of runs over so many first
+    steps, which go on here. Of the terms those that read other steps too are left. A step with bounds other than (1, 1)
+    has a set column, unbound if it took nothing.
     `terms` read the columns; each is judged when the event taken makes it decidable: terms with aggregates, FIRST or
     LAST of a repeated step when the run leaves that step or reports. An event that fails those of `having` is taken
     all the same, and ends the run.
@@ -147,6 +149,7 @@ class Next(Op):
     window: Window
     terms: tuple[Expr, ...] = ()
     having: tuple[Expr, ...] = ()
+    begun: int = 1
 
     @property
     def inputs(self) -> tuple[int, ...]:

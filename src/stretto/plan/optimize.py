@@ -13,6 +13,7 @@ from stretto.memo.memo import Memo, build_memo
 from stretto.memo.mops.mplan import MPlan
 from stretto.memo.mops.operators import operators_of
 from stretto.memo.pricing import Pricing
+from stretto.memo.rules.continue_runs import continue_runs
 from stretto.pattern.branches import NotPlannable
 from stretto.pattern.derived.streams import DerivedStream
 from stretto.pattern.disjunction import as_one_piece
@@ -265,6 +266,8 @@ def explored(
     """The memo of a workload with the ways that an optimizer considers, and the costs it goes by."""
     memo, pricing = build_memo(detections, as_written=recipe.as_written), recipe.pricing(stats)
     rules = recipe.rules(memo, pricing)
+    if recipe.prefixes:
+        rules = replace(rules, first=(*rules.first, continue_runs))
     if time is None:
         explore(memo, rules)
     else:

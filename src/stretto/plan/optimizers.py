@@ -19,6 +19,7 @@ from stretto.memo.mops.patterns import first_atom
 from stretto.memo.prices import load
 from stretto.memo.pricing import Pricing
 from stretto.memo.rules import AUTO
+from stretto.memo.rules.continue_runs import continue_runs
 from stretto.memo.rules.join_left_to_right import join_left_to_right
 from stretto.memo.rules.split_off_commonest import split_off_commonest
 from stretto.memo.rules.split_overlapping import overlapping_that_reduce
@@ -65,7 +66,8 @@ class Recipe:
     `on_units`: the solver for a number of units, where an optimizer plans for some; `allocation`: how it gives them.
     `one_by_one`: whether these see every query of a text, also where many are alike and could be one template.
     `as_written`: whether it may go by the order of a query's text, as the papers do. `disjunctions`: whether an ANY
-    is one piece, which may be a chain of joins; else its alternatives are apart.
+    is one piece, which may be a chain of joins; else its alternatives are apart. `prefixes`: whether runs may go on
+    from those over common first steps.
     """
 
     rules: Callable[[Memo, Pricing], Rules]
@@ -81,6 +83,7 @@ class Recipe:
     one_by_one: bool = False
     on_units: UnitSolver | None = None
     allocation: Allocation = "best"
+    prefixes: bool = False
 
     def for_units(self, count: int) -> "Recipe":
         """The same for so many units."""
@@ -93,14 +96,18 @@ class Recipe:
 
 def without_rules(recipe: Recipe, names: Sequence[str]) -> Recipe:
     """A recipe that leaves out some of its rules; StrettoError for a name that none of them has."""
-    known = [rule.__name__ for rule in recipe.mops]
+    known = [rule.__name__ for rule in recipe.mops] + [continue_runs.__name__] * recipe.prefixes
     for name in names:
         if name not in known:
             there = (
                 f"there are: {', '.join(known)}" if known else "this optimizer has none that can be left out"
             )
             raise StrettoError(f"unknown rule `{name}`; {there}")
-    return replace(recipe, mops=tuple(rule for rule in recipe.mops if rule.__name__ not in names))
+    return replace(
+        recipe,
+        mops=tuple(rule for rule in recipe.mops if rule.__name__ not in names),
+        prefixes=recipe.prefixes and continue_runs.__name__ not in names,
+    )
 
 
 def model_of(stats: Stats) -> CostModel:
@@ -128,6 +135,15 @@ def has_no_parts(query: Query, streams: Collection[str]) -> bool:
 def partial_matches(stats: Stats) -> PaperCost:
     """The number of partial matches, as the papers count."""
     return PaperCost(Estimator(stats))
+
+
+def longest_prefixes(memo: Memo, pricing: Pricing, budget: Budget) -> Solution:
+    """Every query in the order of its text, equal prefixes computed once; those of runs too, the longest ones."""
+    for number, ways in enumerate(memo.ways):
+        longest = next((way for way in ways if way.rule == continue_runs.__name__), None)
+        if longest is not None:
+            memo.give(number, longest)
+    return share(memo, pricing, budget)
 
 
 def as_written(_memo: Memo, _pricing: Pricing) -> Rules:
@@ -315,17 +331,19 @@ RECIPES: Final[Mapping[str, Recipe]] = MappingProxyType(
         "rumor": Recipe(
             as_written,
             partial_matches,
-            share,
+            longest_prefixes,
             "RUMOR: operators merged by rules, streams that are read alike as channels",
             mops=PRIORITIES,
+            prefixes=True,
             one_by_one=True,
         ),
         "rumor-no-channels": Recipe(
             as_written,
             partial_matches,
-            share,
+            longest_prefixes,
             "RUMOR without channels: only operators that read the same streams are merged",
             mops=tuple(rule for rule in PRIORITIES if rule.__name__ not in CHANNELS),
+            prefixes=True,
             one_by_one=True,
         ),
         "decopa": Recipe(
@@ -365,6 +383,7 @@ RECIPES: Final[Mapping[str, Recipe]] = MappingProxyType(
             mops=PRIORITIES,
             worth=channel_costs,
             shared_whole=has_no_parts,
+            prefixes=True,
         ),
     }
 )

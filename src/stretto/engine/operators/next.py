@@ -8,7 +8,7 @@ import numpy as np
 from stretto.engine.kernels.order_keys import MOST
 from stretto.engine.memory.limits import Meter, Undo, size_of
 from stretto.engine.operators.protocol import Bookkeeping, Clock, RowShape
-from stretto.engine.rows.coordinates import last_inside
+from stretto.engine.rows.coordinates import coordinates, last_inside
 from stretto.engine.rows.linked_sets import LinkedNodes, LinkedSets, no_events
 from stretto.engine.rows.next_moves import BEGIN, Candidates, Move, moves_from, pending_having, pending_terms
 from stretto.engine.rows.running_reductions import running_reductions
@@ -70,8 +70,9 @@ class NextOperator(Bookkeeping):
     """
 
     def __init__(self, op: Next, inputs: Sequence[RowShape]) -> None:
-        assert all(shape.single for shape in inputs)
+        assert all(shape.single for shape in inputs[op.begun > 1 :])
         self._op = op
+        self._start = op.begun - 1
         steps = range(len(op.bounds))
         sets = tuple(bounds != (1, 1) for bounds in op.bounds)
         self.shape = RowShape(sets, tuple(low == 0 for low, _ in op.bounds), single=sets == (False,))
@@ -98,7 +99,9 @@ class NextOperator(Bookkeeping):
         return undo
 
     def step(self, inputs: Sequence[list[Rows]], clock: Clock) -> list[Rows]:
-        streams = [_Stream(parts) for parts in inputs]
+        # The steps that rows come with take no more events.
+        done: list[list[Rows]] = [[] for _ in range(self._start + 1)] if self._start else []
+        streams = [_Stream(parts) for parts in (*done, *inputs[self._start > 0 :])]
         ledger = _Ledger(clock.meter, self._nodes, self._waiting)
         out: list[Rows] = []
         looking: list[list[_OpenRuns]] = [[] for _ in streams]
@@ -108,11 +111,15 @@ class NextOperator(Bookkeeping):
             news = any(len(streams[move.target].ts) for move in self._moves[step])
             (looking if news else resting)[step] += inside
             ledger.rest([] if news else inside)
-        for move in self._moves[BEGIN]:
+        if self._start:
+            begun = self._continued(inputs[0])
+            looking[self._start].append(self._entered(begun, self._start, clock, out))
+        for move in () if self._start else self._moves[BEGIN]:
             begun = self._begun(move, streams[move.target], clock)
             looking[move.target].append(self._entered(begun, move.target, clock, out))
         # Nobody comes back to a first step of one event: who looks on from there is known now.
-        self._beginning = [runs.rows for runs in looking[0]] if self._op.bounds[0] == (1, 1) else None
+        is_one = self._op.bounds[self._start] == (1, 1)
+        self._beginning = [runs.rows for runs in looking[self._start]] if is_one else None
         while any(looking):
             found: list[list[_OpenRuns]] = [[] for _ in streams]
             for step, parts in enumerate(looking):
@@ -150,6 +157,16 @@ class NextOperator(Bookkeeping):
             positions, ts = positions[passed], ts[passed]
             rows = self._unbound(len(positions))
         return _taken(Rows(ts, ts, rows.columns), move.target, positions, ts, clock.events)
+
+    def _continued(self, parts: list[Rows]) -> Rows:
+        """The runs that rows over the first steps begin, those that are inside of the window."""
+        if not parts:
+            return self._unbound(0)
+        rows = concat_rows(parts)
+        inside = coordinates(rows, self._op.window)[1] <= last_inside(rows, self._op.window)
+        rows = rows if inside.all() else rows.take(inside)
+        more = self._unbound(len(rows)).columns[self._start + 1 :]
+        return Rows(rows.first, rows.last, (*rows.columns, *more))
 
     def _unbound(self, n: int) -> Rows:
         """Rows that bind nothing yet."""
@@ -228,7 +245,7 @@ class NextOperator(Bookkeeping):
         by_time = self._op.window.unit == "us"
         last = last_inside(rows, self._op.window)
         hi = np.searchsorted(stream.ts if by_time else stream.positions, last, side="right")
-        asking = self._beginning if move.source == 0 else None
+        asking = self._beginning if move.source == self._start else None
         candidates = stream.candidates(move, clock, asking)
         accepted = candidates.first_accepted(rows, lo, np.maximum(hi, lo), clock.meter)
         some = accepted >= 0

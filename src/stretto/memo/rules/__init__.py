@@ -3,6 +3,7 @@
 from typing import Final
 
 from stretto.memo.explore import PieceRule, Rules, WorkloadRule
+from stretto.memo.rules.continue_runs import continue_runs
 from stretto.memo.rules.forbid_after import forbid_after
 from stretto.memo.rules.forbid_after_growth import forbid_after_growth
 from stretto.memo.rules.grow_after_forbid import grow_after_forbid
@@ -42,4 +43,5 @@ ALL: Final[tuple[PieceRule | WorkloadRule, ...]] = (
     *AUTO.grown,
     *AUTO.first,
     *AUTO.workload,
+    continue_runs,  # for those who say that prefixes of runs may be shared
 )

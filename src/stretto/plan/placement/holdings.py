@@ -90,8 +90,8 @@ class Holdings:
             case Union():
                 return [found for part in op.parts for found in self._of(part)]
             case Next() | Last():
-                steps = [plan.ops[step] for step in op.inputs]
-                return [{step.stream.type: MANY for step in steps if isinstance(step, Scan)}]
+                held = (name for step in op.inputs for found in self._of(step) for name in found)
+                return [dict.fromkeys(held, MANY)]
         raise TypeError(f"no rows come from an operator {type(op).__name__}")
 
 
