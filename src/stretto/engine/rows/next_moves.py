@@ -36,8 +36,9 @@ class Move:
 
     `keys` and `terms` are what the event makes decidable: terms read the run's columns by number and the event as the
     column after them; a key is a term that is an equality, or an equality that follows from one. `judged` are terms of
-    HAVING that the event makes decidable: they read the same, and `left` those over the whole set of the step that is
-    left, on the run as it was.
+    HAVING that the event makes decidable, and all on the first event of a step, which no later one changes: they read
+    the same, and a run that fails one ends. `left` are those over the whole set of the step that is left, on the run as
+    it was.
     """
 
     source: int
@@ -91,16 +92,29 @@ def _pending(op: Next, terms: Sequence[Expr], step: int) -> tuple[Expr, ...]:
 
 
 def _waits(op: Next, term: Expr, step: int) -> bool:
-    return op.bounds[step] != (1, 1) and any(
-        isinstance(node, Reduce) or (isinstance(node, Ref) and node.which in (Which.FIRST, Which.LAST))
-        for node in walk(term)
-        if isinstance(node, Ref | Reduce) and node.column == step
+    if op.bounds[step] == (1, 1) or _of_first(op, term):
+        return False
+    return any(
+        isinstance(node, Reduce) or node.which in (Which.FIRST, Which.LAST) for node in _reads(term, step)
     )
 
 
+def _of_first(op: Next, term: Expr) -> bool:
+    """Whether a term reads the first event alone of its last step, one that repeats."""
+    step = max(columns_of(term))
+    firsts = (isinstance(node, Ref) and node.which is Which.FIRST for node in _reads(term, step))
+    return op.bounds[step] != (1, 1) and all(firsts)
+
+
+def _reads(term: Expr, step: int) -> list[Ref | Reduce]:
+    return [node for node in walk(term) if isinstance(node, Ref | Reduce) and node.column == step]
+
+
 def _move(op: Next, source: int, target: int) -> Move:
-    terms = _decided(op, op.terms, source, target)
-    judged = _decided(op, op.having, source, target)
+    steering = [term for term in op.terms if not _of_first(op, term)]
+    terms = _decided(op, steering, source, target)
+    settled = [term for term in op.terms if _of_first(op, term)]
+    judged = _decided(op, (*op.having, *settled), source, target)
     left = pending_having(op, source) if source not in (BEGIN, target) else ()
     sets = tuple(bounds != (1, 1) for bounds in op.bounds)
     optional = tuple(c > source or (c < source and low == 0) for c, (low, _) in enumerate(op.bounds))
@@ -129,6 +143,11 @@ def _decided(op: Next, among: Sequence[Expr], source: int, target: int) -> list[
 
 def _on_taking(term: Expr, source: int, target: int, event: int) -> list[Expr]:
     """What a term says of the event taken, with all that the run has bound."""
+    if _names(term, target, Which.FIRST):
+        if source == target:
+            return []  # judged when the first one was taken
+        first = lambda ref: replace(ref, column=event, which=Which.EACH)  # noqa: E731 - as the others are
+        return [rewrite(term, _moved(target, first))]
     neighbours = _names(term, target, Which.CURRENT, Which.PREVIOUS)
     if not neighbours:
         return [rewrite(term, _moved(target, lambda ref: replace(ref, column=event)))]

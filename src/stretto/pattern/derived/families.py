@@ -56,9 +56,9 @@ class Family:
         return replace(
             query,
             name=member_name(query.name, member),
-            terms=tuple(dict.fromkeys(_written(term, row) for term in query.terms)),
-            having=tuple(dict.fromkeys(_written(term, row) for term in query.having)),
-            returns=tuple(replace(item, value=_written(item.value, row)) for item in query.returns),
+            terms=tuple(dict.fromkeys(written(term, row) for term in query.terms)),
+            having=tuple(dict.fromkeys(written(term, row) for term in query.having)),
+            returns=tuple(replace(item, value=written(item.value, row)) for item in query.returns),
             window=window,
             family=query.name,
             member=member,
@@ -70,7 +70,7 @@ def member_name(family: str, member: str) -> str:
     return f"{family}[{member}]"
 
 
-def _written(expr: Expr, row: Mapping[str, Value]) -> Expr:
+def written(expr: Expr, row: Mapping[str, Value]) -> Expr:
     """The expression with the row's constants, as the binder would have made it of constants in the text."""
 
     def rule(node: Expr) -> Expr | None:

@@ -1,14 +1,15 @@
 """Families of a workload as queries that a plan can answer, each with the way from its rows to the members."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from stretto.pattern.derived.columns import StreamColumns
 from stretto.pattern.derived.families import Family, member_name
-from stretto.pattern.derived.streams import DerivedStream, PairedSelection, sources_of
+from stretto.pattern.derived.streams import DerivedStream, PairedSelection, attributes_of, sources_of
 from stretto.pattern.nodes import Atom, Combine, Pattern, Query, Return, Stream, Window, streams_of
 from stretto.pattern.normal import normalize
 from stretto.pattern.piece import Group, Piece, Place
@@ -24,6 +25,7 @@ from stretto.plan.families.choosing import (
     read_attributes,
     without,
 )
+from stretto.plan.families.classes import begins_with_class, over_classes
 from stretto.plan.families.members import ENTRY, Constants, FamilyMembers, Route, by_entry
 from stretto.plan.families.pair_cost import pairs_per_event
 from stretto.plan.ops import Emit
@@ -50,7 +52,7 @@ def settled(bound: BoundWorkload, stats: Stats) -> Settled:
     streams: list[DerivedStream] = list(bound.streams)
     for family in bound.templates:
         try:
-            for query, stream, route in _templates(family, stats):
+            for query, stream, route in _templates(family, stats, bound.streams):
                 queries.append(query)
                 found.routes[query.name] = route
                 streams += [] if stream is None else [stream]
@@ -116,7 +118,9 @@ def _in_columns(route: Route, query: Query, columns: StreamColumns) -> Route:
 # ---- one family ------------------------------------------------------------------------------------------
 
 
-def _templates(family: Family, stats: Stats) -> Iterator[tuple[Query, DerivedStream | None, Route]]:
+def _templates(
+    family: Family, stats: Stats, streams: Sequence[DerivedStream]
+) -> Iterator[tuple[Query, DerivedStream | None, Route]]:
     """The template of a family; one for each window where a negation depends on it."""
     windows = None if family.windows is None else np.array(family.windows, np.int64)
     rows = np.arange(len(family.members))
@@ -131,6 +135,7 @@ def _templates(family: Family, stats: Stats) -> Iterator[tuple[Query, DerivedStr
         return rate * pairs_per_event(stats, early.source, entries, terms)
 
     how = chosen(family.template, pairs)
+    kinds = {stream.name: attributes_of(stream) for stream in streams}
     query = family.template
     if family.names is not None:  # one of them has the template's name
         query = replace(query, name=f"queries like {query.name}")
@@ -138,16 +143,22 @@ def _templates(family: Family, stats: Stats) -> Iterator[tuple[Query, DerivedStr
         query = replace(query, window=Window(int(windows.max(initial=1))))
         windows = None if not len(windows) or (windows == windows[0]).all() else windows
     if windows is None or not _waits(query):
-        yield _template(family, query, how, rows, windows, stats.schema)
+        yield _template(family, query, how, rows, windows, stats.schema, kinds)
         return
     for size in np.unique(windows).tolist():
         name = f"{query.name} within {size} us"
         own = replace(query, name=name, window=Window(size))
-        yield _template(family, own, how, rows[windows == size], None, stats.schema)
+        yield _template(family, own, how, rows[windows == size], None, stats.schema, kinds)
 
 
 def _template(
-    family: Family, query: Query, how: Early | Late, rows: I64, windows: I64 | None, schema: Schema
+    family: Family,
+    query: Query,
+    how: Early | Late,
+    rows: I64,
+    windows: I64 | None,
+    schema: Schema,
+    streams: Mapping[str, Mapping[str, Kind]],
 ) -> tuple[Query, DerivedStream | None, Route]:
     terms = _judged(query)
     entries, of = _entries(family, _params(terms), rows)
@@ -158,6 +169,10 @@ def _template(
     if isinstance(how, Early):
         template, stream, entry = _paired(query, how, entries, schema)
         return template, stream, Route(members, entries, entry, (), returned)
+    if begins_with_class(query, how, entries):
+        first = streams_of(query)[0]
+        template, events, entry = over_classes(query, how, entries, streams.get(first, schema.attributes))
+        return template, events, Route(members, entries, entry, (), returned)
     return without(query, how.terms), None, Route(members, entries, None, how.terms, returned)
 
 
@@ -195,11 +210,20 @@ def _entries(family: Family, names: Sequence[str], rows: I64) -> tuple[Constants
     whole = _constants(family, names, rows)
     of = np.zeros(len(rows), np.int64)
     for column in whole.columns.values():
-        codes = np.asarray(column.dictionary_encode(null_encoding="encode").indices).astype(np.int64)
+        codes = _ranks(column)
         _, of = np.unique(of * (int(codes.max(initial=0)) + 1) + codes, return_inverse=True)
     _, first = np.unique(of, return_index=True)
     columns = {name: column.take(pa.array(first)) for name, column in whole.columns.items()}
     return Constants(columns, whole.kinds, len(first)), of
+
+
+def _ranks(column: pa.Array) -> I64:
+    """Numbers of constants in their order: classes of events then list combinations that follow one another."""
+    encoded = column.dictionary_encode(null_encoding="encode")
+    ranks = np.empty(len(encoded.dictionary), np.int64)
+    ranks[np.asarray(pc.sort_indices(encoded.dictionary))] = np.arange(len(ranks))
+    found: I64 = ranks[np.asarray(encoded.indices)]
+    return found
 
 
 def _waits(query: Query) -> bool:

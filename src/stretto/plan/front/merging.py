@@ -182,7 +182,8 @@ class _Merger:
     def _pattern(self, stream: PatternStream, below: str, name: str) -> PatternStream:
         atom = first_atom(stream.query)
         assert atom is not None
-        query = self._over_channel(stream.query, below, [stream.query])
+        parts = parts_of(stream.query, as_stream=True)
+        query = self._over_channel(stream.query, parts, below, [stream.query])
         kept = kept_class(name, streams_of(query)[0], atom.variable)
         return PatternStream(name, replace(query, returns=(*query.returns, kept)))
 
@@ -277,10 +278,10 @@ class _Merger:
     def _merged(self, mop: MOp, queries: Sequence[Query]) -> MergedQuery:
         (first, *_) = queries
         below = {one.of: one.inputs[0] for one in mop.operators}
-        parts = [parts_of(query) for query in queries]
+        parts = _without_common([parts_of(query) for query in queries])
         channel = self._plan.channel(below[first.name])
         if channel:
-            query = self._over_channel(first, below[first.name], queries)
+            query = self._over_channel(first, parts[0], below[first.name], queries)
         else:
             query = _begun(first, parts[0])
         widest = max(query.window.size for query in queries)
@@ -297,11 +298,9 @@ class _Merger:
         name = streams_of(query)[0] if channel else None
         return MergedQuery(query, name, members, mop.rule)
 
-    def _over_channel(self, query: Query, below: str, readers: Sequence[Query]) -> Query:
+    def _over_channel(self, query: Query, parts: Parts, below: str, readers: Sequence[Query]) -> Query:
         """A query over the channel of its first events; `readers`: all that read these."""
-        parts, atom = parts_of(query), first_atom(query)
         assert parts.first is not None
-        assert atom is not None
         read = dict.fromkeys(name for one in readers for name in _first_attributes(one))
         source = self._source(below, parts.first, read)
         if parts.single:  # its sigma is the one that is merged: what it selects is the same for all
@@ -325,6 +324,14 @@ class _Merger:
                 kinds = attributes_of(self._named[member])
                 columns = tuple(Return(one, Ref(0, one, kind), kind) for one, kind in kinds.items())
                 yield decoded(member, name, self._places[member].number, columns)
+
+
+def _without_common(parts: Sequence[Parts]) -> list[Parts]:
+    """The parts with what is left to check for some: what all check of a run stays with it, and may end it early."""
+    common = frozenset.intersection(*(frozenset(one.reported) for one in parts))
+    return [
+        replace(one, reported=tuple(term for term in one.reported if term not in common)) for one in parts
+    ]
 
 
 def _begun(query: Query, parts: Parts) -> Query:
