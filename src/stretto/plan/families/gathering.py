@@ -26,7 +26,9 @@ FEWEST: Final = 64
 _SLOT: Final = "?"
 _CONSTANT_KINDS: Final = (Kind.INT, Kind.FLOAT, Kind.STRING, Kind.TIME, Kind.DURATION)
 # Where a constant of each member may stand: other functions are made for a constant that is known.
-_READ_CONSTANTS: Final = frozenset((*FLIPPED, "=", "!=", "in", "between", "and", "or", "not", "+", "-", "*"))
+_READ_CONSTANTS: Final = frozenset(
+    (*FLIPPED, "=", "!=", "in", "between", "and", "or", "not", "+", "-", "*", "/", "%")
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,7 +81,7 @@ def _streams(front: Front) -> Iterator[StreamRow]:
                     text, rule = f"{_of(stage.source)[3:]} {_paired(stage.pairing)}", "pair_with_constants"
                 yield stage.name, (stage.source.type,), text, (stage.rows, stage.cost), rule
             case Encoding():
-                yield stage.name, (stage.source.type,), _encoded(stage), (None, None), "derive_events"
+                yield stage.name, (stage.source.type,), _encoded(stage), (None, None), "classify_events"
             case Aggregation():
                 yield _aggregated(stage)
             case SharedAggregation(parts):
