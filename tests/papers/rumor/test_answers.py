@@ -88,7 +88,8 @@ def operators(plan: Plan) -> list[str]:
 
 
 PREFIXES = "".join(
-    f"QUERY q{number} PATTERN SEQ(cpu a, T b, {rest}) WHERE [pid] AND b.load >= a.load WITHIN {size} SECONDS SELECT NEXT;"
+    f"QUERY q{number} PATTERN SEQ(cpu a, T b, {rest}) WHERE [pid] AND b.load >= a.load "
+    f"WITHIN {size} SECONDS SELECT NEXT;\n"
     for number, (rest, size) in enumerate((("U c", 9), ("cpu c+", 20), ("T c, U d", 12)))
 )
 

@@ -109,3 +109,22 @@ def test_classes_list_no_more_than_is_kept_of_each(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(gathering, "FEWEST", 3)
     monkeypatch.setattr(classes, "MOST", 3)
     assert not encodings(plan_of(STREAM + hybrid()))
+
+
+@pytest.mark.parametrize("policy", ["NEXT", "ANY"])
+def test_events_are_paired_with_what_only_their_stream_has(
+    policy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`[key]` is of no raw event: a paired one has it from the stream that it is of."""
+    monkeypatch.setattr(gathering, "FEWEST", 3)
+    text = STREAM + "".join(
+        f"QUERY q{n} PATTERN SEQ(m a, m b) WHERE [key] AND a.x > {n} AND b.x > {n} WITHIN 20 us SELECT {policy};"
+        for n in range(4)
+    )
+    sample = StreamSample(text, SCHEMA, tuple(random_events(Random(3), ("A",), most=16)), {})
+    expected = expected_of(sample.workload().bind(SCHEMA), sample)
+    assert any(matches for _, matches in expected.values())
+    for runner in RUNNERS:
+        found = runner(plan_of(text), sample, tuple(query for query, _ in expected.values()), Random(1))
+        for name, (_, matches) in expected.items():
+            assert_same_matches(found[name], matches, about=f"{name}, {runner.__name__}")

@@ -25,10 +25,12 @@ def continue_runs(memo: Memo) -> Iterator[tuple[int, Way]]:
     """
     pieces = {root.piece: memo.pieces[root.piece] for root in memo.roots}
     runs = {number: piece for number, piece in pieces.items() if piece.policy is Policy.NEXT}
+    longest = max((len(piece.slots) for piece in runs.values()), default=0)
     readers: defaultdict[Piece, dict[int, int]] = defaultdict(dict)
     for number, piece in runs.items():
         for count in boundaries(piece):
-            readers[_form(piece, count)][number] = piece.window.size
+            if count < longest:  # of the longest ones nothing is a prefix as a whole
+                readers[_form(piece, count)][number] = piece.window.size
     done: set[int] = set()
     for number in runs:
         yield from _ways(number, memo, readers, done)

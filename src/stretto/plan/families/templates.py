@@ -167,7 +167,8 @@ def _template(
     read = _params(item.value for item in query.returns)
     returned = _constants(family, read, rows)
     if isinstance(how, Early):
-        template, stream, entry = _paired(query, how, entries, schema)
+        known = streams.get(how.source.type, schema.attributes)
+        template, stream, entry = _paired(query, how, entries, known)
         return template, stream, Route(members, entries, entry, (), returned)
     if begins_with_class(query, how, entries):
         first = streams_of(query)[0]
@@ -254,9 +255,12 @@ def _of_one(query: Query, reason: str) -> dict[str, Route]:
 
 
 def _paired(
-    query: Query, how: Early, entries: Constants, schema: Schema
+    query: Query, how: Early, entries: Constants, known: Mapping[str, Kind]
 ) -> tuple[Query, PairedSelection, Expr]:
-    """The template over paired events, the stream of these, and where a match has the number of its entry."""
+    """The template over paired events, the stream of these, and where a match has the number of its entry.
+
+    `known`: the attributes of the events that are paired.
+    """
     name = f"{query.name} {query.variables[how.variable].name}"
 
     def column(constant: str) -> str:
@@ -270,11 +274,7 @@ def _paired(
     having = tuple(rewrite(term, rule) for term in left.having)
     exprs = (*left.terms, *left.having, *(item.value for item in left.returns))
     kinds: dict[str, Kind] = {
-        **{
-            attribute: schema.attributes[attribute]
-            for attribute in left.same
-            if attribute in schema.attributes
-        },
+        **{attribute: known[attribute] for attribute in left.same if attribute in known},
         **{attribute: _kind(node) for attribute, node in read_attributes(exprs, how.variable).items()},
     }
     own = [Return(a, Ref(0, a, kind), kind) for a, kind in kinds.items() if a != "ts"]
