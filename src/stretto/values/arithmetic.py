@@ -20,6 +20,8 @@ Range = tuple[int, int]
 LEAST = -(2**63)
 MOST = 2**63 - 1
 
+WHOLE = 2.0**52
+"""Sums of two whole doubles below it are exact."""
 EARTH_RADIUS_M = 6_371_008.8
 
 
@@ -62,7 +64,28 @@ def divide(left: Numbers, right: Numbers) -> Checked:
 
 def remainder(left: Numbers, right: Numbers) -> Checked:
     """What is left of a division that truncates towards zero; none where the divisor is 0."""
-    return np.fmod(left, right), _fits(right != 0)
+    fits = _fits(right != 0)
+    if fits is None and left.ndim and _is_whole(left) and _is_whole(right):
+        return _whole_remainder(left, right), None
+    return np.fmod(left, right), fits
+
+
+def _whole_remainder(left: Numbers, right: Numbers) -> Numbers:
+    """The same of whole doubles, several times as fast as digit by digit: products of what 53 bits hold are exact."""
+    found: Numbers = left - np.trunc(left / right) * right
+    # A quotient right below a whole number may have been rounded up to it.
+    beyond = found * np.sign(left) < 0
+    if beyond.any():
+        found += np.where(beyond, np.abs(right) * np.sign(left), 0.0)
+    return np.copysign(found, left)
+
+
+def _is_whole(values: Numbers) -> bool:
+    """Whether all are whole numbers of less than 52 bits."""
+    first = values.reshape(-1)[:1]
+    if not _is_double(values) or not (first == np.trunc(first)).all():
+        return False
+    return bool((np.abs(values) < WHOLE).all() and (values == np.trunc(values)).all())
 
 
 def distance_m(lat1: Numbers, lon1: Numbers, lat2: Numbers, lon2: Numbers) -> Numbers:
