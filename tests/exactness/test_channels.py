@@ -14,9 +14,11 @@ from tests.support.alike_streams import alike_streams
 from tests.support.comparison import assert_same_matches
 from tests.support.runners import RUNNERS
 from tests.support.strategies import SCHEMA
+from tests.support.stream_strategies import StreamSample
 
 from stretto.engine.kernels import when_to_compile
 from stretto.errors import QueryError, StrettoError
+from stretto.oracle.detections import Event
 from stretto.papers.rumor.rules import PRIORITIES, RULES
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan
@@ -70,6 +72,29 @@ def test_merged_streams_and_queries_are_what_the_oracle_says(
         found.append(check(seed))
     assert sum(matches > 0 for matches, _ in found) >= CHUNK // 4
     assert sum(merged for _, merged in found) >= CHUNK // 3
+
+
+def test_streams_of_runs_over_a_channel_judge_what_they_report() -> None:
+    """A term on the last event of a run is no less a part of it where runs of several streams are one."""
+    text = "".join(
+        f"""CREATE STREAM s{n} AS SELECT k, x FROM A WHERE x > {n - 1};
+        CREATE STREAM r{n} AS PATTERN SEQ(s{n} a, B b+) WHERE a.k = b.k HAVING LAST(b).x > 0.5
+        WITHIN 20 us SELECT NEXT RETURN a.k AS k, LAST(b).x AS x;
+        QUERY q{n} PATTERN SEQ(r{n} p, B c) WITHIN 9 us;"""
+        for n in range(2)
+    )
+    values = [("A", 1.0), ("B", 0.1), ("B", 2.0), ("A", 0.0), ("B", 0.2), ("B", 3.0), ("B", 0.0)]
+    events = tuple(Event(at, at, kind, {"k": 0, "x": x}) for at, (kind, x) in enumerate(values))
+    sample = StreamSample(text, SCHEMA, events, {})
+    expected = expected_of(sample.workload().bind(SCHEMA), sample)
+    for optimizer in ("rumor", "auto"):
+        plan = optimize(sample.workload(), SCHEMA, optimizer, 0.5)
+        assert optimizer == "auto" or "c_mu" in plan.explain()
+        for runner in RUNNERS:
+            found = runner(plan, sample, tuple(query for query, _ in expected.values()), Random(1))
+            for name, (_, matches) in expected.items():
+                assert matches
+                assert_same_matches(found[name], matches, about=f"{name}, {optimizer}, {runner.__name__}")
 
 
 def test_an_unknown_rule_is_told_which_there_are() -> None:

@@ -130,9 +130,15 @@ def _widened(rng: Random, base: str) -> Made:
 def _matched(rng: Random, _base: str) -> Made:
     policy = rng.choice(("ANY", "NEXT"))
     term = rng.choice(("a.k = b.k", "b.x > a.x", "a.n != b.n"))
-    items = "a.k AS k, a.s AS s, b.f AS f, a.at AS at, b.x AS x, a.n AS n"
+    repeated = rng.random() < 0.4
+    b, judged = "b", ("", "", " HAVING b.x > 0")
+    if repeated:
+        b = "LAST(b)"
+        judged = ("", " HAVING LAST(b).x > 0", " HAVING b[i].x >= b[i-1].x", " HAVING FIRST(b).x > a.x")
+    having = rng.choice(judged)
+    items = f"a.k AS k, a.s AS s, {b}.f AS f, a.at AS at, {b}.x AS x, a.n AS n"
     return lambda read, _other: (
-        f"PATTERN SEQ({read} a, C b) WHERE {term} WITHIN 5 us SELECT {policy} RETURN {items}"
+        f"PATTERN SEQ({read} a, C b{'+' * repeated}) WHERE {term}{having} WITHIN 5 us SELECT {policy} RETURN {items}"
     )
 
 
