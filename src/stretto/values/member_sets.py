@@ -31,8 +31,7 @@ class MemberSets:
         self._sets: list[I64] = []
         self.codes: list[int] = []
         """Of the small numbers of classes."""
-        self._firsts: list[I64] = []
-        self._lasts: list[I64] = []
+        self._listed, self._firsts, self._lasts = _Lists(), _Lists(), _Lists()
         self._holders: dict[int, Bool] = {}
         self._renumbered: dict[str, dict[int, int]] = {}
         self._pairs: dict[tuple[str, int, int], int] = {}
@@ -79,8 +78,10 @@ class MemberSets:
 
     def listed(self, codes: I64) -> tuple[I64, I64]:
         """Pairs of places in `codes` and members of the classes there."""
-        places, members = _listed(self.local(codes), self._sets)
-        return places, members
+        local = self.local(codes)
+        for of in self._sets[len(self._listed) :]:
+            self._listed.append(of)
+        return self._listed.at(local)
 
     def ranges(self, codes: I64) -> tuple[I64, I64, I64]:
         """The same with ranges of members that follow one another, from the first to the last."""
@@ -89,8 +90,8 @@ class MemberSets:
             gaps = np.diff(of) != 1
             self._firsts.append(of[np.append(len(of) > 0, gaps)] if len(of) else of)
             self._lasts.append(of[np.append(gaps, len(of) > 0)] if len(of) else of)
-        places, first = _listed(local, self._firsts)
-        return places, first, _listed(local, self._lasts)[1]
+        places, first = self._firsts.at(local)
+        return places, first, self._lasts.at(local)[1]
 
     def meet(self, one: I64, other: I64) -> I64:
         """The classes of what two have in common."""
@@ -126,15 +127,33 @@ class MemberSets:
         return found
 
 
-def _listed(numbers: I64, lists: list[I64]) -> tuple[I64, I64]:
-    """Pairs of places in `numbers` and what is in the lists of these numbers."""
-    sizes = np.array([len(of) for of in lists], np.int64)
-    counts = sizes[numbers]
-    places = np.repeat(np.arange(len(numbers)), counts)
-    within = np.arange(len(places)) - np.repeat(np.cumsum(counts) - counts, counts)
-    starts = np.cumsum(sizes) - sizes
-    values: I64 = np.concatenate([np.zeros(0, np.int64), *lists])
-    return places, values[np.repeat(starts[numbers], counts) + within]
+class _Lists:
+    """Lists by number, one behind the other in one array; new ones are put there when somebody asks."""
+
+    def __init__(self) -> None:
+        self._values: I64 = np.zeros(0, np.int64)
+        self._ends: I64 = np.zeros(1, np.int64)
+        self._new: list[I64] = []
+
+    def __len__(self) -> int:
+        return len(self._ends) - 1 + len(self._new)
+
+    def append(self, values: I64) -> None:
+        self._new.append(values)
+
+    def at(self, numbers: I64) -> tuple[I64, I64]:
+        """Pairs of places in `numbers` and what is in the lists of these numbers."""
+        if self._new:
+            sizes = np.array([len(of) for of in self._new], np.int64)
+            self._ends = np.concatenate([self._ends, self._ends[-1] + np.cumsum(sizes)])
+            self._values = np.concatenate([self._values, *self._new])
+            self._new = []
+        starts = self._ends[numbers]
+        counts = self._ends[numbers + 1] - starts
+        places = np.repeat(np.arange(len(numbers)), counts)
+        within = np.arange(len(places)) - np.repeat(np.cumsum(counts) - counts, counts)
+        found: I64 = self._values[np.repeat(starts, counts) + within]
+        return places, found
 
 
 _KNOWN: WeakKeyDictionary[Strings, MemberSets] = WeakKeyDictionary()
