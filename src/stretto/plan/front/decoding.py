@@ -73,7 +73,7 @@ class _Ops:
             returns=normalize(query).returns if query.returns else (),
             route=_route(merged, members, numbered(positive)) if others else None,
         )
-        return self._append(emit, replace(record, rows=None, cost=None))
+        return self._append(emit, replace(record, because=merged.rule, rows=None, cost=None))
 
     def query(self, number: int) -> str:
         """The query of an output."""
