@@ -76,6 +76,9 @@ def test_a_table_of_its_own_for_each_query(call, ending: str) -> None:
     assert tables["none"] == []
     assert "wrote m.none." in result.err
     assert call("run", "own.cep", "--events", "events.csv", "--layout", "typed").code == 2
+    for layout in ("typed", "rows"):  # names are made of the one given, and that is the one told
+        result = call("run", "own.cep", "--events", "events.csv", "--layout", layout, "--out", "m")
+        assert (result.code, "m: the name has no ending" in result.err) == (2, True)
 
 
 def test_the_file_format_of_matches(call) -> None:

@@ -49,7 +49,7 @@ def stream(folder: Path, *more: str) -> Iterator[subprocess.Popen[bytes]]:
     """The stream, with all processes that it starts; they end with the context."""
     call = "from stretto.cli.main import main; main()"
     places = ("--source", "delta:in", "--sink", "delta:out", "--checkpoint", "state", "--master", "local[2]")
-    options = ("--source-option", "maxBytesPerTrigger=1")
+    options = ("--source-option", "maxBytesPerTrigger=1", "--spread", "whole")  # one task: quick
     with (
         (folder / "log.txt").open("ab") as log,
         subprocess.Popen(
