@@ -1,4 +1,4 @@
-"""What rules of security and operations are made of, drawn together: functions of texts, times, lists (null ones too) and
+"""What rules of teams are made of, drawn together: functions of texts, times, lists (null ones too) and
 structs, KEEP and LIMIT, SELECT LAST and NEXT, whole events in RETURN, ids that are integers or texts.
 
 STRETTO_RULES says how many random workloads are tried, STRETTO_SEED from which seed on.

@@ -103,9 +103,7 @@ def test_whole_events_come_with_the_matches(spark: SparkSession, trades: DataFra
     batch = detect(WHOLE, trades)
     assert sorted(row.returned for row in batch.collect()) == texts
     whole = matches_of(batch, "whole")
-    assert dict(whole.dtypes)["a.*"] == (
-        "struct<ts:timestamp,symbol:string,price:double,size:bigint>"
-    )
+    assert dict(whole.dtypes)["a.*"] == ("struct<ts:timestamp,symbol:string,price:double,size:bigint>")
     assert sorted(map(str, without_zones(whole.drop("match_id").toArrow().to_pylist()))) == expected
 
     files = Files(tmp_path / "events")
