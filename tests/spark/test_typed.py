@@ -108,6 +108,8 @@ def test_whole_events_come_with_the_matches(spark: SparkSession, trades: DataFra
 
     files = Files(tmp_path / "events")
     files.write(TRADES)
+    later = pa.array([3600 * 1_000_000], TRADES.schema.field("ts").type)  # what it ends is certain then
+    files.write(TRADES.slice(0, 1).set_column(0, "ts", later).set_column(1, "type", [["End"]]))
     stream = detect(WHOLE, files.stream(spark), stats=stretto.Stats.of(TRADES), ahead=None)
     rows, _ = run_to_end(matches_of(stream, "whole"), tmp_path / "state", tmp_path / "found")
     assert sorted(map(str, without_zones(rows.drop("match_id").toArrow().to_pylist()))) == expected
