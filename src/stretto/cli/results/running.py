@@ -208,7 +208,8 @@ class Outputs:
         on_stdout = self._out != STDOUT
         if self._out is None:
             if self.trends != "only":
-                show_matches(self.first.parts, self.found.total())
+                readers = {} if self._layout is None else self._layout.readers()
+                show_matches(self.first.parts, self.found.total(), readers)
                 show_counts(self.found)
             if self.trends != "none":
                 show_totals(self.first_totals.parts, self.total_rows)
