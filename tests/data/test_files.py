@@ -229,6 +229,19 @@ def test_objects_in_objects_are_fields_of_structs(tmp_path: Path) -> None:
     assert events.rejected == 2
 
 
+def test_fields_of_objects_that_appear_late(tmp_path: Path) -> None:
+    early = "\n".join(
+        ['{"ts": 1, "type": "A"}'] * 30_000 + ['{"ts": 1, "type": "A", "p": {"at": null}}'] * 30_000
+    )
+    late = '{"ts": 2, "type": "B", "p": {"at": "2024-01-01", "n": 5, "q": {"s": "x", "l": [1]}}}'
+    events = open_events(text(tmp_path, "e.jsonl", f"{early}\n{late}\n"))
+    kinds = {"p.at": Kind.TIME, "p.n": Kind.INT, "p.q.s": Kind.STRING, "p.q.l": Kind.INTS}
+    assert events.schema.attributes == kinds
+    last = rows(events)[-1]
+    assert (last["p.at"], last["p.n"], last["p.q.s"], last["p.q.l"]) == (dt.datetime(2024, 1, 1), 5, "x", [1])  # noqa: DTZ001
+    assert events.rejected == 0
+
+
 def test_a_column_that_is_an_object_at_times(tmp_path: Path) -> None:
     """Mostly texts: the objects are rejected. Fields of what is rejected are no columns."""
     lines = ['{"ts": 1, "type": "A", "p": "x"}'] * 30 + ['{"ts": 1, "type": "A", "p": {"q": 1}}']

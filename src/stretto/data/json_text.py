@@ -136,13 +136,15 @@ class JsonPart:
         for name, arrow in found.items():
             if name in self.kinds:
                 continue
-            plain = name in table.schema.names
-            if plain and pa.types.is_null(arrow):
+            plain = name in table.schema.names  # what is inside of objects is decided by its path
+            kind = kind_of(arrow) if plain else None
+            if pa.types.is_null(arrow):
+                open_questions |= not plain and name not in self.empty
                 self.empty.add(name)
-            elif plain and kind_of(arrow) in (Kind.INT, Kind.FLOAT, Kind.BOOL):
-                self.kinds[name] = kind_of(arrow)
+            elif kind in (Kind.INT, Kind.FLOAT, Kind.BOOL):
+                self.kinds[name] = kind
             else:
-                open_questions |= name not in self.nested and name not in self.empty
+                open_questions |= name not in self.nested
         if open_questions:
             self._decide(block.objects())
 
@@ -160,6 +162,8 @@ class JsonPart:
             elif places.admit(path):
                 self.nested.discard(name)
                 self.kinds[name], self.paths[name] = kind, path
+            else:
+                self.nested.add(name)
 
     def _places(self) -> Places:
         return Places(map(self._path, self.kinds))
