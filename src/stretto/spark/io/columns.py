@@ -22,6 +22,7 @@ from stretto.errors import EventsError
 from stretto.schema import Kind, Schema, Special, need_once
 from stretto.spark.checkpoint_notes import read_note
 from stretto.spark.errors import StrettoSparkError
+from stretto.spark.io.ddl import columns_of_ddl
 from stretto.spark.io.passwords import redacted
 from stretto.spark.io.specs import FORMATS, Spec
 
@@ -52,14 +53,12 @@ def parse_schema(text: str) -> T.StructType:
     try:
         if given.lstrip().startswith("{"):
             return T.StructType.fromJson(json.loads(given))
-        found = T.StructType.fromDDL(given)
-    except (PySparkException, ValueError, KeyError, TypeError, AssertionError):
-        found = None
-    if not isinstance(found, T.StructType):
+        return columns_of_ddl(given)
+    except (PySparkException, ValueError, KeyError, TypeError, AssertionError) as error:
         raise StrettoSparkError(
-            f"--schema: `{text}` is no list of columns (write one like `ts TIMESTAMP, type STRING, price DOUBLE`)"
-        )
-    return found
+            f"--schema: `{text}` is no list of columns (write one like `ts TIMESTAMP, type STRING, price DOUBLE`):"
+            f" {error}"
+        ) from None
 
 
 def arrow_columns(df: DataFrame) -> pa.Schema:
