@@ -150,7 +150,7 @@ def test_json_lines_and_columns_that_are_remembered(spark: SparkSession, tmp_pat
     write_note(memory, first.columns.jsonValue())
     (folder / "1.jsonl").write_text(json.dumps({**event, "x": "text", "more": 1}))
     again = opened(spark, folder, schema=recall(memory))
-    expected = {"id": Kind.INT, "x": Kind.INT, "on": Kind.BOOL}
+    expected = {"id": Kind.INT, "x": Kind.INT, "on": Kind.BOOL, "inner.a": Kind.INT}
     assert schema_of(first.events, SPECIAL).attributes == expected
     assert schema_of(again.events, SPECIAL).attributes == expected
     given = opened(spark, folder, schema=parse_schema(COLUMNS))
