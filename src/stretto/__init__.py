@@ -10,6 +10,8 @@ from importlib.metadata import version
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from stretto.compiled_loops import ensure_folder
+
 if TYPE_CHECKING:
     from stretto.engine.adapt import AdaptOptions
     from stretto.engine.results.matches import Matches
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from stretto.text.terms import call
 
 __version__ = version("stretto")
+ensure_folder()
 
 _HOMES = {
     "stretto.engine.results.matches": ("Matches",),

@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -76,6 +77,18 @@ def test_a_table_of_its_own_for_each_query(call, ending: str) -> None:
     assert tables["none"] == []
     assert "wrote m.none." in result.err
     assert call("run", "own.cep", "--events", "events.csv", "--layout", "typed").code == 2
+    for layout in ("typed", "rows"):  # names are made of the one given, and that is the one told
+        result = call("run", "own.cep", "--events", "events.csv", "--layout", layout, "--out", "m")
+        assert (result.code, "m: the name has no ending" in result.err) == (2, True)
+
+
+def test_durations_and_times_are_shown_as_such(call) -> None:
+    Path("took.cep").write_text(
+        "QUERY q PATTERN SEQ(A a, B b) WITHIN 10 SECONDS RETURN a.ts AS at, b.ts - a.ts AS took;"
+    )
+    result = call("run", "took.cep", "--events", "events.csv")
+    row = next(line for line in result.out.splitlines() if line.startswith("q "))
+    assert re.search(r"at=\d{4}-\d\d-\d\d \d\d:\d\d:\d\d took=\d:\d\d:\d\d$", row), row
 
 
 def test_the_file_format_of_matches(call) -> None:

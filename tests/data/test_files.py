@@ -200,6 +200,56 @@ def test_lists_are_read_and_fields_of_structs(tmp_path: Path) -> None:
         assert rows(events)[0]["tags"] == tags
 
 
+def test_objects_in_objects_are_fields_of_structs(tmp_path: Path) -> None:
+    """What JSON and Parquet say alike is read alike; what is no object where others have one is rejected."""
+    values = [
+        {"name": "cmd", "args": ["a", None], "at": {"start": "2024-01-01T00:00:00", "n": 1}},
+        {"name": None, "args": [], "at": None},
+        None,
+        {"name": "x", "args": None, "at": {"start": None, "n": 2**40}},
+    ]
+    lines = [json.dumps({"ts": 1, "type": "A", "p": p, "p.q": 3}) for p in values]
+    lines += ['{"ts": 1, "type": "B", "p": 7}', '{"ts": 1, "type": "C", "p": {"at": [2]}}']
+    events = open_events(text(tmp_path, "e.jsonl", "\n".join([*lines, *lines[:4] * 8])))
+    assert events.schema.attributes == {
+        "p.name": Kind.STRING,
+        "p.args": Kind.STRINGS,
+        "p.at.start": Kind.TIME,
+        "p.at.n": Kind.INT,
+        "p.q": Kind.INT,
+    }
+    found = rows(events)
+    assert [(row["p.name"], row["p.args"], row["p.at.n"], row["p.q"]) for row in found[:4]] == [
+        ("cmd", ["a", None], 1, 3),
+        (None, [], None, 3),
+        (None, None, None, 3),
+        ("x", None, 2**40, 3),
+    ]
+    assert [row["p.at.start"] for row in found[:4]] == [dt.datetime(2024, 1, 1), None, None, None]  # noqa: DTZ001
+    assert events.rejected == 2
+
+
+def test_fields_of_objects_that_appear_late(tmp_path: Path) -> None:
+    early = "\n".join(
+        ['{"ts": 1, "type": "A"}'] * 30_000 + ['{"ts": 1, "type": "A", "p": {"at": null}}'] * 30_000
+    )
+    late = '{"ts": 2, "type": "B", "p": {"at": "2024-01-01", "n": 5, "q": {"s": "x", "l": [1]}}}'
+    events = open_events(text(tmp_path, "e.jsonl", f"{early}\n{late}\n"))
+    kinds = {"p.at": Kind.TIME, "p.n": Kind.INT, "p.q.s": Kind.STRING, "p.q.l": Kind.INTS}
+    assert events.schema.attributes == kinds
+    last = rows(events)[-1]
+    assert (last["p.at"], last["p.n"], last["p.q.s"], last["p.q.l"]) == (dt.datetime(2024, 1, 1), 5, "x", [1])  # noqa: DTZ001
+    assert events.rejected == 0
+
+
+def test_a_column_that_is_an_object_at_times(tmp_path: Path) -> None:
+    """Mostly texts: the objects are rejected. Fields of what is rejected are no columns."""
+    lines = ['{"ts": 1, "type": "A", "p": "x"}'] * 30 + ['{"ts": 1, "type": "A", "p": {"q": 1}}']
+    events = open_events(text(tmp_path, "e.jsonl", "\n".join(lines)))
+    assert events.schema.attributes == {"p": Kind.STRING}
+    assert (len(rows(events)), events.rejected) == (30, 1)
+
+
 def test_other_nested_columns_are_skipped(tmp_path: Path) -> None:
     pq.write_table(pa.table({"ts": [1], "type": ["A"], "tags": [[[1, 2]]], "x": [1]}), tmp_path / "e.parquet")
     line = json.dumps({"ts": 1, "type": "A", "tags": [[1, 2]], "x": 1})
@@ -407,9 +457,10 @@ def test_columns_that_appear_late(tmp_path: Path) -> None:
     assert events.schema.attributes == {"n": Kind.INT, "s": Kind.STRING}
     assert rows(events.select(["n"]))[-1]["n"] == 5
     early = "\n".join('{"ts": 1, "type": "A"}' for _ in range(60_000))
-    late = '{"ts": 2, "type": "B", "n": 5, "at": "2024-01-01", "s": "x", "o": {"a": 1}, "z": null}'
+    late = '{"ts": 2, "type": "B", "n": 5, "at": "2024-01-01", "s": "x", "o": [{"a": 1}], "p": {"a": 1}, "z": null}'
     events = open_events(text(tmp_path, "e.jsonl", f"{early}\n{late}\n"))
-    assert events.schema.attributes == {"n": Kind.INT, "at": Kind.TIME, "s": Kind.STRING, "z": Kind.STRING}
+    kinds = {"n": Kind.INT, "at": Kind.TIME, "s": Kind.STRING, "p.a": Kind.INT, "z": Kind.STRING}
+    assert events.schema.attributes == kinds
     assert events.schema.skipped == ("o",)
     assert rows(events)[-1]["n"] == 5
 

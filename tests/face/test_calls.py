@@ -3,7 +3,7 @@
 import subprocess
 import sys
 import warnings
-from datetime import timedelta
+from datetime import datetime, timedelta
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -194,3 +194,32 @@ def test_importing_loads_little() -> None:
     code = f"import sys, stretto; print(*sorted({{m.split('.')[0] for m in sys.modules}} & {heavy}))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "\n"
+
+
+def test_times_and_durations_are_pythons_own() -> None:
+    text = "QUERY q PATTERN SEQ(A a, B b*) WITHIN 1 MINUTE RETURN a.ts AS at, LAST(b).ts - a.ts AS took, b.*;"
+    table = pa.table(
+        {
+            "ts": pa.array([1, 3], pa.timestamp("s")),
+            "type": ["A", "B"],
+            "spent": pa.array([None, 5], pa.duration("us")),
+        }
+    )
+    alone, both = sorted(stretto.run(text, table), key=lambda match: len(match["events"]))
+    begun, ended = (datetime(1970, 1, 1, 0, 0, second) for second in (1, 3))  # noqa: DTZ001
+    assert alone["returned"] == {"at": begun, "took": None, "b.*": None}
+    spent = timedelta(microseconds=5)
+    assert both["returned"] == {
+        "at": begun,
+        "took": timedelta(seconds=2),
+        "b.*": [{"ts": ended, "spent": spent}],
+    }
+
+
+def test_what_is_built_shows_its_text() -> None:
+    a, b = stretto.E("A", "a"), stretto.E("B", "b")
+    built = stretto.query("q", stretto.SEQ(a, b.plus())).where(a.x < 3)
+    assert repr(a.x < 3) == "<a.x < 3>"
+    assert repr(stretto.SEQ(a, b.plus())) == "<SEQ(A a, B b+)>"
+    assert repr(built) == "<query q: SEQ(A a, B b+), without a window yet>"
+    assert repr(built.within(5)) == "<QUERY q PATTERN SEQ(A a, B b+) WHERE a.x < 3 WITHIN 5 SECONDS;>"

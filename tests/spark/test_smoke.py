@@ -25,7 +25,7 @@ RULES = """\
 QUERY rise PATTERN SEQ(A a, B b) WHERE [k] AND a.x < b.x WITHIN 20 SECONDS RETURN b.x - a.x AS gain;
 QUERY alone PATTERN SEQ(A a, NOT(B b)) WHERE [k] WITHIN 3 SECONDS KEEP FIRST PER a.k FOR 10 SECONDS;
 """
-COMMITS, EVENTS = 6, 40
+COMMITS, EVENTS = 2, 120
 PATIENCE_S = 600
 
 
@@ -49,7 +49,7 @@ def stream(folder: Path, *more: str) -> Iterator[subprocess.Popen[bytes]]:
     """The stream, with all processes that it starts; they end with the context."""
     call = "from stretto.cli.main import main; main()"
     places = ("--source", "delta:in", "--sink", "delta:out", "--checkpoint", "state", "--master", "local[2]")
-    options = ("--source-option", "maxBytesPerTrigger=1")
+    options = ("--source-option", "maxBytesPerTrigger=1", "--spread", "whole")  # one task: quick
     with (
         (folder / "log.txt").open("ab") as log,
         subprocess.Popen(

@@ -1,5 +1,6 @@
 """Results of single queries as tables with typed columns, and joins of matches with their events."""
 
+from datetime import datetime
 from pathlib import Path
 
 import pyarrow as pa
@@ -7,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
+from tests.spark.stream.test_detect_stream import Files, run_to_end
 
 import stretto
 from stretto.spark import aggregate, detect, matches_of, trends_of
@@ -78,6 +80,39 @@ def test_a_query_has_a_table_of_its_own(trades: DataFrame) -> None:
         matches_of(found, "clim")
     with pytest.raises(StrettoSparkError, match="does not say what its queries look like"):
         matches_of(found.withMetadata("query", {}), "climb")
+
+
+WHOLE = "QUERY whole PATTERN SEQ(Buy a, Sell b*) WHERE [symbol] WITHIN 10 SECONDS RETURN *, COUNT(b) AS sold;"
+
+
+def without_zones(value):
+    """Values as they are without time zones, in structs and lists too."""
+    if isinstance(value, dict):
+        return {name: without_zones(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [without_zones(one) for one in value]
+    return value.replace(tzinfo=None) if isinstance(value, datetime) else value
+
+
+def test_whole_events_come_with_the_matches(spark: SparkSession, trades: DataFrame, tmp_path: Path) -> None:
+    ours = stretto.run(WHOLE, TRADES)
+    expected = sorted(map(str, without_zones(ours["whole"].to_pylist())))
+    texts = sorted(row["returned"] for row in ours.to_arrow().to_pylist())
+    assert len(texts) > 3
+
+    batch = detect(WHOLE, trades)
+    assert sorted(row.returned for row in batch.collect()) == texts
+    whole = matches_of(batch, "whole")
+    assert dict(whole.dtypes)["a.*"] == ("struct<ts:timestamp,symbol:string,price:double,size:bigint>")
+    assert sorted(map(str, without_zones(whole.drop("match_id").toArrow().to_pylist()))) == expected
+
+    files = Files(tmp_path / "events")
+    files.write(TRADES)
+    later = pa.array([3600 * 1_000_000], TRADES.schema.field("ts").type)  # what it ends is certain then
+    files.write(TRADES.slice(0, 1).set_column(0, "ts", later).set_column(1, "type", [["End"]]))
+    stream = detect(WHOLE, files.stream(spark), stats=stretto.Stats.of(TRADES), ahead=None)
+    rows, _ = run_to_end(matches_of(stream, "whole"), tmp_path / "state", tmp_path / "found")
+    assert sorted(map(str, without_zones(rows.drop("match_id").toArrow().to_pylist()))) == expected
 
 
 def test_matches_are_joined_with_their_events(trades: DataFrame) -> None:

@@ -94,9 +94,10 @@ def _plain(column: pa.ChunkedArray) -> list[Any]:
     return column.to_pylist()
 
 
-def _bound(values: dict[str, int | Sequence[int] | None]) -> dict[str, tuple[int, ...]]:
+def _bound(values: dict[str, int | str | Sequence[int | str] | None]) -> dict[str, tuple[int | str, ...]]:
     sets = {
-        name: (value,) if isinstance(value, int) else tuple(value or ()) for name, value in values.items()
+        name: (value,) if isinstance(value, int | str) else tuple(value or ())
+        for name, value in values.items()
     }
     return {name: ids for name, ids in sets.items() if ids}
 

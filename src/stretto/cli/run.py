@@ -141,6 +141,10 @@ def _refuse(options: RunOptions) -> None:
 
 
 def _run_in_process(options: RunOptions) -> None:
+    if not options.functions:  # theirs may make objects of pandas
+        from stretto.cli.quick_arrow import without_pandas
+
+        without_pandas()
     from stretto.cli.inputs import PROFILED, measure, open_told, plan_for, read_workload, remarks_on, warn_of
     from stretto.engine.expected_matches import too_many
 

@@ -10,10 +10,11 @@ import pyarrow as pa
 import pyarrow.json as pa_json
 
 from stretto.data.casts import TYPES, fit, to_time, to_types
+from stretto.data.json_paths import Path, Places, at, blocked, flat, nested_schema, paths_in
 from stretto.data.json_values import convert, kind_of_values, load
 from stretto.data.parts import Numbers, ReadChunk, Rejected, need_special, need_time
 from stretto.errors import EventsError
-from stretto.schema import Kind, Special, kind_of
+from stretto.schema import Kind, Special, fields_of, kind_of
 from stretto.values.convert import MOST
 from stretto.values.time_units import JudgedUnit, need_unit
 
@@ -49,13 +50,15 @@ class _JsonBlock:
 class JsonPart:
     """A file or pipe of JSON lines, one object each; `kinds` is complete after a survey.
 
-    `nested` names the columns that mostly hold lists or objects, `empty` those with nothing but nulls so far.
+    `paths`: where the value of a column stands, inside of objects too. `nested` names the columns that mostly hold
+    lists of objects, `empty` those with nothing but nulls so far.
     """
 
     name: str
     open: Open
     special: Special
     kinds: dict[str, Kind] = field(default_factory=dict)
+    paths: dict[str, Path] = field(default_factory=dict)
     nested: set[str] = field(default_factory=set)
     empty: set[str] = field(default_factory=set)
     rows: int | None = None
@@ -75,12 +78,14 @@ class JsonPart:
         for block in self._blocks():
             table = _parsed(block, self._shape(self.kinds), "infer")
             self._learn(block, table)
-            whole = [] if table is None else [self._typed(table.select(names), block, rejected)]
+            whole = [] if table is None else [self._typed(self._flat(table, names), block, rejected)]
             for chunk in whole or self._chunks(block, names, rejected):
                 rows += chunk.batch.num_rows
                 yield chunk
-        for name in self.empty:
-            self.kinds.setdefault(name, Kind.STRING)
+        places = self._places()
+        for name in self.empty - set(self.kinds):
+            if places.admit(self._path(name)):
+                self.kinds[name] = Kind.STRING
         self.rows = rows
 
     def batches(self, names: Collection[str], rejected: Rejected, *, threads: bool) -> Iterator[ReadChunk]:  # noqa: ARG002 - lines are numbered as they are parsed, in one thread
@@ -96,10 +101,11 @@ class JsonPart:
             if not objects:
                 raise self._no_objects(first)
             self._decide(objects)
-            need_special(self.name, list(dict.fromkeys(key for o in objects for key in o)), self.special)
+            need_special(self.name, list(dict.fromkeys(map(".".join, paths_in(objects)))), self.special)
             ts = self.kinds.setdefault(self.special.ts, Kind.TIME)
             if ts not in (Kind.INT, Kind.TIME):
-                example = next(str(o[self.special.ts]) for o in objects if o.get(self.special.ts) is not None)
+                times = (at(o, self._path(self.special.ts)) for o in objects)
+                example = next(str(value) for value in times if value is not None)
                 raise need_time(self.name, self.special, f"{ts}s", example)
             self.kinds.setdefault(self.special.type, Kind.STRING)
             if ts is Kind.INT and self.special.unit is None:
@@ -108,7 +114,8 @@ class JsonPart:
 
     def _judge(self, objects: list[dict[str, Any]]) -> None:
         name = self.special.ts
-        numbers = [value for o in objects if type(value := o.get(name)) is int and abs(value) < MOST]
+        values = (at(o, self._path(name)) for o in objects)
+        numbers = [value for value in values if type(value) is int and abs(value) < MOST]
         self.judged = need_unit(pa.array(numbers, pa.int64()), name, self.name)
         self.special = replace(self.special, unit=None if self.judged is None else self.judged.unit)
 
@@ -124,35 +131,52 @@ class JsonPart:
         if table is None:  # a line that Arrow refuses: look at the objects
             self._decide(block.objects())
             return
-        fresh = [column for column in table.schema if column.name not in self.kinds]
+        found = {name: kind for one in table.schema for name, kind in fields_of(one.name, one.type)}
         open_questions = False
-        for column in fresh:
-            kind = kind_of(column.type)
-            if pa.types.is_null(column.type):
-                self.empty.add(column.name)
+        for name, arrow in found.items():
+            if name in self.kinds:
+                continue
+            plain = name in table.schema.names  # what is inside of objects is decided by its path
+            kind = kind_of(arrow) if plain else None
+            if pa.types.is_null(arrow):
+                open_questions |= not plain and name not in self.empty
+                self.empty.add(name)
             elif kind in (Kind.INT, Kind.FLOAT, Kind.BOOL):
-                self.kinds[column.name] = kind
+                self.kinds[name] = kind
             else:
-                open_questions |= column.name not in self.nested
+                open_questions |= name not in self.nested
         if open_questions:
             self._decide(block.objects())
 
     def _decide(self, objects: list[dict[str, Any]]) -> None:
-        for name in dict.fromkeys(key for o in objects for key in o):
+        places = self._places()
+        for path in paths_in(objects):
+            name = ".".join(path)
             if name in self.kinds:
                 continue
-            values = [value for o in objects if (value := o.get(name)) is not None]
+            values = [value for o in objects if (value := at(o, path)) is not None]
             kind = kind_of_values(values)
-            if kind is not None:
-                self.nested.discard(name)
-                self.kinds[name] = kind
-            else:
+            if kind is None:
                 (self.nested if values else self.empty).add(name)
+                self.paths.setdefault(name, path)
+            elif places.admit(path):
+                self.nested.discard(name)
+                self.kinds[name], self.paths[name] = kind, path
+            else:
+                self.nested.add(name)
+
+    def _places(self) -> Places:
+        return Places(map(self._path, self.kinds))
+
+    def _path(self, name: str) -> Path:
+        return self.paths.get(name, (name,))
 
     def _shape(self, names: Collection[str]) -> pa.Schema:
-        """The columns as JSON has them: a time is a text there."""
-        kinds = {name: self.kinds[name] for name in names}
-        return pa.schema([(n, pa.string() if kind is Kind.TIME else kind.arrow) for n, kind in kinds.items()])
+        """The columns as JSON has them, with objects in objects: a time is a text there."""
+        return nested_schema({self._path(name): _in_json(self.kinds[name]) for name in names})
+
+    def _flat(self, table: pa.Table, names: Collection[str]) -> pa.Table:
+        return flat(table, {name: self._path(name) for name in names})
 
     def _chunks(self, block: _JsonBlock, names: list[str], rejected: Rejected) -> Iterator[ReadChunk]:
         """The good events of a block, in order; halves what Arrow refuses until few lines are left."""
@@ -167,13 +191,16 @@ class JsonPart:
                 pending += [(middle, stop), (start, middle)]
                 continue
             if table is None:
-                table, part = self._one_by_one(part, shape, rejected)
+                table, part = self._one_by_one(part, names, rejected)
+            else:
+                table = self._flat(table, names)
             if len(part):
                 yield self._typed(table, part, rejected)
 
     def _one_by_one(
-        self, block: _JsonBlock, shape: pa.Schema, rejected: Rejected
+        self, block: _JsonBlock, names: Collection[str], rejected: Rejected
     ) -> tuple[pa.Table, _JsonBlock]:
+        kinds = {name: self.kinds[name] for name in names}
         kept: list[int] = []
         rows: list[dict[str, Any]] = []
         for i, text in enumerate(block.texts):
@@ -182,13 +209,15 @@ class JsonPart:
             if isinstance(found, str):
                 rejected.add(f"{self.name}: line {block.lines[i]}: {found}", {}, shown)
                 continue
-            row, problem = convert(found, {name: self.kinds[name] for name in shape.names})
+            values = {name: at(found, self._path(name)) for name in names}
+            row, problem = convert(values, kinds)
+            problem = problem or next(filter(None, (blocked(found, self._path(name)) for name in names)), "")
             if problem:
-                values = {name: found.get(name) for name in shape.names}
                 rejected.add(f"{self.name}: line {block.lines[i]}: {problem}", values, shown)
                 continue
             kept.append(i)
             rows.append(row)
+        shape = pa.schema([(name, _in_json(kind)) for name, kind in kinds.items()])
         return pa.Table.from_pylist(rows, schema=shape), block.take(kept)
 
     def _typed(self, table: pa.Table, block: _JsonBlock, rejected: Rejected) -> ReadChunk:
@@ -234,6 +263,10 @@ class JsonPart:
                             yield block
         except (pa.ArrowException, OSError) as error:
             raise EventsError(f"{self.name}: cannot be read: {error}") from error
+
+
+def _in_json(kind: Kind) -> pa.DataType:
+    return pa.string() if kind is Kind.TIME else kind.arrow
 
 
 def _without_blanks(texts: list[bytes], line: int, row: int) -> _JsonBlock:

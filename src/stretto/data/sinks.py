@@ -204,7 +204,12 @@ def open_sink(path: str | Path, schema: pa.Schema | None = None, raw: Collection
     texts, which are objects in JSON lines.
     """
     name = str(path)
+    return Sink(name, ending_of(name), schema, raw)
+
+
+def ending_of(name: str) -> str:
+    """The ending that tells a file's format; EventsError where none does."""
     ending = ".jsonl" if name in (STDOUT, "/dev/stdout", "/dev/null") else Path(name).suffix.lower()
     if ending not in _WRITERS:
         raise unknown_ending(name, ending, _WRITERS)
-    return Sink(name, ending, schema, raw)
+    return ending

@@ -34,7 +34,7 @@ WITHOUT: Final = (
 PIPELINES: Final = {
     "ATTEMPT_ANALYSIS_IN_PIPELINE_QUERY_FUNCTION": (
         "in the query function of a pipeline no column can be looked up: call stretto.spark.detect at the level of the"
-        " module, and return its DataFrame from the function"
+        " module (matches_of and trends_of too), and return its DataFrame from the function"
     ),
     "SESSION_MUTATION_IN_DECLARATIVE_PIPELINE": (
         "a pipeline may not change its session: set spark.sql.streaming.stateStore.providerClass to"

@@ -10,6 +10,7 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import DataType, StringType, StructField, StructType
 
 from stretto.schema import Special
+from stretto.spark.errors import clear_failures
 from stretto.spark.packed import (
     LATE,
     MATCHES,
@@ -97,8 +98,9 @@ def matches_of(found: DataFrame, query: str | None = None) -> DataFrame:
     That has `match_id`, a column for each variable (an id, or a list of ids), `start`, `end`, `detected`, and the
     RETURN columns with their types. Those of a version that a stream takes later are as at its start.
     """
-    rows = _of_kind(found, MATCHES)
-    return rows if query is None else typed_matches_of(rows, query)
+    with clear_failures():
+        rows = _of_kind(found, MATCHES)
+        return rows if query is None else typed_matches_of(rows, query)
 
 
 def trends_of(found: DataFrame, query: str | None = None) -> DataFrame:
@@ -107,8 +109,9 @@ def trends_of(found: DataFrame, query: str | None = None) -> DataFrame:
     That has a row for each window and group: `window_start`, `window_end`, a column for each GROUP BY attribute and for
     each aggregate.
     """
-    rows = _of_kind(found, TRENDS)
-    return rows if query is None else typed_trends_of(rows, query)
+    with clear_failures():
+        rows = _of_kind(found, TRENDS)
+        return rows if query is None else typed_trends_of(rows, query)
 
 
 def _of_kind(found: DataFrame, kind: str) -> DataFrame:

@@ -16,7 +16,7 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from stretto.data.typed import TrendColumns, match_columns, trend_columns, typed_matches, typed_totals
 from stretto.engine.results.matches import Output
 from stretto.errors import near
-from stretto.pattern.nodes import TIMES, Return
+from stretto.pattern.nodes import TIMES, EventField, Return
 from stretto.pattern.predicates import Const
 from stretto.plan.dag import Plan
 from stretto.schema import Kind
@@ -44,10 +44,26 @@ def described(found: DataFrame, plan: Plan) -> DataFrame:
 def _of_output(output: Output) -> dict[str, Any]:
     return {
         "variables": dict(zip(output.variables, output.kleene, strict=True)),
-        "returns": {item.name: item.kind.value for item in output.returns},
+        "returns": [_of_return(item) for item in output.returns],
         "family": output.family,
         "text_ids": output.text_ids,
     }
+
+
+def _of_return(item: Return) -> list[Any]:
+    """The name and the kind of a column; of an attribute of a whole event also where it belongs."""
+    part = item.part
+    place = [] if part is None else [part.record, part.field, part.kind.value, part.many]
+    return [item.name, item.kind.value, *place]
+
+
+def _return_of(name: str, kind: str, *place: Any) -> Return:
+    """What `_of_return` told."""
+    part = None
+    if place:
+        record, field, own, many = place
+        part = EventField(record, field, Kind(own), many)
+    return Return(name, Const(None, Kind(kind)), Kind(kind), part=part)
 
 
 def _of_trend(trend: TrendColumns) -> dict[str, Any]:
@@ -59,9 +75,7 @@ def typed_matches_of(found: DataFrame, query: str) -> DataFrame:
     """The matches of one query: match_id, its member, variables, times and RETURN columns, each with its type."""
     told = _told(found, MATCHES, query)
     variables: dict[str, bool] = told["variables"]
-    returns = tuple(
-        Return(name, Const(None, Kind(kind)), Kind(kind)) for name, kind in told["returns"].items()
-    )
+    returns = tuple(_return_of(*item) for item in told["returns"])
     lists = tuple(variables.values())
     output = Output(query, tuple(variables), lists, returns, told["family"], None, told["text_ids"])
     names = [MATCH_ID, *TIMES, "events", "member", "returned"]
@@ -103,12 +117,9 @@ def _mapped(
     own = to_arrow_schema(rows.schema, timezone="UTC").field(times[0]).type
     zoned = own if pa.types.is_timestamp(own) else pa.timestamp("us")
 
-    def type_of(field: pa.Field) -> pa.DataType:
-        if field.name in times:
-            return own
-        return zoned if pa.types.is_timestamp(field.type) else field.type
-
-    wanted = pa.schema([pa.field(field.name, type_of(field)) for field in shape])
+    wanted = pa.schema(
+        [pa.field(field.name, own if field.name in times else _zoned(field.type, zoned)) for field in shape]
+    )
     plain = pa.timestamp("us")
 
     def mapped(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -124,6 +135,15 @@ def _mapped(
         return as_schema(batch, pa.schema(fields))
 
     return rows.mapInArrow(mapped, from_arrow_schema(wanted, prefer_timestamp_ntz=True))
+
+
+def _zoned(kind: pa.DataType, zoned: pa.DataType) -> pa.DataType:
+    """A type in which times are of this one, those of whole events too."""
+    if pa.types.is_struct(kind):
+        return pa.struct([(field.name, _zoned(field.type, zoned)) for field in kind])
+    if pa.types.is_list(kind):
+        return pa.list_(_zoned(kind.value_type, zoned))
+    return zoned if pa.types.is_timestamp(kind) else kind
 
 
 def _told(found: DataFrame, kind: str, query: str) -> dict[str, Any]:

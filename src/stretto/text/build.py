@@ -14,6 +14,7 @@ from stretto.text import syntax
 from stretto.text.actions import conjuncts
 from stretto.text.keeping import problems
 from stretto.text.parser import parse_duration, parse_expression
+from stretto.text.printer import pattern_text, statement_text
 from stretto.text.terms import Constant, Term, as_expression, call
 from stretto.text.values import microseconds, size_problem
 
@@ -26,6 +27,9 @@ class Group:
     """A pattern that can be repeated and combined further."""
 
     pattern: syntax.Pattern
+
+    def __repr__(self) -> str:
+        return f"<{pattern_text(self.pattern)}>"
 
     def plus(self) -> Self:
         """One repetition or more."""
@@ -243,6 +247,12 @@ class QueryBuilder:
     def group_by(self, *attributes: str) -> Self:
         """The attributes that label a trend's result."""
         return replace(self, groups=self.groups + tuple(syntax.Name(attribute) for attribute in attributes))
+
+    def __repr__(self) -> str:
+        if self.window is None:
+            return f"<query {self.name}: {pattern_text(self.pattern)}, without a window yet>"
+        clauses = statement_text(self.build()).splitlines()
+        return f"<{' '.join(' '.join(clause.split(maxsplit=1)) for clause in clauses)}>"
 
     def build(self) -> syntax.Query:
         """The query as syntax; QueryError if it has no window."""

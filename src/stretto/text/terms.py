@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 from stretto.errors import Mistake, QueryError
 from stretto.text import syntax
 from stretto.text.actions import logic
+from stretto.text.printer import expression_text
 from stretto.text.values import MAX_INT, microseconds
 
 Constant = bool | int | float | str | timedelta | datetime | None
@@ -27,6 +28,9 @@ class Term:
     """An expression. Comparisons give terms, not truth values, so `a < b < c` and `if a < b` are refused."""
 
     expression: syntax.Expression
+
+    def __repr__(self) -> str:
+        return f"<{expression_text(self.expression)}>"
 
     __add__, __radd__ = _operators("+")
     __sub__, __rsub__ = _operators("-")

@@ -11,7 +11,7 @@ from tests.support.variations import _query, _terms
 import stretto.spark
 from stretto import oracle
 from stretto.engine.whole_table import run
-from stretto.errors import EventsError, StrettoError
+from stretto.errors import EventsError, StrettoError, StrettoWarning
 from stretto.oracle.detections import Match
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan
@@ -34,6 +34,11 @@ COUNTED = (
     "QUERY counted PATTERN SEQ(A a, B b, NOT(C c)) WITHIN 6 EVENTS",
     "QUERY before PATTERN SEQ(NOT(C c), A a, B b) WITHIN 5 EVENTS",
 )
+
+
+def no_ids(what: str = "no column `id`"):
+    """What is said of events without ids."""
+    return pytest.warns(StrettoWarning, match=what)
 
 
 def many_queries(rng: Random, same: str, more: tuple[str, ...]) -> str:
@@ -133,7 +138,9 @@ def test_a_workload_is_planned_by_a_sample_and_ids_count_rows(spark) -> None:
     )
     text = "QUERY q PATTERN SEQ(A a, B b) WHERE a.x < b.x WITHIN 3 ms;"
     df = spark.createDataFrame(table).coalesce(1)
-    found = detect(text, df, planning=Planning(budget=0.2))
+    with no_ids():
+        found = detect(text, df, planning=Planning(budget=0.2))
+    detect(text[:-1] + " RETURN *;", df)  # brings its events, and needs no ids
     assert found.schema["end"].dataType.typeName() == "timestamp"
     ours = run(optimize(Workload.parse(text), SCHEMA, "none"), table)["q"]
     rows = found.select("events").collect()
@@ -153,10 +160,12 @@ def test_times_may_be_numbers_and_nothing_may_be_found(spark) -> None:
 
     special = Special("when", "kind", "number")
     df = spark.createDataFrame(table).coalesce(1)
-    (row,) = detect(plan, df, special=special, spread="time").collect()
+    with no_ids(r"no column `number`: .* \(of q, none\)"):
+        (row,) = detect(plan, df, special=special, spread="time").collect()
     assert (row.start, row.end, row.events) == (1, 5, {"a": [1], "b": [0]})
     empty = df.where("when > 9")
-    assert detect(plan, empty, special=special).collect() == []
+    with no_ids("no column `number`"):
+        assert detect(plan, empty, special=special).collect() == []
 
 
 @pytest.mark.parametrize("streams", [False, True])
@@ -220,7 +229,8 @@ def test_all_outputs_hold_every_rejected_event_once(spark, spread: str) -> None:
     chosen = spread
     if spread == "slices":
         chosen = ByTime.of(plan, Times.of([(1_000_000 * i, 1_000_000 * i, 1) for i in range(40)]), 8)
-    everything = stretto.spark.detect(plan, df, spread=chosen, outputs="all", ts_unit="us").cache()
+    with no_ids():
+        everything = stretto.spark.detect(plan, df, spread=chosen, outputs="all", ts_unit="us").cache()
     rejected = stretto.spark.rejected_of(everything)
     assert rejected.columns == [*df.columns, "reason"]
     found = sorted(map(tuple, rejected.collect()), key=str)
@@ -234,7 +244,8 @@ def test_all_outputs_hold_every_rejected_event_once(spark, spread: str) -> None:
         key=str,
     )
     assert stretto.spark.late_of(everything).count() == 0
-    alone = stretto.spark.detect(plan, df, spread=chosen, ts_unit="us")
+    with no_ids():
+        alone = stretto.spark.detect(plan, df, spread=chosen, ts_unit="us")
     matches = stretto.spark.matches_of(everything)
     assert matches.columns == COLUMNS
     assert found_ids(matches) == found_ids(alone)

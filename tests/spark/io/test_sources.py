@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import types as T  # noqa: N812
+from tests.spark.io.test_ddl import DDL
 
 from stretto.errors import EventsError
 from stretto.schema import Kind, Schema, Special
@@ -21,6 +22,7 @@ from stretto.spark.checkpoint_notes import write_note
 from stretto.spark.errors import StrettoSparkError
 from stretto.spark.io import columns
 from stretto.spark.io.columns import parse_schema, recall
+from stretto.spark.io.ddl import columns_of_ddl
 from stretto.spark.io.sources import EventSource, open_source
 from stretto.spark.io.specs import Spec, kafka_place, parse_source
 from stretto.spark.packed import MARK
@@ -148,7 +150,7 @@ def test_json_lines_and_columns_that_are_remembered(spark: SparkSession, tmp_pat
     write_note(memory, first.columns.jsonValue())
     (folder / "1.jsonl").write_text(json.dumps({**event, "x": "text", "more": 1}))
     again = opened(spark, folder, schema=recall(memory))
-    expected = {"id": Kind.INT, "x": Kind.INT, "on": Kind.BOOL}
+    expected = {"id": Kind.INT, "x": Kind.INT, "on": Kind.BOOL, "inner.a": Kind.INT}
     assert schema_of(first.events, SPECIAL).attributes == expected
     assert schema_of(again.events, SPECIAL).attributes == expected
     given = opened(spark, folder, schema=parse_schema(COLUMNS))
@@ -265,6 +267,8 @@ def test_schemas(spark, tmp_path: Path) -> None:
     assert parse_schema(COLUMNS) == expected
     (tmp_path / "columns").write_text(expected.json())
     assert parse_schema(str(tmp_path / "columns")) == expected
+    for text in DDL:
+        assert columns_of_ddl(text) == T.StructType.fromDDL(text), text
 
 
 def test_places_of_brokers() -> None:

@@ -3,6 +3,7 @@
 STRETTO_KILLS says how often; the moments are by chance, drawn from STRETTO_SEED.
 """
 
+import json
 import os
 import signal
 import subprocess
@@ -33,6 +34,10 @@ QUERY pairs PATTERN SEQ(A a, B b) WHERE [k] AND a.x <= b.x WITHIN 20 SECONDS RET
 QUERY alone PATTERN SEQ(A a, NOT(B b)) WHERE [k] WITHIN 15 SECONDS;
 QUERY many PATTERN SEQ(A a, B b+, C c) WHERE [k] WITHIN 12 SECONDS;
 QUERY either PATTERN AND(B b, C c) WHERE [k] WITHIN 8 SECONDS;
+QUERY first PATTERN SEQ(A a, B b) WHERE [k] WITHIN 20 SECONDS KEEP FIRST PER a.k FOR 10 SECONDS RETURN *;
+QUERY apart PATTERN SEQ(A a, NOT(C c), B b) WHERE [k] WITHIN 15 SECONDS KEEP APART PER b.k;
+QUERY longest PATTERN SEQ(A a, B b+) WHERE [k] WITHIN 12 SECONDS KEEP LONGEST;
+QUERY latest PATTERN SEQ(A a, B b, C c) WHERE [k] WITHIN 20 SECONDS SELECT LAST;
 CREATE STREAM calm AS SELECT k, AVG(x) AS x FROM A GROUP BY k WITHIN 10 SECONDS;
 CREATE STREAM low AS SELECT k, x FROM calm WHERE x < 2;
 CREATE STREAM high AS SELECT k, x FROM calm WHERE x > 0.5;
@@ -172,6 +177,13 @@ def test_nothing_is_lost_or_repeated_by_kills(spark, tmp_path: Path) -> None:
         assert expected
         assert_same_matches(results.get(query.name, []), without_values(expected), f"{query.name}: {moments}")
     assert len({row["match_id"] for row in found}) == len(found)
+    attributes = {event.id: event.attributes for event in events}
+    for row in found:
+        if row["query"] == "first":  # its events came with it
+            returned = json.loads(row["returned"])
+            for name, (number,) in row["events"]:
+                whole = returned[f"{name}.*"]
+                assert {key: whole[key] for key in "kx"} == attributes[number]
 
 
 def expected_of(query: Query, streams: Sequence[DerivedStream], stretch: list[Event]) -> list[Match]:

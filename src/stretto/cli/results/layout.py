@@ -4,11 +4,13 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
 from stretto.data.sinks import Sink
 from stretto.data.typed import match_columns, trend_columns, typed_matches, typed_totals
+from stretto.engine.results.python_values import reader_of
 from stretto.errors import StrettoError
 from stretto.plan.dag import Plan
 
@@ -36,6 +38,10 @@ class ResultLayout:
         if len(set(files)) < len(files):
             raise StrettoError("--layout typed: two queries would have one file; rename one of them")
         return found
+
+    def readers(self) -> dict[str, Callable[[str | None], dict[str, Any]]]:
+        """What reads the JSON of what each query returned."""
+        return {query: reader_of(one.returns) for query, one in match_columns(self.plan).items()}
 
     def matches(self, batches: Iterable[pa.RecordBatch]) -> Tables:
         """Rows of match files by query; a batch may hold several queries."""

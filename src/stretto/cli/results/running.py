@@ -17,7 +17,7 @@ from stretto.cli.console import repeated_ids, say
 from stretto.cli.results.layout import ResultLayout, TypedSink, typed_path
 from stretto.cli.results.tables import show_counts, show_matches, show_totals
 from stretto.data.files import EventFile
-from stretto.data.sinks import STDOUT, Sink, open_sink
+from stretto.data.sinks import STDOUT, Sink, ending_of, open_sink
 from stretto.engine.adapt import Adaptation, AdaptOptions
 from stretto.engine.results.matches import Matches, match_schema
 from stretto.engine.run import MEMORY_BYTES, Engine
@@ -83,6 +83,8 @@ class Outputs:
         self._held: list[pa.RecordBatch] = []
         self.matches: Sink | TypedSink | None = None
         self.totals: Sink | TypedSink | None = None
+        if out is not None:
+            ending_of(out)  # before names are made of it
         try:
             if layout is not None and layout.typed and out is not None:
                 self._open_typed(layout, out)
@@ -206,7 +208,8 @@ class Outputs:
         on_stdout = self._out != STDOUT
         if self._out is None:
             if self.trends != "only":
-                show_matches(self.first.parts, self.found.total())
+                readers = {} if self._layout is None else self._layout.readers()
+                show_matches(self.first.parts, self.found.total(), readers)
                 show_counts(self.found)
             if self.trends != "none":
                 show_totals(self.first_totals.parts, self.total_rows)

@@ -1,7 +1,8 @@
 """Tables on standard output: framed and coloured in a terminal, plain columns elsewhere."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
@@ -9,6 +10,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from stretto.engine.results.python_values import reader_of
 from stretto.explain.numbers import columns
 from stretto.pattern.derived.families import member_name
 from stretto.screen import shortened, visible
@@ -33,10 +35,15 @@ def show_table(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]], 
     console.print(table)
 
 
-def show_matches(batches: Iterable[pa.RecordBatch], total: int) -> None:
+Readers = Mapping[str, Callable[[str | None], dict[str, Any]]]
+"""What reads the JSON of what a query returned, by query."""
+
+
+def show_matches(batches: Iterable[pa.RecordBatch], total: int, readers: Readers) -> None:
     """The first matches; nothing if there are none."""
     heads = ["query", "start", "end", "detected", "events", "returned"]
-    _show_first("matches", heads, list(map(_match_row, _rows(batches))), total, words=len(heads))
+    rows = [_match_row(row, readers) for row in _rows(batches)]
+    _show_first("matches", heads, rows, total, words=len(heads))
 
 
 def show_totals(batches: Iterable[pa.RecordBatch], total: int) -> None:
@@ -51,10 +58,10 @@ def _show_first(what: str, heads: list[str], rows: list[list[str]], total: int, 
         show_table(title, heads, rows, words)
 
 
-def _match_row(row: Mapping[str, Any]) -> list[str]:
+def _match_row(row: Mapping[str, Any], readers: Readers) -> list[str]:
     bound = dict(row["events"])
     events = " ".join(f"{name}={','.join(map(str, ids))}" for name, ids in bound.items())
-    returned = json.loads(row["returned"]) if row["returned"] is not None else {}
+    returned = readers.get(row["query"], reader_of(()))(row["returned"])
     values = " ".join(f"{name}={_value(value)}" for name, value in returned.items())
     query = row["query"] if row["member"] is None else member_name(row["query"], row["member"])
     return [query, row["start"], row["end"], row["detected"], events, values]
@@ -72,7 +79,7 @@ def _times(column: Any) -> list[str]:
 
 
 def _value(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
+    return str(value) if isinstance(value, str | datetime | timedelta) else json.dumps(value, default=str)
 
 
 def show_counts(found: Mapping[str, int]) -> None:

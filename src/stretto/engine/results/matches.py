@@ -1,6 +1,5 @@
 """The result of a run: matches of all queries, column by column, formatted only when asked for."""
 
-import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
@@ -12,6 +11,7 @@ import pyarrow as pa
 
 from stretto.engine.counters import Counters
 from stretto.engine.results.identity import ids_of_queries, match_ids
+from stretto.engine.results.python_values import reader_of
 from stretto.engine.results.returned_events import nested_objects, returned_arrays, returned_columns
 from stretto.engine.results.returned_values import json_objects
 from stretto.engine.results.routed import Routed, joined, member_counts
@@ -330,10 +330,11 @@ class Matches:
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         """Each match as a dictionary: its query, its times, its events by variable, and what it returned by name."""
-        for batch in self.batches():
-            for row in batch.to_pylist(maps_as_pydicts="strict"):
-                returned = row["returned"]
-                yield {**row, "returned": {} if returned is None else json.loads(returned)}
+        for query, output in self._outputs.items():
+            read = reader_of(output.returns)
+            for chunk in _blocks(output, self._chunks[query], rows=1 << 16):
+                for row in _file_rows(output, chunk).to_pylist(maps_as_pydicts="strict"):
+                    yield {**row, "returned": read(row["returned"])}
 
     @overload
     def __getitem__(self, which: str) -> pa.Table: ...

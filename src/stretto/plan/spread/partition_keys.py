@@ -129,7 +129,7 @@ def why_thinned(plan: Plan) -> str | None:
     """Why a plan's matches must be looked at in one order; None if they need not."""
     for op in plan.ops:
         if isinstance(op, Emit) and op.thinning is not None:
-            return f"query `{op.query}` has KEEP or LIMIT, which goes by the matches before, and slices have none"
+            return f"query `{op.query}` has KEEP or LIMIT, which goes by the matches before, wherever these were found"
     return None
 
 

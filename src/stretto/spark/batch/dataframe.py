@@ -10,7 +10,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 from pyspark.sql.types import DateType, TimestampNTZType, TimestampType
 
-from stretto.face.given import Given
+from stretto.data.typed import match_columns
+from stretto.face.given import Given, warn
 from stretto.plan.dag import Plan
 from stretto.plan.spread.choice import choose
 from stretto.plan.spread.event_load import EventLoad
@@ -72,6 +73,8 @@ def detect(
             seen=lambda: planning.stats is not None or planning.optimizer == "none" or look().whole,
         )
         plan = with_functions(plan)
+        if asked != "trends" and special.id not in df.columns:
+            _tell_of_ids(plan, special)
 
         if isinstance(spread, str) and units is None:
             seen = None if given or spread != "auto" else look()
@@ -95,6 +98,21 @@ def detect(
         chunks = df.select([F.col(f"`{name}`") for name in names]).mapInArrow(pack, PACKED)
         found = run_packed(chunks, work, chosen, form)
         return described(everything(found, df.schema, form.own) if asked == "all" else found, plan)
+
+
+def _tell_of_ids(plan: Plan, special: Special) -> None:
+    """Warn that ids will say nothing outside of the job, unless matches bring their events along."""
+    bare = [
+        name
+        for name, output in match_columns(plan).items()
+        if not any(item.part is not None for item in output.returns)
+    ]
+    if bare:
+        warn(
+            f"the DataFrame has no column `{special.id}`: the ids in matches (of {', '.join(bare[:3])}"
+            f"{', ..' if len(bare) > 3 else ''}) are numbers of its rows, good for this job alone. Name a column with"
+            " special=Special(id=..), or write RETURN * to have the events themselves"
+        )
 
 
 def _spread(

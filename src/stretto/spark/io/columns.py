@@ -15,11 +15,14 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from stretto.data.columnar import blamed
 from stretto.data.files import EventFile, common_unit, ending, open_events
+from stretto.data.json_paths import Places
+from stretto.data.json_text import JsonPart
 from stretto.data.parts import FilePart, need_special
 from stretto.errors import EventsError
 from stretto.schema import Kind, Schema, Special, need_once
 from stretto.spark.checkpoint_notes import read_note
 from stretto.spark.errors import StrettoSparkError
+from stretto.spark.io.ddl import columns_of_ddl
 from stretto.spark.io.passwords import redacted
 from stretto.spark.io.specs import FORMATS, Spec
 
@@ -50,14 +53,12 @@ def parse_schema(text: str) -> T.StructType:
     try:
         if given.lstrip().startswith("{"):
             return T.StructType.fromJson(json.loads(given))
-        found = T.StructType.fromDDL(given)
-    except (PySparkException, ValueError, KeyError, TypeError, AssertionError):
-        found = None
-    if not isinstance(found, T.StructType):
+        return columns_of_ddl(given)
+    except (PySparkException, ValueError, KeyError, TypeError, AssertionError) as error:
         raise StrettoSparkError(
-            f"--schema: `{text}` is no list of columns (write one like `ts TIMESTAMP, type STRING, price DOUBLE`)"
-        )
-    return found
+            f"--schema: `{text}` is no list of columns (write one like `ts TIMESTAMP, type STRING, price DOUBLE`):"
+            f" {error}"
+        ) from None
 
 
 def arrow_columns(df: DataFrame) -> pa.Schema:
@@ -183,7 +184,9 @@ def columns_of_parts(name: str, parts: Iterable[FilePart], special: Special) -> 
     found = EventFile(name, tuple(parts), special, None)
     kinds = found.schema.attributes
     order = dict.fromkeys(column for part in found.parts for column in part.columns())
-    return _text_columns(order, kinds, special, special.unit or common_unit(found.parts))
+    columns = _text_columns(order, kinds, special, special.unit or common_unit(found.parts))
+    paths = {n: path for part in found.parts if isinstance(part, JsonPart) for n, path in part.paths.items()}
+    return _with_objects(columns, paths)
 
 
 def guessed(guess: Callable[[], Schema] | None, special: Special, what: str) -> T.StructType:
@@ -191,7 +194,8 @@ def guessed(guess: Callable[[], Schema] | None, special: Special, what: str) -> 
     if guess is None:
         raise StrettoSparkError(f"--source: {what} does not tell its columns; name them with --schema")
     kinds = guess().attributes
-    return _text_columns(dict.fromkeys((special.ts, special.type, *kinds)), kinds, special)
+    columns = _text_columns(dict.fromkeys((special.ts, special.type, *kinds)), kinds, special)
+    return _with_objects(columns, {name: tuple(name.split(".")) for name in kinds if name != special.id})
 
 
 def _text_columns(
@@ -202,6 +206,30 @@ def _text_columns(
     known |= {special.ts: T.StringType(), special.type: T.StringType()}
     fields = [T.StructField(name, known[name]) for name in names if name in known]
     return with_unit(T.StructType(fields), special, unit)
+
+
+def _with_objects(columns: T.StructType, paths: Mapping[str, tuple[str, ...]]) -> T.StructType:
+    """The columns as JSON has them: those inside of objects are fields of structs, where the first of them stood."""
+    places, found = Places([]), list[T.StructField]()
+    for field in columns.fields:
+        path = paths.get(field.name, (field.name,))
+        if places.admit(path):
+            _put(found, path, field)
+    return T.StructType(found)
+
+
+def _put(fields: list[T.StructField], path: tuple[str, ...], field: T.StructField) -> None:
+    """A column at its place among others, in a struct that may be there already."""
+    if len(path) == 1:
+        fields.append(T.StructField(path[0], field.dataType, metadata=field.metadata))
+        return
+    whole = next((one for one in fields if one.name == path[0]), None)
+    inner = whole.dataType.fields if whole is not None and isinstance(whole.dataType, T.StructType) else []
+    _put(inner, path[1:], field)
+    if whole is None:
+        fields.append(T.StructField(path[0], T.StructType(inner)))
+    else:
+        whole.dataType = T.StructType(inner)
 
 
 def with_unit(columns: T.StructType, special: Special, unit: str | None) -> T.StructType:
