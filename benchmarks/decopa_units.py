@@ -32,7 +32,6 @@ from stretto.solve.common.solution import Solution, one_way_each
 from stretto.solve.units.loads import Capacity
 from stretto.stats.profile import Stats
 
-WITHOUT = "split_overlapping"
 KAPPA = 1e9
 """Work is measured in nanoseconds."""
 NOISE_S = 1e-3
@@ -41,15 +40,19 @@ ROW_NS = 60.0
 """What a row costs that is taken in without leaving the process: stored, made a key of, looking for partners."""
 
 
-def plan_for(text: str, stats: Stats, *, overlapping: bool = True) -> Plan:
-    """The plan of `auto`; without `overlapping` as if there were no such rule. No trials: estimates decide."""
+def plan_for(text: str, stats: Stats, without: Sequence[str] = ()) -> Plan:
+    """The plan of `auto`, as if there were none of the rules `without`. No trials: estimates decide."""
     recipe = RECIPES["auto"]
-    if not overlapping:
+    if without:
         rules = recipe.rules
 
         def fewer(memo: Memo, pricing: Pricing) -> Rules:
             found = rules(memo, pricing)
-            return replace(found, pieces=tuple(rule for rule in found.pieces if rule.__name__ != WITHOUT))
+            pieces, grown = (
+                tuple(rule for rule in some if rule.__name__ not in without)
+                for some in (found.pieces, found.grown)
+            )
+            return replace(found, pieces=pieces, grown=grown)
 
         recipe = replace(recipe, rules=fewer)
     return planned(Workload.parse(text), stats, "auto", recipe, Budget(20.0))
@@ -239,10 +242,57 @@ def _read(plan: Plan, events: pa.RecordBatch) -> int:
 
 
 def hot_event(units: int = 20, rows: int = 3_000) -> list[dict[str, object]]:
-    """One event in nine of ten rows of both inputs: hashed on it alone, and with its rows split."""
+    """One event in nine of ten rows of both inputs: hashed on it alone, and with its rows split.
+
+    The last row is what `place` gives by estimates and by the heavy events that a run on one unit has seen.
+    """
+    table = with_hot_event(rows)
+    stats = Stats.of(table)
+    plan, number = sharing_plan(Workload.parse(HOT), stats)
+    seen = Engine(replace(plan, placement=Placement((Grid(),) * len(plan.ops), watched=True)))
+    seen.push(table)
+    heavy = seen.heavy_events(1.0 / units)
+    ids = tuple(event.number for event in heavy[number])
+    by_model = place(plan, stats, units, load(), heavy=heavy).grids[number]
+    tried = {
+        "hashed": Grid(groups=units),
+        "groups of 4": Grid(groups=units // 4, left=4),
+        "a grid without groups": Grid(left=units // 4, right=4),
+        "hashed, heavy events split": Grid(groups=units, heavy=ids),
+        "by the model, heavy events known": by_model,
+    }
+    found = []
+    for name, grid in tried.items():
+        grids = [Grid()] * len(plan.ops)
+        grids[number] = grid
+        engine = Engine(replace(plan, placement=Placement(tuple(grids))))
+        engine.push(table)
+        engine.flush()
+        counts = engine.unit_counts[number]
+        own = [count.candidates for count in counts]
+        found.append(
+            {
+                "rows go": name,
+                "grid": f"{grid.groups} groups x {grid.left} x {grid.right}",
+                "candidates of the fullest unit": max(own),
+                "by the mean of its units": round(max(own) / (sum(own) / len(own)), 2),
+                "rows into the fullest unit": max(count.rows_in for count in counts),
+                "copies of a row": round(
+                    sum(count.rows_in for count in counts) / sum(_rows_in(seen, number)), 2
+                ),
+            }
+        )
+    return found
+
+
+HOT = "QUERY q PATTERN AND(A a, B b, C c) WHERE a.x > b.x + 0.5 AND c.x > b.x + 0.5 AND a.x > c.x WITHIN 1 HOUR;"
+
+
+def with_hot_event(rows: int) -> pa.Table:
+    """A B with which half of all A and C go, and twelve with few of either."""
     random = np.random.default_rng(1)
     kinds = np.array(["B"] * 13 + ["A"] * rows + ["C"] * rows)
-    table = pa.table(
+    return pa.table(
         {
             "ts": pa.array(np.arange(len(kinds)) * 10).cast(pa.timestamp("us")),
             "type": kinds,
@@ -250,37 +300,18 @@ def hot_event(units: int = 20, rows: int = 3_000) -> list[dict[str, object]]:
             "id": np.arange(len(kinds)),
         }
     )
-    text = "QUERY q PATTERN AND(A a, B b, C c) WHERE a.x > b.x + 0.5 AND c.x > b.x + 0.5 AND a.x > c.x WITHIN 1 HOUR;"
-    plan, number = _sharing_plan(text, Stats.of(table))
-    found = []
-    for grid in (
-        Grid(groups=units),
-        Grid(groups=units // 4, left=4),
-        Grid(groups=1, left=units // 4, right=4),
-    ):
-        grids = [Grid()] * len(plan.ops)
-        grids[number] = grid
-        engine = Engine(replace(plan, placement=Placement(tuple(grids))))
-        engine.push(table)
-        engine.flush()
-        own = [count.candidates for count in engine.unit_counts[number]]
-        skew = max(own) / (sum(own) / len(own))
-        found.append(
-            {
-                "grid": f"{grid.groups} groups x {grid.left} x {grid.right}",
-                "candidates of the fullest unit": max(own),
-                "skew": round(skew, 2),
-            }
-        )
-    return found
 
 
-def _sharing_plan(text: str, stats: Stats) -> tuple[Plan, int]:
+def _rows_in(engine: Engine, number: int) -> list[int]:
+    return [count.rows_in for count in engine.unit_counts[number]]
+
+
+def sharing_plan(workload: Workload, stats: Stats) -> tuple[Plan, int]:
     """A plan whose last join shares B, whatever that costs, and the number of that join."""
     recipe = replace(
         RECIPES["none"], rules=lambda *_: Rules((split_overlapping,), few=True), solve=_sharing_b
     )
-    plan = planned(Workload.parse(text), stats, "none", recipe, Budget(5.0))
+    plan = planned(workload, stats, "none", recipe, Budget(5.0))
     number = next(n for n, op in enumerate(plan.ops) if isinstance(op, Join) and op.same)
     return plan, number
 

@@ -1,4 +1,4 @@
-"""Sets that have grown before they meet other rows: what the oracle finds, on one core and on units, and where it pays."""
+"""Sets that have grown before they meet other rows: what the oracle finds, on one core and on units; where it pays."""
 
 import os
 from dataclasses import replace
@@ -137,7 +137,10 @@ def test_auto_chooses_it_where_few_sets_are_left() -> None:
     assert "split_kleene" in rules_of(plan)
     assert "split_kleene" in str(plan)
     looked, found = {}, {}
-    for name, one in (("auto", plan), ("none", optimize(Workload.parse(RUNS_OF_THREE), stats, optimizer="none"))):
+    for name, one in (
+        ("auto", plan),
+        ("none", optimize(Workload.parse(RUNS_OF_THREE), stats, optimizer="none")),
+    ):
         engine = Engine(one)
         found[name] = len(engine.push(events)["q"]) + len(engine.flush()["q"])
         looked[name] = sum(engine.counters.candidates)

@@ -50,7 +50,7 @@ def joinable(term: Expr) -> bool:
 
 
 def of_last(terms: Sequence[Expr], columns: frozenset[int]) -> list[Expr]:
-    """What comparisons that hold for every repetition say of the last, which a join can find rows by; `columns` repeat."""
+    """What comparisons that hold for every repetition say of the last, by which joins find rows; `columns` repeat."""
 
     def last(node: Expr) -> Expr | None:
         each = isinstance(node, Ref) and node.which is Which.EACH and node.column in columns

@@ -102,9 +102,7 @@ def constructed(memo: Memo, pricing: Pricing, units: int) -> Solution:
                 if other != whole
                 for part in split
             }
-            splits[whole] = construct(
-                queries[whole], units, given=partial(_is_among, queries[whole], others)
-            )
+            splits[whole] = construct(queries[whole], units, given=partial(_is_among, queries[whole], others))
             done[whole] = splits[whole]
     chosen: dict[int, int] = {}
     for whole in wholes:

@@ -12,6 +12,7 @@ from typing import Literal
 from stretto.errors import StrettoError
 from stretto.memo.prices import Prices
 from stretto.plan.dag import Plan
+from stretto.plan.placement.heavy import HeavyEvent
 from stretto.plan.placement.placement import ALONE, Grid, Placement, stages
 from stretto.plan.placement.refusals import refuse_units
 from stretto.plan.placement.rivals import as_rivals
@@ -29,6 +30,7 @@ class PlacedPlan:
     """A plan with units, and for each operator that has some its stage and the work of one unit.
 
     `packed`: operators that are so light that they share one unit. `share`: of the stream, that each unit sees.
+    `whole`: the work of each operator, not divided.
     """
 
     plan: Plan
@@ -38,6 +40,7 @@ class PlacedPlan:
     capacity: Capacity
     objective: Objective
     units: int
+    whole: Mapping[int, OperatorWork]
     share: float = 1.0
 
     @property
@@ -77,16 +80,19 @@ def place(
     state_bytes: float | None = None,
     works: Mapping[int, OperatorWork] | None = None,
     allocation: Allocation = "best",
+    heavy: Mapping[int, tuple[HeavyEvent, ...]] | None = None,
 ) -> PlacedPlan:
     """The plan on so many units, by the best allocation there is for it, or by a rival's.
 
-    `works`: what its operators have to do, where that was measured; else it is estimated. `state_bytes`: what a unit
-    can keep. StrettoError says why units would change the results, or that the state of an operator does not fit.
+    `works`: what its operators have to do, where that was measured; else it is estimated. `heavy`: shared events that
+    were seen in many rows. `state_bytes`: what a unit can keep. StrettoError says why units would change the results,
+    or that the state of an operator does not fit.
     """
     refuse_units(plan)
     if units < 1:
         raise StrettoError(f"a plan needs at least one unit, not {units}")
     works = works_of(plan, Estimator(stats), prices) if works is None else works
+    works = {number: replace(work, heavy=(heavy or {}).get(number, ())) for number, work in works.items()}
     placing = _Placing(plan, works, capacity or capacity_of(prices), state_bytes)
     stage = tuple(stages(plan.ops))
     if allocation != "best":
@@ -107,6 +113,7 @@ def place(
         placing.capacity,
         objective,
         units,
+        works,
         min(1.0, 2.0 / units) if allocation == "slices" else 1.0,
     )
 
@@ -130,8 +137,8 @@ class _Placing:
 
     def _best(self, number: int, units: int) -> Grid:
         """The grid of at most so many units with the least load, of these the smallest."""
-        found = grids(self._plan.ops, number, units)
         works = self._works[number]
+        found = grids(self._plan.ops, number, units, works.heavy)
         # Of grids with one load the smallest, and of those the one with the fewest copies.
         return min(found, key=lambda g: (self.load(number, g), g.units, sum(works.of_unit(g).rows)))
 
