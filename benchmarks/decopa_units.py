@@ -108,7 +108,9 @@ def profiled(plan: Plan, stats: Stats, events: pa.Table) -> dict[int, OperatorWo
         scale = own.rows_in / max(sum(estimated.rows) * span, 1e-9)
         rows = (estimated.rows[0] * scale, estimated.rows[1] * scale)
         compared = max(own.seconds - own.rows_in * ROW_NS * 1e-9, 0.0) * KAPPA / span
-        found[number] = replace(estimated, rows=rows, compared=compared)
+        bytes_ = max(sum(estimated.bytes), 1e-9)
+        held = (own.held * estimated.bytes[0] / bytes_, own.held * estimated.bytes[1] / bytes_)
+        found[number] = replace(estimated, rows=rows, compared=compared, bytes=held)
     return found
 
 
@@ -123,9 +125,17 @@ Loads = list[tuple[float, float]]
 
 
 def simulated(
-    name: str, plan: Plan, stats: Stats, events: pa.Table, units: int, every: Loads
+    name: str,
+    plan: Plan,
+    stats: Stats,
+    events: pa.Table,
+    units: int,
+    every: Loads,
+    state: float | None = None,
 ) -> dict[str, object]:
     """One unit against the slowest of many; the model against what was measured; how even the parts are; state.
+
+    `state`: the share of all state that a unit may keep; without it load alone counts.
 
     As in the paper, rates are those of the events, and what comparisons cost is measured before units are given. The
     loads are added to `every`: units of one placement are loaded alike, and their ranks say little.
@@ -133,7 +143,8 @@ def simulated(
     capacity = Capacity(1e9 / ROW_NS, KAPPA)
     works = profiled(plan, stats, events)
     alone = measured_units(place(plan, stats, 1, load(), capacity=capacity, works=works), events)
-    placed = place(plan, stats, units, load(), capacity=capacity, works=works)
+    most = None if state is None else state * sum(own[0].held for own in alone.values())
+    placed = place(plan, stats, units, load(), capacity=capacity, works=works, state_bytes=most)
     counts = measured_units(placed, events)
     span, total = seconds_of(events), sum(own[0].seconds for own in alone.values())
     each = [(placed.load(number), count) for number, own in counts.items() for count in own]
@@ -148,6 +159,8 @@ def simulated(
     packed = sum(own[0].seconds for number, own in counts.items() if number in placed.packed)
     slowest = max(packed, *(count.seconds for _, count in each))
     held = max(sum(own[0].held for own in alone.values()), 1)
+    kept = sum(own[0].held for number, own in counts.items() if number in placed.packed)
+    fullest = max(kept, *(count.held for _, count in each))
     return {
         "what": name,
         "units": units,
@@ -159,7 +172,7 @@ def simulated(
         else None,
         "rank correlation": round(spearman(*zip(*by_unit, strict=True)), 3) if by_unit else None,
         "fullest unit / mean, median and worst operator": f"{median(even):.3f}, {max(even):.3f}",
-        "state of a unit / one unit": round(max(count.held for _, count in each) / held, 3),
+        "state of a unit / one unit": round(fullest / held, 3),
     }
 
 

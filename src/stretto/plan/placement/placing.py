@@ -130,10 +130,12 @@ class _Placing:
     def load(self, number: int, grid: Grid) -> float:
         """The load of each unit; what does not fit its memory is beyond any load."""
         own = self._works[number].of_unit(grid)
-        found = own.load(self.capacity)[0]
-        if self._state_bytes is not None and sum(own.bytes) > self._state_bytes:
-            found += 1e9 * sum(own.bytes) / self._state_bytes
-        return found
+        return own.load(self.capacity)[0] + self._beyond(sum(own.bytes))
+
+    def _beyond(self, state: float) -> float:
+        """What is added to the load of a unit that cannot keep so much."""
+        fits = self._state_bytes is None or state <= self._state_bytes
+        return 0.0 if fits or self._state_bytes is None else 1e9 * state / self._state_bytes
 
     def _best(self, number: int, units: int) -> Grid:
         """The grid of at most so many units with the least load, of these the smallest."""
@@ -165,6 +167,7 @@ class _Placing:
                 continue
             given = self.allocated(heavy, units - bool(light))
             together = sum(self.load(number, ALONE) for number in light)
+            together += self._beyond(sum(sum(self._works[number].bytes) for number in light))
             slowest = max([together, *(self.load(number, grid) for number, grid in given.items())])
             found.append((slowest, count, given | dict.fromkeys(light, ALONE)))
         _, count, given = min(found, key=lambda one: one[:2])
