@@ -266,7 +266,7 @@ def hot_event(units: int = 20, rows: int = 3_000) -> list[dict[str, object]]:
     seen.push(table)
     heavy = seen.heavy_events(1.0 / units)
     ids = tuple(event.number for event in heavy[number])
-    by_model = place(plan, stats, units, load(), heavy=heavy).grids[number]
+    by_model = place(plan, stats, units, load(), heavy=heavy, objective="stages").grids[number]
     tried = {
         "hashed": Grid(groups=units),
         "groups of 4": Grid(groups=units // 4, left=4),
