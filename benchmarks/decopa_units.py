@@ -171,6 +171,7 @@ def simulated(
         if ratios
         else None,
         "rank correlation": round(spearman(*zip(*by_unit, strict=True)), 3) if by_unit else None,
+        "at most": round(most_alike([load for load, _ in by_unit]), 3) if by_unit else None,
         "fullest unit / mean, median and worst operator": f"{median(even):.3f}, {max(even):.3f}",
         "state of a unit / one unit": round(fullest / held, 3),
     }
@@ -183,6 +184,7 @@ def agreement(every: Loads) -> dict[str, object]:
         "units": len(every),
         "load, model / measured, median factor": round(median(factors), 3),
         "rank correlation": round(spearman(*zip(*every, strict=True)), 3),
+        "at most": round(most_alike([one for one, _ in every]), 3),
     }
 
 
@@ -226,6 +228,11 @@ def spearman(one: Sequence[float], other: Sequence[float]) -> float:
         ends = np.cumsum(count)
         ranks.append(((ends - count + ends - 1) / 2)[places])
     return float(np.corrcoef(*ranks)[0, 1]) if min(map(np.ptp, ranks)) > 0 else 1.0
+
+
+def most_alike(loads: Sequence[float]) -> float:
+    """The rank correlation of loads, many of which the model says are equal, with different ones in the same order."""
+    return spearman(sorted(loads), list(range(len(loads))))
 
 
 def in_cells(plan: Plan, events: pa.Table, anchors: Sequence[tuple[str, int]]) -> dict[str, object]:
