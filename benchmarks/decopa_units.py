@@ -82,7 +82,7 @@ def one_core(plan: Plan, events: pa.Table, runs: int = 2) -> OneCore:
     return best
 
 
-def measured_units(placed: PlacedPlan, events: pa.Table, runs: int = 2) -> dict[int, list[UnitCounts]]:
+def measured_units(placed: PlacedPlan, events: pa.Table, runs: int = 4) -> dict[int, list[UnitCounts]]:
     """What every unit did, with the least seconds of some runs; the first one warms up."""
     best: dict[int, list[UnitCounts]] = {}
     for turn in range(runs + 1):
@@ -100,7 +100,7 @@ def measured_units(placed: PlacedPlan, events: pa.Table, runs: int = 2) -> dict[
 def profiled(plan: Plan, stats: Stats, events: pa.Table) -> dict[int, OperatorWork]:
     """The work of each operator as one unit measured it on some events: rows by number, the rest by seconds."""
     placed = place(plan, stats, 1, load())
-    counts = measured_units(placed, events, runs=1)
+    counts = measured_units(placed, events)
     span = seconds_of(events)
     found = {}
     for number, (own,) in counts.items():

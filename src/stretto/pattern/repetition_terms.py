@@ -53,8 +53,9 @@ def of_last(terms: Sequence[Expr], columns: frozenset[int]) -> list[Expr]:
     """What comparisons that hold for every repetition say of the last, by which joins find rows; `columns` repeat."""
 
     def last(node: Expr) -> Expr | None:
-        each = isinstance(node, Ref) and node.which is Which.EACH and node.column in columns
-        return replace(node, which=Which.LAST) if each else None
+        if isinstance(node, Ref) and node.which is Which.EACH and node.column in columns:
+            return replace(node, which=Which.LAST)
+        return None
 
     compared = [term for term in terms if isinstance(term, Apply) and term.op in RANGES]
     moved = (rewrite(term, last) for term in compared)
