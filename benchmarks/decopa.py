@@ -15,7 +15,8 @@ ROOT = Path(__file__).resolve().parents[1]
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))  # so that the folder's modules are found however this one was loaded
 
-import pyarrow as pa  # noqa: E402  (after the path is set)
+import numpy as np  # noqa: E402  (after the path is set)
+import pyarrow as pa  # noqa: E402
 import pyarrow.parquet as pq  # noqa: E402
 from benchmarks.decopa_units import (  # noqa: E402
     Loads,
@@ -38,12 +39,12 @@ UNITS = (5, 10, 15, 20)
 APART_M = 6_000
 
 
-def citi(slots: str) -> str:
+def citi(slots: str, repeated: str = "") -> str:
     """All pairs of rentals at least 6 km apart, in a day."""
     names = slots.lower()
     pairs = [(one, other) for i, one in enumerate(names) for other in names[i + 1 :]]
     terms = [f"GEO_DISTANCE({a}.lat, {a}.lon, {b}.lat, {b}.lon) >= {APART_M}" for a, b in pairs]
-    bound = ", ".join(f"{name} {name.lower()}" for name in slots)
+    bound = ", ".join(f"{name} {name.lower()}{'+' * (name in repeated)}" for name in slots)
     return f"QUERY citi PATTERN AND({bound}) WHERE {' AND '.join(terms)} WITHIN 24 HOURS;"
 
 
@@ -73,31 +74,78 @@ def cases(scale: float) -> Iterable[tuple[str, str, pa.Table]]:
 def core(scale: float) -> Iterable[dict[str, object]]:
     """One core: `auto` with and without overlapping splits; the matches must be as many."""
     for name, text, events in cases(scale):
-        stats = Stats.of(events)
-        before = one_core(plan_for(text, stats, overlapping=False), events)
-        after = one_core(plan_for(text, stats), events)
-        assert before.matches == after.matches, f"{name}: {before.matches} and {after.matches} matches"
-        yield {
-            "query": name,
-            "matches": after.matches,
-            "candidates without": before.candidates,
-            "with": after.candidates,
-            "fewer": round(before.candidates / max(after.candidates, 1), 2),
-            "seconds without": round(before.seconds, 4),
-            "seconds with": round(after.seconds, 4),
-            "faster": round(before.seconds / after.seconds, 2),
+        yield with_and_without(name, text, events, OVERLAPPING)
+
+
+def kleene(scale: float) -> Iterable[dict[str, object]]:
+    """One core: `auto` with and without Kleene splits, unary and binary."""
+    rentals = generate("rentals", int(120_000 * scale), seed=1)
+    yield with_and_without("Citi 3, published rates", citi("EDAH", "D"), rentals, KLEENE)
+    yield with_and_without("SEQ(A, B{3,} in steps, C)", STEPS, steps(int(20_000 * scale)), KLEENE)
+    yield with_and_without(
+        "SEQ(A, B+ in steps, C), B's terms with A", STEPS_FROM_A, steps(int(20_000 * scale)), KLEENE
+    )
+
+
+OVERLAPPING = ("split_overlapping",)
+KLEENE = ("grow_unary", "split_kleene")
+STEPS = """QUERY q PATTERN SEQ(A a, B b{3,}, C c)
+WHERE b[i].x > b[i-1].x + 0.25 AND b[i].x < b[i-1].x + 0.3 WITHIN 100 s;"""
+STEPS_FROM_A = """QUERY q PATTERN SEQ(A a, B b+, C c)
+WHERE b[i].x > b[i-1].x + 0.25 AND b[i].x < b[i-1].x + 0.3 AND b.x > a.x + 0.5 AND c.x > LAST(b).x WITHIN 100 s;"""
+
+
+def steps(count: int) -> pa.Table:
+    """Events of three types, one a second, with numbers from 0 to 1."""
+    random = np.random.default_rng(5)
+    return pa.table(
+        {
+            "ts": pa.array(np.arange(count) * 1_000_000).cast(pa.timestamp("us")),
+            "type": random.choice(["A", "B", "C"], count),
+            "x": random.random(count),
         }
+    )
 
 
-def units(scale: float, every: Loads) -> Iterable[dict[str, object]]:
-    """Queries on simulated units, staged."""
+def with_and_without(name: str, text: str, events: pa.Table, rules: Sequence[str]) -> dict[str, object]:
+    """A query on one core by `auto`, and by `auto` without some rules; their runs alternate."""
+    stats = Stats.of(events)
+    plans = plan_for(text, stats, rules), plan_for(text, stats)
+    runs = [[one_core(plan, events, 1) for plan in plans] for _ in range(2)]
+    before, after = (min(own, key=lambda one: one.seconds) for own in zip(*runs, strict=True))
+    assert before.matches == after.matches, f"{name}: {before.matches} and {after.matches} matches"
+    return {
+        "query": name,
+        "by": ", ".join(sorted({one.because for one in plans[1].records} & set(rules))) or "as without",
+        "matches": after.matches,
+        "candidates without": before.candidates,
+        "with": after.candidates,
+        "fewer": round(before.candidates / max(after.candidates, 1), 2),
+        "seconds without": round(before.seconds, 4),
+        "seconds with": round(after.seconds, 4),
+        "faster": round(before.seconds / after.seconds, 2),
+    }
+
+
+def units(scale: float, every: dict[str, Loads]) -> Iterable[dict[str, object]]:
+    """Queries on simulated units, staged; the loads of each are added to `every`."""
     for name, text, events in cases(scale):
         if "published" in name and "Google" in name:
             continue  # too little work to divide
         stats = Stats.of(events)
         plan = plan_for(text, stats)
+        own: Loads = []
         for count in UNITS:
-            yield simulated(f"{name}, staged", plan, stats, events, count, every)
+            yield simulated(f"{name}, staged", plan, stats, events, count, own)
+        yield simulated(f"{name}, a sixth of the state at most", plan, stats, events, UNITS[-1], [], 1 / 6)
+        every[name] = own
+
+
+def agreed(every: Mapping[str, Loads]) -> Iterable[dict[str, object]]:
+    """Model and measurement for the units of each query, and for all."""
+    for name, own in every.items():
+        yield {"query": name, **agreement(own)}
+    yield {"query": "all", **agreement([one for own in every.values() for one in own])}
 
 
 def memory(scale: float) -> Iterable[dict[str, object]]:
@@ -115,7 +163,7 @@ def real(data: Path | None) -> Iterable[dict[str, object]]:
     events = pq.read_table(place)
     stats = Stats.of(events)
     for name, text in REAL.items():
-        before = one_core(plan_for(text, stats, overlapping=False), events)
+        before = one_core(plan_for(text, stats, OVERLAPPING), events)
         plan = plan_for(text, stats)
         after = one_core(plan, events)
         assert before.matches == after.matches
@@ -189,14 +237,15 @@ def run(out: Path, data: Path | None, options: Sequence[str]) -> int:
     sections: dict[str, Callable[[], Iterable[dict[str, object]]]] = {}
     if "core" in wanted:
         sections["Overlapping splits (one core)"] = lambda: core(given.scale)
+        sections["Kleene splits (one core)"] = lambda: kleene(given.scale)
     if "table3" in wanted:
         sections["Table 3: gain over centralized (model)"] = lambda: model.table_3(UNITS)
     if "figures" in wanted:
         sections |= figures(given.queries)
     if "units" in wanted:
-        every: Loads = []
+        every: dict[str, Loads] = {}
         sections["On units (simulated units, staged)"] = lambda: units(given.scale, every)
-        sections["Model and measurement, all of these units (simulated units)"] = lambda: [agreement(every)]
+        sections["Model and measurement, all of these units (simulated units)"] = lambda: agreed(every)
         sections["Citi 1 and a limit on memory (units in one process)"] = lambda: memory(given.scale)
         sections["Citi 1 in 20 cells (simulated units)"] = lambda: cells(given.scale)
         sections["A hot event on 20 units (simulated units)"] = hot_event

@@ -32,7 +32,6 @@ from stretto.solve.common.solution import Solution, one_way_each
 from stretto.solve.units.loads import Capacity
 from stretto.stats.profile import Stats
 
-WITHOUT = "split_overlapping"
 KAPPA = 1e9
 """Work is measured in nanoseconds."""
 NOISE_S = 1e-3
@@ -41,15 +40,19 @@ ROW_NS = 60.0
 """What a row costs that is taken in without leaving the process: stored, made a key of, looking for partners."""
 
 
-def plan_for(text: str, stats: Stats, *, overlapping: bool = True) -> Plan:
-    """The plan of `auto`; without `overlapping` as if there were no such rule. No trials: estimates decide."""
+def plan_for(text: str, stats: Stats, without: Sequence[str] = ()) -> Plan:
+    """The plan of `auto`, as if there were none of the rules `without`. No trials: estimates decide."""
     recipe = RECIPES["auto"]
-    if not overlapping:
+    if without:
         rules = recipe.rules
 
         def fewer(memo: Memo, pricing: Pricing) -> Rules:
             found = rules(memo, pricing)
-            return replace(found, pieces=tuple(rule for rule in found.pieces if rule.__name__ != WITHOUT))
+            pieces, grown = (
+                tuple(rule for rule in some if rule.__name__ not in without)
+                for some in (found.pieces, found.grown)
+            )
+            return replace(found, pieces=pieces, grown=grown)
 
         recipe = replace(recipe, rules=fewer)
     return planned(Workload.parse(text), stats, "auto", recipe, Budget(20.0))
@@ -79,7 +82,7 @@ def one_core(plan: Plan, events: pa.Table, runs: int = 2) -> OneCore:
     return best
 
 
-def measured_units(placed: PlacedPlan, events: pa.Table, runs: int = 2) -> dict[int, list[UnitCounts]]:
+def measured_units(placed: PlacedPlan, events: pa.Table, runs: int = 4) -> dict[int, list[UnitCounts]]:
     """What every unit did, with the least seconds of some runs; the first one warms up."""
     best: dict[int, list[UnitCounts]] = {}
     for turn in range(runs + 1):
@@ -97,7 +100,7 @@ def measured_units(placed: PlacedPlan, events: pa.Table, runs: int = 2) -> dict[
 def profiled(plan: Plan, stats: Stats, events: pa.Table) -> dict[int, OperatorWork]:
     """The work of each operator as one unit measured it on some events: rows by number, the rest by seconds."""
     placed = place(plan, stats, 1, load())
-    counts = measured_units(placed, events, runs=1)
+    counts = measured_units(placed, events)
     span = seconds_of(events)
     found = {}
     for number, (own,) in counts.items():
@@ -105,7 +108,9 @@ def profiled(plan: Plan, stats: Stats, events: pa.Table) -> dict[int, OperatorWo
         scale = own.rows_in / max(sum(estimated.rows) * span, 1e-9)
         rows = (estimated.rows[0] * scale, estimated.rows[1] * scale)
         compared = max(own.seconds - own.rows_in * ROW_NS * 1e-9, 0.0) * KAPPA / span
-        found[number] = replace(estimated, rows=rows, compared=compared)
+        bytes_ = max(sum(estimated.bytes), 1e-9)
+        held = (own.held * estimated.bytes[0] / bytes_, own.held * estimated.bytes[1] / bytes_)
+        found[number] = replace(estimated, rows=rows, compared=compared, bytes=held)
     return found
 
 
@@ -120,9 +125,17 @@ Loads = list[tuple[float, float]]
 
 
 def simulated(
-    name: str, plan: Plan, stats: Stats, events: pa.Table, units: int, every: Loads
+    name: str,
+    plan: Plan,
+    stats: Stats,
+    events: pa.Table,
+    units: int,
+    every: Loads,
+    state: float | None = None,
 ) -> dict[str, object]:
     """One unit against the slowest of many; the model against what was measured; how even the parts are; state.
+
+    `state`: the share of all state that a unit may keep; without it load alone counts.
 
     As in the paper, rates are those of the events, and what comparisons cost is measured before units are given. The
     loads are added to `every`: units of one placement are loaded alike, and their ranks say little.
@@ -130,7 +143,8 @@ def simulated(
     capacity = Capacity(1e9 / ROW_NS, KAPPA)
     works = profiled(plan, stats, events)
     alone = measured_units(place(plan, stats, 1, load(), capacity=capacity, works=works), events)
-    placed = place(plan, stats, units, load(), capacity=capacity, works=works)
+    most = None if state is None else state * sum(own[0].held for own in alone.values())
+    placed = place(plan, stats, units, load(), capacity=capacity, works=works, state_bytes=most)
     counts = measured_units(placed, events)
     span, total = seconds_of(events), sum(own[0].seconds for own in alone.values())
     each = [(placed.load(number), count) for number, own in counts.items() for count in own]
@@ -145,6 +159,8 @@ def simulated(
     packed = sum(own[0].seconds for number, own in counts.items() if number in placed.packed)
     slowest = max(packed, *(count.seconds for _, count in each))
     held = max(sum(own[0].held for own in alone.values()), 1)
+    kept = sum(own[0].held for number, own in counts.items() if number in placed.packed)
+    fullest = max(kept, *(count.held for _, count in each))
     return {
         "what": name,
         "units": units,
@@ -155,8 +171,9 @@ def simulated(
         if ratios
         else None,
         "rank correlation": round(spearman(*zip(*by_unit, strict=True)), 3) if by_unit else None,
+        "at most": round(most_alike([load for load, _ in by_unit]), 3) if by_unit else None,
         "fullest unit / mean, median and worst operator": f"{median(even):.3f}, {max(even):.3f}",
-        "state of a unit / one unit": round(max(count.held for _, count in each) / held, 3),
+        "state of a unit / one unit": round(fullest / held, 3),
     }
 
 
@@ -167,6 +184,7 @@ def agreement(every: Loads) -> dict[str, object]:
         "units": len(every),
         "load, model / measured, median factor": round(median(factors), 3),
         "rank correlation": round(spearman(*zip(*every, strict=True)), 3),
+        "at most": round(most_alike([one for one, _ in every]), 3),
     }
 
 
@@ -212,6 +230,11 @@ def spearman(one: Sequence[float], other: Sequence[float]) -> float:
     return float(np.corrcoef(*ranks)[0, 1]) if min(map(np.ptp, ranks)) > 0 else 1.0
 
 
+def most_alike(loads: Sequence[float]) -> float:
+    """The rank correlation of loads, many of which the model says are equal, with different ones in the same order."""
+    return spearman(sorted(loads), list(range(len(loads))))
+
+
 def in_cells(plan: Plan, events: pa.Table, anchors: Sequence[tuple[str, int]]) -> dict[str, object]:
     """The whole plan in cells: the slowest against one core, copies, and that all matches are there."""
     alone = one_core(plan, events)
@@ -239,10 +262,57 @@ def _read(plan: Plan, events: pa.RecordBatch) -> int:
 
 
 def hot_event(units: int = 20, rows: int = 3_000) -> list[dict[str, object]]:
-    """One event in nine of ten rows of both inputs: hashed on it alone, and with its rows split."""
+    """One event in nine of ten rows of both inputs: hashed on it alone, and with its rows split.
+
+    The last row is what `place` gives by estimates and by the heavy events that a run on one unit has seen.
+    """
+    table = with_hot_event(rows)
+    stats = Stats.of(table)
+    plan, number = sharing_plan(Workload.parse(HOT), stats)
+    seen = Engine(replace(plan, placement=Placement((Grid(),) * len(plan.ops), watched=True)))
+    seen.push(table)
+    heavy = seen.heavy_events(1.0 / units)
+    ids = tuple(event.number for event in heavy[number])
+    by_model = place(plan, stats, units, load(), heavy=heavy, objective="stages").grids[number]
+    tried = {
+        "hashed": Grid(groups=units),
+        "groups of 4": Grid(groups=units // 4, left=4),
+        "a grid without groups": Grid(left=units // 4, right=4),
+        "hashed, heavy events split": Grid(groups=units, heavy=ids),
+        "by the model, heavy events known": by_model,
+    }
+    found = []
+    for name, grid in tried.items():
+        grids = [Grid()] * len(plan.ops)
+        grids[number] = grid
+        engine = Engine(replace(plan, placement=Placement(tuple(grids))))
+        engine.push(table)
+        engine.flush()
+        counts = engine.unit_counts[number]
+        own = [count.candidates for count in counts]
+        found.append(
+            {
+                "rows go": name,
+                "grid": f"{grid.groups} groups x {grid.left} x {grid.right}",
+                "candidates of the fullest unit": max(own),
+                "by the mean of its units": round(max(own) / (sum(own) / len(own)), 2),
+                "rows into the fullest unit": max(count.rows_in for count in counts),
+                "copies of a row": round(
+                    sum(count.rows_in for count in counts) / sum(_rows_in(seen, number)), 2
+                ),
+            }
+        )
+    return found
+
+
+HOT = "QUERY q PATTERN AND(A a, B b, C c) WHERE a.x > b.x + 0.5 AND c.x > b.x + 0.5 AND a.x > c.x WITHIN 1 HOUR;"
+
+
+def with_hot_event(rows: int) -> pa.Table:
+    """A B with which half of all A and C go, and twelve with few of either."""
     random = np.random.default_rng(1)
     kinds = np.array(["B"] * 13 + ["A"] * rows + ["C"] * rows)
-    table = pa.table(
+    return pa.table(
         {
             "ts": pa.array(np.arange(len(kinds)) * 10).cast(pa.timestamp("us")),
             "type": kinds,
@@ -250,37 +320,18 @@ def hot_event(units: int = 20, rows: int = 3_000) -> list[dict[str, object]]:
             "id": np.arange(len(kinds)),
         }
     )
-    text = "QUERY q PATTERN AND(A a, B b, C c) WHERE a.x > b.x + 0.5 AND c.x > b.x + 0.5 AND a.x > c.x WITHIN 1 HOUR;"
-    plan, number = _sharing_plan(text, Stats.of(table))
-    found = []
-    for grid in (
-        Grid(groups=units),
-        Grid(groups=units // 4, left=4),
-        Grid(groups=1, left=units // 4, right=4),
-    ):
-        grids = [Grid()] * len(plan.ops)
-        grids[number] = grid
-        engine = Engine(replace(plan, placement=Placement(tuple(grids))))
-        engine.push(table)
-        engine.flush()
-        own = [count.candidates for count in engine.unit_counts[number]]
-        skew = max(own) / (sum(own) / len(own))
-        found.append(
-            {
-                "grid": f"{grid.groups} groups x {grid.left} x {grid.right}",
-                "candidates of the fullest unit": max(own),
-                "skew": round(skew, 2),
-            }
-        )
-    return found
 
 
-def _sharing_plan(text: str, stats: Stats) -> tuple[Plan, int]:
+def _rows_in(engine: Engine, number: int) -> list[int]:
+    return [count.rows_in for count in engine.unit_counts[number]]
+
+
+def sharing_plan(workload: Workload, stats: Stats) -> tuple[Plan, int]:
     """A plan whose last join shares B, whatever that costs, and the number of that join."""
     recipe = replace(
         RECIPES["none"], rules=lambda *_: Rules((split_overlapping,), few=True), solve=_sharing_b
     )
-    plan = planned(Workload.parse(text), stats, "none", recipe, Budget(5.0))
+    plan = planned(workload, stats, "none", recipe, Budget(5.0))
     number = next(n for n, op in enumerate(plan.ops) if isinstance(op, Join) and op.same)
     return plan, number
 

@@ -15,6 +15,7 @@ from stretto import oracle
 from stretto.engine.units.cells import run_cells
 from stretto.engine.units.staged import StagedRun
 from stretto.errors import QueryError
+from stretto.memo import rules
 from stretto.memo.explore import Rules, explore
 from stretto.memo.memo import build_memo
 from stretto.memo.rules.forbid_after import forbid_after
@@ -45,7 +46,9 @@ def grids(plan: Plan, units: int, rng: Random) -> Placement:
             groups = rng.choice([n for n in range(1, units + 1) if units % n == 0]) if op.same else 1
             rest = units // groups
             left = rng.choice([n for n in range(1, rest + 1) if rest % n == 0])
-            found.append(Grid(groups, left, rest // left))
+            # Any events may be called heavy: their rows go elsewhere, and still meet once.
+            heavy = sorted(rng.sample(range(14), 4)) if groups > 1 and rng.random() < 0.6 else ()
+            found.append(Grid(groups, left, rest // left, tuple(heavy)))
         elif isinstance(op, Filter | Repeat | Forbid):
             found.append(Grid(left=units))
         else:
@@ -69,7 +72,8 @@ def cases() -> list[Case]:
         except QueryError:
             continue
         memo = build_memo(detections)
-        explore(memo, Rules((join_left_to_right, split_overlapping, forbid_after)))
+        grown = (*rules.AUTO.grown, rules.split_kleene)
+        explore(memo, Rules((join_left_to_right, split_overlapping, forbid_after), grown=grown))
         chosen = {piece: rng.randrange(len(ways)) for piece, ways in enumerate(memo.ways) if ways}
         plan = plan_of(detections, memo, chosen if seed % 4 else {}, sample.schema)
         if why_no_units(plan) is None:
@@ -78,7 +82,7 @@ def cases() -> list[Case]:
 
 
 def test_operators_on_grids_of_units(cases: list[Case]) -> None:
-    divided = shared = 0
+    divided = shared = split = 0
     for seed, sample, plan, queries in cases:
         rng = Random(seed)
         units = UNITS[seed // 2 % len(UNITS)]
@@ -86,12 +90,14 @@ def test_operators_on_grids_of_units(cases: list[Case]) -> None:
         assert placed.placement is not None
         divided += placed.placement.units > 1
         shared += any(grid.groups > 1 for grid in placed.placement.grids)
+        split += any(grid.heavy for grid in placed.placement.grids)
         got = rng.choice(RUNNERS)(placed, sample, queries, rng)
         for query in queries:
             about = f"seed {seed}, {units} units\n{sample}"
             assert_same_matches(got[query.name], oracle.matches(query, sample.events), about=about)
     assert divided > WORKLOADS // 3
     assert shared > WORKLOADS // 40
+    assert split > WORKLOADS // 80
 
 
 def test_units_stage_by_stage(cases: list[Case]) -> None:

@@ -24,7 +24,7 @@ CASES = Path(__file__).parent / "cases"
 TYPES = (*(f"E{i}" for i in range(1, 10)), *"ABCDE")
 SCHEMA = Schema({"x": Kind.FLOAT, "n": Kind.INT, "k": Kind.INT}, frozenset(TYPES))
 PIECE_RULES = frozenset((*rules.AUTO.pieces, rules.split_overlapping))
-GROWN_RULES = frozenset(rules.AUTO.grown)
+GROWN_RULES = frozenset((*rules.AUTO.grown, rules.split_kleene))
 ALL_RULES = (*rules.ALL, *motto.ALL)
 
 

@@ -206,8 +206,12 @@ def _on_units(
     if source is not None and options.analyze:
         with reported(FAILED):
             from stretto.cli.measuring import measured_units
+            from stretto.plan.placement.skew_text import skew_text
 
-            shown = units_shown(placed, *measured_units(placed.plan, source, quiet=options.quiet))
+            run = measured_units(placed.plan, source, quiet=options.quiet)
+            again = place(plan, known, units, load(), heavy=run.heavy) if allocation == "best" else None
+            skew = skew_text(placed, run.units, run.heavy, again)
+            shown = units_shown(placed, run.units, run.span, skew)
     if options.form is Format.HTML:
         return _page(plan, replace(explanation(plan), units=shown))
     text = f"{plan.explain()}\n{units_text(shown)}"

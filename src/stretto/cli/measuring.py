@@ -1,6 +1,7 @@
 """A run of a plan that keeps what every operator did, and no matches."""
 
 from collections import Counter
+from dataclasses import replace
 from itertools import chain, islice
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -13,6 +14,7 @@ from stretto.engine.run import Engine
 from stretto.explain.units import MeasuredUnit
 from stretto.plan.dag import Plan, attributes_of
 from stretto.plan.explanation import Measured
+from stretto.plan.placement.heavy import HeavyEvent
 
 BATCH = 1 << 17
 MICROSECONDS = 1e6
@@ -30,16 +32,28 @@ def measured(plan: Plan, source: EventFile, *, quiet: bool) -> Measured:
     )
 
 
-def measured_units(
-    plan: Plan, source: EventFile, *, quiet: bool
-) -> tuple[dict[int, list[MeasuredUnit]], float]:
-    """What each unit of a placed plan did over all events of a file, one after another, and the seconds of stream."""
-    run = _run(plan, source, quiet=quiet)
+class MeasuredUnits(NamedTuple):
+    """What each unit of every operator did, the seconds of stream, and shared events that are in many rows."""
+
+    units: dict[int, list[MeasuredUnit]]
+    span: float
+    heavy: dict[int, tuple[HeavyEvent, ...]]
+
+
+def measured_units(plan: Plan, source: EventFile, *, quiet: bool) -> MeasuredUnits:
+    """What each unit of a placed plan did over all events of a file, one after another.
+
+    Heavy are shared events that are in more rows of an input than a unit has if all have alike.
+    """
+    assert plan.placement is not None
+    watched = replace(plan, placement=replace(plan.placement, watched=True))
+    run = _run(watched, source, quiet=quiet)
     counts = run.engine.unit_counts.items()
-    return {
+    units = {
         number: [MeasuredUnit(one.rows_in, one.candidates, one.held, one.seconds) for one in own]
         for number, own in counts
-    }, run.span or 1.0
+    }
+    return MeasuredUnits(units, run.span or 1.0, run.engine.heavy_events(1.0 / max(plan.placement.units, 2)))
 
 
 class _Run(NamedTuple):

@@ -25,10 +25,11 @@ from stretto.engine.stream.arena import Block
 from stretto.engine.stream.intake import set_apart
 from stretto.engine.stream.reorder import Reorder, late_mask
 from stretto.engine.stream.repeated_ids import RepeatedIds
-from stretto.engine.units.divided import Divided, UnitCounts
+from stretto.engine.units.divided import UnitCounts, divided, heavy_events
 from stretto.errors import EngineError
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan, attributes_of, read_columns
+from stretto.plan.placement.heavy import HeavyEvent
 from stretto.schema import Special
 from stretto.trends.work import TrendWork
 from stretto.values.hashing import LANES
@@ -99,11 +100,11 @@ class Engine:
     @property
     def unit_counts(self) -> dict[int, list[UnitCounts]]:
         """What each unit of every operator that can have several has done so far; nothing without a placement."""
-        return {
-            number: running.work
-            for number, running in self._live.operators.items()
-            if isinstance(running, Divided)
-        }
+        return {number: running.work for number, running in divided(self._live.operators)}
+
+    def heavy_events(self, least: float) -> dict[int, tuple[HeavyEvent, ...]]:
+        """Of joins that are watched, the shared events that at least such a share of the rows of an input holds."""
+        return heavy_events(self._live.operators, least)
 
     @property
     def step_size(self) -> int:

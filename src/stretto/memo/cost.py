@@ -18,6 +18,7 @@ from stretto.memo.join_work import (
     EVALUATE,
     EVENT,
     FOLLOW,
+    GATHER,
     GATHER_COLUMN,
     GROW,
     LINK,
@@ -41,7 +42,8 @@ from stretto.pattern.disjunction import streams_of
 from stretto.pattern.nodes import Stream
 from stretto.pattern.order import mask_of
 from stretto.pattern.piece import Negation, Piece, Slot
-from stretto.pattern.predicates import Reduce, Ref, walk
+from stretto.pattern.predicates import Reduce, Ref, columns_of, walk
+from stretto.pattern.repetition_terms import duty
 from stretto.stats.safe_estimates import otherwise
 
 HALF: Final = 0.5
@@ -83,6 +85,8 @@ class CostModel(JoinWork):
         match way.kind:
             case WayKind.JOIN:
                 self._join(memo, number, way, work)
+                if memo.grows(number):
+                    self._join_sets(memo, number, work)
             case WayKind.SCAN:
                 self._scan(memo.pieces[number], work)
             case WayKind.FORBID if memo.grows(number):
@@ -187,6 +191,20 @@ class CostModel(JoinWork):
             self._evaluate(memo, piece, slot, first, rows * events * self.seconds(piece.window), work)
             rows = self._repeat(piece, piece.slots[slot], rows, events, times, work)
         self._judge_grown(piece, late, rows, kept, work)
+
+    def _join_sets(self, memo: Memo, number: int, work: Work) -> None:
+        """What rows that hold sets cost beside others: terms on all repetitions once more, and the sets' events."""
+        piece, rows = memo.pieces[number], self.rows(memo, number)
+        for slot in sorted(piece.growing):
+            alone = memo.part(number, (slot,)).piece
+            single = self.rows(memo, memo.ways[alone][0].pieces[0])
+            times = self.rows(memo, alone) / single if single > 0 else 1.0
+            _, length = chains(piece.slots[slot].low, piece.slots[slot].high, times)
+            work[ELEMENT] += rows * length
+            relating = [term for term in piece.terms if len(duty(term, piece, piece.growing).slots) > 1]
+            evaluated([term for term in relating if columns_of(term) & {*piece.columns(slot)}], rows, work)
+        work[GATHER] += rows
+        work[GATHER_COLUMN] += rows * piece.width
 
     def _forbid_grown(self, memo: Memo, number: int, part: Input, work: Work) -> None:
         """Rows with all of their repetitions, judged by the negations that are missing."""

@@ -49,6 +49,19 @@ def joinable(term: Expr) -> bool:
     return not neighbours(term) and not any(isinstance(node, Reduce) for node in walk(term))
 
 
+def of_last(terms: Sequence[Expr], columns: frozenset[int]) -> list[Expr]:
+    """What comparisons that hold for every repetition say of the last, by which joins find rows; `columns` repeat."""
+
+    def last(node: Expr) -> Expr | None:
+        if isinstance(node, Ref) and node.which is Which.EACH and node.column in columns:
+            return replace(node, which=Which.LAST)
+        return None
+
+    compared = [term for term in terms if isinstance(term, Apply) and term.op in RANGES]
+    moved = (rewrite(term, last) for term in compared)
+    return [new for new, term in zip(moved, compared, strict=True) if new != term]
+
+
 class Use(StrEnum):
     """How a term uses a slot whose repetitions are still to be grown."""
 

@@ -9,7 +9,7 @@ from stretto.pattern.order import mask_of, members
 from stretto.pattern.piece import Negation, Piece
 from stretto.pattern.predicates import Expr, Ref, columns_of
 from stretto.pattern.project import Projector, slots_inside
-from stretto.pattern.repetition_terms import fit, joinable
+from stretto.pattern.repetition_terms import fit, joinable, of_last
 from stretto.plan.build import Builder, Part
 from stretto.plan.forbid import forbid
 from stretto.plan.made import Made, draft_of
@@ -31,6 +31,7 @@ class Chain:
         self._sets = self.draft.sets
         self._before = piece.order.before(len(piece.slots))
         self._due = _Due(piece)
+        self._grown = frozenset(piece.columns_of(sorted(piece.growing)))
         self._of_type: dict[str, int] = {}
         for slot, part in enumerate(self.draft.parts):
             for kind in frozenset().union(*part.types):
@@ -77,6 +78,7 @@ class Chain:
             terms=(
                 # A shared event agrees with all others of either side.
                 *(() if same else draft.agreeing(draft.anchors(left), draft.anchors(new), draft.sets)),
+                *(of_last(cross, self._grown) if self._grown else ()),
                 *(term for term in cross if joinable(term) and term not in ordered),
             ),
             distinct=tuple((a, places.index(b)) for a, b in self._clashes(alone, new)),

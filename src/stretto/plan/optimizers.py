@@ -21,6 +21,7 @@ from stretto.memo.pricing import Pricing
 from stretto.memo.rules import AUTO
 from stretto.memo.rules.continue_runs import continue_runs
 from stretto.memo.rules.join_left_to_right import join_left_to_right
+from stretto.memo.rules.split_kleene import kleene_that_reduce
 from stretto.memo.rules.split_off_commonest import split_off_commonest
 from stretto.memo.rules.split_overlapping import overlapping_that_reduce
 from stretto.memo.rules.unite_disjunction import commonest_last, unite_disjunction
@@ -177,7 +178,12 @@ def all_that_fit(memo: Memo, pricing: Pricing) -> Rules:
     rules = by_rate(AUTO)(memo, pricing)
     if parts > MANY_PARTS:
         return Rules(orders, few=True, first=rules.first)
-    return replace(rules, pieces=(*rules.pieces, *overlapping_that_reduce(memo, pricing)), hurried=orders)
+    return replace(
+        rules,
+        pieces=(*rules.pieces, *overlapping_that_reduce(memo, pricing)),
+        hurried=orders,
+        grown=(*rules.grown, *kleene_that_reduce(memo, pricing)),
+    )
 
 
 ANNEALED: Final = 2_000

@@ -11,6 +11,7 @@ from stretto.engine.kernels.band import (
     band_rows,
     band_rows_reference,
     chained_pairs,
+    chained_pairs_reference,
 )
 from stretto.engine.kernels.counting_sort import split_by_code, split_by_code_reference
 from stretto.engine.kernels.sorted_search import seek, seek_reference, spans, spans_reference
@@ -99,12 +100,13 @@ def test_spans(entries, values, low_after, high_after, begin):
 def test_chained_pairs_are_the_band_pairs_with_equal_keys(case, bits):
     lanes, lo, hi, bounds, room = case
     keys = np.random.default_rng(7).integers(-2, 3, len(lo))
-    heads, state = np.full(1 << bits, -1), [0]
+    heads, state = np.full(1 << bits, -1), [0, 0]
 
     def loop(probe, stored, i, j):
-        n, i, j, state[0] = chained_pairs(
+        n, i, j, state[0], met = chained_pairs(
             lanes, heads, np.uint64(64 - bits), state[0], lo, hi, keys, bounds, probe, stored, i, j
         )
+        state[1] += met
         return n, i, j, i >= len(lo)
 
     probe, stored = band_pairs_reference(lanes, lo, hi, bounds)
@@ -113,6 +115,9 @@ def test_chained_pairs_are_the_band_pairs_with_equal_keys(case, bits):
     ]
     found = collect(loop, room)
     assert sorted(zip(*found, strict=True)) == expected
+    *again, met = chained_pairs_reference(lanes, lo, hi, keys, bounds)
+    assert list(zip(*(part.tolist() for part in again), strict=True)) == expected
+    assert state[1] == met >= len(expected)
 
 
 @given(st.lists(st.integers(0, 5), max_size=60), st.integers(0, 2))

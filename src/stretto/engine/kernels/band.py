@@ -27,11 +27,15 @@ def band_pairs_reference(lanes: I64, lo: I64, hi: I64, bounds: I64) -> tuple[I64
     return probe[passed], stored[passed]
 
 
-def chained_pairs_reference(lanes: I64, lo: I64, hi: I64, keys: I64, bounds: I64) -> tuple[I64, I64]:
-    """All band pairs whose keys are equal; the stored rows' key stands in the last lane but one."""
-    probe, stored = band_pairs_reference(lanes, lo, hi, bounds)
+def chained_pairs_reference(lanes: I64, lo: I64, hi: I64, keys: I64, bounds: I64) -> tuple[I64, I64, int]:
+    """All band pairs whose keys are equal, and how many were met; the stored key stands in the last lane but one."""
+    probe, stored = band_pairs_reference(lanes, lo, hi, bounds[:0])
     same = lanes[-2, stored] == keys[probe]
-    return probe[same], stored[same]
+    probe, stored = probe[same], stored[same]
+    passed = np.ones(len(probe), np.bool_)
+    for t in range(len(bounds)):
+        passed &= lanes[1 + t, stored] <= bounds[t, probe]
+    return probe[passed], stored[passed], len(probe)
 
 
 @njit(cache=True, nogil=True)
@@ -156,13 +160,13 @@ def chained_pairs(
     stored: I64,
     i: int,
     j: int,
-) -> tuple[int, int, int, int]:
-    """As `band_pairs`, for stored rows whose key equals the probing row's.
+) -> tuple[int, int, int, int, int]:
+    """As `band_pairs`, for stored rows whose key equals the probing row's; how many of these were met comes last.
 
     The last two lanes are the key and the number of the row before in the same bucket. Rows below `hi` enter their
     bucket before they are looked for; `inserted` says how far that has come.
     """
-    n = 0
+    n = met = 0
     terms = bounds.shape[0]
     key_lane = lanes.shape[0] - 2
     while i < lo.shape[0]:
@@ -177,17 +181,18 @@ def chained_pairs(
             j = heads[(np.uint64(keys[i]) * GOLDEN) >> shift]
         while j >= lo[i]:
             holds = j < hi[i] and lanes[key_lane, j] == keys[i]
+            met += holds
             t = 0
             while holds and t < terms:
                 holds = lanes[1 + t, j] <= bounds[t, i]
                 t += 1
             if holds:
-                if n == stored.shape[0]:
-                    return n, i, j, inserted
+                if n == stored.shape[0]:  # it is met again when this goes on
+                    return n, i, j, inserted, met - 1
                 probe[n] = i
                 stored[n] = j
                 n += 1
             j = lanes[key_lane + 1, j]
         i += 1
         j = FRESH
-    return n, i, j, inserted
+    return n, i, j, inserted, met

@@ -45,7 +45,7 @@ def build(ops: Sequence[Op], placement: Placement | None = None) -> dict[int, Op
         inputs = [shapes[k] for k in op.inputs]
         make = maker(op, inputs, last=number in last)
         if placement is not None and isinstance(op, DIVISIBLE):
-            running[number] = Divided(op, inputs, placement.grids[number], make)
+            running[number] = Divided(op, inputs, placement.grids[number], make, watched=placement.watched)
         else:
             running[number] = make()
         shapes.append(running[number].shape)

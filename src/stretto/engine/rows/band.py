@@ -413,24 +413,13 @@ class Band:
 
     def _candidates(self, lo: I64, hi: I64, keys: I64, bounds: I64, few: int) -> Iterator[tuple[I64, I64]]:
         """Blocks of pairs that the keys leave; `few` is how many are looked at together, at most."""
-        if self._by_event:
-            # Rows are found by their keys alone, so that those that are met can be counted.
-            for index, numbers in self._alike(lo, hi, keys, bounds[:0], few):
-                self.looked += len(index)
-                kept = np.ones(len(index), np.bool_)
-                for t in range(len(bounds)):
-                    kept &= self._lanes[1 + t, numbers] <= bounds[t, index]
-                yield index[kept], numbers[kept]
-            return
-        self.looked += _candidates(lo, hi)
-        yield from self._alike(lo, hi, keys, bounds, few)
-
-    def _alike(self, lo: I64, hi: I64, keys: I64, bounds: I64, few: int) -> Iterator[tuple[I64, I64]]:
-        """The same, uncounted."""
         candidates = _candidates(lo, hi)
+        self.looked += 0 if self._by_event else candidates
         if not is_due(chained_pairs if self._equal else band_pairs, candidates) and candidates <= few:
             if self._equal:
-                yield chained_pairs_reference(self._lanes, lo, hi, keys, bounds)
+                index, numbers, met = chained_pairs_reference(self._lanes, lo, hi, keys, bounds)
+                self.looked += met if self._by_event else 0
+                yield index, numbers
             else:
                 yield band_pairs_reference(self._lanes, lo, hi, bounds)
             return
@@ -438,7 +427,7 @@ class Band:
         while i < len(lo):
             probe, stored = np.empty(min(BLOCK, few), np.int64), np.empty(min(BLOCK, few), np.int64)
             if self._equal:
-                n, i, j, self._inserted = chained_pairs(
+                n, i, j, self._inserted, met = chained_pairs(
                     self._lanes,
                     self._heads,
                     self._shift,
@@ -452,6 +441,7 @@ class Band:
                     i,
                     j,
                 )
+                self.looked += met if self._by_event else 0
             else:
                 n, i, j = band_pairs(self._lanes, lo, hi, bounds, probe, stored, i, j)
             if n:

@@ -1,13 +1,15 @@
 """An operator that runs on several units, each with its share of the rows."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from time import thread_time
 
 from stretto.engine.memory.limits import Undo
 from stretto.engine.operators.protocol import Clock, Operator, RowShape
 from stretto.engine.units.routing import Router
-from stretto.plan.ops import Op
+from stretto.engine.units.shared_counts import SharedCounts
+from stretto.plan.ops import Join, Op
+from stretto.plan.placement.heavy import HeavyEvent
 from stretto.plan.placement.placement import Grid
 from stretto.values.rows import Rows
 
@@ -32,10 +34,20 @@ class Divided:
     A unit is called in every step, with or without rows: time moves on for all of them.
     """
 
-    def __init__(self, op: Op, inputs: Sequence[RowShape], grid: Grid, make: Callable[[], Operator]) -> None:
+    def __init__(
+        self,
+        op: Op,
+        inputs: Sequence[RowShape],
+        grid: Grid,
+        make: Callable[[], Operator],
+        *,
+        watched: bool = False,
+    ) -> None:
         self._routers = [Router(op, side, shape, grid) for side, shape in enumerate(inputs)]
         self._units = [make() for _ in range(grid.units)]
         self._work = [UnitCounts() for _ in self._units]
+        shares = watched and isinstance(op, Join) and bool(op.same)
+        self.shared = SharedCounts(self._routers) if shares else None
 
     @property
     def shape(self) -> RowShape:
@@ -52,6 +64,8 @@ class Divided:
         given: list[list[list[Rows]]] = [[[] for _ in inputs] for _ in self._units]
         for side, (router, parts) in enumerate(zip(self._routers, inputs, strict=True)):
             for rows in parts:
+                if self.shared is not None and len(rows):
+                    self.shared.add(side, rows, clock.events)
                 for unit, part in router.parts(rows, clock.events) if len(rows) else ():
                     given[unit][side].append(part)
                     self._work[unit].rows_in += len(part)
@@ -87,3 +101,13 @@ class Divided:
                 done.rows_in, done.rows_out = rows_in, rows_out
 
         return undo
+
+
+def divided(operators: Mapping[int, object]) -> Iterator[tuple[int, Divided]]:
+    """Those of some running operators that have units."""
+    return ((number, one) for number, one in operators.items() if isinstance(one, Divided))
+
+
+def heavy_events(operators: Mapping[int, object], least: float) -> dict[int, tuple[HeavyEvent, ...]]:
+    """Of joins that are watched, the shared events that at least such a share of the rows of an input holds."""
+    return {number: one.shared.heavy(least) for number, one in divided(operators) if one.shared is not None}

@@ -15,6 +15,7 @@ from stretto.memo.rules.keep_complete import keep_complete
 from stretto.memo.rules.meet import meet
 from stretto.memo.rules.relax_terms import relax_terms
 from stretto.memo.rules.split_in_two import split_in_two
+from stretto.memo.rules.split_kleene import split_kleene
 from stretto.memo.rules.split_overlapping import split_overlapping
 from stretto.memo.rules.unite_disjunction import unite_disjunction
 
@@ -41,6 +42,7 @@ ALL: Final[tuple[PieceRule | WorkloadRule, ...]] = (
     *AUTO.pieces,
     split_overlapping,  # `auto` takes of its ways those that may pay
     *AUTO.grown,
+    split_kleene,  # the same
     *AUTO.first,
     *AUTO.workload,
     continue_runs,  # for those who say that prefixes of runs may be shared

@@ -18,12 +18,12 @@ def split_in_two(number: int, memo: Memo) -> Iterator[Way]:
 
     Law: L1. Requires: skip-till-any. Source: MCEP, sec. 5 (tree-based plans).
     """
-    for left, right in _splits(len(memo.pieces[number].slots)):
+    for left, right in splits(len(memo.pieces[number].slots)):
         yield Way(WayKind.JOIN, (memo.part(number, left), memo.part(number, right)), "split_in_two")
 
 
 @cache
-def _splits(count: int) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+def splits(count: int) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
     """Both sides of each split of so many slots, first the one that holds slot 0."""
     lefts: list[tuple[int, ...]] = []
     if count <= MOST_SLOTS:

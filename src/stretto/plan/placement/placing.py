@@ -12,6 +12,7 @@ from typing import Literal
 from stretto.errors import StrettoError
 from stretto.memo.prices import Prices
 from stretto.plan.dag import Plan
+from stretto.plan.placement.heavy import HeavyEvent
 from stretto.plan.placement.placement import ALONE, Grid, Placement, stages
 from stretto.plan.placement.refusals import refuse_units
 from stretto.plan.placement.rivals import as_rivals
@@ -29,6 +30,7 @@ class PlacedPlan:
     """A plan with units, and for each operator that has some its stage and the work of one unit.
 
     `packed`: operators that are so light that they share one unit. `share`: of the stream, that each unit sees.
+    `whole`: the work of each operator, not divided.
     """
 
     plan: Plan
@@ -38,6 +40,7 @@ class PlacedPlan:
     capacity: Capacity
     objective: Objective
     units: int
+    whole: Mapping[int, OperatorWork]
     share: float = 1.0
 
     @property
@@ -77,16 +80,19 @@ def place(
     state_bytes: float | None = None,
     works: Mapping[int, OperatorWork] | None = None,
     allocation: Allocation = "best",
+    heavy: Mapping[int, tuple[HeavyEvent, ...]] | None = None,
 ) -> PlacedPlan:
     """The plan on so many units, by the best allocation there is for it, or by a rival's.
 
-    `works`: what its operators have to do, where that was measured; else it is estimated. `state_bytes`: what a unit
-    can keep. StrettoError says why units would change the results, or that the state of an operator does not fit.
+    `works`: what its operators have to do, where that was measured; else it is estimated. `heavy`: shared events that
+    were seen in many rows. `state_bytes`: what a unit can keep. StrettoError says why units would change the results,
+    or that the state of an operator does not fit.
     """
     refuse_units(plan)
     if units < 1:
         raise StrettoError(f"a plan needs at least one unit, not {units}")
     works = works_of(plan, Estimator(stats), prices) if works is None else works
+    works = {number: replace(work, heavy=(heavy or {}).get(number, ())) for number, work in works.items()}
     placing = _Placing(plan, works, capacity or capacity_of(prices), state_bytes)
     stage = tuple(stages(plan.ops))
     if allocation != "best":
@@ -107,6 +113,7 @@ def place(
         placing.capacity,
         objective,
         units,
+        works,
         min(1.0, 2.0 / units) if allocation == "slices" else 1.0,
     )
 
@@ -123,15 +130,17 @@ class _Placing:
     def load(self, number: int, grid: Grid) -> float:
         """The load of each unit; what does not fit its memory is beyond any load."""
         own = self._works[number].of_unit(grid)
-        found = own.load(self.capacity)[0]
-        if self._state_bytes is not None and sum(own.bytes) > self._state_bytes:
-            found += 1e9 * sum(own.bytes) / self._state_bytes
-        return found
+        return own.load(self.capacity)[0] + self._beyond(sum(own.bytes))
+
+    def _beyond(self, state: float) -> float:
+        """What is added to the load of a unit that cannot keep so much."""
+        fits = self._state_bytes is None or state <= self._state_bytes
+        return 0.0 if fits or self._state_bytes is None else 1e9 * state / self._state_bytes
 
     def _best(self, number: int, units: int) -> Grid:
         """The grid of at most so many units with the least load, of these the smallest."""
-        found = grids(self._plan.ops, number, units)
         works = self._works[number]
+        found = grids(self._plan.ops, number, units, works.heavy)
         # Of grids with one load the smallest, and of those the one with the fewest copies.
         return min(found, key=lambda g: (self.load(number, g), g.units, sum(works.of_unit(g).rows)))
 
@@ -158,6 +167,7 @@ class _Placing:
                 continue
             given = self.allocated(heavy, units - bool(light))
             together = sum(self.load(number, ALONE) for number in light)
+            together += self._beyond(sum(sum(self._works[number].bytes) for number in light))
             slowest = max([together, *(self.load(number, grid) for number, grid in given.items())])
             found.append((slowest, count, given | dict.fromkeys(light, ALONE)))
         _, count, given = min(found, key=lambda one: one[:2])

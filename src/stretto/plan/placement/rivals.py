@@ -35,6 +35,19 @@ def as_rivals(
 
 
 def _larger_divided(plan: Plan, number: int, work: OperatorWork, units: int) -> Grid:
-    """The larger input is divided, the other one copied; what grows or forbids divides the rows that it works on."""
-    second = isinstance(plan.ops[number], Join) and work.rows[1] > work.rows[0]
+    """The larger input is divided, the other one copied; what grows or forbids divides the rows that it works on.
+
+    The sets of one repeated slot, in a binary Kleene split, are copied (sec. 5.2).
+    """
+    op = plan.ops[number]
+    if not isinstance(op, Join):
+        return Grid(left=units)
+    sets = [_is_sets(plan, source) for source in op.inputs]
+    second = sets[0] if any(sets) else work.rows[1] > work.rows[0]
     return Grid(right=units) if second else Grid(left=units)
+
+
+def _is_sets(plan: Plan, number: int) -> bool:
+    computed = plan.records[number].computed
+    piece = None if computed is None else computed.form()
+    return piece is not None and len(piece.slots) == 1 and bool(piece.growing)

@@ -11,10 +11,14 @@ def units_shown(
     placed: PlacedPlan,
     measured: Mapping[int, Sequence[MeasuredUnit]] | None = None,
     span: float | None = None,
+    skew: str = "",
 ) -> UnitsShown:
-    """The units of a placed plan; `measured`: what a run over so many seconds of stream saw on each."""
+    """The units of a placed plan; `measured`: what a run over so many seconds of stream saw on each.
+
+    `skew`: what it showed of units that had more than others.
+    """
     title = f"On {placed.units} units: replay speed {placed.speed:.3g}"
-    return UnitsShown(title, placed_text(placed), tuple(_lanes(placed, measured or {})), span)
+    return UnitsShown(title, placed_text(placed) + skew, tuple(_lanes(placed, measured or {})), span)
 
 
 def _lanes(placed: PlacedPlan, measured: Mapping[int, Sequence[MeasuredUnit]]) -> Iterator[UnitLane]:

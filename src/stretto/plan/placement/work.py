@@ -1,7 +1,7 @@
 """What the operators of a plan take in, compare and keep in a second, and what of that falls to each unit of a grid."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log, sqrt
 from typing import Final
 
@@ -13,6 +13,7 @@ from stretto.pattern.predicates import Apply, Expr, columns_of, walk
 from stretto.pattern.project import project
 from stretto.plan.dag import Plan, window_of
 from stretto.plan.ops import Forbid, Join, Op, Repeat
+from stretto.plan.placement.heavy import HeavyEvent, pairs_of
 from stretto.plan.placement.placement import Grid, why_not
 from stretto.solve.units.loads import Capacity
 from stretto.stats.estimate import Estimator
@@ -27,21 +28,44 @@ class OperatorWork:
     """Rows per second of both inputs, pairs of them compared, and bytes that each input keeps for a window.
 
     A pair that is found by a comparison of keys counts once; one on which terms have to be evaluated counts as many
-    such comparisons as that costs. `keys`: shared events, or tuples of them, that are in a window at a time.
+    such comparisons as that costs. `keys`: shared events, or tuples of them, that are in a window at a time; `heavy`:
+    those that many rows hold, where that was counted.
     """
 
     rows: tuple[float, float]
     compared: float
     bytes: tuple[float, float]
     keys: float = 0.0
+    heavy: tuple[HeavyEvent, ...] = ()
 
     def of_unit(self, grid: Grid) -> "OperatorWork":
         """What falls to the fullest unit: rows are spread evenly, shared events as evenly as a hash does it."""
-        groups = grid.groups / crowding(grid.groups, self.keys)
-        parts = (groups * grid.left, groups * grid.right)
-        rows = (self.rows[0] / parts[0], self.rows[1] / parts[1])
-        held = (self.bytes[0] / parts[0], self.bytes[1] / parts[1])
-        return OperatorWork(rows, self.compared / (groups * grid.left * grid.right), held, self.keys)
+        cells = grid.left * grid.right
+        one, other, met = self._of_group(grid)
+        if grid.heavy:  # their rows are spread over all units
+            heavy = self.heavy
+            across = grid.across
+            light = [1.0 - sum(event[side] for event in heavy) for side in (1, 2)]
+            parts = [light[0] * one + (1.0 - light[0]) * grid.left / across[0]]
+            parts.append(light[1] * other + (1.0 - light[1]) * grid.right / across[1])
+            alone = sum(pairs_of(heavy, self.keys))
+            one, other, met = *parts, (1.0 - alone) * met + alone * cells / grid.units
+        rows = (self.rows[0] * one / grid.left, self.rows[1] * other / grid.right)
+        held = (self.bytes[0] * one / grid.left, self.bytes[1] * other / grid.right)
+        return OperatorWork(rows, self.compared * met / cells, held, self.keys)
+
+    def _of_group(self, grid: Grid) -> tuple[float, float, float]:
+        """The shares of both inputs and of all pairs that the fullest group has; split events are in no group."""
+        share = crowding(grid.groups, self.keys) / grid.groups
+        if grid.groups == 1 or grid.heavy or not self.heavy:
+            return share, share, share
+        met = pairs_of(self.heavy, self.keys)
+        first, second = (max(event[side] for event in self.heavy) for side in (1, 2))
+        return (
+            max(first, share),
+            max(second, share),
+            max(most + (1.0 - sum(met)) * share for most in met),
+        )
 
     def load(self, capacity: Capacity) -> tuple[float, str]:
         """The share of the scarcer capacity, and which one that is."""
@@ -122,11 +146,14 @@ def _evaluated(term: Expr, prices: Prices) -> float:
     return prices.distance if far else prices.evaluate
 
 
-def grids(ops: tuple[Op, ...], number: int, units: int) -> Iterator[Grid]:
-    """The grids of at most so many units that an operator can have."""
+def grids(ops: tuple[Op, ...], number: int, units: int, heavy: Sequence[HeavyEvent] = ()) -> Iterator[Grid]:
+    """The grids of at most so many units that an operator can have; with groups also such that split heavy events."""
+    ids = tuple(event.number for event in heavy)
     for groups in range(1, units + 1):
         for left in range(1, units // groups + 1):
             for right in range(1, units // groups // left + 1):
                 grid = Grid(groups, left, right)
                 if why_not(ops, number, grid) is None:
                     yield grid
+                    if ids and groups > 1:
+                        yield replace(grid, heavy=ids)
