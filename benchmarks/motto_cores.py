@@ -12,8 +12,6 @@ import pickle
 import subprocess
 import sys
 import tempfile
-import time
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -86,6 +84,8 @@ def _measured(folder: Path, cores: int) -> dict[str, Any]:
 
 def main(arguments: Sequence[str]) -> None:
     """Time every plan of the folder on so many cores."""
+    from benchmarks.spark_counting import counted
+
     from stretto.plan.spread.choice import choose
     from stretto.spark import session
     from stretto.spark.batch.event_files import open_files
@@ -97,26 +97,9 @@ def main(arguments: Sequence[str]) -> None:
     outcome: dict[str, Any] = {}
     for label, plan in plans.items():
         spread = choose(plan, files.load(None), cores, "auto")
-        runs = [_counted(spark, plan, files, spread) for _ in range(1 + TIMES)]  # the first one warms up
+        runs = [counted(spark, plan, files, spread) for _ in range(1 + TIMES)]  # the first one warms up
         outcome[label] = {"seconds": min(seconds for seconds, _ in runs[1:]), "counts": runs[0][1]}
     print(json.dumps(outcome))
-
-
-def _counted(spark: Any, plan: Plan, files: Any, spread: Any) -> tuple[float, dict[str, int]]:
-    from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
-
-    from stretto.spark.batch.find_in_files import find
-    from stretto.spark.batch.targets import ResultForm
-    from stretto.spark.packed import METRICS
-
-    start = time.perf_counter()
-    packed = find(spark, plan, files, spread, ResultForm(packed=True, keep=0))
-    rows = packed.where(F.col("kind") == METRICS).select("payload").collect()
-    seconds = time.perf_counter() - start
-    counts: Counter[str] = Counter(dict.fromkeys(plan.queries, 0))
-    for row in rows:
-        counts.update(json.loads(bytes(row.payload))["matches"])
-    return seconds, dict(sorted(counts.items()))
 
 
 if __name__ == "__main__":

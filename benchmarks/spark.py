@@ -26,11 +26,11 @@ ROOT = Path(__file__).resolve().parents[1]
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))  # so that the folder's modules are found however this one was loaded
 
-from benchmarks.contestants import events as stream  # noqa: E402
 from benchmarks.contestants.answers import WrongAnswerError  # noqa: E402
 from benchmarks.contestants.report import machine  # noqa: E402
 from benchmarks.contestants.workloads import WORKLOADS, Query, Shape  # noqa: E402
 from benchmarks.optimizers_report import say  # noqa: E402
+from benchmarks.spark_counting import FILE, counted, planned, write_stream  # noqa: E402
 from benchmarks.standalone_cluster import NoClusterError  # noqa: E402
 from pyspark.sql import DataFrame, SparkSession  # noqa: E402
 from pyspark.sql import functions as F  # noqa: E402, N812 - as everybody calls it
@@ -38,9 +38,7 @@ from pyspark.sql import functions as F  # noqa: E402, N812 - as everybody calls 
 from benchmarks import spark_units  # noqa: E402  (after the path is set)
 from stretto.data.files import open_events  # noqa: E402
 from stretto.engine.run import Engine  # noqa: E402
-from stretto.pattern.workload import Workload  # noqa: E402
 from stretto.plan.dag import Plan, attributes_of  # noqa: E402
-from stretto.plan.optimize import optimize  # noqa: E402
 from stretto.plan.spread.choice import choose, describe  # noqa: E402
 from stretto.plan.spread.spreads import ByTime  # noqa: E402
 from stretto.schema import Special  # noqa: E402
@@ -49,14 +47,8 @@ from stretto.spark.batch.event_files import EventFiles, open_files  # noqa: E402
 from stretto.spark.batch.find_in_files import find  # noqa: E402
 from stretto.spark.batch.targets import ResultForm  # noqa: E402
 from stretto.spark.io.sinks import committed_files  # noqa: E402
-from stretto.spark.packed import METRICS  # noqa: E402
 from stretto.spark.stream.metrics import StreamMetrics, read_metrics  # noqa: E402
-from stretto.stats.profile import Stats  # noqa: E402
 
-FILE = 1_000_000
-"""Events per file."""
-KNOWN = 200_000
-"""Events that plans are made for."""
 TEN = WORKLOADS["W2"]
 RARE = tuple(replace(query, seconds=1) for query in TEN.queries)
 """The same within a second: a match for every twelfth event, where W2 has eight for every one."""
@@ -122,7 +114,7 @@ def _units(out: Path, given: argparse.Namespace) -> int:
     """Cells and a cluster of worker processes; writes spark-units.json into `out`."""
     with tempfile.TemporaryDirectory(prefix="stretto-bench-") as folder:
         try:
-            ratios, notes = spark_units.measure(Path(folder), min(given.events, 200_000), given.seed)
+            ratios, notes = spark_units.measure(Path(folder), given.unit_events, given.events, given.seed)
         except (WrongAnswerError, NoClusterError) as error:
             print(f"spark: {error}", file=sys.stderr)
             return 1
@@ -146,6 +138,7 @@ def _parse(options: Sequence[str]) -> argparse.Namespace:
         "--checked", type=int, default=100_000, help="events whose matches are compared one by one"
     )
     parser.add_argument("--cluster", action="store_true", help="cells, and a standalone cluster, instead")
+    parser.add_argument("--unit-events", type=int, default=400_000, help="of the stream in cells")
     parser.add_argument("--seed", type=int, default=1)
     return parser.parse_args(options)
 
@@ -158,13 +151,11 @@ class Bench:
         self.timed: list[Timed] = []
         self.ratios: dict[str, float] = {}
         self.notes: list[str] = []
-        self.known = stream.table(KNOWN, given.seed)
         self.plan = self._planned(TEN.queries)
         self.spark: SparkSession = session("local[2]", "stretto bench", **CLEANED)
 
     def _planned(self, queries: Sequence[Query]) -> Plan:
-        workload = Workload.parse("\n".join(query.text for query in queries))
-        return optimize(workload, Stats.of(self.known, workload=workload))
+        return planned(queries, self.given.seed)
 
     # ---- batch -------------------------------------------------------------------------------------------------
 
@@ -195,15 +186,8 @@ class Bench:
         _same("a DataFrame", detect(self.plan, self._numbered(path)), expected)
 
     def _counted(self, files: EventFiles, spread: Any, name: str) -> tuple[Timed, dict[str, int]]:
-        start = time.perf_counter()
-        packed = find(self.spark, self.plan, files, spread, ResultForm(packed=True, keep=0))
-        rows = packed.where(F.col("kind") == METRICS).select("payload").collect()
-        seconds = time.perf_counter() - start
-        counts: Counter[str] = Counter(dict.fromkeys(self.plan.queries, 0))
-        for row in rows:
-            counts.update(json.loads(bytes(row.payload))["matches"])
-        total = sum(counts.values())
-        return Timed(name, sum(unit.rows or 0 for unit in files.units), seconds, total), dict(counts)
+        seconds, counts = counted(self.spark, self.plan, files, spread)
+        return Timed(name, sum(unit.rows or 0 for unit in files.units), seconds, sum(counts.values())), counts
 
     def _warm(self, files: EventFiles) -> None:
         """Workers are started and kernels loaded."""
@@ -339,16 +323,7 @@ class Bench:
     # ---- events and results --------------------------------------------------------------------------------------
 
     def _written(self, name: str, count: int, per_file: int = FILE) -> Path:
-        """Events as a folder of Parquet files; made once."""
-        folder = self.folder / f"{name}-{count}"
-        if not folder.exists():
-            folder.mkdir()
-            table = stream.table(count, self.given.seed)
-            table = table.append_column("id", pa.array(range(count), pa.int64()))
-            table = table.set_column(1, "type", table.column("type").cast(pa.string()))
-            for number, start in enumerate(range(0, count, per_file)):
-                pq.write_table(table.slice(start, per_file), folder / f"{number:05d}.parquet")
-        return folder
+        return write_stream(self.folder / f"{name}-{count}", count, self.given.seed, per_file)
 
     def _numbered(self, path: Path) -> DataFrame:
         return self.spark.read.parquet(str(path))

@@ -1,14 +1,14 @@
 """Cells against one target on two cores, and a standalone cluster of two workers against one: `bench spark --cluster`.
 
-`python benchmarks/spark_units.py MASTER FOLDER SPREAD..` is the driver of one measurement: the events in FOLDER as a
-batch by each spread, and, on a local master, as a stream. It prints JSON.
+`python benchmarks/spark_units.py MASTER FOLDER SEED JOB..` is the driver of one measurement, of the events in FOLDER.
+It prints JSON.
 """
 
 import json
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -22,27 +22,37 @@ if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))  # so that the folder's modules are found however this one was loaded
 
 from benchmarks.contestants.answers import WrongAnswerError  # noqa: E402  (after the path is set)
+from benchmarks.contestants.workloads import WORKLOADS  # noqa: E402
+from benchmarks.spark_counting import counted, planned, write_stream  # noqa: E402
 from benchmarks.standalone_cluster import HOST, StandaloneCluster, standalone  # noqa: E402
 from pyspark.sql import DataFrame, SparkSession  # noqa: E402
 
 from stretto.plan.placement.cells import ByCell  # noqa: E402
+from stretto.plan.spread.choice import choose  # noqa: E402
 from stretto.plan.spread.spreads import Spread, Whole  # noqa: E402
 from stretto.spark import detect, session  # noqa: E402
+from stretto.spark.batch.event_files import open_files  # noqa: E402
+from stretto.spark.setup.session import cores_of  # noqa: E402
 from stretto.spark.stream.metrics import read_metrics  # noqa: E402
 
 TEXT = "QUERY near PATTERN SEQ(A a, B b) WHERE ABS(a.x * b.x - a.y * b.y) < 0.000001 WITHIN 2 SECONDS;"
 """No key, and a term that no index answers: two thousand pairs to look at for every event."""
+MICRO_BATCHES = 4
+"""Few and large ones: one costs Spark about a second, whatever is in it."""
 RATE = 4_000
 SPREADS: dict[str, Spread] = {"whole": Whole(), "units": ByCell((("A", 2),))}
 GOALS = {"cells by one target, local[2], stream": 1.6, "two workers by one worker, batch": 1.5}
+TIMES = 3
+"""Runs, of which the fastest counts, after one that starts workers and loads the kernels."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Seconds and matches of runs, by how they were run."""
+    """Seconds and matches of runs, by how they were run; `slowest`: those of the slowest target of a stream."""
 
     seconds: dict[str, float]
     matches: dict[str, int]
+    slowest: dict[str, float]
 
 
 def write_events(folder: Path, count: int, files: int, seed: int) -> None:
@@ -62,42 +72,56 @@ def write_events(folder: Path, count: int, files: int, seed: int) -> None:
         pq.write_table(table.slice(number * size, size), folder / f"{number:04d}.parquet")
 
 
-def measure(folder: Path, events: int, seed: int) -> tuple[dict[str, float], list[str]]:
-    """The ratios of the goals, and a line on each; WrongAnswerError where numbers of matches differ."""
-    write_events(folder / "many", events, 8, seed)
-    here = _driver("local[2]", folder / "many", "whole", "units")
-    alone, both = (_on_cluster(folder, workers) for workers in (1, 2))
-    counts = {*here.matches.values(), *alone.matches.values(), *both.matches.values()}
-    if len(counts) != 1:
+def measure(folder: Path, events: int, batch: int, seed: int) -> tuple[dict[str, float], list[str]]:
+    """The ratios of the goals, and a line on each; WrongAnswerError where numbers of matches differ.
+
+    `events`: those of the stream in cells, `batch`: those of the batch of `bench spark` on the cluster.
+    """
+    write_events(folder / "many", events, MICRO_BATCHES, seed)
+    write_stream(folder / "ten", batch, seed)
+    here = _driver("local[2]", folder, seed, "stream whole", "stream units")
+    alone, both = (_on_cluster(folder, seed, workers) for workers in (1, 2))
+    counts = {*here.matches.values(), alone.matches["batch units"], both.matches["batch units"]}
+    if len(counts) != 1 or alone.matches != both.matches:
         raise WrongAnswerError(f"numbers of matches differ: {here}, {alone}, {both}")
     whole, cells = here.seconds["stream whole"], here.seconds["stream units"]
-    one, two = alone.seconds["batch units"], both.seconds["batch units"]
+    one, two = alone.seconds["batch ten"], both.seconds["batch ten"]
     ratios = {
         "cells by one target, local[2], stream": whole / cells,
         "two workers by one worker, batch": one / two,
     }
-    per_event = 1e6 * here.seconds["stream whole"] / events
+    slowest = here.slowest
     notes = [
         (
-            f"cells: {events:,} events, {per_event:.1f} us each on one target, {counts.pop():,} matches; stream"
-            f" {whole:.1f} s whole, {cells:.1f} s in 2 cells; batch {here.seconds['batch whole']:.1f} s"
-            f" whole, {here.seconds['batch units']:.1f} s in 2 cells"
+            f"cells: {events:,} events in {MICRO_BATCHES} micro-batches, {counts.pop():,} matches;"
+            f" {1e6 * here.slowest['stream whole'] / events:.1f} us of work for each"
         ),
-        f"standalone cluster, workers of one core: batch in 2 cells {one:.1f} s on one, {two:.1f} s on two",
+        (
+            f"stream: {whole:.1f} s whole, {cells:.1f} s in 2 cells; of that the slowest target"
+            f" {slowest['stream whole']:.1f} s and {slowest['stream units']:.1f} s"
+        ),
+        (
+            f"standalone cluster, workers of one core: ten queries over {batch:,} events,"
+            f" {both.matches['batch ten']:,} matches, {one:.1f} s on one, {two:.1f} s on two;"
+            f" the events of the stream as a batch in 2 cells"
+            f" {alone.seconds['batch units']:.1f} s on one, {both.seconds['batch units']:.1f} s on two"
+        ),
     ]
     return ratios, notes
 
 
-def _on_cluster(folder: Path, workers: int) -> Measured:
+def _on_cluster(folder: Path, seed: int, workers: int) -> Measured:
     place = folder / f"cluster-{workers}"
     place.mkdir()
     with standalone(place, workers) as cluster:
-        return _driver(cluster.url, folder / "many", "units", cluster=cluster)
+        return _driver(cluster.url, folder, seed, "batch ten", "batch units", cluster=cluster)
 
 
-def _driver(master: str, events: Path, *spreads: str, cluster: StandaloneCluster | None = None) -> Measured:
+def _driver(
+    master: str, folder: Path, seed: int, *jobs: str, cluster: StandaloneCluster | None = None
+) -> Measured:
     """A measurement in a process of its own, as a session of Spark is one for all of its process."""
-    call = [sys.executable, str(Path(__file__).resolve()), master, str(events), *spreads]
+    call = [sys.executable, str(Path(__file__).resolve()), master, str(folder), str(seed), *jobs]
     environment = None if cluster is None else cluster.environment
     done = subprocess.run(call, stdout=subprocess.PIPE, check=True, text=True, env=environment)
     return Measured(**json.loads(done.stdout.splitlines()[-1]))
@@ -106,43 +130,55 @@ def _driver(master: str, events: Path, *spreads: str, cluster: StandaloneCluster
 # ---- the driver ------------------------------------------------------------------------------------------------
 
 
-def main(master: str, folder: str, names: Sequence[str]) -> None:
-    is_local = master.startswith("local")
+def main(master: str, folder: Path, seed: int, jobs: Sequence[str]) -> None:
     conf: dict[str, Any] = {"spark.executorEnv.PYTHONPATH": str(ROOT / "src"), "spark.driver.host": HOST}
-    spark = session(master, "stretto bench", **({} if is_local else conf | {"spark.executor.memory": "800m"}))
-    found = Measured({}, {})
-    for name in names:
-        _batch(spark, folder, name, found)
-        if is_local:
-            _stream(spark, folder, name, found)
-    print(json.dumps({"seconds": found.seconds, "matches": found.matches}), flush=True)
+    elsewhere = {} if master.startswith("local") else conf | {"spark.executor.memory": "800m"}
+    spark = session(master, "stretto bench", **elsewhere)
+    found = Measured({}, {}, {})
+    for job in jobs:
+        kind, _, name = job.partition(" ")
+        if name == "ten":
+            _ten(spark, str(folder / "ten"), seed, job, found)
+        else:
+            (_stream if kind == "stream" else _batch)(spark, str(folder / "many"), job, SPREADS[name], found)
+    print(json.dumps(asdict(found)), flush=True)
 
 
-def _batch(spark: SparkSession, folder: str, name: str, found: Measured) -> None:
+def _ten(spark: SparkSession, folder: str, seed: int, job: str, found: Measured) -> None:
+    """The batch of `bench spark`: tasks read the files, slice by slice."""
+    files, plan = open_files(folder), planned(WORKLOADS["W2"].queries, seed)
+    spread = choose(plan, files.load(None), cores_of(spark), "auto")
+    runs = [counted(spark, plan, files, spread) for _ in range(1 + TIMES)]
+    found.seconds[job] = min(seconds for seconds, _ in runs[1:])
+    found.matches[job] = sum(runs[0][1].values())
+
+
+def _batch(spark: SparkSession, folder: str, job: str, spread: Spread, found: Measured) -> None:
     events = spark.read.parquet(folder)
     for _ in range(2):  # the first one starts workers and loads the kernels
         begun = perf_counter()
-        found.matches[f"batch {name}"] = _matches(events, name).count()
-        found.seconds[f"batch {name}"] = perf_counter() - begun
+        found.matches[job] = _matches(events, spread).count()
+        found.seconds[job] = perf_counter() - begun
 
 
-def _stream(spark: SparkSession, folder: str, name: str, found: Measured) -> None:
+def _stream(spark: SparkSession, folder: str, job: str, spread: Spread, found: Measured) -> None:
     """The time of all micro-batches but for the first, for as many events as all have."""
     files = spark.readStream.schema(spark.read.parquet(folder).schema).option("maxFilesPerTrigger", 1)
-    query = (
-        _matches(files.parquet(folder), name).writeStream.format("noop").trigger(availableNow=True).start()
-    )
+    matches = _matches(files.parquet(folder), spread)
+    query = matches.writeStream.format("noop").trigger(availableNow=True).start()
     query.awaitTermination()
     with_events = [one for one in query.recentProgress if one.numInputRows]
-    times = [one.durationMs["triggerExecution"] for one in with_events[1:]]
-    found.seconds[f"stream {name}"] = sum(times) / 1e3 * len(with_events) / len(times)
-    reports = filter(None, map(read_metrics, query.recentProgress))
-    found.matches[f"stream {name}"] = sum(report.matches for report in reports)
+    whole = len(with_events) / (len(with_events) - 1)
+    found.seconds[job] = whole * sum(one.durationMs["triggerExecution"] for one in with_events[1:]) / 1e3
+    reports = [report for report in map(read_metrics, query.recentProgress) if report is not None]
+    timed = [report for report in reports if report.events][1:]
+    found.slowest[job] = whole * sum(max(target.seconds for target in report.targets) for report in timed)
+    found.matches[job] = sum(report.matches for report in reports)
 
 
-def _matches(events: DataFrame, name: str) -> DataFrame:
-    return detect(TEXT, events, optimizer="none", spread=SPREADS[name])
+def _matches(events: DataFrame, spread: Spread) -> DataFrame:
+    return detect(TEXT, events, optimizer="none", spread=spread)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], sys.argv[3:])
+    main(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), sys.argv[4:])

@@ -40,7 +40,7 @@ class StandaloneCluster:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What processes of the cluster, and drivers, are started with."""
+        """What drivers are started with, and processes of the cluster but for Python's path."""
         scratch = self.folder / "scratch"
         scratch.mkdir(exist_ok=True)
         own: Mapping[str, str] = {
@@ -79,13 +79,15 @@ class StandaloneCluster:
             _kill(process)
 
     def _process(self, name: str, *call: str) -> subprocess.Popen[bytes]:
+        # On another machine nothing would be found by the path of this one.
+        own = {key: value for key, value in self.environment.items() if key != "PYTHONPATH"}
         with (self.folder / f"{name}.log").open("wb") as log:
             return subprocess.Popen(
                 [str(HOME / "bin" / "spark-class"), *call],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                env=self.environment | DAEMON,
+                env=own | DAEMON,
                 start_new_session=True,  # its executors are of its group, and end with it
             )
 

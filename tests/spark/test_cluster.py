@@ -1,7 +1,15 @@
-"""A standalone cluster on this machine: spark-submit, batches by every spread, a stream, and a worker that is lost."""
+"""Executors that are processes of their own, against the oracle: batches and streams by every spread, and what is lost.
 
+A standalone cluster on this machine runs jobs of spark-submit, loses a worker and then the driver; `local-cluster`
+loses an executor.
+"""
+
+import os
 import shutil
+import signal
 import subprocess
+import sys
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from random import Random
 from time import sleep
@@ -9,7 +17,7 @@ from time import sleep
 import pyarrow.parquet as pq
 import pytest
 from benchmarks.standalone_cluster import HOME, HOST, NoClusterError, StandaloneCluster, standalone
-from tests.spark.cluster_job import BATCHES
+from tests.spark.cluster_job import SPREADS
 from tests.spark.stream.stream_cases import END_TYPE, matches_by_query, without_values
 from tests.spark.stream.test_killed_stream import SCHEMA, SECOND, episodes, write_files
 from tests.support.comparison import assert_same_matches
@@ -19,67 +27,174 @@ from stretto import oracle
 from stretto.oracle.detections import Event
 from stretto.pattern.workload import Workload
 
-FILES = 4
+UNITS = ("cells", "staged")
+OTHERS = ("whole", "key", "time")
 WORKLOAD = """
-QUERY three PATTERN SEQ(A a, B b, C c) WHERE [k] AND a.x <= b.x WITHIN 12 SECONDS RETURN a.x AS low, c.x AS high;
+QUERY three PATTERN SEQ(A a, B b, C c) WHERE [k] AND a.x <= b.x WITHIN 30 SECONDS RETURN a.x AS low, c.x AS high;
 QUERY alone PATTERN SEQ(A a, NOT(B b)) WHERE [k] WITHIN 15 SECONDS;
 """
 """What every spread accepts, also by key."""
+KEYLESS = """
+QUERY calm PATTERN SEQ(A a, B b, NOT(C c)) WHERE a.x <= b.x AND c.k = b.k WITHIN 12 SECONDS RETURN b.x AS x;
+"""
+"""Two stages for units, and matches that wait for the time to pass."""
+PROGRAM = str(Path(__file__).with_name("cluster_job.py"))
+SETTINGS = {
+    "spark.driver.host": HOST,
+    "spark.driver.bindAddress": HOST,
+    "spark.ui.enabled": "false",
+    "spark.executor.memory": "600m",
+    "spark.sql.shuffle.partitions": "2",
+}
 
 
-def submitted(cluster: StandaloneCluster, folder: Path) -> subprocess.Popen[str]:
-    """The job, by spark-submit; the package travels to the executors as an archive that is unpacked there."""
-    package = shutil.make_archive(
-        str(folder / "package"), "zip", Path(stretto.__file__).parent.parent, "stretto"
-    )
-    settings = {
-        "spark.executorEnv.PYTHONPATH": "package",
-        "spark.driver.host": HOST,
-        "spark.driver.bindAddress": HOST,
-        "spark.ui.enabled": "false",
-        "spark.executor.memory": "600m",
-        "spark.sql.shuffle.partitions": "2",
-    }
-    options = [word for name, value in settings.items() for word in ("--conf", f"{name}={value}")]
-    call = [str(HOME / "bin" / "spark-submit"), "--master", cluster.url, "--archives", f"{package}#package"]
-    program = str(Path(__file__).with_name("cluster_job.py"))
-    with (folder / "job.log").open("wb") as log:
-        return subprocess.Popen(
-            [*call, *options, program, str(folder)],
+@pytest.fixture(autouse=True)
+def _short_lives(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A Java machine of half a minute compiles nothing with all effort; there are ten of them here."""
+    monkeypatch.setenv("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+
+
+class Job:
+    """The program with all processes that it starts."""
+
+    def __init__(self, folder: Path, call: Iterable[str], environment: Mapping[str, str]) -> None:
+        self.folder = folder
+        self._log = (folder / "job.log").open("ab")
+        self.process = subprocess.Popen(
+            [*call],
             stdout=subprocess.PIPE,
-            stderr=log,
+            stderr=self._log,
             text=True,
-            env=cluster.environment,
+            env=environment,
+            start_new_session=True,
         )
 
+    def say(self) -> str:
+        """The next line that it says; empty when it is gone."""
+        assert self.process.stdout is not None
+        return self.process.stdout.readline().strip()
 
-def test_a_cluster_that_loses_a_worker(tmp_path: Path) -> None:
-    rng = Random(15)
+    def must_say(self, word: str) -> None:
+        assert self.say() == word, self.log
+
+    @property
+    def log(self) -> str:
+        return (self.folder / "job.log").read_text(errors="replace")[-3000:]
+
+    def wait_for_batches(self, kind: str, count: int, names: Iterable[str] = UNITS) -> None:
+        """Until each of these streams has planned (`offsets`) or finished (`commits`) so many micro-batches."""
+        places = [self.folder / f"checkpoint-{name}" / kind for name in names]
+        while any(len(_numbered(place)) < count for place in places):
+            assert self.process.poll() is None, self.log
+            sleep(0.02)
+
+    def kill(self) -> None:
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.end()
+
+    def end(self) -> int:
+        code = self.process.wait()
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+        self._log.close()
+        return code
+
+    def executors(self) -> list[int]:
+        """The processes of its session that run tasks."""
+        found = []
+        for place in Path("/proc").glob("[0-9]*"):
+            try:
+                words = (place / "cmdline").read_bytes().split(b"\0")
+                mine = os.getsid(int(place.name)) == self.process.pid
+            except (OSError, ValueError):  # gone meanwhile
+                continue
+            if mine and any(word.endswith(b"CoarseGrainedExecutorBackend") for word in words):
+                found.append(int(place.name))
+        return found
+
+
+def _numbered(place: Path) -> list[str]:
+    return [path.name for path in place.iterdir() if path.name.isdigit()] if place.is_dir() else []
+
+
+def submitted(cluster: StandaloneCluster, folder: Path, how: Iterable[str], arguments: Iterable[str]) -> Job:
+    """The program by spark-submit; `how`: the options by which the package reaches executors."""
+    options = [word for name, value in SETTINGS.items() for word in ("--conf", f"{name}={value}")]
+    call = [str(HOME / "bin" / "spark-submit"), "--master", cluster.url, *options, *how]
+    return Job(folder, [*call, PROGRAM, str(folder), "-", *arguments], cluster.environment)
+
+
+def prepared(folder: Path, seed: int, files: int, streams: str) -> list[list[Event]]:
+    """Events, as files, and queries in a folder; the stretches of events that no match reaches across."""
+    rng = Random(seed)
     stretches = episodes(rng, 3)
     events = [event for stretch in stretches for event in stretch]
     end = Event(-1, events[-1].ts + 3600 * SECOND, END_TYPE, {})
-    write_files(tmp_path / "events", rng, [*events, end], FILES)
-    (tmp_path / "workload.cep").write_text(WORKLOAD)
-    try:
-        with standalone(tmp_path) as cluster:
-            job = submitted(cluster, tmp_path)
-            assert job.stdout is not None
-            with job, job.stdout:
-                log = tmp_path / "job.log"
-                assert job.stdout.readline().strip() == "stream", log.read_text()[-3000:]
-                commits = tmp_path / "checkpoint" / "commits"
-                while job.poll() is None and not (commits.is_dir() and any(commits.glob("0"))):
-                    sleep(0.05)
-                assert job.poll() is None, log.read_text()[-3000:]
-                cluster.kill_worker(0)
-                assert job.stdout.readline().strip() == "done", log.read_text()[-3000:]
-    except NoClusterError as error:
-        pytest.skip(f"no cluster can be started here: {error}")
+    write_files(folder / "events", rng, [*events, end], files)
+    (folder / "batch.cep").write_text(WORKLOAD)
+    (folder / "stream.cep").write_text(streams)
+    return stretches
 
-    queries = Workload.parse(WORKLOAD).bind(SCHEMA).detections
-    for name in (*(f"batch-{spread}" for spread in BATCHES), "stream"):
-        found = matches_by_query(pq.read_table(tmp_path / name).to_pylist())
+
+def assert_found(folder: Path, text: str, names: Iterable[str], stretches: list[list[Event]]) -> None:
+    """All matches of the queries, each once, in every one of these outputs."""
+    queries = Workload.parse(text).bind(SCHEMA).detections
+    for name in names:
+        rows = pq.read_table(folder / name).to_pylist()
+        found = matches_by_query(rows)
         for query in queries:
             expected = [match for stretch in stretches for match in oracle.matches(query, stretch)]
-            about = f"{query.name}: {name}"
-            assert_same_matches(found.get(query.name, []), without_values(expected), about)
+            assert expected
+            assert_same_matches(found.get(query.name, []), without_values(expected), f"{query.name}: {name}")
+        assert len({row["match_id"] for row in rows}) == len(rows)
+
+
+def test_spark_submit_to_a_cluster_that_loses_a_worker_and_a_driver(tmp_path: Path) -> None:
+    """Units go on from the state of a worker that is gone, and another driver from that of one that is gone."""
+    stretches = prepared(tmp_path, 15, 3, KEYLESS)
+    package = shutil.make_archive(
+        str(tmp_path / "package"), "zip", Path(stretto.__file__).parents[1], "stretto"
+    )
+    archive = ["--archives", f"{package}#package", "--conf", "spark.executorEnv.PYTHONPATH=package"]
+    batches, streams = [f"batch:{name}" for name in SPREADS], [f"stream:{name}" for name in UNITS]
+    try:
+        with standalone(tmp_path) as cluster:
+            job = submitted(cluster, tmp_path, archive, [*batches, *streams])
+            assert is_of_the_job(job.say(), tmp_path, "package"), job.log
+            job.must_say("started")
+            job.wait_for_batches("offsets", 2)
+            cluster.kill_worker(0)
+            job.wait_for_batches("commits", 2)
+            job.kill()
+            again = submitted(cluster, tmp_path, ["--py-files", package], streams)
+            assert is_of_the_job(again.say(), tmp_path, "package.zip"), again.log
+            assert [again.say(), again.say()] == ["started", "done"], again.log
+            assert again.end() == 0
+    except NoClusterError as error:
+        pytest.skip(f"no cluster can be started here: {error}")
+    assert_found(tmp_path, WORKLOAD, (f"batch-{name}" for name in SPREADS), stretches)
+    assert_found(tmp_path, KEYLESS, (f"stream-{name}" for name in UNITS), stretches)
+
+
+def is_of_the_job(found: str, folder: Path, name: str) -> bool:
+    """Whether executors found the package among the files that came with the job, not in their environment."""
+    place = Path(found).parents[1]
+    return folder in place.parents and place.name == name
+
+
+def test_local_cluster_loses_an_executor(tmp_path: Path) -> None:
+    """Streams by all other spreads at a time, on two executors, of which one is gone in the middle."""
+    stretches = prepared(tmp_path, 16, 2, WORKLOAD)
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    environment = os.environ | dict.fromkeys(("SPARK_LOCAL_DIRS", "TMPDIR"), str(scratch))
+    call = [sys.executable, PROGRAM, str(tmp_path), "local-cluster[2,1,1024]"]
+    job = Job(tmp_path, [*call, *(f"stream:{name}" for name in OTHERS)], environment)
+    assert job.say().endswith("__init__.py"), job.log
+    job.must_say("started")
+    job.wait_for_batches("offsets", 2, OTHERS)
+    one, other = job.executors()
+    os.kill(min(one, other), signal.SIGKILL)
+    job.must_say("done")
+    assert job.end() == 0
+    assert_found(tmp_path, WORKLOAD, (f"stream-{name}" for name in OTHERS), stretches)

@@ -116,8 +116,10 @@ def test_a_batch_in_cells(spark, tmp_path: Path) -> None:
     folder = Files(tmp_path / "events")
     for start in range(0, table.num_rows, 15):
         folder.write(table.slice(start, 15))
+    df = spark.createDataFrame(table)
     runs = {
-        "2 cells": stretto.spark.detect(cell_plan(), spark.createDataFrame(table), spread=cells(2)),
+        "1 cell": stretto.spark.detect(cell_plan(), df, spread=cells(1)),
+        "2 cells": stretto.spark.detect(cell_plan(), df, spread=cells(2)),
         "7 cells of files": detect_files(cell_plan(), str(folder.folder), spark=spark, spread=cells(7)),
     }
     for about, found in runs.items():
@@ -128,16 +130,20 @@ def test_a_batch_in_cells(spark, tmp_path: Path) -> None:
 
 def test_a_batch_on_staged_units(spark, tmp_path: Path) -> None:
     events = [replace(event, ts=event.ts * 1000) for event in random_events(Random(SEED), TYPES, most=40)]
-    table, staged = to_table(events), staged_for(short_plan(), 2)
-    assert staged.last_stage == 2
+    table = to_table(events)
+    one, two, three, seven = (staged_for(short_plan(), units) for units in (1, 2, 3, 7))
+    assert two.last_stage == 2
     expected = expected_rows(short_plan(), events)
     assert sum(map(len, expected.values())) > 15
     folder = Files(tmp_path / "events")
     for start in range(0, table.num_rows, 15):
         folder.write(table.slice(start, 15))
+    df = spark.createDataFrame(table)
     runs = {
-        "a DataFrame": stretto.spark.detect(short_plan(), spark.createDataFrame(table), spread=staged),
-        "files": detect_files(short_plan(), str(folder.folder), spark=spark, spread=staged),
+        "1 unit": stretto.spark.detect(short_plan(), df, spread=one),
+        "3 units": stretto.spark.detect(short_plan(), df, spread=three),
+        "2 units, files": detect_files(short_plan(), str(folder.folder), spark=spark, spread=two),
+        "7 units, files": detect_files(short_plan(), str(folder.folder), spark=spark, spread=seven),
     }
     for about, found in runs.items():
         rows = found_rows(found)
@@ -147,26 +153,33 @@ def test_a_batch_on_staged_units(spark, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("staged", [False, True], ids=["cells", "staged"])
 def test_a_stream_by_units(spark, tmp_path: Path, *, staged: bool) -> None:
-    plan, spread = (short_plan(), staged_for(short_plan(), 2)) if staged else (cell_plan(), cells(3))
-    rng, files = Random(SEED), Files(tmp_path / "events")
+    """The same events twice: in other micro-batches, on other numbers of units, the same matches."""
+    plan = short_plan() if staged else cell_plan()
+    rng = Random(SEED)
     stretches = list(far_apart(rng))
     events = [event for stretch in stretches for event in stretch]
     arriving = out_of_order(rng, sorted(events, key=lambda event: event.ts), LATENESS_US)
-    cuts = sorted(rng.sample(range(1, len(arriving)), 2))
-    for start, end in zip([0, *cuts], [*cuts, len(arriving)], strict=True):
-        files.write(to_table(arriving[start:end]))
-    files.write(to_table([Event(-1, START_US + 1000 * PAUSE_US, END_TYPE, {})]))
-    stream = detect_stream(plan, files.stream(spark), spread=spread, lateness_us=LATENESS_US)
-    written, progress = run_to_end(stream, tmp_path / "checkpoint", tmp_path / "out")
-    rows = written.toArrow().to_pylist()
-    results = matches_by_query(rows)
-    assert plan.workload is not None
-    for query in plan.workload.bind(plan.schema).detections:
-        expected = [match for stretch in stretches for match in oracle.matches(query, stretch)]
-        about = f"{query.name} of\n{plan.workload.to_text()}"
-        assert_same_matches(results.get(query.name, []), without_values(expected), about)
-    assert sum(metrics.matches for metrics in progress) == len(rows) > 15
-    assert sum(metrics.events for metrics in progress) == len(events) + 1
+    for units, batches in ((2, 3), (3, 5)) if staged else ((3, 3), (7, 5)):
+        folder = tmp_path / f"{units} units"
+        folder.mkdir()
+        files = Files(folder / "events")
+        cuts = sorted(rng.sample(range(1, len(arriving)), batches - 1))
+        for start, end in zip([0, *cuts], [*cuts, len(arriving)], strict=True):
+            files.write(to_table(arriving[start:end]))
+        # Of a type that no query reads: units without events hear of it by the watermark alone.
+        files.write(to_table([Event(-1, START_US + 1000 * PAUSE_US, END_TYPE, {})]))
+        spread = staged_for(plan, units) if staged else cells(units)
+        stream = detect_stream(plan, files.stream(spark), spread=spread, lateness_us=LATENESS_US)
+        written, progress = run_to_end(stream, folder / "checkpoint", folder / "out")
+        rows = written.toArrow().to_pylist()
+        results = matches_by_query(rows)
+        assert plan.workload is not None
+        for query in plan.workload.bind(plan.schema).detections:
+            expected = [match for stretch in stretches for match in oracle.matches(query, stretch)]
+            about = f"{query.name} on {units} units of\n{plan.workload.to_text()}"
+            assert_same_matches(results.get(query.name, []), without_values(expected), about)
+        assert sum(metrics.matches for metrics in progress) == len(rows) > 15
+        assert sum(metrics.events for metrics in progress) == len(events) + 1
 
 
 def test_asked_for_by_name(spark) -> None:

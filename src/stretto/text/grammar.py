@@ -4,6 +4,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from importlib.resources import files
 from importlib.util import cache_from_source
 from pathlib import Path
 from typing import Any, Final
@@ -28,7 +29,8 @@ from stretto.text.terminals import (
 from stretto.text.tokens import Token
 from stretto.text.walk import MAX_DEPTH, depth_of
 
-GRAMMAR: Final = Path(__file__).with_name("grammar.lark")
+GRAMMAR: Final = files("stretto.text") / "grammar.lark"
+"""Also where the package is read from an archive, as executors may do."""
 _READERS: Final[dict[str, Reader]] = {
     "pattern": as_pattern,
     "expression": as_expression,

@@ -80,6 +80,16 @@ def test_what_java_is_told(told, monkeypatch) -> None:
     assert told(**{"spark.driver.extraJavaOptions": "-Dmine=1"}) == "-Dmine=1"
 
 
+@pytest.mark.parametrize("master", ["local[2]", "local-cluster[2,1,1024]"])
+def test_executors_of_this_machine_run_this_interpreter(monkeypatch, master: str) -> None:
+    for name in ("JAVA_HOME", "PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON", "SPARK_LOCAL_IP"):
+        monkeypatch.setenv(name, "")
+    monkeypatch.delenv("SPARK_LOCAL_IP")
+    module._prepare(master)
+    assert os.environ["PYSPARK_PYTHON"] == sys.executable
+    assert os.environ["SPARK_LOCAL_IP"] == "127.0.0.1"
+
+
 @pytest.mark.spark
 def test_the_running_session(spark) -> None:
     settings = ["spark.sql.session.timeZone", "spark.sql.shuffle.partitions", "spark.ui.enabled"]

@@ -11,6 +11,8 @@ from stretto.plan.spread.staged import Staged, share_of, staged_for
 
 HOP: Final = 0.3
 """Seconds that a further stateful stage adds to a micro-batch. Measured on Spark."""
+MARGIN: Final = 1.25
+"""Units have to be so much faster than one target: estimates are off by as much, and copies take cores and memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +29,8 @@ class UnitsOrNot:
 
 def units_if_they_pay(plan: Plan, cores: int, units: int | None = None) -> UnitsOrNot:
     """One target has the work w of every event; C cores share it, and move R copies: they win if w > 0.7 R / (C - 1)
-    microseconds, where all of the work is divided. Staged units move rows, and wait for a hop per stage.
+    microseconds, where all of the work is divided. Staged units move rows, and wait for a hop per stage. Those that win
+    by less than a margin are not taken.
     """
     try:
         staged = staged_for(plan, units or max(cores, 1))
@@ -62,4 +65,7 @@ def units_if_they_pay(plan: Plan, cores: int, units: int | None = None) -> Units
         if cells_us <= staged_us:
             best, best_us = cells, cells_us
     because = f"{work_us:.2g} us of work per event on one target; {told}"
-    return UnitsOrNot(best if best_us < work_us else None, because, best)
+    pays = MARGIN * best_us < work_us
+    if best_us < work_us and not pays:
+        because = f"{because}; less than {MARGIN} times as fast"
+    return UnitsOrNot(best if pays else None, because, best)

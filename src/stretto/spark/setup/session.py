@@ -131,7 +131,7 @@ def _memory() -> int | None:
 def _prepare(master: str) -> None:
     """Set the environment of the processes that Spark starts."""
     os.environ["JAVA_HOME"] = str(java_home())
-    if local_cores(master) is not None:
+    if master.startswith("local"):  # `local-cluster[..]` too: its executors are processes of this machine
         os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
 
