@@ -75,12 +75,15 @@ class Rows:
     """`n` rows. A single column holds positions, -1 where unbound; an unbound set is empty.
 
     Positions are 64-bit integers; rows on their way into matches may have 32-bit ones.
-    `first` and `last` are the times of the row's earliest and latest event.
+    `first` and `last` are the times of the row's earliest and latest event, counted from `since`. That is 0 but for
+    rows on their way into matches, whose times may have 32 bits: frame-of-reference coding (Goldstein, Ramakrishnan
+    and Shaft, Compressing relations and indexes, 1998).
     """
 
     first: I64
     last: I64
     columns: tuple[Column, ...]
+    since: int = 0
 
     def __len__(self) -> int:
         return len(self.first)
@@ -89,7 +92,19 @@ class Rows:
         """The rows at these numbers, or where a boolean mask is true."""
         if index.dtype == np.bool_:
             index = np.flatnonzero(index)
-        return Rows(self.first[index], self.last[index], tuple(take_column(c, index) for c in self.columns))
+        columns = tuple(take_column(c, index) for c in self.columns)
+        return Rows(self.first[index], self.last[index], columns, self.since)
+
+    def with_whole_times(self) -> "Rows":
+        """The same with times in 64 bits that are counted from nothing."""
+        if self.first.dtype == np.int64:
+            return self
+        return Rows(whole_times(self.first, self.since), whole_times(self.last, self.since), self.columns)
+
+
+def whole_times(times: npt.NDArray[Any], since: int) -> I64:
+    """Times in 64 bits; those in 32 bits are counted from `since`."""
+    return times if times.dtype == np.int64 else times + np.int64(since)
 
 
 def take_column(column: Column, index: I64) -> Column:

@@ -13,7 +13,12 @@ from stretto.engine.kernels.band import (
     chained_pairs,
     chained_pairs_reference,
 )
-from stretto.engine.kernels.counting_sort import split_by_code, split_by_code_reference
+from stretto.engine.kernels.counting_sort import (
+    recoded,
+    recoded_reference,
+    split_by_code,
+    split_by_code_reference,
+)
 from stretto.engine.kernels.sorted_search import seek, seek_reference, spans, spans_reference
 
 
@@ -52,8 +57,8 @@ def test_band_pairs_come_in_blocks_of_any_size(case):
     assert collect(loop, room) == (expected[0].tolist(), expected[1].tolist())
 
 
-@given(bands(), st.booleans(), st.integers(1, 9), st.sampled_from([np.int32, np.int64]))
-def test_band_rows_are_the_rows_of_the_pairs(case, stored_first, pairs, dtype):
+@given(bands(), st.booleans(), st.integers(1, 9), st.sampled_from([np.int32, np.int64]), st.integers(-9, -4))
+def test_band_rows_are_the_rows_of_the_pairs(case, stored_first, pairs, dtype, since):
     lanes, lo, hi, bounds, room = case
     stored_lanes = np.array([0, len(lanes) - 1, 0])
     probing = np.random.default_rng(3).integers(-4, 5, (3, len(lo)))
@@ -62,11 +67,13 @@ def test_band_rows_are_the_rows_of_the_pairs(case, stored_first, pairs, dtype):
     while i < len(lo):
         between, times, out = (
             np.empty((2, pairs), np.int64),
-            np.empty((2, room), np.int64),
+            np.empty((2, room), np.int64 if dtype is np.int64 else np.uint32),
             np.empty((3, room), dtype),
         )
-        n, i, j = band_rows(lanes, lo, hi, bounds, stored_lanes, probing, *at, between, times, out, i, j)
-        parts.append(np.concatenate([times, out])[:, :n])
+        n, i, j = band_rows(
+            lanes, lo, hi, bounds, stored_lanes, probing, *at, between, since, times, out, i, j
+        )
+        parts.append(np.concatenate([times + np.int64(since), out])[:, :n])
     found = np.concatenate([np.empty((5, 0), np.int64), *parts], axis=1)
     expected = band_rows_reference(lanes, lo, hi, bounds, stored_lanes, probing, stored_first=stored_first)
     np.testing.assert_array_equal(found, expected)
@@ -127,3 +134,9 @@ def test_split_by_code(codes, least):
         split_by_code(array, 6, least), split_by_code_reference(array, 6, least), strict=True
     ):
         np.testing.assert_array_equal(found, expected)
+
+
+@given(st.lists(st.integers(-2, 7), max_size=60), st.lists(st.integers(0, 9), min_size=1, max_size=5))
+def test_recoded(codes, other):
+    codes, other = np.array(codes, np.int32), np.array(other, np.int32)
+    np.testing.assert_array_equal(recoded(codes, other), recoded_reference(codes, other))

@@ -113,6 +113,7 @@ def band_rows(
     stored_at: int,
     probing_at: int,
     room: I64,
+    since: int,
     times: I64,
     out: I64,
     i: int,
@@ -121,7 +122,7 @@ def band_rows(
     """As `band_pairs`, but write the joined rows: first and last times, and one array of `out` for each column.
 
     The stored row's columns begin at `out[stored_at]`, the probing row's at `out[probing_at]`. `room` takes the pairs
-    between finding them and writing their rows, column by column.
+    between finding them and writing their rows, column by column. Times are counted from `since`.
     """
     n = 0
     while i < lo.shape[0] and n < out.shape[1]:
@@ -132,8 +133,8 @@ def band_rows(
         starts, ends = times[0, n : n + found], times[1, n : n + found]
         stored_first, first, last = lanes[stored_lanes[0]], probing[0], probing[1]
         for k in range(found):
-            starts[k] = min(stored_first[stored[k]], first[probe[k]])
-            ends[k] = last[probe[k]]
+            starts[k] = min(stored_first[stored[k]], first[probe[k]]) - since
+            ends[k] = last[probe[k]] - since
         for c in range(1, stored_lanes.shape[0]):
             column, values = out[stored_at + c - 1, n : n + found], lanes[stored_lanes[c]]
             for k in range(found):

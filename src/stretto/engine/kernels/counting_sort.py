@@ -18,6 +18,24 @@ def split_by_code_reference(codes: npt.NDArray[np.int32], count: int, least: int
     return asked[np.argsort(codes[asked], kind="stable")], starts
 
 
+def recoded_reference(codes: npt.NDArray[np.int32], other: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+    """For each code the one that stands at its place in `other`; the last one where there is no such place."""
+    found: npt.NDArray[np.int32] = other.take(np.minimum(codes.view(np.uint32), len(other) - 1))
+    return found
+
+
+@njit(cache=True, nogil=True)
+def recoded(
+    codes: npt.NDArray[np.int32], other: npt.NDArray[np.int32]
+) -> npt.NDArray[np.int32]:  # pragma: no cover - compiled
+    """As the reference, in one pass."""
+    found = np.empty(codes.shape[0], np.int32)
+    last = np.uint32(other.shape[0] - 1)
+    for i in range(codes.shape[0]):
+        found[i] = other[min(np.uint32(codes[i]), last)]
+    return found
+
+
 @njit(cache=True, nogil=True)
 def split_by_code(
     codes: npt.NDArray[np.int32], count: int, least: int

@@ -37,6 +37,7 @@ class EmitOperator(Bookkeeping):
         # A match can be certain at once by one alternative and again, later, by one that waits.
         self._mixed = op.distinct and any(op.waits) and not all(op.waits)
         self._reported: list[Rows] = []
+        self._looks_at_times = op.distinct or any(op.waits) or op.route is not None
         self._parts = PartColumns.of(op.columns, op.kleene)
         self._optional = self._parts.optional(inputs)
         shape = RowShape(op.kleene, self._optional)
@@ -58,7 +59,7 @@ class EmitOperator(Bookkeeping):
         found = [
             (self._parts.moved(rows, k), self._detected(rows, k, clock, arena))
             for k in sorted(range(len(inputs)), key=self._op.waits.__getitem__)
-            for rows in inputs[k]
+            for rows in map(self._timed, inputs[k])
             if len(rows)
         ]
         if self._op.distinct and found:
@@ -67,6 +68,10 @@ class EmitOperator(Bookkeeping):
             if self._mixed:
                 self._remember(found[0][0], clock)
         return list(self._chunks(found, clock.meter, arena))
+
+    def _timed(self, rows: Rows) -> Rows:
+        """Rows with times as they are, where more is done with these than to report them."""
+        return rows.with_whole_times() if self._looks_at_times else rows
 
     def _remember(self, rows: Rows, clock: Clock) -> None:
         """Keep what was reported for as long as an equal match may still be waiting."""
@@ -124,7 +129,9 @@ class EmitOperator(Bookkeeping):
             if reuse.debug:
                 values = [array for vector in returned for array in (vector.data, vector.valid)]
                 reuse.check_owned(*ids, rows.first, rows.last, detected, *values)
-            yield MatchChunk(ids, rows.first, rows.last, detected, returned, arena.strings, routed)
+            yield MatchChunk(
+                ids, rows.first, rows.last, detected, returned, arena.strings, routed, rows.since
+            )
 
     def _ids(self, number: int, column: Column, arena: Arena) -> Iterator[Column]:
         """The ids of a variable's events, or of the raw events behind them, listing by listing."""

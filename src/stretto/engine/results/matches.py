@@ -21,7 +21,7 @@ from stretto.pattern.nodes import TIMES, Return, column_of
 from stretto.plan.families.members import FamilyMembers
 from stretto.schema import Kind
 from stretto.screen import html_table
-from stretto.values.rows import I64, Bool, Column, Sets, concat_columns, spread, take_column
+from stretto.values.rows import I64, Bool, Column, Sets, concat_columns, spread, take_column, whole_times
 from stretto.values.strings import Strings, stretches
 from stretto.values.vector import Vector, concat_vectors
 
@@ -96,7 +96,8 @@ class Output:
 @dataclass(frozen=True, slots=True)
 class MatchChunk:
     """Matches of one query: the ids bound to each variable (NO_ID, or an empty set, where it is unbound), the three
-    times in microseconds, and the returned values, whose strings are codes of `strings`. Ids may be kept in 32 bits.
+    times in microseconds, and the returned values, whose strings are codes of `strings`. Ids may be kept in 32 bits,
+    and so may times, which are then counted from `since`: `wide` gives the ids and times themselves.
     `routed`: of a family, whose matches they are; a row is a match of each of these members.
     """
 
@@ -107,6 +108,7 @@ class MatchChunk:
     returned: tuple[Vector, ...]
     strings: Strings
     routed: Routed | None = None
+    since: int = 0
 
     def __len__(self) -> int:
         """The number of matches."""
@@ -129,7 +131,7 @@ class MatchChunk:
         returned = tuple(vector.take(at) for vector in self.returned)
         routed = None if self.routed is None else self.routed.take(at)
         return MatchChunk(
-            ids, self.start[at], self.end[at], self.detected[at], returned, self.strings, routed
+            ids, self.start[at], self.end[at], self.detected[at], returned, self.strings, routed, self.since
         )
 
     def one_by_one(self, rows: int) -> Iterator["MatchChunk"]:
@@ -147,8 +149,12 @@ class MatchChunk:
         return replace(self.take(mine), routed=None)
 
     def wide(self) -> "MatchChunk":
-        """The same with all ids in 64 bits."""
-        return replace(self, ids=tuple(_wide(column) for column in self.ids))
+        """The same with all ids and times in 64 bits."""
+        ids = tuple(_wide(column) for column in self.ids)
+        start, end, detected = (
+            whole_times(times, self.since) for times in (self.start, self.end, self.detected)
+        )
+        return replace(self, ids=ids, start=start, end=end, detected=detected, since=0)
 
 
 class Matches:
@@ -230,7 +236,7 @@ class Matches:
         """The matches whose first event, and the totals whose window, begins at a time that is `kept`."""
         found = Matches(self._outputs.values())
         for query, chunks in self._chunks.items():
-            begins = ((chunk, kept(chunk.start)) for chunk in chunks)
+            begins = ((chunk, kept(whole_times(chunk.start, chunk.since))) for chunk in chunks)
             found.add(
                 query, (one if which.all() else one.take(np.flatnonzero(which)) for one, which in begins)
             )

@@ -33,7 +33,7 @@ from stretto.plan.ops import Emit
 from stretto.schema import LISTS, Kind
 from stretto.values.convert import as_kind, plain
 from stretto.values.lists import list_texts
-from stretto.values.rows import I64, Bool, Column, Sets, spread
+from stretto.values.rows import I64, Bool, Column, Sets, spread, whole_times
 from stretto.values.strings import Strings
 from stretto.values.vector import Vector, concat_vectors
 
@@ -54,6 +54,7 @@ class Thinner:
         self._hidden = [i for i, item in enumerate(op.returns) if item.hidden]
         self._marks: dict[tuple[Any, ...], int] = {}
         self._stretch: tuple[int, int] = (0, 0)  # the last stretch of LIMIT, and how many of it were kept
+        self._alike = np.zeros(0, np.int64)  # one number for all, where no values tell matches apart
         self._held: list[MatchChunk] = []  # of LONGEST: what may still be contained, or contain others
 
     @property
@@ -65,7 +66,7 @@ class Thinner:
     def held(self) -> int:
         """Bytes."""
         chunks = sum(array.nbytes for chunk in self._held for array in chunk.arrays)
-        return chunks + KEY_BYTES * len(self._marks)
+        return chunks + KEY_BYTES * len(self._marks) + self._alike.nbytes
 
     @property
     def due_us(self) -> int | None:
@@ -114,7 +115,7 @@ class Thinner:
         walks = self.rule.word == "FIRST" or (self.rule.word == "APART" and not any(self.op.waits))
         if not chunks or not (walks or (self.rule.word == "ALL" and self.rule.most)):
             return chunks
-        detected, order = _together([chunk.detected for chunk in chunks]), None
+        detected, order = _together([(chunk.detected, chunk.since) for chunk in chunks]), None
         if (detected[1:] < detected[:-1]).any():
             order = np.argsort(detected, kind="stable")
             detected = detected[order]
@@ -139,7 +140,8 @@ class Thinner:
         last = np.array([self._marks.get(key, NEVER) for key in keys], np.int64)
         begin, gap = detected, self.rule.lasting_us
         # Those of one time are looked at in the order of `end`, which is that time where nothing waits, and `start`.
-        rank = _together([chunk.end if any(self.op.waits) else chunk.start for chunk in chunks])
+        ends = any(self.op.waits)
+        rank = _together([(chunk.end if ends else chunk.start, chunk.since) for chunk in chunks])
         rank = rank if order is None else rank[order]
         if self.rule.word == "APART":
             begin, gap = rank, 1
@@ -179,7 +181,9 @@ class Thinner:
         `vectors`: the values of so many matches by the number of what is returned.
         """
         if not self._hidden:
-            return [()], np.zeros(count, np.int64)
+            if len(self._alike) < count:
+                self._alike = np.zeros(count + count // 4, np.int64)
+            return [()], self._alike[:count]
         columns = [_numbers(vectors[i], self.op.returns[i].kind, strings, count) for i in self._hidden]
         if len(columns) == 1:
             numbers, values = columns[0]
@@ -339,8 +343,16 @@ class Thinners:
                 fresh.restore(states[query], strings)
 
 
-def _together(parts: list[I64]) -> I64:
-    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+def _together(parts: list[tuple[I64, int]]) -> I64:
+    """Times of several chunks, each of which counts them from a time of its own, as they are."""
+    if len(parts) == 1:
+        return whole_times(*parts[0])
+    found = np.empty(sum(len(times) for times, _ in parts), np.int64)
+    at = 0
+    for times, since in parts:
+        np.add(times, np.int64(since), out=found[at : at + len(times)])
+        at += len(times)
+    return found
 
 
 # ---- values that tell matches apart --------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """The rows of one input that a window can still reach, and the pairs they form with rows that probe them."""
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Literal as OneOf
 
 import numpy as np
@@ -18,11 +19,11 @@ from stretto.engine.kernels.order_keys import MOST
 from stretto.engine.kernels.sorted_search import seek, seek_reference, spans, spans_reference
 from stretto.engine.kernels.when_to_compile import is_due
 from stretto.engine.memory import reuse
-from stretto.engine.memory.first_touch import ask_for_pages
 from stretto.engine.memory.limits import Meter, Undo, size_of
 from stretto.engine.operators.protocol import RowShape
 from stretto.engine.rows.coordinates import RangeEnd, coordinates
 from stretto.engine.rows.join_keys import KeyTerm, all_probing_keys, all_stored_keys, mixed, split_terms
+from stretto.engine.rows.row_blocks import blocks_for, rises, stretches, written
 from stretto.engine.rows.sets import differs
 from stretto.engine.stream.arena import room_for
 from stretto.pattern.nodes import Window
@@ -142,11 +143,16 @@ class Band:
         # Beside the rows in one piece, in order: coordinates, the order, and the keys.
         made = sum(map(size_of, parts)) * 2 + 8 * count * (3 + len(self._at_most) + len(self._equal))
         meter.reserve(made + self._growth(count), count)
-        rows = concat_rows(parts)
-        last = coordinates(rows, self._window)[1]
-        order = None
-        if (last[1:] < last[:-1]).any():
-            order = np.argsort(last, kind="stable")
+        lasts = [coordinates(part, self._window)[1] for part in parts]
+        if all(map(rises, lasts)) and all(one[-1] <= other[0] for one, other in pairwise(lasts)):
+            for part in parts:  # in order as they come: each is written to its place
+                self._keep(part, None, events, meter)
+            return
+        order = np.argsort(np.concatenate(lasts), kind="stable")
+        self._keep(concat_rows(parts), order, events, meter)
+
+    def _keep(self, rows: Rows, order: I64 | None, events: Events, meter: Meter) -> None:
+        """Write those of the rows that can satisfy all terms, in this order."""
         keys, alive = all_stored_keys((*self._at_most, *self._equal), rows.columns, len(rows), events)
         if alive is not None and not alive.all():
             order = np.flatnonzero(alive) if order is None else order[alive[order]]
@@ -336,8 +342,8 @@ class Band:
     ) -> Iterator[Rows]:
         """The rows of all pairs, with the columns of one side and then the other's; only where `plain`.
 
-        `found` is what `span` gave. `narrow`: positions are written as 32-bit integers, for rows that are not joined
-        any further.
+        `found` is what `span` gave. `narrow`: positions are written as 32-bit integers, and times where that can be,
+        for rows that are not joined any further.
         """
         lo, hi, candidates = found
         if not candidates:
@@ -358,28 +364,21 @@ class Band:
             return
         probing = self._laid_out(probe)
         at = (0, self.width) if stored_first else (self._probing.width, 0)
-        i = j = made = 0
-        while i < len(lo):
-            room = min(self._block, candidates, self._few(meter))
-            times = np.empty((2, room), np.int64)
-            out = np.empty((self.width + self._probing.width, room), np.int32 if narrow else np.int64)
-            if narrow:  # they stay; the memory of others is soon free and used again
-                expected = min(room, int(candidates * self._share) - made)
-                for block in (times, out):
-                    ask_for_pages(block, expected)
-            n, i, j = band_rows(
-                self._lanes, lo, hi, bounds, self._row_lanes, probing, *at, self._room, times, out, i, j
-            )
-            made += n
-            if n == self._block:
-                self._block = min(2 * self._block, LARGE_BLOCK)
-            if n:
-                # A view keeps its block alive. Memory never touched costs nothing, and a few rows are soon copied.
-                if 8 * n < room:
-                    times, out = times[:, :n].copy(), out[:, :n].copy()
-                elif n < room:
-                    times, out = times[:, :n], out[:, :n]
-                yield Rows(times[0], times[1], tuple(out))
+        made, width = 0, self.width + self._probing.width
+        for begin, end, since in stretches(probe.last, floor, self._window, candidates if narrow else 0):
+            part = slice(begin, end)
+            here = candidates if end - begin == len(lo) else int((hi[part] - lo[part]).sum())
+            ranges = (lo[:end], hi[:end], bounds, self._row_lanes, probing, *at, self._room)
+            i, j, left = begin, 0, int(here * self._share)
+            while i < end:
+                room = max(min(self._block, here, self._few(meter)), 1)
+                times, out = blocks_for(width, room, left if narrow else None, since, meter)
+                n, i, j = band_rows(self._lanes, *ranges, since or 0, times, out, i, j)
+                made, left = made + n, left - n
+                if n == self._block:
+                    self._block = min(2 * self._block, LARGE_BLOCK)
+                if n:
+                    yield written(times, out, n, since)
         self._share = made / candidates
 
     def _few(self, meter: Meter) -> int:

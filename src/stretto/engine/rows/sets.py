@@ -64,7 +64,7 @@ class PartColumns:
             if isinstance(column, Sets) != is_set:
                 column = narrowed(column) if isinstance(column, Sets) else as_sets(column)
             columns.append(column)
-        return Rows(rows.first, rows.last, tuple(columns))
+        return Rows(rows.first, rows.last, tuple(columns), rows.since)
 
 
 def sliced(rows: Rows, part: slice) -> Rows:
@@ -75,7 +75,7 @@ def sliced(rows: Rows, part: slice) -> Rows:
         column.take(np.arange(part.start, part.stop)) if isinstance(column, Sets) else column[part]
         for column in rows.columns
     )
-    return Rows(rows.first[part], rows.last[part], columns)
+    return Rows(rows.first[part], rows.last[part], columns, rows.since)
 
 
 # ---- rows without an event in common ---------------------------------------------------------------------------

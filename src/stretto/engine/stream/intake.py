@@ -6,6 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from stretto.engine.kernels.counting_sort import recoded
+from stretto.engine.kernels.when_to_compile import is_due
 from stretto.engine.stream.arena import Block
 from stretto.errors import EventsError, near
 from stretto.schema import LISTS, Kind, Special, column_of, kind_of, need_once
@@ -136,6 +138,8 @@ class Intake:
         if nulls:
             named = ~np.isin(indices.data, nulls)
             valid = named if valid is None else valid & named
+        if indices.data.dtype == np.int32 and is_due(recoded, len(indices.data)):
+            return Vector(recoded(indices.data, code_of), valid)
         return Vector(code_of.take(indices.data), valid)
 
     def _attribute(self, batch: pa.RecordBatch, name: str, kind: Kind, bad: Bad) -> Vector:

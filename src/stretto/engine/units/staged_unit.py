@@ -96,7 +96,7 @@ class Sending:
     def parcels(self, number: int, made: Iterable[Rows], since: int, arena: Arena) -> Iterator[Parcel]:
         """The rows that an operator made in a step which began at a time, by who reads them where."""
         for router, packing, fragment, side in self._edges.get(number, ()):
-            for rows in made:
+            for rows in map(Rows.with_whole_times, made):
                 for unit, part in router.parts(rows, arena) if len(rows) else ():
                     yield Parcel(fragment, unit, side, *packing.packed(part, since, arena))
 
