@@ -58,22 +58,22 @@ def test_matches_have_the_times_of_their_events(gap_us, monkeypatch):
 
 
 def test_a_block_serves_again_when_nothing_shows_its_memory():
-    spare = SpareBlocks(1 << 20)
-    first = spare.block((2, 100), np.int64)
+    spare = SpareBlocks(1 << 22)
+    first = spare.block((2, 10_000), np.int64)
     place, view = first.ctypes.data, first[1]
     del first
-    assert spare.block((2, 100), np.int64).ctypes.data != place
+    assert spare.block((2, 10_000), np.int64).ctypes.data != place
     shown = pa.array(view)
     del view
-    assert spare.block((2, 100), np.int64).ctypes.data != place
+    assert spare.block((2, 10_000), np.int64).ctypes.data != place
     del shown
-    again = [spare.block((2, 100), np.int64) for _ in range(2)]
+    again = [spare.block((2, 10_000), np.int64) for _ in range(2)]
     assert place in [block.ctypes.data for block in again]
     assert again[0].ctypes.data != again[1].ctypes.data
 
 
 def test_blocks_that_are_kept_are_no_more_than_a_bound():
-    spare = SpareBlocks(10_000)
-    held = [spare.block((1, 1000), np.int32) for _ in range(5)]
-    assert spare.nbytes <= 10_000 < sum(block.nbytes for block in held)
-    assert spare.block((1, 10_000), np.int64).nbytes > 10_000 >= spare.nbytes
+    spare = SpareBlocks(300_000)
+    held = [spare.block((1, 20_000), np.int32) for _ in range(5)]
+    assert 0 < spare.nbytes <= 300_000 < sum(block.nbytes for block in held)
+    assert spare.block((1, 200_000), np.int64).nbytes > 300_000 >= spare.nbytes

@@ -4,7 +4,7 @@ Rows that become matches as they are have 32-bit positions and, where the times 
 times: what is written to new memory for a match is most of what it costs.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from stretto.values.rows import I64, Rows
 
 SPAN_US = 1 << 32
 """Times that 32 bits tell apart."""
+MANY = 1 << 12
+"""Rows of a block that is worth keeping to be written to again."""
 WORTH = 1 << 12
 """Candidates per half of such a span: with fewer, to cut blocks there costs more than narrow times save."""
 
@@ -47,10 +49,12 @@ def blocks_for(
     """Blocks for the times and the columns of so many rows. `expected`: of those that stay; None: they do not."""
     if expected is None:  # their memory is soon free, and used again
         return np.empty((2, room), np.int64), np.empty((width, room), np.int64)
-    if 0 < expected < room // 2:  # of few sizes, so that blocks serve again
-        room = 1 << expected.bit_length()
-    times = meter.spare.block((2, room), np.int64 if since is None else np.uint32)
-    out = meter.spare.block((width, room), np.int32)
+    new: Callable[..., I64] = np.empty
+    if room >= MANY:  # of few sizes, so that blocks serve again
+        room = 1 << (room.bit_length() - 1)
+        room = min(room, max(MANY, 1 << expected.bit_length())) if expected > 0 else room
+        new = meter.spare.block
+    times, out = new((2, room), np.int64 if since is None else np.uint32), new((width, room), np.int32)
     for block in (times, out):
         ask_for_pages(block, min(room, expected))
     return times, out
