@@ -41,6 +41,7 @@ class EmitOperator(Bookkeeping):
         self._optional = self._parts.optional(inputs)
         shape = RowShape(op.kleene, self._optional)
         self._router = None if op.route is None else MemberRouter(op.route, shape, op.returns)
+        self._carried = op.route is not None and op.route.carried
 
     @property
     def held(self) -> int:
@@ -56,7 +57,7 @@ class EmitOperator(Bookkeeping):
 
     def step(self, inputs: Sequence[list[Rows]], clock: Clock, arena: Arena) -> list[MatchChunk]:
         found = [
-            (self._parts.moved(rows, k), self._detected(rows, k, clock, arena))
+            (self._moved(rows, k), self._detected(rows, k, clock, arena))
             for k in sorted(range(len(inputs)), key=self._op.waits.__getitem__)
             for rows in inputs[k]
             if len(rows)
@@ -67,6 +68,11 @@ class EmitOperator(Bookkeeping):
             if self._mixed:
                 self._remember(found[0][0], clock)
         return list(self._chunks(found, clock.meter, arena))
+
+    def _moved(self, rows: Rows, part: int) -> Rows:
+        """A part's rows over the variables, and then the number of their entry, where they carry it."""
+        moved = self._parts.moved(rows, part)
+        return replace(moved, columns=(*moved.columns, rows.columns[-1])) if self._carried else moved
 
     def _remember(self, rows: Rows, clock: Clock) -> None:
         """Keep what was reported for as long as an equal match may still be waiting."""
@@ -105,7 +111,8 @@ class EmitOperator(Bookkeeping):
                 at, routed = self._router.routed(whole, arena)
                 if not len(at):
                     continue
-                rows, detected = whole.take(at), certain[at]
+                kept = replace(whole, columns=whole.columns[:-1]) if self._carried else whole
+                rows, detected = kept.take(at), certain[at]
                 meter.charge(
                     size_of(rows) + detected.nbytes + routed.low.nbytes + routed.high.nbytes, len(rows)
                 )
