@@ -232,7 +232,11 @@ def _rounds(bench: Bench, queries: int, capacity: int) -> Point:
     together = workload("rumor-3", queries, bench.seed, capacity=capacity)
     events = generate("rumor", 2 * rounds, seed=bench.seed)
     apart_events = _separate(events, capacity)
-    cells = [replace(with_stretto(Case(apart_text, apart_events), NONE, 1, sizes.limit), label="no channel")]
+    cells = [
+        replace(
+            with_stretto(Case(apart_text, apart_events), NONE, sizes.repeat, sizes.limit), label="no channel"
+        )
+    ]
     for name in bench.optimizers:
         cells.append(with_stretto(Case(together, events), name, sizes.repeat, sizes.limit))
     # Ids of events differ between the two streams, so only the numbers of matches can be compared across them.
@@ -348,9 +352,11 @@ ALONE = "one by one"
 def _one_by_one(bench: Bench, kind: str, made: Sequence[str], events: pa.Table) -> Cell:
     """Every stream in an engine of its own, without sharing."""
 
+    sizes = bench.sizes
+
     def all_of_them() -> Cell:
         cells = [
-            with_stretto(Case(streams_text(kind, [one], number), events), NONE, 1, None)
+            with_stretto(Case(streams_text(kind, [one], number), events), NONE, sizes.repeat, None)
             for number, one in enumerate(made)
         ]
         missing = next((cell.missing for cell in cells if cell.missing), "")
