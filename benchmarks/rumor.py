@@ -8,7 +8,7 @@ was measured stands beside the goals at the end.
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, islice
 from pathlib import Path
@@ -23,7 +23,7 @@ import pyarrow as pa  # noqa: E402
 import pyarrow.compute as pc  # noqa: E402
 import pyarrow.parquet as pq  # noqa: E402
 from benchmarks.rumor_measure import Case, Cell, apart, with_stretto  # noqa: E402
-from benchmarks.rumor_report import Figure, Outcome, Point, draw, table, write  # noqa: E402
+from benchmarks.rumor_report import FITTED, Figure, Outcome, Point, draw, table, write  # noqa: E402
 
 from benchmarks import rumor_duckdb as duck  # noqa: E402
 from stretto.generate.rumor_workload import RumorOptions, constants_table  # noqa: E402
@@ -35,10 +35,12 @@ ALL = ("none", "rumor-no-channels", "rumor", "auto")
 NONE, NO_CHANNELS, RUMOR, AUTO = ALL
 FAMILY = "auto"
 """The optimizer that runs queries which are alike as one template."""
-SHARES = (1.0, 0.25)
-"""Of the T that may match, to tell what a match costs from what an event costs."""
-EQUAL_SHARES = (0.1, 0.02)
+SHARES = (1.0, 0.25, 0.0)
+"""Of the T that may match, to tell what a match costs from what an event costs: a line through all of them."""
+EQUAL_SHARES = (0.1, 0.02, 0.0)
 """The same of workload 2, of which 10,000 queries would give 3,000 matches an event."""
+LONGER = 10
+"""So many times the events where what a run begins with must not count."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,12 +139,24 @@ def w1(bench: Bench, queries: int, share: float = 1.0, count: int | None = None,
 def figure_9a(bench: Bench) -> Iterator[Figure]:
     points = [w1(bench, queries) for queries in bench.sizes.many]
     yield Figure("9a", "W1: number of queries", "queries", tuple(points))
-    few = [w1(bench, queries, SHARES[1]) for queries in (bench.sizes.many[0], bench.sizes.many[-1])]
-    yield Figure("9a, fewer matches", f"W1: {SHARES[1]:.0%} of the T can match", "queries", tuple(few))
-    # One query is done with 100,000 events in milliseconds: so many more that what a run begins with does not count.
-    count = 10 * bench.sizes.events
-    even = [w1(bench, n, count=count, constants=1_000_000, distinct=True) for n in (1, bench.sizes.many[-1])]
+    ends = bench.sizes.many[0], bench.sizes.many[-1]
+    count = LONGER * bench.sizes.events
+    texts = {queries: workload("rumor-1", queries, bench.seed) for queries in ends}
+    yield from _by_share(bench, "9a", "W1", texts, SHARES, count)
+    even = [w1(bench, n, count=count, constants=1_000_000, distinct=True) for n in (1, ends[1])]
     yield Figure("9a, distinct", "W1: all constants different, of a million", "queries", tuple(even))
+
+
+def _by_share(
+    bench: Bench, name: str, title: str, texts: Mapping[int, str], shares: Sequence[float], count: int
+) -> Iterator[Figure]:
+    """Runs of one length with other numbers of matches, for a line time = a + b * matches per number of queries."""
+    alone = replace(bench, optimizers=(FAMILY,), sizes=replace(bench.sizes, repeat=2 * bench.sizes.repeat))
+    for share in shares:
+        events = bench.events(share, count=count)
+        points = [alone.point(queries, Case(text, events), queries) for queries, text in texts.items()]
+        about = f"{title}: {count:,} events, {share:.0%} of the T can match"
+        yield Figure(f"{name}{FITTED}{share:.0%}", about, "queries", tuple(points))
 
 
 def figure_9a_table(bench: Bench) -> Iterator[Figure]:
@@ -173,16 +187,20 @@ def figure_9bcd(bench: Bench) -> Iterator[Figure]:
 
 def figure_10ab(bench: Bench) -> Iterator[Figure]:
     for name, title, iterate in (("10a", "W2: number of queries", False), ("10b", "W2 as mu", True)):
-        for share, more in ((EQUAL_SHARES[0], ""), (EQUAL_SHARES[1], ", fewer matches")):
-            sizes = (bench.sizes.equal[0], bench.sizes.equal[-1]) if more else bench.sizes.equal
-            points = []
-            for queries in sizes:
-                text = workload("rumor-2", queries, bench.seed, iterate=iterate)
-                events = bench.events(share, count=bench.sizes.events // (20 if iterate else 5))
-                rows = constants_table(queries, bench.seed, RumorOptions())
-                others = [] if iterate else [apart(duck.LABEL, _equal(events, rows), bench.sizes.limit)]
-                points.append(bench.point(queries, Case(text, events), queries, others))
-            yield Figure(f"{name}{more}", title + more, "queries", tuple(points))
+        count = bench.sizes.events // (20 if iterate else 5)
+        events = bench.events(EQUAL_SHARES[0], count=count)
+        texts = {
+            queries: workload("rumor-2", queries, bench.seed, iterate=iterate)
+            for queries in bench.sizes.equal
+        }
+        points = []
+        for queries, text in texts.items():
+            rows = constants_table(queries, bench.seed, RumorOptions())
+            others = [] if iterate else [apart(duck.LABEL, _equal(events, rows), bench.sizes.limit)]
+            points.append(bench.point(queries, Case(text, events), queries, others))
+        yield Figure(name, title, "queries", tuple(points))
+        ends = {queries: texts[queries] for queries in (bench.sizes.equal[0], bench.sizes.equal[-1])}
+        yield from _by_share(bench, name, title, ends, EQUAL_SHARES, LONGER * count)
 
 
 def _equal(events: pa.Table, rows: pa.Table) -> Callable[[], Cell]:
@@ -214,7 +232,11 @@ def _rounds(bench: Bench, queries: int, capacity: int) -> Point:
     together = workload("rumor-3", queries, bench.seed, capacity=capacity)
     events = generate("rumor", 2 * rounds, seed=bench.seed)
     apart_events = _separate(events, capacity)
-    cells = [replace(with_stretto(Case(apart_text, apart_events), NONE, 1, sizes.limit), label="no channel")]
+    cells = [
+        replace(
+            with_stretto(Case(apart_text, apart_events), NONE, sizes.repeat, sizes.limit), label="no channel"
+        )
+    ]
     for name in bench.optimizers:
         cells.append(with_stretto(Case(together, events), name, sizes.repeat, sizes.limit))
     # Ids of events differ between the two streams, so only the numbers of matches can be compared across them.
@@ -330,9 +352,11 @@ ALONE = "one by one"
 def _one_by_one(bench: Bench, kind: str, made: Sequence[str], events: pa.Table) -> Cell:
     """Every stream in an engine of its own, without sharing."""
 
+    sizes = bench.sizes
+
     def all_of_them() -> Cell:
         cells = [
-            with_stretto(Case(streams_text(kind, [one], number), events), NONE, 1, None)
+            with_stretto(Case(streams_text(kind, [one], number), events), NONE, sizes.repeat, None)
             for number, one in enumerate(made)
         ]
         missing = next((cell.missing for cell in cells if cell.missing), "")

@@ -25,6 +25,8 @@ from stretto.stats.profile import Stats
 SAMPLE = 1 << 15
 MOST_COMPARED = 3_000_000
 """With more matches than these only their number is compared: each as text would take gigabytes."""
+ENOUGH, MOST_RUNS = 0.3, 8
+"""Short runs are repeated for so many seconds, or so many times; the best counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +72,9 @@ def _measured(case: Case, optimizer: str, repeat: int) -> Cell:
     plan, planning = _timed(lambda: optimize(workload, stats, optimizer, case.budget))
     # What a plan prepares once, such as constants in order, is part of planning; a run finds it.
     _, preparing = _timed(lambda: run(plan, case.events.slice(0, 64)))
-    times = []
-    for _ in range(repeat):
+    times: list[float] = []
+    # Runs of milliseconds scatter more than long ones: as many as it takes to see a good one.
+    while len(times) < repeat or (sum(times) < ENOUGH and len(times) < MOST_RUNS):
         found, seconds = _timed(lambda: run(plan, case.events))
         times.append(seconds)
     cell = Cell(optimizer, case.events.num_rows, len(found), parse, planning + preparing, min(times))

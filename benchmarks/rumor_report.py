@@ -6,11 +6,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import numpy as np
 from benchmarks.contestants.report import machine
 from benchmarks.rumor_measure import Cell
 
 SHARING = ("rumor", "auto")
 """Optimizers that a goal is about, the better of them counts; goals about channels take the first that is there."""
+FITTED = ", matches "
+"""In the names of figures through whose runs a line is laid, before the share of events that can match."""
+FEWEST_FITTED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,23 +135,26 @@ def _ends(figure: Figure | None) -> tuple[Cell, Cell] | None:
 
 
 def _fixed(name: str) -> Callable[[Outcome], float | None]:
-    """What is left of the last point's time by the first's, without what matches cost: time = a + b * matches."""
+    """The last point's time by the first's, each without what matches cost: a of time = a + b * matches."""
 
     def measure(outcome: Outcome) -> float | None:
-        full, fewer = _ends(outcome.figure(name)), _ends(outcome.figure(f"{name}, fewer matches"))
-        if full is None or fewer is None:
+        ends = [_ends(figure) for figure in outcome.figures if figure.name.startswith(name + FITTED)]
+        runs = [pair for pair in ends if pair is not None]
+        if len(runs) < FEWEST_FITTED:
             return None
-        first, last = (_without_matches(much, few) for much, few in zip(full, fewer, strict=True))
+        first, last = (_without_matches(cells) for cells in zip(*runs, strict=True))
         return last / first if first > 0 else None
 
     return measure
 
 
-def _without_matches(much: Cell, few: Cell) -> float:
-    if much.outputs <= few.outputs:
-        return much.run
-    each = (much.run - few.run) / (much.outputs - few.outputs)
-    return max(much.run - max(each, 0.0) * much.outputs, 0.0)
+def _without_matches(cells: Sequence[Cell]) -> float:
+    """Where the line nearest to all runs begins; runs count by the parts of their times that they are off."""
+    matches, times = (
+        np.array(column, np.float64) for column in zip(*((c.outputs, c.run) for c in cells), strict=True)
+    )
+    each, begin = np.polyfit(matches, times, 1, w=1 / times)
+    return float(begin if each > 0 else times.min())
 
 
 def _last(name: str, of: Callable[[Cell], float]) -> Callable[[Outcome], float | None]:

@@ -11,7 +11,7 @@ from typing import Literal as OneOf
 from stretto.pattern.nodes import Return, Stream, Thinning, Window
 from stretto.pattern.piece import Place
 from stretto.pattern.predicates import Expr
-from stretto.plan.families.members import Route
+from stretto.plan.families.members import Constants, Route
 from stretto.plan.front.leaves import Listing
 
 
@@ -154,6 +154,16 @@ class Next(Op):
     @property
     def inputs(self) -> tuple[int, ...]:
         return self.steps
+
+
+@dataclass(frozen=True, slots=True)
+class PairedNext(Next):
+    """An event and the next one behind it, for all entries of a family at once; `terms` are equalities with constants.
+
+    Each reads one of the two steps, and Params. Rows have the number of their entry as a third column.
+    """
+
+    entries: Constants = field(kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)

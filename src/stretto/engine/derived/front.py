@@ -127,6 +127,8 @@ class FrontRunner:
 
     def step(self, raw: Block, until: int, matches: Matches, *, closing: bool) -> Block:
         """Raw events, with those that are made of them, in order of time; matches of sides are added."""
+        if not self._stages and not self._sides:
+            return self.padded(raw)
         streams = _Streams(raw, self._sources, self._ranks, self._front.leaves, self._strings)
         for stage in self._stages:
             stage.step(streams, until, closing=closing)

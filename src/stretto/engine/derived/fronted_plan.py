@@ -15,6 +15,7 @@ from stretto.engine.snapshot import StepRange
 from stretto.engine.stream.arena import Block, concat_blocks
 from stretto.engine.stream.intake import Intake
 from stretto.plan.dag import Plan
+from stretto.plan.families.paired_runs import with_paired_runs
 from stretto.schema import Special
 
 
@@ -24,6 +25,7 @@ class FrontedPlan(LivePlan):
     """
 
     def __init__(self, plan: Plan, meter: Meter, special: Special, **options: Any) -> None:
+        plan = with_paired_runs(plan)
         front = plan.front
         assert front is not None
         super().__init__(plan, meter, special, beside=front.raw, **options)

@@ -9,13 +9,14 @@ from stretto.engine.operators.forbid import ForbidOperator
 from stretto.engine.operators.join import JoinOperator
 from stretto.engine.operators.last import LastOperator
 from stretto.engine.operators.next import NextOperator
+from stretto.engine.operators.paired_next import PairedNextOperator
 from stretto.engine.operators.protocol import Operator, RowShape
 from stretto.engine.operators.repeat import RepeatOperator
 from stretto.engine.operators.repeat_agreeing import AgreeingRepeatOperator
 from stretto.engine.operators.stateless import FilterOperator, UnionOperator
 from stretto.engine.rows.next_moves import EVENT
 from stretto.engine.units.divided import Divided
-from stretto.plan.ops import Emit, Filter, Forbid, Join, Last, Next, Op, Repeat, Scan, Union
+from stretto.plan.ops import Emit, Filter, Forbid, Join, Last, Next, Op, PairedNext, Repeat, Scan, Union
 from stretto.plan.placement.placement import DIVISIBLE, Placement
 
 # Every running operator is made from its part of the plan and the shapes of its inputs.
@@ -24,6 +25,7 @@ _OPERATORS: dict[type[Op], Callable[[Any, Sequence[RowShape]], Any]] = {
     Repeat: RepeatOperator,
     Forbid: ForbidOperator,
     Next: NextOperator,
+    PairedNext: PairedNextOperator,
     Last: LastOperator,
     Union: UnionOperator,
     Emit: EmitOperator,

@@ -42,6 +42,7 @@ class EmitOperator(Bookkeeping):
         self._optional = self._parts.optional(inputs)
         shape = RowShape(op.kleene, self._optional)
         self._router = None if op.route is None else MemberRouter(op.route, shape, op.returns)
+        self._carried = op.route is not None and op.route.carried
 
     @property
     def held(self) -> int:
@@ -57,7 +58,7 @@ class EmitOperator(Bookkeeping):
 
     def step(self, inputs: Sequence[list[Rows]], clock: Clock, arena: Arena) -> list[MatchChunk]:
         found = [
-            (self._parts.moved(rows, k), self._detected(rows, k, clock, arena))
+            (self._moved(rows, k), self._detected(rows, k, clock, arena))
             for k in sorted(range(len(inputs)), key=self._op.waits.__getitem__)
             for rows in map(self._timed, inputs[k])
             if len(rows)
@@ -72,6 +73,11 @@ class EmitOperator(Bookkeeping):
     def _timed(self, rows: Rows) -> Rows:
         """Rows with times as they are, where more is done with these than to report them."""
         return rows.with_whole_times() if self._looks_at_times else rows
+
+    def _moved(self, rows: Rows, part: int) -> Rows:
+        """A part's rows over the variables, and then the number of their entry, where they carry it."""
+        moved = self._parts.moved(rows, part)
+        return replace(moved, columns=(*moved.columns, rows.columns[-1])) if self._carried else moved
 
     def _remember(self, rows: Rows, clock: Clock) -> None:
         """Keep what was reported for as long as an equal match may still be waiting."""
@@ -110,7 +116,8 @@ class EmitOperator(Bookkeeping):
                 at, routed = self._router.routed(whole, arena)
                 if not len(at):
                     continue
-                rows, detected = whole.take(at), certain[at]
+                kept = replace(whole, columns=whole.columns[:-1]) if self._carried else whole
+                rows, detected = kept.take(at), certain[at]
                 meter.charge(
                     size_of(rows) + detected.nbytes + routed.low.nbytes + routed.high.nbytes, len(rows)
                 )

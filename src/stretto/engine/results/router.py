@@ -16,7 +16,7 @@ from stretto.plan.families.members import Route
 from stretto.schema import Kind
 from stretto.values.evaluate import Events, kind_of, value
 from stretto.values.member_sets import member_sets
-from stretto.values.rows import I64, Rows
+from stretto.values.rows import I64, Rows, Sets
 from stretto.values.strings import Strings
 from stretto.values.vector import Vector
 
@@ -58,6 +58,10 @@ class MemberRouter:
     def _entries(self, rows: Rows, events: Events) -> tuple[I64, I64, I64]:
         """Rows and the entries that they pass the terms of, from the first to the last of several in a row."""
         n = len(rows)
+        if self._route.carried:
+            carried = rows.columns[-1]
+            assert not isinstance(carried, Sets)
+            return np.arange(n), carried, carried
         if self._index is not None:
             at, entries = self._index.pairs(rows.columns, n, events)
             return at, entries, entries

@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from stretto.engine.derived.group_numbers import GroupNumbers
+from stretto.engine.kernels.dense_places import found_at_places
 from stretto.engine.kernels.segmented_search import seek_in_segments, seek_in_segments_reference
 from stretto.engine.kernels.three_sided import found_in_prefixes, found_in_prefixes_reference, minima
 from stretto.engine.kernels.when_to_compile import is_due
@@ -73,6 +74,8 @@ class DenseNumbers:
         """The numbers of `n` keys; -1 for one that is none of them."""
         (vector,) = keys
         data = vector.data
+        if vector.valid is None and is_due(found_at_places, n):
+            return found_at_places(data, self._least, self._numbers)
         inside = (data >= self._least) & (data < self._least + len(self._numbers))
         if vector.valid is not None:
             inside &= vector.valid
@@ -82,7 +85,7 @@ class DenseNumbers:
         return found
 
 
-_prepared: WeakKeyDictionary[Constants, dict[Hashable, "PairIndex"]] = WeakKeyDictionary()
+_prepared: WeakKeyDictionary[Constants, dict[Hashable, object]] = WeakKeyDictionary()
 
 
 def pair_index(terms: Sequence[Expr], shape: RowShape, constants: Constants, strings: Strings) -> "PairIndex":
@@ -90,14 +93,21 @@ def pair_index(terms: Sequence[Expr], shape: RowShape, constants: Constants, str
 
     A plan that runs again, or in several engines, need not put a hundred thousand constants in order each time.
     """
-    read = [getattr(node, "kind", Kind.STRING) for term in terms for node in walk(term)]
-    if not WITHOUT_TEXTS.issuperset((*constants.kinds.values(), *read)):
-        return PairIndex(terms, shape, constants, strings)
-    found = _prepared.setdefault(constants, {})
+    found = prepared(terms, constants)
     key = tuple(terms), shape
     if key not in found:
         found[key] = PairIndex(terms, shape, constants, strings)
-    return found[key]
+    index = found[key]
+    assert isinstance(index, PairIndex)
+    return index
+
+
+def prepared(terms: Sequence[Expr], constants: Constants) -> dict[Hashable, object]:
+    """What was made of constants for such terms before; nothing, and never anything, where these are about texts."""
+    read = [getattr(node, "kind", Kind.STRING) for term in terms for node in walk(term)]
+    if not WITHOUT_TEXTS.issuperset((*constants.kinds.values(), *read)):
+        return {}
+    return _prepared.setdefault(constants, {})
 
 
 class PairIndex:
@@ -129,6 +139,16 @@ class PairIndex:
         found = list(self._found(columns, n, events))
         rows, numbers = (np.concatenate(parts) for parts in zip(*found, strict=True))
         return rows, numbers
+
+    @property
+    def by_groups(self) -> tuple[I64, I64] | None:
+        """Constants, those of group g at starts[g]..starts[g + 1] - 1, and starts, where groups tell all of it."""
+        return (self._kept.numbers, self._kept.starts) if not self._ranges and not self._rest else None
+
+    def groups(self, columns: Sequence[Column], n: int, events: Events) -> I64:
+        """The group of constants that each row equals; -1: none."""
+        words = [probing_keys(term, columns, n, events) for term in self._equal]
+        return self._groups.find([Vector(keys, alive) for keys, alive in words], n)
 
     @property
     def held(self) -> int:
@@ -175,8 +195,7 @@ class PairIndex:
         return Kept(numbers[order], starts, first, tree)
 
     def _found(self, columns: Sequence[Column], n: int, events: Events) -> Iterator[Pairs]:
-        words = [probing_keys(term, columns, n, events) for term in self._equal]
-        groups = self._groups.find([Vector(keys, alive) for keys, alive in words], n)
+        groups = self.groups(columns, n, events)
         bounds: list[I64] = []
         for number, term in enumerate(self._ranges):
             texts = self._texts.get(number)

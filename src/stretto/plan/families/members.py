@@ -85,7 +85,7 @@ class Route:
 
     `entry`: the number of a row's entry, where its events know it, or the class that lists several of them; else rows
     are paired with all `entries` that pass `terms`, over the row's variables and Params. `returned`: constants of
-    members, by their numbers, that RETURN reads.
+    members, by their numbers, that RETURN reads. `carried`: the number of a row's entry is one more column of it.
     `alone`: why the query is for one member, where it is.
     """
 
@@ -94,6 +94,7 @@ class Route:
     entry: Expr | None = None
     terms: tuple[Expr, ...] = ()
     returned: Constants = field(default_factory=lambda: Constants({}, {}, 0))
+    carried: bool = False
     alone: str = ""
 
 
