@@ -25,6 +25,7 @@ if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))  # so that the folder's modules are found however this one was loaded
 
 from benchmarks.contestants.report import machine  # noqa: E402  (after the path is set)
+from benchmarks.parts import add_join, read  # noqa: E402
 from benchmarks.real_workloads import SETS, events_of, workload_over  # noqa: E402
 
 from stretto.engine.kernels import when_to_compile  # noqa: E402
@@ -45,6 +46,8 @@ NO_WORSE = 1.1
 SEEMS_SLOW = 1.05
 MORE_ROUNDS = 4
 """Where `auto` takes so many times the time of the best, there are up to so many times the rounds."""
+SEEDS = 1_000
+"""Workloads of a seed have numbers of their own."""
 FEW = 10
 """Rows below which an estimate is as good as any."""
 
@@ -85,20 +88,30 @@ class Trial:
         return self.outcomes["auto"].seconds / self.best
 
 
+@dataclass(frozen=True, slots=True)
+class Trials:
+    """What a run wrote, as far as another one reads it."""
+
+    trials: tuple[Trial, ...]
+
+
 def run(out: Path, data: Path | None, options: Sequence[str]) -> int:
     """Compare, measure, print a table, and write real.json and real.txt into `out`."""
     given = _parse(options)
-    if data is None or not data.is_dir():
+    if given.join:
+        trials = [trial for part in read(Trials, given.join) for trial in part.trials]
+    elif data is None or not data.is_dir():
         print("real: --data names the folder of real events", file=sys.stderr)
         return 2
-    when_to_compile.always = True
-    try:
-        trials = [trial for name in given.sets for trial in _trials(data, name, given)]
-    except WrongAnswerError as error:
-        print(f"real: {error}", file=sys.stderr)
-        return 1
-    finally:
-        when_to_compile.always = None
+    else:
+        when_to_compile.always = True
+        try:
+            trials = [trial for name in given.sets for trial in _trials(data, name, given)]
+        except WrongAnswerError as error:
+            print(f"real: {error}", file=sys.stderr)
+            return 1
+        finally:
+            when_to_compile.always = None
     lines = table_of(trials, given)
     print("\n".join(lines))
     out.mkdir(parents=True, exist_ok=True)
@@ -122,6 +135,7 @@ def _parse(options: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         "--limit", type=float, help="exit 1 where `auto` takes so many times the best one's time"
     )
+    add_join(parser)
     found = parser.parse_args(options)
     if "auto" not in found.optimizers:
         parser.error("--optimizers: auto must be among them")
@@ -141,7 +155,7 @@ def _names(known: Sequence[str] | dict[str, str]) -> object:
 
 def _trials(data: Path, name: str, given: argparse.Namespace) -> Iterator[Trial]:
     for number in range(given.workloads):
-        seed = given.seed * 1_000 + number
+        seed = given.seed * SEEDS + number
         random = Random(f"{name} {seed}")
         table = events_of(data, name, given.events, random)
         stats = Stats.of(table)
@@ -245,10 +259,12 @@ def _line(trial: Trial) -> str:
 
 def table_of(trials: Sequence[Trial], given: argparse.Namespace) -> list[str]:
     """One line for each set."""
+    queries = [trial.queries for trial in trials] or [0]
+    seeds = sorted({trial.seed // SEEDS for trial in trials})
     lines = [
         (
-            f"real: {len(trials)} workloads of {given.queries[0]} to {given.queries[1]} queries, "
-            f"{given.events:,} events each, seed {given.seed}; {machine()}"
+            f"real: {len(trials)} workloads of {min(queries)} to {max(queries)} queries, "
+            f"{given.events:,} events each, seeds {', '.join(map(str, seeds))}; {machine()}"
         ),
         (
             f"{'set':9} {'trials':>6} {'auto/best':>9} {'worst':>6} {f'over {SLOW}':>8} {'auto/none':>9} "
