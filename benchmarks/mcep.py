@@ -139,7 +139,8 @@ QUICK = Setting(
     long=0.1,
     scale=SMALL,
 )
-SWEEPS = ("size", "length", "window", "count", "budget", "adapt", "density", "rates")
+SWEEPS = ("default", "size", "length", "window", "count", "budget", "adapt", "density", "rates")
+"""`default` is for many seeds: the one point that most sweeps have in common."""
 
 
 def run(out: Path, data: Path | None, options: Sequence[str]) -> int:
@@ -220,6 +221,11 @@ class Sweeps:
     def default(self, labels: Sequence[str]) -> Point:
         """100 patterns of 5 types in the default window."""
         return self._point(str(self.setting.queries), self._case(), labels)
+
+    def _default(self) -> list[Figure]:
+        """One point, so that many seeds can be had."""
+        title = f"{self.dataset.name}, {self.setting.length} types, window of {_brief(self.dataset.window)}"
+        return [Figure("12", title, "patterns", (self.default(ALL),), ALL)]
 
     def _size(self) -> list[Figure]:
         sizes = sorted({*self.setting.sizes, self.setting.queries})
