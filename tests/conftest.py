@@ -4,6 +4,7 @@ Examples are new in every run; in CI, which sets the variable CI, they are the s
 that a change is judged by itself.
 """
 
+import gc
 import os
 
 import pytest
@@ -33,6 +34,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--bless", action="store_true", help="write golden files anew; read the diff before a commit"
     )
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of collected tests live until the end: no garbage collection need look at them again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture

@@ -39,7 +39,7 @@ from stretto.schema import Kind, Schema, Special
 from stretto.spark.batch.worker import Aside, Share, Work
 from stretto.spark.batch.worker import matches_of as found_by_target
 
-WORKLOADS = int(os.environ.get("STRETTO_WORKLOADS", "240"))
+WORKLOADS = int(os.environ.get("STRETTO_WORKLOADS", "120"))
 CHUNK = 40
 SEED = 20260101
 SPECIAL = Special()

@@ -45,7 +45,7 @@ from stretto.plan.spread.spreads import ByKey, Whole
 from stretto.plan.spread.stream_slices import Slices
 from stretto.spark.stream.versions import Version
 
-STREAMS = int(os.environ.get("STRETTO_STREAMS", "160"))
+STREAMS = int(os.environ.get("STRETTO_STREAMS", "80"))
 SEED = int(os.environ.get("STRETTO_SEED", "20261101"))
 CHUNK = 40
 

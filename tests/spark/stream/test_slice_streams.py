@@ -38,7 +38,7 @@ from stretto.plan.spread.stream_slices import Slices
 from stretto.spark.stream.processor import us_of
 from stretto.spark.stream.versions import Version
 
-STREAMS = int(os.environ.get("STRETTO_STREAMS", "80"))
+STREAMS = int(os.environ.get("STRETTO_STREAMS", "40"))
 SEED = int(os.environ.get("STRETTO_SEED", "20261116"))
 CHUNK = 40
 BAD = (("ts", "ts is null"), ("type", "type is null"), ("id", "id is null"))
