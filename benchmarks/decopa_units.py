@@ -47,8 +47,8 @@ def plan_for(text: str, stats: Stats, *, overlapping: bool = True) -> Plan:
     if not overlapping:
         rules = recipe.rules
 
-        def fewer(memo: Memo, pricing: Pricing) -> Rules:
-            found = rules(memo, pricing)
+        def fewer(memo: Memo, pricing: Pricing, seconds: float) -> Rules:
+            found = rules(memo, pricing, seconds)
             return replace(found, pieces=tuple(rule for rule in found.pieces if rule.__name__ != WITHOUT))
 
         recipe = replace(recipe, rules=fewer)
