@@ -46,8 +46,8 @@ def plan_for(text: str, stats: Stats, without: Sequence[str] = ()) -> Plan:
     if without:
         rules = recipe.rules
 
-        def fewer(memo: Memo, pricing: Pricing) -> Rules:
-            found = rules(memo, pricing)
+        def fewer(memo: Memo, pricing: Pricing, seconds: float) -> Rules:
+            found = rules(memo, pricing, seconds)
             pieces, grown = (
                 tuple(rule for rule in some if rule.__name__ not in without)
                 for some in (found.pieces, found.grown)

@@ -16,7 +16,17 @@ if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))  # so that the folder's modules are found however this one was loaded
 
 from benchmarks.optimizers import Bench, Case, Contestant, Scale, Source  # noqa: E402  (after the path is set)
-from benchmarks.optimizers_report import Figure, Outcome, Point, measured, named, over_seeds, say  # noqa: E402
+from benchmarks.optimizers_report import (  # noqa: E402
+    Figure,
+    Outcome,
+    Point,
+    measured,
+    named,
+    of_all,
+    over_seeds,
+    say,
+)
+from benchmarks.parts import add_join, read  # noqa: E402
 
 from stretto.engine.adapt import AdaptOptions  # noqa: E402
 from stretto.generate.reshuffle import Reshuffle  # noqa: E402
@@ -29,6 +39,7 @@ ANNEAL = tuple(f"mcep{name}" for name in NEIGHBOURHOODS)
 TABU = tuple(f"mcep-tabu{name}" for name in NEIGHBOURHOODS)
 LOCAL = ("mcep", "mcep-tabu", "auto")
 ALL = ("share", "reorder", "spass", "motto", "mcep", "mcep-tabu", "auto")
+EVERYONE = tuple(dict.fromkeys((*ALL, *ANNEAL, *TABU)))
 SENSITIVE = ("share", "reorder", "mcep", "mcep-tabu", "auto")
 
 
@@ -128,7 +139,8 @@ QUICK = Setting(
     long=0.1,
     scale=SMALL,
 )
-SWEEPS = ("size", "length", "window", "count", "budget", "adapt", "density", "rates")
+SWEEPS = ("default", "size", "length", "window", "count", "budget", "adapt", "density", "rates")
+"""`default` is for many seeds: the one point that most sweeps have in common."""
 
 
 def run(out: Path, data: Path | None, options: Sequence[str]) -> int:
@@ -136,13 +148,15 @@ def run(out: Path, data: Path | None, options: Sequence[str]) -> int:
     del data  # streams are generated
     given = _parse(options)
     setting = QUICK if given.quick else Setting()
-    for name in ("seed", "budget", "limit", "long"):
+    for name in ("seed", "budget", "limit", "long", "changes"):
         if getattr(given, name) is not None:
             setting = replace(setting, **{name: getattr(given, name)})
 
     def made(seed: int) -> Outcome:
         return experiment(replace(setting, seed=seed), given.only, given.data_sets)
 
+    if given.join:
+        return measured("mcep", out, lambda: of_all(read(Outcome, given.join)))
     seeds = range(setting.seed, setting.seed + given.seeds)
     return measured("mcep", out, lambda: over_seeds(seeds, made))
 
@@ -155,6 +169,7 @@ def _parse(options: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--budget", type=float, help="seconds of every optimizer")
     parser.add_argument("--limit", type=float, help="seconds that the slowest run of a point may take, about")
     parser.add_argument("--long", type=float, help="the same at the default point")
+    parser.add_argument("--changes", type=float, help="the same where types change places")
     parser.add_argument("--seed", type=int, help="of workload and stream (1)")
     parser.add_argument(
         "--seeds",
@@ -166,6 +181,7 @@ def _parse(options: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         "--quick", action="store_true", help="a small run of everything, to see that it works"
     )
+    add_join(parser)
     return parser.parse_args(options)
 
 
@@ -181,7 +197,10 @@ def experiment(
         sweeps = Sweeps(dataset, setting, Bench(setting.scale))
         figures += [figure for name in SWEEPS if name in only for figure in sweeps.figures(name)]
         if {"size", "length", "window"} & set(only):
-            default[f"{dataset.name}, {setting.queries} patterns of {setting.length}"] = sweeps.default()
+            labels = EVERYONE if "size" in only else ALL
+            default[f"{dataset.name}, {setting.queries} patterns of {setting.length}"] = sweeps.default(
+                labels
+            )
     ordered = sorted(figures, key=lambda figure: (int(figure.name[:2]), figure.name))
     return Outcome("mcep", setting.seed, tuple(ordered), default)
 
@@ -199,14 +218,18 @@ class Sweeps:
         sweep: Callable[[], list[Figure]] = getattr(self, f"_{name}")
         return sweep()
 
-    def default(self) -> Point:
-        """100 patterns of 5 types in the default window, by everyone."""
-        return self._point(str(self.setting.queries), self._case(), (*dict.fromkeys((*ALL, *ANNEAL, *TABU)),))
+    def default(self, labels: Sequence[str]) -> Point:
+        """100 patterns of 5 types in the default window."""
+        return self._point(str(self.setting.queries), self._case(), labels)
+
+    def _default(self) -> list[Figure]:
+        """One point, so that many seeds can be had."""
+        title = f"{self.dataset.name}, {self.setting.length} types, window of {_brief(self.dataset.window)}"
+        return [Figure("12", title, "patterns", (self.default(ALL),), ALL)]
 
     def _size(self) -> list[Figure]:
-        labels = tuple(dict.fromkeys((*ALL, *ANNEAL, *TABU)))
         sizes = sorted({*self.setting.sizes, self.setting.queries})
-        points = tuple(self._point(str(n), self._case(queries=n), labels) for n in sizes)
+        points = tuple(self._point(str(n), self._case(queries=n), EVERYONE) for n in sizes)
         return [
             self._figure("anneal", "simulated annealing", "patterns", points, (*ANNEAL, "auto")),
             self._figure("tabu", "tabu search", "patterns", points, (*TABU, "auto")),

@@ -16,7 +16,17 @@ if str(ROOT) not in sys.path:
 
 from benchmarks.motto_cores import points  # noqa: E402  (after the path is set)
 from benchmarks.optimizers import Bench, Case, Contestant, Scale, Source  # noqa: E402  (after the path is set)
-from benchmarks.optimizers_report import Figure, Outcome, Point, measured, named, over_seeds, say  # noqa: E402
+from benchmarks.optimizers_report import (  # noqa: E402
+    Figure,
+    Outcome,
+    Point,
+    measured,
+    named,
+    of_all,
+    over_seeds,
+    say,
+)
+from benchmarks.parts import add_join, read  # noqa: E402
 
 from stretto.generate.workloads import workload  # noqa: E402
 
@@ -78,6 +88,8 @@ def run(out: Path, data: Path | None, options: Sequence[str]) -> int:
     def made(seed: int) -> Outcome:
         return experiment(replace(setting, seed=seed), given.only)
 
+    if given.join:
+        return measured("motto", out, lambda: of_all(read(Outcome, given.join)))
     seeds = range(setting.seed, setting.seed + given.seeds)
     return measured("motto", out, lambda: over_seeds(seeds, made))
 
@@ -98,6 +110,7 @@ def _parse(options: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         "--quick", action="store_true", help="a small run of everything, to see that it works"
     )
+    add_join(parser)
     return parser.parse_args(options)
 
 

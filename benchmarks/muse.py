@@ -38,10 +38,12 @@ from benchmarks.muse_report import (  # noqa: E402
     Figure,
     Outcome,
     Point,
+    of_all,
     table,
     write,
 )
 from benchmarks.optimizers_report import named, say  # noqa: E402
+from benchmarks.parts import add_join, read  # noqa: E402
 
 from stretto.engine.run import Engine  # noqa: E402
 from stretto.errors import StrettoError  # noqa: E402
@@ -122,11 +124,12 @@ def run(out: Path, data: Path | None, options: Sequence[str]) -> int:
             setting = replace(setting, **{name: getattr(given, name)})
     start = time.perf_counter()
     try:
-        outcome = experiment(setting, given.only)
+        outcome = of_all(read(Outcome, given.join)) if given.join else experiment(setting, given.only)
     except (WrongAnswerError, StrettoError) as error:
         print(f"muse: {error}", file=sys.stderr)
         return 1
-    outcome = replace(outcome, seconds=time.perf_counter() - start)
+    if not given.join:
+        outcome = replace(outcome, seconds=time.perf_counter() - start)
     write(outcome, out)
     print(table(outcome))
     return 0
@@ -141,6 +144,7 @@ def _parse(options: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         "--quick", action="store_true", help="a small run of everything, to see that it works"
     )
+    add_join(parser)
     return parser.parse_args(options)
 
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from benchmarks.contestants.report import machine
@@ -75,6 +75,12 @@ class Outcome:
     compared: Mapping[str, int] = field(default_factory=dict)
     """Rows of the result that all contestants agreed on, by workload."""
     seconds: float = 0.0
+
+
+def of_all(parts: Sequence[Outcome]) -> Outcome:
+    """Runs of some figures each, of one seed, as one."""
+    figures = sorted((figure for part in parts for figure in part.figures), key=lambda figure: figure.name)
+    return replace(parts[0], figures=tuple(figures), seconds=sum(part.seconds for part in parts))
 
 
 def table(outcome: Outcome) -> str:

@@ -105,16 +105,35 @@ class Outcome:
 
 def over_seeds(seeds: Sequence[int], make: Callable[[int], Outcome]) -> Outcome:
     """An experiment with each of some seeds: the figures of the first, every gain the median of all."""
-    runs = tuple(make(seed) for seed in seeds)
+    return of_all([make(seed) for seed in seeds])
+
+
+def of_all(outcomes: Sequence[Outcome]) -> Outcome:
+    """Parts of an experiment as one: what has the same seed stands together, seeds become medians."""
+    runs: dict[int, Outcome] = {}
+    for run in (one for outcome in outcomes for one in outcome.runs or (outcome,)):
+        runs[run.seed] = _together(runs[run.seed], run) if run.seed in runs else run
     if len(runs) == 1:
-        return runs[0]
-    figures = zip(*(run.figures for run in runs), strict=True)
-    return replace(runs[0], figures=tuple(map(_median_figure, figures)), runs=runs)
+        return next(iter(runs.values()))
+    seeds = tuple(runs[seed] for seed in sorted(runs))
+    alike: dict[tuple[str, str], list[Figure]] = {}
+    for figure in (figure for run in seeds for figure in run.figures):
+        alike.setdefault((figure.name, figure.title), []).append(figure)
+    figures = tuple(_median_figure(some, len(seeds)) for some in alike.values())
+    return replace(seeds[0], figures=figures, seconds=sum(run.seconds for run in seeds), runs=seeds)
 
 
-def _median_figure(figures: Sequence[Figure]) -> Figure:
+def _together(one: Outcome, other: Outcome) -> Outcome:
+    figures = sorted((*one.figures, *other.figures), key=lambda figure: figure.name)
+    default = {**one.default, **other.default}
+    return replace(one, figures=tuple(figures), default=default, seconds=one.seconds + other.seconds)
+
+
+def _median_figure(figures: Sequence[Figure], seeds: int) -> Figure:
     points = zip(*(figure.points for figure in figures), strict=True)
-    return replace(figures[0], points=tuple(map(_median_point, points)))
+    fewer = "" if len(figures) == seeds else f" (seeds: {len(figures)})"
+    title = f"{figures[0].title}{fewer}"
+    return replace(figures[0], title=title, points=tuple(map(_median_point, points)))
 
 
 def _median_point(points: Sequence[Point]) -> Point:
@@ -270,10 +289,11 @@ def measured(name: str, out: Path, make: Callable[[], Outcome]) -> int:
     """Run an experiment, print and write what it found; 1 where a contestant found other matches."""
     start = time.perf_counter()
     try:
-        outcome = replace(make(), seconds=time.perf_counter() - start)
+        outcome = make()
     except (WrongAnswerError, EngineError) as error:
         print(f"{name}: {error}", file=sys.stderr)
         return 1
+    outcome = replace(outcome, seconds=outcome.seconds or time.perf_counter() - start)
     write(outcome, out)
     print(table(outcome))
     return 0

@@ -13,18 +13,21 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import count
 from pathlib import Path
 from random import Random
 from time import perf_counter, process_time
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 ROOT = Path(__file__).resolve().parents[1]
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))  # so that the folder's modules are found however this one was loaded
 
 from benchmarks.contestants.report import machine  # noqa: E402  (after the path is set)
+from benchmarks.parts import add_join, read  # noqa: E402
 from benchmarks.real_workloads import SETS, events_of, workload_over  # noqa: E402
 
 from stretto.engine.kernels import when_to_compile  # noqa: E402
@@ -45,6 +48,11 @@ NO_WORSE = 1.1
 SEEMS_SLOW = 1.05
 MORE_ROUNDS = 4
 """Where `auto` takes so many times the time of the best, there are up to so many times the rounds."""
+ENOUGH = 1.0
+"""And more, until all plans together were timed for so many seconds: short runs scatter most."""
+EXAMPLES = {"flights": "flights.cep", "ticks": "stocks.cep", "security": "security.cep"}
+SEEDS = 1_000
+"""Workloads of a seed have numbers of their own."""
 FEW = 10
 """Rows below which an estimate is as good as any."""
 
@@ -85,20 +93,30 @@ class Trial:
         return self.outcomes["auto"].seconds / self.best
 
 
+@dataclass(frozen=True, slots=True)
+class Trials:
+    """What a run wrote, as far as another one reads it."""
+
+    trials: tuple[Trial, ...]
+
+
 def run(out: Path, data: Path | None, options: Sequence[str]) -> int:
     """Compare, measure, print a table, and write real.json and real.txt into `out`."""
     given = _parse(options)
-    if data is None or not data.is_dir():
+    if given.join:
+        trials = [trial for part in read(Trials, given.join) for trial in part.trials]
+    elif data is None or not data.is_dir():
         print("real: --data names the folder of real events", file=sys.stderr)
         return 2
-    when_to_compile.always = True
-    try:
-        trials = [trial for name in given.sets for trial in _trials(data, name, given)]
-    except WrongAnswerError as error:
-        print(f"real: {error}", file=sys.stderr)
-        return 1
-    finally:
-        when_to_compile.always = None
+    else:
+        when_to_compile.always = True
+        try:
+            trials = list(_examples(data, given) if given.examples else _random(data, given))
+        except WrongAnswerError as error:
+            print(f"real: {error}", file=sys.stderr)
+            return 1
+        finally:
+            when_to_compile.always = None
     lines = table_of(trials, given)
     print("\n".join(lines))
     out.mkdir(parents=True, exist_ok=True)
@@ -117,11 +135,15 @@ def _parse(options: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--queries", type=int, nargs=2, default=(5, 20), metavar=("LEAST", "MOST"))
     parser.add_argument("--events", type=int, default=60_000, help="of each workload, that follow each other")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument(
+        "--examples", action="store_true", help="the workloads of examples/, each over its whole set"
+    )
     parser.add_argument("--repeat", type=int, default=3, help="the best of so many runs counts")
     parser.add_argument("--budget", type=float, default=2.0, help="seconds of planning")
     parser.add_argument(
         "--limit", type=float, help="exit 1 where `auto` takes so many times the best one's time"
     )
+    add_join(parser)
     found = parser.parse_args(options)
     if "auto" not in found.optimizers:
         parser.error("--optimizers: auto must be among them")
@@ -139,9 +161,22 @@ def _names(known: Sequence[str] | dict[str, str]) -> object:
     return parse
 
 
+def _examples(data: Path, given: argparse.Namespace) -> Iterator[Trial]:
+    """The workloads of the examples, each over all events of its set."""
+    for name in given.sets:
+        if name in EXAMPLES:
+            text = (ROOT / "examples" / EXAMPLES[name]).read_text(encoding="utf-8")
+            yield _trial(name, 0, text, pq.read_table(data / SETS[name]).combine_chunks(), given)
+
+
+def _random(data: Path, given: argparse.Namespace) -> Iterator[Trial]:
+    for name in given.sets:
+        yield from _trials(data, name, given)
+
+
 def _trials(data: Path, name: str, given: argparse.Namespace) -> Iterator[Trial]:
     for number in range(given.workloads):
-        seed = given.seed * 1_000 + number
+        seed = given.seed * SEEDS + number
         random = Random(f"{name} {seed}")
         table = events_of(data, name, given.events, random)
         stats = Stats.of(table)
@@ -188,11 +223,15 @@ def _rounds(plans: dict[str, Plan], table: pa.Table, repeat: int) -> dict[str, t
     same = {optimizer: computations(plan) for optimizer, plan in plans.items()}
     different = {same[optimizer]: plan for optimizer, plan in plans.items()}
     best: dict[frozenset[int], tuple[float, Engine]] = {}
-    for number in range(MORE_ROUNDS * repeat):
+    spent = 0.0
+    for number in count():
         if number >= repeat and best[same["auto"]][0] <= SEEMS_SLOW * min(s for s, _ in best.values()):
+            break
+        if number >= MORE_ROUNDS * repeat and spent >= ENOUGH:
             break
         for key, plan in different.items():
             found = _measured(plan, table)
+            spent += found[0]
             if key not in best or found[0] < best[key][0]:
                 best[key] = found
     return {optimizer: best[key] for optimizer, key in same.items()}
@@ -245,14 +284,17 @@ def _line(trial: Trial) -> str:
 
 def table_of(trials: Sequence[Trial], given: argparse.Namespace) -> list[str]:
     """One line for each set."""
+    queries = [trial.queries for trial in trials] or [0]
+    seeds = ", ".join(map(str, sorted({trial.seed // SEEDS for trial in trials})))
     lines = [
         (
-            f"real: {len(trials)} workloads of {given.queries[0]} to {given.queries[1]} queries, "
-            f"{given.events:,} events each, seed {given.seed}; {machine()}"
+            f"real: {len(trials)} workloads of {min(queries)} to {max(queries)} queries, "
+            f"{'all' if given.examples else f'{given.events:,}'} events each, "
+            f"{'of examples/' if given.examples else f'seeds {seeds}'}; {machine()}"
         ),
         (
             f"{'set':9} {'trials':>6} {'auto/best':>9} {'worst':>6} {f'over {SLOW}':>8} {'auto/none':>9} "
-            f"{'measured/predicted':>22} {'q-error':>8} {'planning':>9}"
+            f"{'measured/predicted':>22} {'q-error':>8} {'worst':>8} {'planning':>9}"
         ),
     ]
     for name in dict.fromkeys(trial.data for trial in trials):
@@ -270,7 +312,8 @@ def table_of(trials: Sequence[Trial], given: argparse.Namespace) -> list[str]:
         lines.append(
             f"{name:9} {len(here):6} {np.median(ratios):9.2f} {max(ratios):6.2f} "
             f"{sum(ratio > SLOW for ratio in ratios):8} {max(against, default=1.0):9.2f} "
-            f"{f'{middle:.2f} ({low:.2f}..{high:.2f})':>22} {np.median(errors or [1.0]):8.2f} {planning:8.2f}s"
+            f"{f'{middle:.2f} ({low:.2f}..{high:.2f})':>22} {np.median(errors or [1.0]):8.2f} "
+            f"{max(errors, default=1.0):8.1f} {planning:8.2f}s"
         )
     return [*lines, _summary(trials)] if trials else lines
 

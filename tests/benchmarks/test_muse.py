@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 import pytest
 from benchmarks.contestants.answers import WrongAnswerError
 from benchmarks.muse_contestants import check_totals
-from benchmarks.muse_report import Cell, Figure, Outcome, Point, summary, table
+from benchmarks.muse_report import Cell, Figure, Outcome, Point, summary, table, write
 
 from benchmarks import muse, muse_contestants
 from stretto.engine.kernels import when_to_compile
@@ -144,3 +144,14 @@ def test_names_are_checked(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         muse.run(Path(), None, ["--only", "sizes"])
     assert "unknown: sizes" in capsys.readouterr().err
+
+
+def test_figures_that_were_run_apart_are_joined(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("4c", "4a"):
+        point = Point("here", (Cell("greta", 10, 1, 1.0), Cell("muse", 10, 1, 0.5)), 3, 10)
+        write(Outcome(1, (Figure(name, "rides", "events", (point,)),), {"rides": 4}, 7.0), tmp_path / name)
+    files = [str(tmp_path / name / "muse.json") for name in ("4c", "4a")]
+    assert muse.run(tmp_path, None, ["--join", *files]) == 0
+    shown = capsys.readouterr().out
+    assert shown.index("Figure 4a") < shown.index("Figure 4c")
+    assert "14 s in all" in shown

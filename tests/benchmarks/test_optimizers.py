@@ -9,7 +9,17 @@ import pyarrow as pa
 import pytest
 from benchmarks.contestants.answers import WrongAnswerError
 from benchmarks.optimizers import Bench, Case, Contestant, Scale, Source
-from benchmarks.optimizers_report import Cell, Figure, Outcome, Point, measured, over_seeds, summary, table
+from benchmarks.optimizers_report import (
+    Cell,
+    Figure,
+    Outcome,
+    Point,
+    measured,
+    over_seeds,
+    summary,
+    table,
+    write,
+)
 
 from benchmarks import mcep, motto, optimizers
 from stretto.engine.kernels import when_to_compile
@@ -132,6 +142,33 @@ def test_seeds_become_medians_and_their_spread() -> None:
     assert "2.00* [1.00-9.00]" in table(outcome)
     assert "seeds 1, 2, 9" in table(outcome)
     assert summary(outcome)[0] == "auto is the fastest or within 5% of it on 3 of 3 points"
+
+
+def outcome_of(seed: int, figures: list[str], gain: float) -> Outcome:
+    none = Cell("none", "none", events=100, seconds=1.0, gain=1.0)
+    cells = (none, Cell("auto", "auto", events=100, seconds=1.0 / gain, gain=gain))
+    made = [
+        Figure(name, "stocks", "basic", (Point("here", cells, f"{name}{seed}"),), ("auto",))
+        for name in figures
+    ]
+    return Outcome("motto", seed, tuple(made), {"all": made[0].points[0]}, 10.0)
+
+
+def test_parts_that_were_run_apart_are_joined(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    parts = [outcome_of(1, ["14a"], 2.0), outcome_of(1, ["13a"], 3.0), outcome_of(2, ["13a"], 5.0)]
+    for i, part in enumerate(parts):
+        write(part, tmp_path / str(i))
+    files = [str(tmp_path / str(i) / "motto.json") for i in range(3)]
+    assert motto.run(tmp_path, None, ["--join", *files[:2]]) == 0
+    assert [figure["name"] for figure in json.loads((tmp_path / "motto.json").read_text())["figures"]] == [
+        "13a",
+        "14a",
+    ]
+    assert motto.run(tmp_path, None, ["--join", str(tmp_path / "motto.json"), files[2]]) == 0
+    shown = capsys.readouterr().out
+    assert "4.00* [3.00-5.00]" in shown
+    assert "Figure 14a. stocks (seeds: 1)" in shown
+    assert "30 s in all" in shown
 
 
 def test_motto(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

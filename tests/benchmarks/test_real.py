@@ -56,3 +56,21 @@ def test_predictions_are_held_to_account_by_kind() -> None:
         assert sum(predicted for predicted, _ in run.kinds.values()) <= run.predicted * 1.0001
     lines = list(cost_on_sets.set_lines(runs, {"flights": 1.0}))
     assert len(lines) == 2 + len({kind for run in runs for kind in run.kinds})
+
+
+def test_trials_that_were_run_apart_are_joined(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for seed in (3, 4):
+        fast = {"seconds": 1.0, "candidates": 5, "planning": 0.1, "predicted": 1.0, "q_errors": [2.0]}
+        outcomes = {"none": {**fast, "seconds": 2.0}, "auto": fast}
+        about = {"data": "flights", "seed": seed * 1_000, "queries": seed, "text": "", "matches": 1}
+        record = {"seed": seed, "trials": [{**about, "outcomes": outcomes, "ratio": 1.0}]}
+        (tmp_path / f"{seed}.json").write_text(json.dumps(record), encoding="utf-8")
+    files = [str(tmp_path / f"{seed}.json") for seed in (3, 4)]
+    assert real.run(tmp_path / "out", None, ["--join", *files]) == 0
+    shown = capsys.readouterr().out
+    assert "2 workloads of 3 to 4 queries" in shown
+    assert "seeds 3, 4" in shown
+    assert [t["seed"] for t in json.loads((tmp_path / "out" / "real.json").read_text())["trials"]] == [
+        3_000,
+        4_000,
+    ]

@@ -9,6 +9,7 @@ from stretto.generate.workloads import workload
 from stretto.memo.explore import explore
 from stretto.memo.memo import Memo, build_memo
 from stretto.papers.mcep.baselines import reorder, share
+from stretto.papers.partial_matches import PaperCost
 from stretto.pattern.workload import Workload
 from stretto.plan.optimize import plannable
 from stretto.plan.optimizers import OF_ORDERS, QUICK, RECIPES, all_that_fit, model_of
@@ -62,13 +63,14 @@ def test_no_worse_than_the_quick_plans_in_a_hurry(after: int) -> None:
         assert cost <= other(memo, model, Budget(inf)).cost(memo, model) * (1 + 1e-9)
 
 
-def test_orders_are_tried_only_where_trees_are_missing() -> None:
+def test_orders_are_tried_only_where_trees_are_missing_or_have_no_price() -> None:
     text = workload("mcep-stocks", 12, seed=3, length=4)
-    assert worth_trying(hurried(text, after=5), QUICK, OF_ORDERS) == (share, *OF_ORDERS)
-    assert OF_ORDERS[0] is reorder
+    assert worth_trying(hurried(text, after=5), Budget(60.0), QUICK, OF_ORDERS) == (*OF_ORDERS, share)
+    assert reorder in OF_ORDERS
     whole = build_memo(plannable(Workload.parse(text).bind(SCHEMA)), as_written=False)
     explore(whole, all_that_fit(whole, model_of(Stats.assumed(SCHEMA))))
-    assert worth_trying(whole, QUICK, OF_ORDERS) == (share,)
+    assert worth_trying(whole, Budget(60.0), QUICK, OF_ORDERS) == (share,)
+    assert worth_trying(whole, Budget(0.0), QUICK, OF_ORDERS) == (*OF_ORDERS, share)
 
 
 def test_a_bound_is_one_of_all_splits() -> None:
@@ -87,3 +89,26 @@ def test_every_name_of_the_papers_is_there() -> None:
         "reorder share spass auto"
     )
     assert set(names.split()) <= set(RECIPES)
+
+
+def test_no_bound_is_claimed_where_ways_have_no_price() -> None:
+    text = workload("mcep-stocks", 60, seed=3, length=5)
+    model = model_of(Stats.assumed(SCHEMA))
+    memo = build_memo(plannable(Workload.parse(text).bind(SCHEMA)), as_written=False)
+    explore(memo, all_that_fit(memo, model))
+    found = auto(memo, model, Budget(0.0), quick=QUICK, of_orders=OF_ORDERS)
+    assert found.lower_bound is None
+    assert found.cost(memo, model) <= reorder(memo, PaperCost(model.estimator), Budget(inf)).cost(memo, model)
+
+
+def test_splits_are_looked_for_where_there_is_time_for_all_of_them() -> None:
+    model = model_of(Stats.assumed(SCHEMA))
+
+    def rules(queries: int, seconds: float) -> set[str]:
+        text = workload("mcep-stocks", queries, seed=3, length=5)
+        memo = build_memo(plannable(Workload.parse(text).bind(SCHEMA)), as_written=False)
+        return {rule.__name__ for rule in all_that_fit(memo, model, seconds).pieces}
+
+    assert "split_in_two" in rules(60, seconds=5.0)
+    assert "split_in_two" not in rules(60, seconds=0.1)
+    assert "split_in_two" in rules(10, seconds=0.0)

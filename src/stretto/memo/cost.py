@@ -41,7 +41,7 @@ from stretto.pattern.core import by_last_repetition, comparable, judged_by_last,
 from stretto.pattern.disjunction import streams_of
 from stretto.pattern.nodes import Stream
 from stretto.pattern.order import mask_of
-from stretto.pattern.piece import Negation, Piece, Slot
+from stretto.pattern.piece import Group, Negation, Piece, Slot
 from stretto.pattern.predicates import Reduce, Ref, columns_of, walk
 from stretto.pattern.repetition_terms import duty
 from stretto.stats.safe_estimates import otherwise
@@ -290,11 +290,14 @@ class CostModel(JoinWork):
         piece = memo.pieces[number]
         if streams_of(piece) is not None:
             # No set comes twice, so the columns are handed on, and what is written are those that a part lacks. An
-            # Emit takes the parts as they are.
-            if not is_root(memo, number):
-                work[A_STEP] += self._steps
-                lacking = ((part.piece, piece.width - len(part.columns)) for part in way.inputs)
-                work[COLUMN] += sum(self.rows(memo, part) * columns for part, columns in lacking)
+            # Emit takes the parts as they are, and asks of each column that only some rows of a part have.
+            if is_root(memo, number):
+                asked = ((part.piece, columns_of_some(memo.pieces[part.piece])) for part in way.inputs)
+                work[CANDIDATE] += sum(self.rows(memo, part) * columns for part, columns in asked)
+                return
+            work[A_STEP] += self._steps
+            lacking = ((part.piece, piece.width - len(part.columns)) for part in way.inputs)
+            work[COLUMN] += sum(self.rows(memo, part) * columns for part, columns in lacking)
             return
         work[A_STEP] += self._steps
         work[UNITE] += sum(self.rows(memo, part) for part in way.pieces)
@@ -312,6 +315,16 @@ class CostModel(JoinWork):
         work[A_STEP] += (len(streams) + len(way.inputs)) * self._steps
         work[FOLLOW] += taken + rows
         work[GATHER_COLUMN] += rows * piece.width
+
+
+def columns_of_some(piece: Piece) -> int:
+    """The columns of a piece that some of its rows lack: those of alternatives that bind different ones."""
+    found = 0
+    for slot in piece.slots:
+        if isinstance(slot.source, Group):
+            branches = [set(branch.columns) for branch in slot.source.branches]
+            found += slot.width - len(set.intersection(*branches))
+    return found
 
 
 def is_root(memo: Memo, number: int) -> bool:

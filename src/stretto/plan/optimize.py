@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from math import inf
 
 from stretto.errors import Mistake, QueryError, StrettoError, near
 from stretto.memo.cost import CostModel
@@ -45,10 +46,7 @@ from stretto.trends.plan import TrendPlan
 
 DEFAULT_BUDGET_S = 5.0
 EXPLORING = 0.3
-"""The part of the time in which ways are sought: to price and to compare them takes longer."""
-EXPLORING_S = 2.0
-"""Seconds that this takes at least, if there is so much to be found and they are no more than `MOST_EXPLORING`."""
-MOST_EXPLORING = 0.5
+"""The part of the time in which ways are sought: to price them takes twice as long, and what has no price is no way."""
 SOLVING = 0.5
 """The part of the time that a solver has at least, however long it took to find what it can choose from."""
 
@@ -265,14 +263,13 @@ def explored(
 ) -> tuple[Memo, Pricing]:
     """The memo of a workload with the ways that an optimizer considers, and the costs it goes by."""
     memo, pricing = build_memo(detections, as_written=recipe.as_written), recipe.pricing(stats)
-    rules = recipe.rules(memo, pricing)
+    rules = recipe.rules(memo, pricing, inf if time is None else time.left)
     if recipe.prefixes:
         rules = replace(rules, first=(*rules.first, continue_runs))
     if time is None:
         explore(memo, rules)
     else:
-        least = min(EXPLORING_S, MOST_EXPLORING * time.left)
-        seeking = time.of(max(EXPLORING * time.left, least))
+        seeking = time.share(EXPLORING)
         explore(memo, rules, over=lambda: seeking.over)
     return memo, pricing
 

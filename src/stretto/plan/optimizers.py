@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from math import inf
 from types import MappingProxyType
 from typing import Final
 
@@ -21,6 +22,7 @@ from stretto.memo.pricing import Pricing
 from stretto.memo.rules import AUTO
 from stretto.memo.rules.continue_runs import continue_runs
 from stretto.memo.rules.join_left_to_right import join_left_to_right
+from stretto.memo.rules.split_in_two import MOST_SLOTS
 from stretto.memo.rules.split_kleene import kleene_that_reduce
 from stretto.memo.rules.split_off_commonest import split_off_commonest
 from stretto.memo.rules.split_overlapping import overlapping_that_reduce
@@ -52,6 +54,8 @@ from stretto.stats.profile import Stats
 from stretto.trends.benefit import engine_costs
 from stretto.trends.optimize import TrendRecipe
 
+RulesFor = Callable[[Memo, Pricing, float], Rules]
+"""What is possible, given so many seconds."""
 Solver = Callable[[Memo, Pricing, Budget], Solution]
 UnitSolver = Callable[[int, Memo, Pricing, Budget], Solution]
 Rivals = Callable[[Memo, CostModel, Solution, Budget], Iterator[Solution]]
@@ -71,7 +75,7 @@ class Recipe:
     from those over common first steps.
     """
 
-    rules: Callable[[Memo, Pricing], Rules]
+    rules: RulesFor
     pricing: Callable[[Stats], Pricing]
     solve: Solver
     about: str = ""
@@ -147,19 +151,19 @@ def longest_prefixes(memo: Memo, pricing: Pricing, budget: Budget) -> Solution:
     return share(memo, pricing, budget)
 
 
-def as_written(_memo: Memo, _pricing: Pricing) -> Rules:
+def as_written(_memo: Memo, _pricing: Pricing, _seconds: float) -> Rules:
     """The queries' own orders; solvers that build trees find the parts themselves."""
     return Rules((join_left_to_right,), few=True)
 
 
-def by(rules: Rules) -> Callable[[Memo, Pricing], Rules]:
-    return lambda _memo, _pricing: rules
+def by(rules: Rules) -> RulesFor:
+    return lambda _memo, _pricing, _seconds: rules
 
 
-def by_rate(rules: Rules) -> Callable[[Memo, Pricing], Rules]:
+def by_rate(rules: Rules) -> RulesFor:
     """The same rules, those that make an ANY of several streams with the commonest one last."""
 
-    def known(_memo: Memo, pricing: Pricing) -> Rules:
+    def known(_memo: Memo, pricing: Pricing, _seconds: float) -> Rules:
         united = commonest_last(pricing)
         first = tuple(united if rule is unite_disjunction else rule for rule in rules.first)
         return replace(rules, first=first)
@@ -171,12 +175,24 @@ MANY_PARTS: Final = 60_000
 """So many parts of cores can be looked at; of a larger workload only orders by rate are, and what those share."""
 
 
-def all_that_fit(memo: Memo, pricing: Pricing) -> Rules:
-    """Every rule, or for very large workloads those whose number of pieces grows with the queries' length alone."""
-    parts = sum(2.0 ** min(len(memo.pieces[core].slots), 12) for core in memo.cores())
+FEW_SPLITS: Final = 4_000
+"""So many splits of cores and their parts are looked at however short the time."""
+A_SPLIT: Final = 1e-4
+"""Seconds that it takes to find and price one of them, about."""
+
+
+def all_that_fit(memo: Memo, pricing: Pricing, seconds: float = inf) -> Rules:
+    """Every rule, or for very large workloads those whose number of pieces grows with the queries' length alone.
+
+    The same where there is no time for the splits: better a search over the trees of all queries than all splits of
+    some and nothing of the others.
+    """
+    sizes = [len(memo.pieces[core].slots) for core in memo.cores()]
+    parts = sum(2.0 ** min(size, 12) for size in sizes)
+    splits = sum((3.0**size - 2 * 2.0**size + 1) / 2 for size in (min(size, MOST_SLOTS) for size in sizes))
     orders = (join_left_to_right, split_off_commonest(pricing))
-    rules = by_rate(AUTO)(memo, pricing)
-    if parts > MANY_PARTS:
+    rules = by_rate(AUTO)(memo, pricing, seconds)
+    if parts > MANY_PARTS or (splits > FEW_SPLITS and A_SPLIT * splits > seconds):
         return Rules(orders, few=True, first=rules.first)
     return replace(
         rules,
@@ -211,9 +227,19 @@ def annealed(memo: Memo, pricing: Pricing, budget: Budget) -> Solution:
     return anneal(memo, pricing, budget, steps=ANNEALED)
 
 
+def searched(memo: Memo, pricing: Pricing, budget: Budget) -> Solution:
+    """MCEP's plan of many queries; of few it is a rival that is tried."""
+    few = len(memo.roots) <= FEW_ROOTS
+    return none(memo, pricing, budget) if few else anneal(memo, pricing, budget, steps=ANNEALED)
+
+
 QUICK: Final[tuple[Solver, ...]] = (share,)
-OF_ORDERS: Final[tuple[Solver, ...]] = (reorder, by_partial_matches(reorder))
-"""What no plan of `auto` may be worse than, however short the time."""
+OF_ORDERS: Final[tuple[Solver, ...]] = (
+    by_partial_matches(reorder),
+    by_partial_matches(searched),
+    reorder,
+)
+"""What no plan of `auto` may be worse than where trees are missing; the first one however short the time."""
 RIVALS: Final[tuple[Solver, ...]] = (annealed, reorder, share, none)
 
 

@@ -18,9 +18,13 @@ Solver = Callable[[Memo, Pricing, Budget], Solution]
 
 SPLITS: Final = split_in_two.__name__
 QUICK_PART = 0.5
-"""The part of the time that quick solvers may take; small workloads have them in any case."""
+"""The part of the time that quick solvers may take, or more where it is left; small workloads have them in any case."""
+ENDS = 2
+"""Slots to be priced for each square of slots: by so many a quick solver that has begun without time may end."""
 MOST_WORK = 100_000
 """Squares of slots beyond which they are not tried where slots by rate are known."""
+A_WAY: Final = 6e-5
+"""Seconds that it takes to price a way, about."""
 MANY = 5_000
 """Roots beyond which these would take longer than they are worth."""
 
@@ -35,18 +39,20 @@ def auto(
 ) -> Solution:
     """The cheapest plan found, with its proven bound; it is never dearer than what the `quick` solvers find.
 
-    Those `of_orders` are left out where they can have nothing to add. Where the memo lacks splits of long pieces, or
-    of all pieces of a large workload, there is no bound: it would be one of a few plans.
+    Those `of_orders` come first, and are left out where they can have nothing to add. Where the memo lacks splits of
+    long pieces, or of all pieces of a large workload, or the time was too short to price all ways, there is no bound:
+    it would be one of a few plans.
     """
-    solvers = worth_trying(memo, quick, of_orders)
-    starts = quick_plans(memo, pricing, budget.of(QUICK_PART * budget.left, FREE), solvers)
+    solvers = worth_trying(memo, budget, quick, of_orders)
+    seconds = max(QUICK_PART * budget.left, budget.left - pricing_all(memo))
+    starts = quick_plans(memo, pricing, budget.of(seconds, FREE), solvers)
     # After these: they bring ways along.
     problem = Problem.of(memo, pricing, budget.at_least(PRICING, FREE), starts)
     left = for_choosing(budget)
     if not left.denies(sum(map(len, problem.inputs))):
         starts.append(solve_greedy(problem, left))
     found, bound = solve_exact(problem, left, min(starts, key=problem.cost))
-    return Solution(one_way_each(memo, found), bound if is_complete(memo) else None)
+    return Solution(one_way_each(memo, found), bound if problem.priced and is_complete(memo) else None)
 
 
 def quick_plans(
@@ -54,27 +60,37 @@ def quick_plans(
 ) -> list[dict[int, int]]:
     """Choices to begin with: slots by their rates, and what quick solvers find.
 
-    A plan in which not every query had its turn is left aside, unless nothing is known by rate either.
+    Of a large workload a plan in which not every query had its turn is left aside, unless nothing is known by rate.
     """
     starts = [by_rate(memo)]
     work = sum(len(memo.pieces[core].slots) ** 2 for core in memo.cores())
     for solve in solvers:
         if not (starts[0] and work > MOST_WORK) and not budget.denies(work):
-            found = solve(memo, pricing, budget)
-            if not (starts[0] and budget.denies()):
+            mine = budget.of(budget.left, min(ENDS * work, FREE) if work <= FREE else 0)
+            found = solve(memo, pricing, mine)
+            if not (starts[0] and work > FREE and mine.denies()):
                 starts.append(as_choice(memo, found))
     return starts
 
 
-def worth_trying(memo: Memo, quick: Sequence[Solver], of_orders: Sequence[Solver]) -> tuple[Solver, ...]:
-    """The quick solvers whose plans a greedy one need not match.
+def worth_trying(
+    memo: Memo, budget: Budget, quick: Sequence[Solver], of_orders: Sequence[Solver]
+) -> tuple[Solver, ...]:
+    """The quick solvers whose plans a greedy one need not match, the most needed first.
 
     Where all pieces have all of their splits, a root's cheapest tree is no dearer than its cheapest order, so that
-    those `of_orders` have nothing to add.
+    those `of_orders` have nothing to add. But that tree is found only if there is time to price all of them: of what
+    has no price, a plan is what it was at the start.
     """
     if len(memo.roots) > MANY:
         return ()
-    return (*quick, *(() if is_complete(memo) else of_orders))
+    complete = pricing_all(memo) <= budget.left and is_complete(memo)
+    return tuple(quick) if complete else (*of_orders, *quick)
+
+
+def pricing_all(memo: Memo) -> float:
+    """The seconds that it may take to price all ways."""
+    return sum(map(len, memo.ways)) * A_WAY
 
 
 def is_complete(memo: Memo) -> bool:

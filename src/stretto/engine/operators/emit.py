@@ -177,6 +177,8 @@ def _ids(column: Column, arena: Arena, *, optional: bool) -> Column:
     bound = column != UNBOUND
     if bound.all():  # of a variable that only other parts lack
         return arena.ids(column).astype(np.int64, copy=False)
+    if arena.has_positions_as_ids:  # in one pass: of an ANY every row lacks some
+        return np.where(bound, column, np.int64(NO_ID))
     ids = np.full(len(column), NO_ID, np.int64)
     if bound.any():
         np.place(ids, bound, arena.ids(column[bound]))

@@ -116,12 +116,12 @@ class PairedNextOperator(Bookkeeping):
             self._room = max(self._room, 2 * len(nexts.ts))
             while True:
                 clock.meter.reserve(3 * 8 * self._room, self._room)
-                room = tuple(np.empty(self._room, np.int64) for _ in range(3))
-                count = followers(*given, room)
+                at, behind, places = (np.empty(self._room, np.int64) for _ in range(3))
+                count = followers(*given, (at, behind, places))
                 if count <= self._room:
                     break
                 self._room = count
-            at, behind, places = (column[:count] for column in room)
+            at, behind, places = at[:count], behind[:count], places[:count]
         else:
             at, behind, places = followers_reference(*given)
         ended = self._ended.copy()

@@ -193,6 +193,11 @@ class Arena:
         ids = () if self._ids is None else (self._ids,)
         return (self._ts, self._types, *ids, *self._data.values(), *self._valid.values())
 
+    @property
+    def has_positions_as_ids(self) -> bool:
+        """Whether the id of an event is its position."""
+        return self._ids is None
+
     def ids(self, positions: I64) -> I64:
         """The ids of the events at these positions; the same array where ids and positions are one."""
         if self._ids is None:

@@ -103,6 +103,7 @@ class WorkOf:
             if isinstance(op, Join)
         }
         self._sorted = _sorted(plan, self._demands)
+        self._of_some = _columns_of_some(plan)
         # Of rows that share events those with the same events are counted, and no others.
         self._shares = {
             number: 1.0
@@ -149,6 +150,8 @@ class WorkOf:
             case Emit():
                 work[EMIT] += rows
                 work[EMIT_COLUMN] += rows * width
+                asked = (count * self._of_some[i] for count, i in zip(taken, op.inputs, strict=True))
+                work[CANDIDATE] += sum(asked)
         return work
 
     def _join(self, number: int, op: Join, counted: Counted, work: Work) -> None:
@@ -205,6 +208,24 @@ def _sorted(plan: Plan, demands: Mapping[int, Demands]) -> list[bool]:
                 found.append(False)
             case _:
                 found.append(not op.inputs or found[op.inputs[0]])
+    return found
+
+
+def _columns_of_some(plan: Plan) -> list[int]:
+    """By operator, how many columns only some of its rows have."""
+    found: list[int] = []
+    for number, op in enumerate(plan.ops):
+        below = [found[i] for i in op.inputs]
+        match op:
+            case Join():
+                found.append(sum(below))
+            case Union():
+                all_have = set.intersection(*map(set, op.columns))
+                found.append(max(plan.width(number) - len(all_have), *below))
+            case Filter():
+                found.append(max(below[0] - len(op.bound), 0))
+            case _:
+                found.append(max(below, default=0))
     return found
 
 

@@ -20,12 +20,14 @@ Inputs = Sequence[Sequence[Sequence[int]]]
 class Problem:
     """An AND-OR graph without cycles. Way w of piece p reads the pieces `inputs[p][w]` and costs `costs[p][w]`.
 
-    Wanted: one way for every root and for every piece that a chosen way reads, at the least total cost.
+    Wanted: one way for every root and for every piece that a chosen way reads, at the least total cost. `priced`: all
+    ways have a price, so that what is best of them is best of all.
     """
 
     inputs: tuple[tuple[tuple[int, ...], ...], ...]
     costs: tuple[tuple[float, ...], ...]
     roots: tuple[int, ...]
+    priced: bool = True
 
     @classmethod
     def of(
@@ -49,14 +51,16 @@ class Problem:
                 first = chosen.get(piece, 0)
                 if costs[piece][first] == NO_WAY:
                     costs[piece][first] = pricing.cost(memo, piece, memo.ways[piece][first])
+        priced = True
         for piece in post_order(reversed(roots), lambda piece: chain.from_iterable(inputs[piece])):
             for number, way in enumerate(memo.ways[piece]):
                 if costs[piece][number] != NO_WAY:
                     continue
                 if budget is not None and budget.denies(len(memo.pieces[piece].slots)):
+                    priced = False
                     break
                 costs[piece][number] = pricing.cost(memo, piece, way)
-        return cls(inputs, tuple(map(tuple, costs)), roots)
+        return cls(inputs, tuple(map(tuple, costs)), roots, priced)
 
     def cost(self, chosen: Mapping[int, int]) -> float:
         """The cost of a choice of one way per piece (0 where it says nothing)."""

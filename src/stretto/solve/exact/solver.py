@@ -25,7 +25,7 @@ def exact(memo: Memo, pricing: Pricing, budget: Budget, start: Solution | None =
     kept = () if chosen is None else (chosen,)
     problem = Problem.of(memo, pricing, budget.at_least(PRICING, FREE), kept)
     found, bound = solve_exact(problem, for_choosing(budget), chosen)
-    return Solution(one_way_each(memo, found), bound)
+    return Solution(one_way_each(memo, found), bound if problem.priced else None)
 
 
 def for_choosing(budget: Budget) -> Budget:
