@@ -1,5 +1,7 @@
 """Blocks of rows with times in 32 bits, and memory that serves again."""
 
+import pickle
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -77,3 +79,12 @@ def test_blocks_that_are_kept_are_no_more_than_a_bound():
     held = [spare.block((1, 20_000), np.int32) for _ in range(5)]
     assert 0 < spare.nbytes <= 300_000 < sum(block.nbytes for block in held)
     assert spare.block((1, 200_000), np.int64).nbytes > 300_000 >= spare.nbytes
+
+
+def test_blocks_are_not_written_to_files():
+    spare = SpareBlocks(300_000)
+    spare.block((1, 20_000), np.int32)
+    assert spare.nbytes
+    again = pickle.loads(pickle.dumps(spare))
+    assert not again.nbytes
+    assert len(pickle.dumps(again)) < 1_000

@@ -28,6 +28,10 @@ class SpareBlocks:
         self._blocks: defaultdict[tuple[tuple[int, int], str], deque[npt.NDArray[Any]]] = defaultdict(deque)
         self.nbytes = 0
 
+    def __reduce__(self) -> tuple[type["SpareBlocks"], tuple[int]]:
+        """Without the blocks: an engine that is written to a file leaves them behind."""
+        return SpareBlocks, (self._most,)
+
     def block(self, shape: tuple[int, int], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
         """An array of any content, owned by who asked for it."""
         alike = self._blocks[shape, np.dtype(dtype).str]
