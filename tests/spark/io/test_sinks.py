@@ -91,7 +91,8 @@ def test_json_and_csv_keep_microseconds(outputs: DataFrame, tmp_path: Path) -> N
     assert "2024-01-01T09:00:00.000005" in lines[1]
     assert {json.loads(row["events"])["a"][0] for row in csv.DictReader(lines)} == {1, 3}
     (line,) = by_kind(tmp_path / "json")["kind=trends"][0].read_text().splitlines()
-    assert json.loads(line) == TOTAL
+    assert json.loads(line) == TOTAL | {"group": {"k": 1}}
+    assert [json.loads(line).get("returned") for line in objects] == [{"gain": 1}, None]
 
 
 def test_a_summary_of_the_log_counts_for_all_before_it(tmp_path: Path) -> None:

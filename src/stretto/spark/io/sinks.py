@@ -110,7 +110,10 @@ def _writer(
 ) -> DataStreamWriter:
     match spec.kind:
         case "files":
-            writer = file_rows(found, form).writeStream.format(form).partitionBy("kind")
+            rows = file_rows(found, form)
+            if form == "json":
+                rows = rows.withColumns({name: _variant(name) for name in OBJECTS})
+            writer = rows.writeStream.format(form).partitionBy("kind")
             options = {"path": spec.place, **(CSV if form == "csv" else {}), **EVENT_TIMES, **options}
         case "kafka":
             hosts, topic = kafka_place(spec.place, "--sink")
@@ -122,6 +125,11 @@ def _writer(
         case _:
             return found.writeStream.foreachBatch(Upsert(f"{spec.kind}:{spec.place}", replaced=replaced))
     return writer.options(**options)
+
+
+def _variant(name: str) -> Column:
+    """A column of JSON texts as values, which are written as they are; what is too large for that stays a text."""
+    return F.coalesce(F.try_parse_json(name), F.col(name).cast("variant"))
 
 
 def file_rows(found: DataFrame, form: str) -> DataFrame:
