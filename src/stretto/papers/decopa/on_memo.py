@@ -129,7 +129,7 @@ def _wholes(memo: Memo) -> list[int]:
         if memo.is_core(number):
             found[number] = None
             pending.extend(memo.part(number, (slot,)).piece for slot in range(len(piece.slots)))
-        elif events and len(piece.growing) == 1 and divides(piece):
+        elif memo.grows(number) and events and len(piece.growing) == 1 and divides(piece):
             found[number] = None
         else:
             pending.extend(part for way in memo.ways[number][:1] for part in way.pieces)
