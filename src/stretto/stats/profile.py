@@ -213,7 +213,7 @@ class Stats:
 
 
 def _parts(piece: Piece) -> Iterable[Piece]:
-    """The parts of a piece that plans may compute: its cores seen through some of their slots."""
+    """The parts of a piece that plans may compute: its cores seen through some of their slots, and sets that grow."""
     if piece.follows:
         return
     for found in once(piece)[0]:
@@ -221,6 +221,12 @@ def _parts(piece: Piece) -> Iterable[Piece]:
         for size in slots if len(slots) <= WHOLE else (2, 3):
             for chosen in combinations(slots, size):
                 if size > 1:
+                    yield seen.project(chosen)
+    if piece.growing and not piece.negations and len(piece.slots) <= WHOLE:
+        slots, seen = range(len(piece.slots)), Projector(piece)
+        for size in slots:
+            for chosen in combinations(slots, size):
+                if not piece.growing.isdisjoint(chosen):
                     yield seen.project(chosen)
 
 
