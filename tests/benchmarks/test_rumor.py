@@ -52,8 +52,17 @@ def test_what_matches_cost_is_taken_off() -> None:
         return Figure(name, "", "", tuple(Point("", 1, (Cell("auto", 100, o, run=t),)) for t, o in times))
 
     # time = a + b * matches: a is 1 and 1.5, b is 0.01
-    full = figure("9a", ((2.0, 100), (11.5, 1_000)))
-    fewer = figure("9a, fewer matches", ((1.25, 25), (4.0, 250)))
-    (line,) = [one for one in table(Outcome(0, (full, fewer))).splitlines() if one.startswith("W1, without")]
+    full = figure("9a, matches 100%", ((2.0, 100), (11.5, 1_000)))
+    half = figure("9a, matches 50%", ((1.5, 50), (6.5, 500)))
+    fewer = figure("9a, matches 25%", ((1.25, 25), (4.0, 250)))
+    runs = (full, half, fewer)
+    (line,) = [one for one in table(Outcome(0, runs)).splitlines() if one.startswith("W1, without")]
     assert line.split()[-1] == "1.50"
-    assert "MISSED" in table(Outcome(0, (full, replace(fewer, points=fewer.points[::-1]))))
+    (line,) = [one for one in table(Outcome(0, runs[1:])).splitlines() if one.startswith("W1, without")]
+    assert line.split()[-1] == "measured", "two runs are always on a line"
+    slower = (
+        full,
+        half,
+        replace(fewer, points=(fewer.points[0], replace(fewer.points[1], cells=half.points[1].cells))),
+    )
+    assert "MISSED" in table(Outcome(0, slower))

@@ -151,7 +151,7 @@ def _noted_name(spread: StreamSpread) -> str:
 def _spread_of(noted: dict[str, Any]) -> StreamSpread:
     name = noted.pop("spread")
     if name == "staged":
-        grids = tuple(Grid(**grid) for grid in noted["grids"])
+        grids = tuple(Grid(**grid | {"heavy": tuple(grid.get("heavy", ()))}) for grid in noted["grids"])
         return Staged(
             grids, tuple(noted["stages"]), tuple(noted["units"]), noted["digest"], tuple(noted["taken"])
         )
