@@ -60,9 +60,10 @@ def test_what_matches_cost_is_taken_off() -> None:
     assert line.split()[-1] == "1.50"
     (line,) = [one for one in table(Outcome(0, runs[1:])).splitlines() if one.startswith("W1, without")]
     assert line.split()[-1] == "measured", "two runs are always on a line"
-    slower = (
-        full,
-        half,
-        replace(fewer, points=(fewer.points[0], replace(fewer.points[1], cells=half.points[1].cells))),
+    slower = tuple(  # a is 1 and 3
+        figure(run.name, ((first, few), (3 + 0.01 * many, many)))
+        for run, first, few, many in zip(
+            runs, (2.0, 1.5, 1.25), (100, 50, 25), (1_000, 500, 250), strict=True
+        )
     )
     assert "MISSED" in table(Outcome(0, slower))
