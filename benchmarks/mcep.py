@@ -16,17 +16,8 @@ if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))  # so that the folder's modules are found however this one was loaded
 
 from benchmarks.optimizers import Bench, Case, Contestant, Scale, Source  # noqa: E402  (after the path is set)
-from benchmarks.optimizers_report import (  # noqa: E402
-    Figure,
-    Outcome,
-    Point,
-    measured,
-    named,
-    of_all,
-    over_seeds,
-    say,
-)
-from benchmarks.parts import add_join, read  # noqa: E402
+from benchmarks.optimizers_command import carry_out, parser_of  # noqa: E402
+from benchmarks.optimizers_report import Figure, Outcome, Point, named, say  # noqa: E402
 
 from stretto.engine.adapt import AdaptOptions  # noqa: E402
 from stretto.generate.reshuffle import Reshuffle  # noqa: E402
@@ -155,34 +146,16 @@ def run(out: Path, data: Path | None, options: Sequence[str]) -> int:
     def made(seed: int) -> Outcome:
         return experiment(replace(setting, seed=seed), given.only, given.data_sets)
 
-    if given.join:
-        return measured("mcep", out, lambda: of_all(read(Outcome, given.join)))
-    seeds = range(setting.seed, setting.seed + given.seeds)
-    return measured("mcep", out, lambda: over_seeds(seeds, made))
+    return carry_out("mcep", out, given, setting.seed, made)
 
 
-def _parse(options: Sequence[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="mcep", description=__doc__)
-    known = {dataset.name: dataset for dataset in (STOCKS, TRAFFIC)}
-    parser.add_argument("--only", type=named(SWEEPS), default=list(SWEEPS), help="such as size,window")
-    parser.add_argument("--data-sets", type=named(known), default=list(known), help="stocks, traffic")
-    parser.add_argument("--budget", type=float, help="seconds of every optimizer")
-    parser.add_argument("--limit", type=float, help="seconds that the slowest run of a point may take, about")
-    parser.add_argument("--long", type=float, help="the same at the default point")
+def _parse(given: Sequence[str]) -> argparse.Namespace:
+    parser = parser_of("mcep", __doc__, SWEEPS, "size,window")
+    known = [dataset.name for dataset in (STOCKS, TRAFFIC)]
+    parser.add_argument("--data-sets", type=named(known), default=known, help="stocks, traffic")
+    parser.add_argument("--long", type=float, help="as --limit, at the default point")
     parser.add_argument("--changes", type=float, help="the same where types change places")
-    parser.add_argument("--seed", type=int, help="of workload and stream (1)")
-    parser.add_argument(
-        "--seeds",
-        type=int,
-        default=1,
-        metavar="N",
-        help="so many seeds from there on: medians and spread (1)",
-    )
-    parser.add_argument(
-        "--quick", action="store_true", help="a small run of everything, to see that it works"
-    )
-    add_join(parser)
-    return parser.parse_args(options)
+    return parser.parse_args(given)
 
 
 def experiment(

@@ -4,7 +4,6 @@
 times the figures shown.
 """
 
-import argparse
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -16,17 +15,8 @@ if str(ROOT) not in sys.path:
 
 from benchmarks.motto_cores import points  # noqa: E402  (after the path is set)
 from benchmarks.optimizers import Bench, Case, Contestant, Scale, Source  # noqa: E402  (after the path is set)
-from benchmarks.optimizers_report import (  # noqa: E402
-    Figure,
-    Outcome,
-    Point,
-    measured,
-    named,
-    of_all,
-    over_seeds,
-    say,
-)
-from benchmarks.parts import add_join, read  # noqa: E402
+from benchmarks.optimizers_command import carry_out, parser_of  # noqa: E402
+from benchmarks.optimizers_report import Figure, Outcome, Point, say  # noqa: E402
 
 from stretto.generate.workloads import workload  # noqa: E402
 
@@ -79,7 +69,7 @@ QUICK = Setting(
 def run(out: Path, data: Path | None, options: Sequence[str]) -> int:
     """Compare, measure, print the tables, and write motto.json, motto.txt and motto.png into `out`."""
     del data  # streams are generated
-    given = _parse(options)
+    given = parser_of("motto", __doc__, SWEEPS, "stocks,nesting").parse_args(options)
     setting = QUICK if given.quick else Setting()
     for name in ("seed", "budget", "limit"):
         if getattr(given, name) is not None:
@@ -88,30 +78,7 @@ def run(out: Path, data: Path | None, options: Sequence[str]) -> int:
     def made(seed: int) -> Outcome:
         return experiment(replace(setting, seed=seed), given.only)
 
-    if given.join:
-        return measured("motto", out, lambda: of_all(read(Outcome, given.join)))
-    seeds = range(setting.seed, setting.seed + given.seeds)
-    return measured("motto", out, lambda: over_seeds(seeds, made))
-
-
-def _parse(options: Sequence[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="motto", description=__doc__)
-    parser.add_argument("--only", type=named(SWEEPS), default=list(SWEEPS), help="such as stocks,nesting")
-    parser.add_argument("--budget", type=float, help="seconds of every optimizer")
-    parser.add_argument("--limit", type=float, help="seconds that the slowest run of a point may take, about")
-    parser.add_argument("--seed", type=int, help="of workload and stream (1)")
-    parser.add_argument(
-        "--seeds",
-        type=int,
-        default=1,
-        metavar="N",
-        help="so many seeds from there on: medians and spread (1)",
-    )
-    parser.add_argument(
-        "--quick", action="store_true", help="a small run of everything, to see that it works"
-    )
-    add_join(parser)
-    return parser.parse_args(options)
+    return carry_out("motto", out, given, setting.seed, made)
 
 
 def experiment(setting: Setting, only: Sequence[str] = SWEEPS) -> Outcome:

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from benchmarks.contestants.report import machine
+from benchmarks.sheets import Plot, aligned, draw
 
 MUSE, AUTO, GRETA = "muse", "auto", "greta"
 """Optimizers, by their names."""
@@ -91,7 +92,7 @@ def table(outcome: Outcome) -> str:
     ]
     lines += [f"all contestants agree on {name}: {rows:,} rows" for name, rows in outcome.compared.items()]
     for figure in outcome.figures:
-        lines += ["", f"Figure {figure.name}. {figure.title}", *_aligned(_rows(figure)), *_reasons(figure)]
+        lines += ["", f"Figure {figure.name}. {figure.title}", *aligned(_rows(figure)), *_reasons(figure)]
     return "\n".join([*lines, "", *summary(outcome)])
 
 
@@ -152,48 +153,21 @@ def short(number: float) -> str:
     return f"{number:.3g}"
 
 
-def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return ["  ".join(text.rjust(w) for text, w in zip(row, widths, strict=True)) for row in rows]
-
-
 def write(outcome: Outcome, folder: Path) -> None:
     """muse.json, muse.txt and muse.png."""
     folder.mkdir(parents=True, exist_ok=True)
     record = asdict(outcome) | {"machine": machine(), "summary": summary(outcome)}
     (folder / "muse.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     (folder / "muse.txt").write_text(table(outcome) + "\n", encoding="utf-8")
-    _plot(outcome, folder / "muse.png")
+    plots = [_plot(figure) for figure in outcome.figures]
+    draw(folder / "muse.png", plots, "events per second", columns=2, log=True)
 
 
-def _plot(outcome: Outcome, path: Path) -> None:
-    import matplotlib as mpl
+def _plot(figure: Figure) -> Plot:
+    rates = {label: [_rate(point, label) for point in figure.points] for label in figure.labels}
+    return Plot(f"{figure.name}: {figure.title}", figure.axis, [point.at for point in figure.points], rates)
 
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
 
-    figures = [figure for figure in outcome.figures if any(c.seconds for p in figure.points for c in p.cells)]
-    if not figures:
-        return
-    columns = min(2, len(figures))
-    count = -(-len(figures) // columns)
-    sheet, axes = plt.subplots(
-        count, columns, figsize=(5.4 * columns, 3.8 * count), layout="constrained", squeeze=False
-    )
-    for place in axes.flat[len(figures) :]:
-        place.set_visible(False)
-    for figure, place in zip(figures, axes.flat, strict=False):
-        names = [point.at for point in figure.points]
-        for label in figure.labels:
-            cells = [point.cell(label) for point in figure.points]
-            rates = [cell.rate if cell else float("nan") for cell in cells]
-            if any(cells):
-                place.plot(names, rates, marker="o", markersize=3, label=label)
-        place.set_yscale("log")
-        place.set_title(f"{figure.name}: {figure.title}", fontsize=8)
-        place.set_xlabel(figure.axis, fontsize=8)
-        place.set_ylabel("events per second", fontsize=8)
-        place.tick_params(labelsize=7)
-        place.legend(fontsize=7)
-    sheet.savefig(path, dpi=120)
-    plt.close(sheet)
+def _rate(point: Point, label: str) -> float | None:
+    cell = point.cell(label)
+    return cell.rate if cell is not None else None

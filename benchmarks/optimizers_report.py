@@ -11,6 +11,7 @@ from pathlib import Path
 
 from benchmarks.contestants.answers import WrongAnswerError
 from benchmarks.contestants.report import machine
+from benchmarks.sheets import Plot, aligned, draw
 
 from stretto.errors import EngineError
 
@@ -156,7 +157,7 @@ def table(outcome: Outcome) -> str:
         "output: the share of the fastest one's time in which its matches become columns; it is on everyone's clock",
     ]
     for figure in outcome.figures:
-        lines += ["", f"Figure {figure.name}. {figure.title}", *_aligned(_rows(figure))]
+        lines += ["", f"Figure {figure.name}. {figure.title}", *aligned(_rows(figure))]
     return "\n".join([*lines, "", *summary(outcome)])
 
 
@@ -234,55 +235,24 @@ def _short(number: float) -> str:
     return f"{number:.0f}"
 
 
-def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(
-            text.ljust(w) if i == 0 else text.rjust(w)
-            for i, (text, w) in enumerate(zip(row, widths, strict=True))
-        )
-        for row in rows
-    ]
-
-
 def write(outcome: Outcome, folder: Path) -> None:
     """NAME.json, NAME.txt and a picture per figure."""
     folder.mkdir(parents=True, exist_ok=True)
     record = asdict(outcome) | {"machine": machine(), "summary": summary(outcome)}
     (folder / f"{outcome.name}.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     (folder / f"{outcome.name}.txt").write_text(table(outcome) + "\n", encoding="utf-8")
-    _plot(outcome, folder / f"{outcome.name}.png")
+    plots = [_plot(figure) for figure in outcome.figures]
+    draw(folder / f"{outcome.name}.png", plots, "throughput by that of none", columns=4)
 
 
-def _plot(outcome: Outcome, path: Path) -> None:
-    import matplotlib as mpl
+def _plot(figure: Figure) -> Plot:
+    gains = {label: [_gain_of(point, label) for point in figure.points] for label in figure.labels}
+    return Plot(f"{figure.name}: {figure.title}", figure.axis, [point.at for point in figure.points], gains)
 
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
 
-    figures = [figure for figure in outcome.figures if any(point.timed for point in figure.points)]
-    if not figures:
-        return
-    columns = min(4, len(figures))
-    rows = -(-len(figures) // columns)
-    sheet, axes = plt.subplots(
-        rows, columns, figsize=(4.6 * columns, 3.6 * rows), layout="constrained", squeeze=False
-    )
-    for place in axes.flat[len(figures) :]:
-        place.set_visible(False)
-    for figure, place in zip(figures, axes.flat, strict=False):
-        names = [point.at for point in figure.points]
-        for label in figure.labels:
-            gains = [cell.gain if (cell := point.cell(label)) else float("nan") for point in figure.points]
-            if any(gain > 0 for gain in gains):
-                place.plot(names, [g or float("nan") for g in gains], marker="o", markersize=3, label=label)
-        place.set_title(f"{figure.name}: {figure.title}", fontsize=8)
-        place.set_xlabel(figure.axis, fontsize=8)
-        place.set_ylabel("throughput by that of none", fontsize=8)
-        place.tick_params(labelsize=7)
-        place.legend(fontsize=6)
-    sheet.savefig(path, dpi=120)
-    plt.close(sheet)
+def _gain_of(point: Point, label: str) -> float | None:
+    cell = point.cell(label)
+    return cell.gain if cell is not None else None
 
 
 def measured(name: str, out: Path, make: Callable[[], Outcome]) -> int:

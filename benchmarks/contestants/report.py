@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.contestants.workloads import WORKLOADS
+from benchmarks.sheets import aligned
 
 GOALS = {"W1": (2.5, 2.5), "W2": (3.0, 1.3), "W3": (3.0, 2.5), "W5": (2.0, 1.6)}
 OWN = ("stretto", "stretto-auto")
@@ -70,7 +71,7 @@ def table(outcome: Outcome) -> str:
         head = [f"{workload} {about.title}", str(len(about.queries)), _short(largest.events)]
         rows.append([*head, f"{largest.matches:,}", *texts])
     load = f"; load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
-    lines = [f"detect: seed {outcome.seed}; {machine()}; CPU seconds of one core each{load}", *_aligned(rows)]
+    lines = [f"detect: seed {outcome.seed}; {machine()}; CPU seconds of one core each{load}", *aligned(rows)]
     return "\n".join([*lines, *_goals(outcome.cells), *_scale_lines(outcome), *_start_lines(outcome)])
 
 
@@ -85,18 +86,6 @@ def _short(number: int) -> str:
     if number >= 1_000_000:
         return f"{number / 1e6:.1f}M"
     return f"{number / 1e3:g}k" if number >= 1_000 else str(number)
-
-
-def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = []
-    for row in rows:
-        cells = [
-            text.ljust(width) if i == 0 else text.rjust(width)
-            for i, (text, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        lines.append("  ".join(cells).rstrip())
-    return lines
 
 
 def _goals(cells: Sequence[Cell]) -> list[str]:
@@ -128,7 +117,7 @@ def _scale_lines(outcome: Outcome) -> list[str]:
         rate = run["events"] / run["seconds"]
         numbers = [f"{run['matches']:,}", f"{run['seconds']:.2f}", f"{rate:,.0f}"]
         rows.append([_short(run["events"]), *numbers, f"{first / rate:.2f}", f"{run['peak_mb']:,.0f}"])
-    return ["", *_aligned(rows)]
+    return ["", *aligned(rows)]
 
 
 def _start_lines(outcome: Outcome) -> list[str]:

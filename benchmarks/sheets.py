@@ -1,0 +1,64 @@
+"""How experiments show what they measured: columns of text, and plots side by side on one sheet."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import isnan, nan
+from pathlib import Path
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Names to the left, figures to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            text.rjust(width) if at else text.ljust(width)
+            for at, (text, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """What contestants reached along an axis: a line for each, None where one did not run."""
+
+    title: str
+    axis: str
+    at: Sequence[str]
+    reached: Mapping[str, Sequence[float | None]]
+
+    def lines(self) -> dict[str, list[float]]:
+        """Those of contestants that ran anywhere, with gaps where they did not."""
+        whole = {label: [y or nan for y in reached] for label, reached in self.reached.items()}
+        return {label: reached for label, reached in whole.items() if not all(map(isnan, reached))}
+
+
+def draw(path: Path, plots: Sequence[Plot], what: str, *, columns: int, log: bool = False) -> None:
+    """A sheet of all plots that have a line; `what` was measured."""
+    drawn = [plot for plot in plots if plot.lines()]
+    if not drawn:
+        return
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    columns = min(columns, len(drawn))
+    rows = -(-len(drawn) // columns)
+    sheet, axes = plt.subplots(
+        rows, columns, figsize=(5.0 * columns, 3.7 * rows), layout="constrained", squeeze=False
+    )
+    for place in axes.flat[len(drawn) :]:
+        place.set_visible(False)
+    for plot, place in zip(drawn, axes.flat, strict=False):
+        for label, reached in plot.lines().items():
+            place.plot(plot.at, reached, marker="o", markersize=3, label=label)
+        if log:
+            place.set_yscale("log")
+        place.set_title(plot.title, fontsize=8)
+        place.set_xlabel(plot.axis, fontsize=8)
+        place.set_ylabel(what, fontsize=8)
+        place.tick_params(labelsize=7)
+        place.legend(fontsize=7)
+    sheet.savefig(path, dpi=120)
+    plt.close(sheet)
