@@ -6,7 +6,7 @@ from itertools import permutations
 from math import factorial
 
 from stretto.memo.memo import Memo, build_memo
-from stretto.pattern.canonical import closed_terms
+from stretto.pattern.canonical.pieces import closed_terms
 from stretto.pattern.comparisons import equality
 from stretto.pattern.nodes import Stream
 from stretto.pattern.piece import Piece

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stretto.pattern.canonical import canonical, piece_key
-from stretto.pattern.canonical_terms import (
+from stretto.pattern.canonical.pieces import canonical, piece_key
+from stretto.pattern.canonical.terms import (
     canonical_term,
     canonical_terms,
     equality_classes,

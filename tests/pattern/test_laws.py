@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stretto.pattern.canonical import canonical
+from stretto.pattern.canonical.pieces import canonical
 from stretto.pattern.comparisons import COMPARISONS, OPPOSITE, flipped
 from stretto.pattern.core import core_of
 from stretto.pattern.disjoint_sets import DisjointSets

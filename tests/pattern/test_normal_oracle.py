@@ -9,7 +9,7 @@ from tests.support.strategies import random_workload
 
 from stretto import oracle
 from stretto.errors import QueryError
-from stretto.pattern.canonical import canonical
+from stretto.pattern.canonical.pieces import canonical
 from stretto.pattern.nodes import Policy
 from stretto.pattern.normal import normalize
 from stretto.pattern.piece import Detection, Piece

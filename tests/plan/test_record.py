@@ -17,7 +17,7 @@ from stretto.memo.rules import AUTO
 from stretto.memo.rules.join_left_to_right import join_left_to_right
 from stretto.memo.rules.split_in_two import split_in_two
 from stretto.oracle.values import Event
-from stretto.pattern.canonical import canonical
+from stretto.pattern.canonical.pieces import canonical
 from stretto.pattern.nodes import Window
 from stretto.pattern.piece import Branch, Detection, Piece
 from stretto.pattern.workload import Workload

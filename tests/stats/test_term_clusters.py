@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from tests.stats.worlds import piece_of
 
-from stretto.pattern.canonical import canonical
+from stretto.pattern.canonical.pieces import canonical
 from stretto.pattern.nodes import Window
 from stretto.pattern.project import project
 from stretto.stats.term_clusters import cluster_words, pair, relate, rounded, standard

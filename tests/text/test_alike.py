@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from stretto.errors import QueryError
 from stretto.pattern.workload import Workload, check
 from stretto.schema import Kind, Schema
-from stretto.text import alike_statements
-from stretto.text.alike_statements import Statements
+from stretto.text.alike import statements as alike_statements
+from stretto.text.alike.statements import Statements
 from stretto.text.parser import parse_partial
 from stretto.text.printer import to_text
 

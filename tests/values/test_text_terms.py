@@ -14,7 +14,7 @@ from stretto.engine.stream.intake import Intake
 from stretto.oracle.values import Event, evaluate
 from stretto.pattern.binding.scope import Known, Report, Scope
 from stretto.pattern.binding.terms import ExpressionBinder
-from stretto.pattern.canonical_terms import canonical_term
+from stretto.pattern.canonical.terms import canonical_term
 from stretto.pattern.predicates import Expr, Which
 from stretto.schema import Special
 from stretto.text.parser import parse_expression

@@ -11,7 +11,7 @@ from typing import Any
 from stretto.errors import StrettoError
 from stretto.explain.json import figures_json
 from stretto.explain.model import Explanation, Row, TrendEdge
-from stretto.pattern.canonical import canonical
+from stretto.pattern.canonical.pieces import canonical
 from stretto.pattern.describe import piece_text
 from stretto.pattern.piece import Piece
 

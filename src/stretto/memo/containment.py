@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
-from stretto.pattern.canonical import closed_terms, slot_key
-from stretto.pattern.canonical_terms import canonical_negation, canonical_term, key
+from stretto.pattern.canonical.pieces import closed_terms, slot_key
+from stretto.pattern.canonical.terms import canonical_negation, canonical_term, key
 from stretto.pattern.comparisons import COMPARISONS
 from stretto.pattern.linear_extensions import linear_extensions
 from stretto.pattern.nodes import Stream

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
 from stretto.memo.ways import Input, Way, WayKind
-from stretto.pattern.canonical import canonical
+from stretto.pattern.canonical.pieces import canonical
 from stretto.pattern.core import core_of
 from stretto.pattern.disjunction import disjunction, one_more, streams_of
 from stretto.pattern.nodes import Policy, Stream, Window

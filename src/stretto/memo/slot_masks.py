@@ -6,8 +6,8 @@ from itertools import pairwise
 from typing import Final
 
 from stretto.memo.orders import Orders, orders_of
-from stretto.pattern.canonical import parted_terms
-from stretto.pattern.canonical_terms import equality_classes
+from stretto.pattern.canonical.pieces import parted_terms
+from stretto.pattern.canonical.terms import equality_classes
 from stretto.pattern.comparisons import equality
 from stretto.pattern.nodes import Stream
 from stretto.pattern.order import members

@@ -7,7 +7,7 @@ earlier repetitions and the negations that depend on them or on the end of the w
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from stretto.pattern.canonical_terms import canonical_negation
+from stretto.pattern.canonical.terms import canonical_negation
 from stretto.pattern.nodes import Stream
 from stretto.pattern.order import mask_of
 from stretto.pattern.piece import FORBIDDEN, Group, Negation, Piece, Place, Slot

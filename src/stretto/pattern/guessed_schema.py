@@ -15,7 +15,7 @@ from stretto.pattern.functions import SIGNATURES, user_function
 from stretto.pattern.workload import Workload
 from stretto.schema import Kind, Schema
 from stretto.text import syntax
-from stretto.text.alike_statements import samples
+from stretto.text.alike.statements import samples
 from stretto.text.walk import children_of
 
 _LITERALS = {"str": Kind.STRING, "bool": Kind.BOOL, "int": Kind.FLOAT, "float": Kind.FLOAT}

@@ -16,8 +16,8 @@ from stretto.pattern.branches import (
     repeated_variables,
     variables_of,
 )
-from stretto.pattern.canonical import canonical, piece_key
-from stretto.pattern.canonical_terms import TRUE, canonical_term
+from stretto.pattern.canonical.pieces import canonical, piece_key
+from stretto.pattern.canonical.terms import TRUE, canonical_term
 from stretto.pattern.nodes import Atom, Combine, Not, Pattern, Policy, Query, Repeat, Return, Stream
 from stretto.pattern.order import Order
 from stretto.pattern.piece import Branch, Detection, Group, Negation, Piece, Slot

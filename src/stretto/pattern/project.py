@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 
-from stretto.pattern.canonical import parted_terms
-from stretto.pattern.canonical_terms import equality_terms
+from stretto.pattern.canonical.pieces import parted_terms
+from stretto.pattern.canonical.terms import equality_terms
 from stretto.pattern.nodes import Policy
 from stretto.pattern.order import mask_of
 from stretto.pattern.piece import Branch, Group, Negation, Piece, Place, Slot

@@ -18,8 +18,8 @@ from stretto.pattern.piece import Detection
 from stretto.schema import Schema
 from stretto.screen import counted, html_table
 from stretto.text import syntax
-from stretto.text.alike_printer import workload_text
-from stretto.text.alike_statements import Statements, joined, query_names, samples, without
+from stretto.text.alike.printer import workload_text
+from stretto.text.alike.statements import Statements, joined, query_names, samples, without
 from stretto.text.build import QueryBuilder
 from stretto.text.build_streams import StreamBuilder
 from stretto.text.files import read_text

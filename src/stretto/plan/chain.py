@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
-from stretto.pattern.canonical import parted_terms
-from stretto.pattern.canonical_terms import key
+from stretto.pattern.canonical.pieces import parted_terms
+from stretto.pattern.canonical.terms import key
 from stretto.pattern.order import mask_of, members
 from stretto.pattern.piece import Negation, Piece
 from stretto.pattern.predicates import Expr, Ref, columns_of

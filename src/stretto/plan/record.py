@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from stretto.memo.memo import NO_WINDOW
-from stretto.pattern.canonical_terms import canonical_term
+from stretto.pattern.canonical.terms import canonical_term
 from stretto.pattern.core import by_last_repetition
 from stretto.pattern.nodes import Stream
 from stretto.pattern.order import NO_ORDER

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from stretto.pattern.canonical import parted_terms
-from stretto.pattern.canonical_terms import (
+from stretto.pattern.canonical.pieces import parted_terms
+from stretto.pattern.canonical.terms import (
     canonical_conditions,
     canonical_negation,
     canonical_term,

@@ -9,8 +9,8 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from stretto.pattern.canonical import canonical
-from stretto.pattern.canonical_terms import canonical_conditions
+from stretto.pattern.canonical.pieces import canonical
+from stretto.pattern.canonical.terms import canonical_conditions
 from stretto.pattern.comparisons import equality
 from stretto.pattern.describe import piece_text, stream_text, term_text
 from stretto.pattern.disjoint_sets import DisjointSets

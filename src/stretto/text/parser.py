@@ -6,7 +6,7 @@ from typing import Any
 
 from stretto.errors import Mistake, QueryError, StrettoError
 from stretto.text import syntax
-from stretto.text.alike_statements import AlikeQueries, AlikeReader, Statements
+from stretto.text.alike.statements import AlikeQueries, AlikeReader, Statements
 from stretto.text.clauses import drafts
 from stretto.text.grammar import read
 from stretto.text.statements import Parsed, parse_statement

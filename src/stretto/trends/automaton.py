@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from itertools import chain, pairwise
 
-from stretto.pattern.canonical_terms import canonical_conditions
+from stretto.pattern.canonical.terms import canonical_conditions
 from stretto.pattern.nodes import Atom, Combine, Pattern, Repeat, Stream, TrendQuery
 from stretto.pattern.predicates import Expr, Ref, Which, columns_of, rewrite, walk
 from stretto.pattern.split_conjunctions import separated

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from stretto.memo.memo import Memo
 from stretto.memo.ways import Way, WayKind
-from stretto.pattern.canonical import canonical
+from stretto.pattern.canonical.pieces import canonical
 from stretto.pattern.nodes import Policy, Window
 from stretto.pattern.piece import Piece
 from stretto.pattern.predicates import columns_of

@@ -11,7 +11,7 @@ from typing import Literal as OneOf
 
 from stretto.memo.containment import Before, Fact, claims
 from stretto.memo.memo import Memo
-from stretto.pattern.canonical import slot_key
+from stretto.pattern.canonical.pieces import slot_key
 from stretto.pattern.nodes import Window
 from stretto.pattern.order import Order
 from stretto.pattern.piece import Piece

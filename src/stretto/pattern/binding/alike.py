@@ -15,8 +15,8 @@ from stretto.pattern.derived.tables import LookupTable
 from stretto.pattern.nodes import Query
 from stretto.schema import Kind
 from stretto.text import syntax
-from stretto.text.alike import placed
-from stretto.text.alike_statements import AlikeQueries
+from stretto.text.alike.expressions import placed
+from stretto.text.alike.statements import AlikeQueries
 from stretto.text.tokens import line_starts
 
 # No text can name it: the row whose columns take the place of the constants.

@@ -11,7 +11,7 @@ from stretto.pattern.derived.tables import LookupTable, TableError
 from stretto.pattern.workload import Workload
 from stretto.schema import Kind
 from stretto.text import syntax
-from stretto.text.alike_statements import samples
+from stretto.text.alike.statements import samples
 
 
 def with_good_rows(workload: Workload) -> tuple[Workload, list[str]]:

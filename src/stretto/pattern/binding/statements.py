@@ -16,7 +16,7 @@ from stretto.pattern.derived.tables import LookupTable, TableError
 from stretto.pattern.nodes import Query, TrendQuery, streams_of
 from stretto.schema import Schema
 from stretto.text import syntax
-from stretto.text.alike_statements import AlikeQueries, Statements, with_names_once
+from stretto.text.alike.statements import AlikeQueries, Statements, with_names_once
 
 
 @dataclass(frozen=True, slots=True)

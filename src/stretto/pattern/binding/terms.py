@@ -14,6 +14,7 @@ from stretto.pattern.binding.kinds import (
     to_float,
 )
 from stretto.pattern.binding.scope import MAX_INT, MIN_INT, FamilyRow, Known, Report, Scope, listing
+from stretto.pattern.binding.set_terms import bind_aggregate, bind_end
 from stretto.pattern.binding.text_terms import (
     Quantified,
     bind_case,
@@ -34,7 +35,7 @@ from stretto.pattern.functions import (
     function_names,
     user_function,
 )
-from stretto.pattern.predicates import Apply, Const, Expr, Param, Reduce, Ref, Which
+from stretto.pattern.predicates import Apply, Const, Expr, Param, Ref, Which
 from stretto.schema import LISTS, Kind
 from stretto.text import syntax
 
@@ -342,17 +343,25 @@ class ExpressionBinder:
             )
         return None
 
+    def may_read_sets(self, what: str, span: Span | None) -> bool:
+        if not self.sets:
+            note = "it needs the events of a whole match"
+            if self.place == "a derived stream" and what in AGGREGATES:
+                note = "an aggregate is a column by itself: compute with it in a stream that reads this one"
+            self.report.add(f"`{what}` cannot stand in {self.place}", span, note)
+        return self.sets
+
     # ---- calls -------------------------------------------------------------------------------------------
 
     def call(self, node: syntax.Call) -> Expr | None:
         name, count = node.function, len(node.arguments)
         if name in ("FIRST", "LAST"):
-            return self.end_of_set(node)
+            return bind_end(self, node)
         if node.attribute is not None:
             note = "only FIRST(v) and LAST(v) give an event"
             self.report.add(f"`{name}(...)` has no attributes", node.span, note)
         if name in AGGREGATES and (name not in BUILTINS or count == 1):
-            return self.aggregate(node)
+            return bind_aggregate(self, node)
         if name in SIGNATURES or name in OTHERS:
             return bind_function(self, node)
         arguments = [self.expression(argument) for argument in node.arguments]
@@ -414,73 +423,6 @@ class ExpressionBinder:
             bound.append(self.argument(node, i, argument, (kind,)))
         known = tuple(argument for argument in bound if argument is not None)
         return Apply(f"user:{node.function}", known, result) if len(known) == len(bound) else None
-
-    # ---- sets --------------------------------------------------------------------------------------------
-
-    def may_read_sets(self, what: str, span: Span | None) -> bool:
-        if not self.sets:
-            note = "it needs the events of a whole match"
-            if self.place == "a derived stream" and what in AGGREGATES:
-                note = "an aggregate is a column by itself: compute with it in a stream that reads this one"
-            self.report.add(f"`{what}` cannot stand in {self.place}", span, note)
-        return self.sets
-
-    def set_variable(self, node: syntax.Call, example: str) -> Known | None:
-        """The variable that is the only argument of FIRST, LAST or COUNT."""
-        (argument,) = node.arguments
-        if not isinstance(argument, syntax.Name) or argument.variable is not None:
-            self.report.add(f"`{node.function}` takes a variable", argument.span, f"as in `{example}`")
-            return None
-        return self.find(argument.name, argument.span)
-
-    def end_of_set(self, node: syntax.Call) -> Expr | None:
-        if not self.may_read_sets(node.function, node.span) or not self.arity(node, 1, 1):
-            return None
-        variable = self.set_variable(node, f"{node.function}(v).{node.attribute or 'ts'}")
-        if variable is None:
-            return None
-        which = Which.FIRST if node.function == "FIRST" else Which.LAST
-        self.uses.append(NamedVariable(variable, which, node.span))
-        if node.attribute is None:
-            example = f"{node.function}({variable.name}).ts"
-            self.report.add(f"`{node.function}` gives an event, not a value", node.span, f"as in `{example}`")
-            return None
-        return self.attribute(variable, node.attribute, which, node.span)
-
-    def aggregate(self, node: syntax.Call) -> Expr | None:
-        """COUNT(v), or SUM, AVG, MIN, MAX of an attribute of one variable, over the set it binds."""
-        name = node.function
-        if not self.may_read_sets(name, node.span) or not self.arity(node, 1, 1):
-            return None
-        (argument,) = node.arguments
-        if name == "COUNT":
-            if isinstance(argument, syntax.Star):
-                note = "it belongs to trend aggregation; write COUNT(v) to count the events of a variable"
-                self.report.add("`COUNT(*)` cannot stand here", node.span, note)
-                return None
-            variable = self.set_variable(node, "COUNT(v)")
-            if variable is None:
-                return None
-            self.uses.append(NamedVariable(variable, name, node.span))
-            return Reduce(name, variable.number, "", Kind.INT)
-        if not isinstance(argument, syntax.Name) or argument.variable is None or argument.index:
-            note = f"as in `{name}(v.price)`"
-            if name in BUILTINS:
-                note += "; the smallest or greatest of several values is LEAST or GREATEST"
-            self.report.add(f"`{name}` takes an attribute of one variable", argument.span, note)
-            return None
-        variable = self.find(argument.variable, argument.span)
-        if variable is None:
-            return None
-        self.uses.append(NamedVariable(variable, name, node.span))
-        value = self.attribute(variable, argument.name, Which.EACH, argument.span)
-        if value is None or self.argument(node, 0, value, AGGREGATES[name]) is None:
-            return None
-        assert isinstance(value, Ref)
-        if name != "AVG":
-            return Reduce(name, variable.number, value.attribute, value.kind)
-        several = variable.listed if self.place == "RETURN" else variable.kleene
-        return Reduce(name, variable.number, value.attribute, Kind.FLOAT) if several else to_float(value)
 
 
 _BINDERS: Final[dict[type[syntax.Expression], Callable[[ExpressionBinder, Any], Expr | None]]] = {

@@ -11,7 +11,7 @@ from typing import Final
 import pyarrow as pa
 
 from stretto.errors import Span
-from stretto.pattern.canonical_terms import canonical_term, key
+from stretto.pattern.canonical.terms import canonical_term, key
 from stretto.pattern.comparisons import FLIPPED
 from stretto.pattern.derived.families import Family
 from stretto.pattern.derived.tables import LookupTable

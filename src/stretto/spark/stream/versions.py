@@ -31,7 +31,7 @@ from stretto.spark.packed import WORKLOAD
 from stretto.spark.user_functions import know_functions, with_functions
 from stretto.stats.profile import Stats
 from stretto.text import syntax
-from stretto.text.alike_statements import samples
+from stretto.text.alike.statements import samples
 from stretto.text.files import read_text
 from stretto.text.parser import parse_partial
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Final
 
 from stretto.text import syntax
-from stretto.text.alike import Constant, placed
-from stretto.text.alike_statements import AlikeQueries, Statements
+from stretto.text.alike.expressions import Constant, placed
+from stretto.text.alike.statements import AlikeQueries, Statements
 from stretto.text.printer import literal_text, name_text, statement_text, to_text
 from stretto.text.values import duration_text
 

@@ -8,7 +8,7 @@ from operator import itemgetter
 from typing import Any, Final, overload
 
 from stretto.text import syntax
-from stretto.text.alike import Row, Template, make_template, signature
+from stretto.text.alike.expressions import Row, Template, make_template, signature
 from stretto.text.clauses import drafts
 from stretto.text.statements import Parsed, parse_statement
 from stretto.text.tokens import TokenChunk, line_starts, tokenize

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from stretto.pattern.canonical_terms import canonical_negation, canonical_term, key
+from stretto.pattern.canonical.terms import canonical_negation, canonical_term, key
 from stretto.pattern.order import Order, members
 from stretto.pattern.piece import Negation
 from stretto.pattern.predicates import Changed, Expr, Ref, columns_of

@@ -7,7 +7,8 @@ from itertools import combinations, islice, permutations, product
 from math import factorial
 from typing import Final
 
-from stretto.pattern.canonical_terms import (
+from stretto.pattern.canonical.colour_refinement import LabelledPiece, orders
+from stretto.pattern.canonical.terms import (
     canonical_negation,
     canonical_stream,
     canonical_term,
@@ -16,7 +17,6 @@ from stretto.pattern.canonical_terms import (
     equality_terms,
     key,
 )
-from stretto.pattern.colour_refinement import LabelledPiece, orders
 from stretto.pattern.comparisons import equality
 from stretto.pattern.nodes import Stream
 from stretto.pattern.order import Order

@@ -1,0 +1,1 @@
+"""One form for pieces and terms that mean the same."""
