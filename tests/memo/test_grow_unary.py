@@ -1,23 +1,17 @@
 """Repetitions from rows that agree find what the oracle finds: ties, bounds, types in several slots, late negations."""
 
 import os
-from dataclasses import replace
 from random import Random
 
-from tests.exactness.test_units import UNITS, grids
+from tests.memo.on_units import assert_finds_what_the_oracle_finds
 from tests.memo.test_rules_oracle import plan_of
-from tests.support.comparison import assert_same_matches, matches_of
-from tests.support.runners import RUNNERS
-from tests.support.strategies import SCHEMA, Sample, in_batches, random_events, to_table
+from tests.support.strategies import SCHEMA, Sample, random_events
 
-from stretto import oracle
-from stretto.engine.units.staged import StagedRun
 from stretto.memo.explore import Rules, explore
 from stretto.memo.memo import build_memo
 from stretto.memo.rules.grow_unary import grow_unary
 from stretto.memo.rules.join_left_to_right import join_left_to_right
 from stretto.pattern.workload import Workload
-from stretto.plan.check import check
 from stretto.plan.ops import Repeat
 from stretto.plan.optimize import plannable
 
@@ -67,12 +61,5 @@ def test_what_grows_from_rows_that_agree() -> None:
         }
         plan = plan_of(detections, memo, chosen, sample.schema)
         used += any(isinstance(op, Repeat) and op.agreeing for op in plan.ops)
-        expected = oracle.matches(bound.detections[0], sample.events)
-        found = RUNNERS[seed % len(RUNNERS)](plan, sample, bound.detections, rng)["q"]
-        assert_same_matches(found, expected, about=f"seed {seed}\n{sample}")
-        run = StagedRun(check(replace(plan, placement=grids(plan, UNITS[seed % len(UNITS)], rng))))
-        table = to_table(sorted(sample.events, key=lambda event: event.ts), ids=True)
-        parts = [*(run.push(batch) for batch in in_batches(rng, table)), run.flush()]
-        got = [match for part in parts for match in matches_of(part["q"], bound.detections[0])]
-        assert_same_matches(got, expected, about=f"units, seed {seed}\n{sample}")
+        assert_finds_what_the_oracle_finds(plan, sample, bound, seed, rng)
     assert used > WORKLOADS // 2

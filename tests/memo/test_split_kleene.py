@@ -7,22 +7,20 @@ from random import Random
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.exactness.test_units import UNITS, grids
+from tests.memo.on_units import assert_finds_what_the_oracle_finds
 from tests.memo.test_rules_oracle import plan_of
-from tests.support.comparison import assert_same_matches, matches_of
+from tests.support.comparison import assert_same_matches
 from tests.support.runners import RUNNERS
-from tests.support.strategies import SCHEMA, Sample, in_batches, random_events, to_table
+from tests.support.strategies import SCHEMA, Sample, random_events, to_table
 
 from stretto import oracle
 from stretto.engine.run import Engine
-from stretto.engine.units.staged import StagedRun
 from stretto.memo.explore import Rules, explore
 from stretto.memo.memo import build_memo
 from stretto.memo.rules.forbid_after_growth import forbid_after_growth
 from stretto.memo.rules.join_left_to_right import join_left_to_right
 from stretto.memo.rules.split_kleene import split_kleene
 from stretto.pattern.workload import Workload
-from stretto.plan.check import check
 from stretto.plan.dag import Plan
 from stretto.plan.optimize import optimize, plannable
 from stretto.stats.profile import Stats
@@ -82,14 +80,7 @@ def test_sets_that_meet_other_rows() -> None:
                 chosen[number] = rng.choice(wanted)
         plan = plan_of(detections, memo, chosen, sample.schema)
         used += "split_kleene" in rules_of(plan)
-        expected = oracle.matches(bound.detections[0], sample.events)
-        found = RUNNERS[seed % len(RUNNERS)](plan, sample, bound.detections, rng)["q"]
-        assert_same_matches(found, expected, about=f"seed {seed}\n{sample}")
-        run = StagedRun(check(replace(plan, placement=grids(plan, UNITS[seed % len(UNITS)], rng))))
-        table = to_table(sorted(sample.events, key=lambda event: event.ts), ids=True)
-        parts = [*(run.push(batch) for batch in in_batches(rng, table)), run.flush()]
-        got = [match for part in parts for match in matches_of(part["q"], bound.detections[0])]
-        assert_same_matches(got, expected, about=f"units, seed {seed}\n{sample}")
+        assert_finds_what_the_oracle_finds(plan, sample, bound, seed, rng)
     assert used > WORKLOADS // 2
 
 
