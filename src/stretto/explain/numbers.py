@@ -40,10 +40,12 @@ def time_text(nanoseconds: float) -> str:
 
 
 def share_text(part: float, whole: float) -> str:
-    """A part in percent of a whole: `93%`, `0.4%`, `<0.1%`; `0%` of nothing."""
+    """A part in percent of a whole: `93%`, `0.4%`, `<0.1%`, `99.8%`; `0%` of nothing, and 100% only of all."""
     percent = 100 * part / whole if whole else 0.0
     if 0 < percent < 100 * SMALLEST:
         return f"<{100 * SMALLEST:g}%"
+    if 99.5 <= percent < 100:
+        return ">99.9%" if percent >= 99.95 else f"{percent:.1f}%"
     return f"{percent:.0f}%" if percent >= 9.95 or percent == 0 else f"{percent:.1f}%"
 
 

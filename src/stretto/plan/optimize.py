@@ -34,6 +34,7 @@ from stretto.plan.front.decoding import with_members
 from stretto.plan.front.planning import fronted, listing_leaves, needed_streams
 from stretto.plan.front.stages import Projection, in_stages
 from stretto.plan.grow import growth_order
+from stretto.plan.one_by_one import cost_one_by_one
 from stretto.plan.optimizers import RECIPES, TREND_RECIPES, Recipe, model_of, without_rules
 from stretto.plan.trials.trying import Rival, Trial, best_tried, worth_trying
 from stretto.schema import Schema
@@ -88,9 +89,20 @@ def planned(
 ) -> Plan:
     """The same by a recipe, for which the plan has the name of an optimizer."""
     stats = known if isinstance(known, Stats) else Stats.assumed(known)
-    known_queries = workload.bind(stats.schema)
-    known_queries = _one_by_one(known_queries) if recipe.one_by_one else gathered(known_queries)
-    found = settled(known_queries, stats)
+    return _of_bound(workload, workload.bind(stats.schema), stats, known, optimizer, recipe, time, trial)
+
+
+def _of_bound(
+    workload: Workload,
+    written: BoundWorkload,
+    stats: Stats,
+    known: Stats | Schema,
+    optimizer: str,
+    recipe: Recipe,
+    time: Budget,
+    trial: Trial | None,
+) -> Plan:
+    found = settled(_one_by_one(written) if recipe.one_by_one else gathered(written), stats)
     bound = found.bound
     streams = needed_streams(bound)
     mops = None
@@ -103,7 +115,16 @@ def planned(
         plan = _behind_a_front(workload, bound, streams, stats, known, optimizer, recipe, time, mops)
     else:
         plan = _planned(workload, bound, stats, known, optimizer, recipe, time, trial)
-    return routed(plan, found)
+    plan = routed(plan, found)
+    if plan.estimate is None or not (written.templates or found.routes or (mops is not None and mops.shares)):
+        return plan
+
+    def price(queries: BoundWorkload) -> float:
+        none = replace(RECIPES["none"], one_by_one=True)
+        small = _of_bound(workload, queries, stats, known, "none", none, time, None)
+        return 0.0 if small.estimate is None else small.estimate.cost
+
+    return replace(plan, estimate=replace(plan.estimate, alone=cost_one_by_one(gathered(written), price)))
 
 
 def _one_by_one(bound: BoundWorkload) -> BoundWorkload:

@@ -1,7 +1,7 @@
 """Families: queries that differ only in the constants of a table's rows."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from stretto.errors import Span
@@ -38,14 +38,14 @@ class Family:
         found = [node.attribute for expr in exprs for node in walk(expr) if isinstance(node, Param)]
         return tuple(dict.fromkeys(found))
 
-    def queries(self) -> Iterator[Query]:
-        """The queries that the family stands for, one per row, with the row's constants written in."""
+    def queries(self, numbers: Iterable[int] | None = None) -> Iterator[Query]:
+        """The queries of all rows that the family stands for, or of some, with the row's constants written in."""
         columns = {name: self.table.values(name) for name in self.parameters}
         spans = None if self.spans is None else self.spans()
-        for number, member in enumerate(self.members):
+        for number in range(len(self.members)) if numbers is None else numbers:
             row = {name: values[number] for name, values in columns.items()}
             window = self.template.window if self.windows is None else Window(self.windows[number])
-            query = self._member(member, row, window)
+            query = self._member(self.members[number], row, window)
             if self.names is not None:
                 span = query.span if spans is None else spans[number]
                 query = replace(query, name=self.names[number], family=None, member=None, span=span)
