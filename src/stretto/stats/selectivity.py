@@ -12,6 +12,7 @@ from stretto.pattern.describe import stream_text
 from stretto.pattern.nodes import Stream
 from stretto.pattern.order import NO_ORDER
 from stretto.pattern.predicates import Apply, Const, Expr, Reduce, Ref, columns_of, numbered, walk
+from stretto.stats.comparison_trees import share_in_tree
 from stretto.stats.drawn_tuples import Link, TupleFrame, Tuples, draw
 from stretto.stats.remembered import remembered
 from stretto.stats.safe_estimates import otherwise
@@ -151,6 +152,8 @@ class Selectivities:
     def _loosely(self, cluster: Cluster) -> Selectivity:
         """Events of the streams wherever they stand: quick, and blind to what changes with time."""
         assert self.sample is not None
+        if (counted := self._in_tree(cluster)) is not None:
+            return counted
         random = np.random.default_rng(self.seed_of(cluster.frame))
         columns = []
         for stream in cluster.frame.streams:
@@ -160,9 +163,23 @@ class Selectivities:
         return self._product(cluster) if not found.value and len(cluster.terms) > 1 else found
 
     def _product(self, cluster: Cluster) -> Selectivity:
-        """The terms of a cluster as if they were independent."""
+        """The terms of a cluster as if they were independent, unless all tuples can be counted."""
+        if (counted := self._in_tree(cluster)) is not None:
+            return counted
         value = prod(self.of_cluster(_alone(term, cluster.frame)).value for term in cluster.terms)
         return Selectivity(value, value)
+
+    def _in_tree(self, cluster: Cluster) -> Selectivity | None:
+        assert self.sample is not None
+        if any(_reads_time(term) for term in cluster.terms):
+            return None
+        found = share_in_tree(cluster, self.sample)
+        if found is None:
+            return None
+        seen = [len(self.sample.members(stream).positions) for stream in cluster.frame.streams]
+        # All tuples of few events are no independent ones: how far to trust the share, the rarest stream says.
+        least = 0.5 / min(prod(seen) + 1, MORE[-1])
+        return Selectivity(max(found, least), sqrt(found * (1.0 - found) / max(min(seen), 1)))
 
     def _frame(self, frame: TupleFrame) -> tuple[TupleFrame, Tuples]:
         """The frame and its tuples; without its window and order where the sample has too few of them."""
