@@ -16,7 +16,9 @@ from stretto.schema import Kind
 
 KINDS = (Kind.INT, Kind.INT, Kind.FLOAT)
 COMBINATIONS = [(), (0,), (1,), (0, 1), (1, 0), (0, 2), (2, 1, 0), (0, 0, 1)]
-key = st.tuples(st.none() | st.integers(0, 9), st.integers(0, 30), st.none() | st.sampled_from([0.0, -0.0, 2.5]))
+key = st.tuples(
+    st.none() | st.integers(0, 9), st.integers(0, 30), st.none() | st.sampled_from([0.0, -0.0, 2.5])
+)
 
 
 @st.composite

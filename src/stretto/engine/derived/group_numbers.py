@@ -71,7 +71,7 @@ class GroupNumbers:
         if is_due(number_rows, TWIN * n):
             slots = self._swept_slots(0) if self._slots is None else self._slots
             mask = NO_MASK if inside is None else inside
-            number_rows(words, mask, 0, slots, *self._state, numbers, False)  # noqa: FBT003
+            number_rows(words, mask, 0, slots, *self._state, numbers, False)
             return numbers
         rows = np.arange(n) if inside is None else np.flatnonzero(inside)
         if len(rows):
@@ -94,7 +94,7 @@ class GroupNumbers:
         slots = self._swept_slots(0) if self._slots is None else self._slots
         row = 0
         while True:
-            row = number_rows(words, inside, row, slots, *self._state, numbers, True)  # noqa: FBT003
+            row = number_rows(words, inside, row, slots, *self._state, numbers, True)
             if row == len(words):
                 return
             # Filled to the last place by this step: what is left of it may be as many again, or three times.

@@ -1,8 +1,8 @@
 """Numbers of groups by several combinations of keys.
 
-The values of each key have codes, which all combinations share, so a value is looked up once however many group by it. The
-codes of a combination, in mixed radix, are one word. Where words are not many more than events, the word is the group's
-number; else words are looked up in a table.
+The values of each key have codes, which all combinations share, so a value is looked up once however many group by it.
+The codes of a combination, in mixed radix, are one word. Where words are not many more than events, the word is the
+group's number; else words are looked up in a table.
 """
 
 from collections.abc import Sequence

@@ -109,9 +109,7 @@ class WindowAggregates:
     def snapshot(self) -> RawInputs:
         """The events of the window."""
         ts: I64 = self._window.column(TS).copy()
-        keys = [
-            codes.numbers.keys(self._window.column(CODES + i))[0] for i, codes in enumerate(self._codes)
-        ]
+        keys = [codes.numbers.keys(self._window.column(CODES + i))[0] for i, codes in enumerate(self._codes)]
         inputs = [
             Vector(bits.view(np.float64).copy() if kind is Kind.FLOAT else bits.copy(), valid.copy())
             for kind, (bits, valid) in zip(self._input_kinds, self._columns(), strict=True)
@@ -162,7 +160,9 @@ class WindowAggregates:
         """After many groups have gone, number those that are left anew, and sum them up from the window."""
         # As many groups as the last step brought may come again.
         wanted = {at: by.wanted(len(self)) + self._added for at, by in self._number_at.values()}
-        if all(by.capacity <= max(FEWEST_SHRUNK, EMPTIED * wanted[at]) for at, by in self._number_at.values()):
+        if all(
+            by.capacity <= max(FEWEST_SHRUNK, EMPTIED * wanted[at]) for at, by in self._number_at.values()
+        ):
             return
         for i, codes in enumerate(self._codes):
             column = self._window.column(CODES + i)
