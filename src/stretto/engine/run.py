@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 
 from stretto.engine.adapt import Adaptation, AdaptOptions, DriftWatch
 from stretto.engine.counters import Counters
-from stretto.engine.derived.front import source_types
 from stretto.engine.derived.fronted_plan import FrontedPlan
+from stretto.engine.derived.read_streams import kept_streams, source_types
 from stretto.engine.live_plan import LivePlan, outputs_of, streams_of
 from stretto.engine.memory.limits import Meter
 from stretto.engine.pace import STEP, Pace
@@ -363,6 +363,11 @@ class Engine:
         """Whether the derived events that are kept are those of a plan, with all columns that it reads."""
         if plan.derived != self.plan.derived:
             return False
+        # Streams that one plan reads, another finds to be others', or selects something else of.
+        kept = kept_streams(self.plan)
+        for name, selected in kept_streams(plan).items():
+            if name not in kept or kept[name] not in (None, selected):
+                return False
         read = read_columns(plan) - attributes_of(plan)
         return all(self._live.kinds.get(name) is plan.columns[name] for name in read)
 

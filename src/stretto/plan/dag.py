@@ -115,8 +115,11 @@ class Plan:
     @property
     def horizon_us(self) -> int:
         """How far back in time a match that is not certain yet may look, in microseconds; 0: by no window of time."""
-        front = 0 if self.front is None else self.front.reach_us
-        return self._horizon("us") + front
+        if self.front is None:
+            return self._horizon("us")
+        # Queries that count positions are plans of their own, over the same streams.
+        sides = (side.plan.horizon_us for side in self.front.sides)
+        return max(self._horizon("us"), *sides, 0) + self.front.reach_us
 
     @property
     def horizon_events(self) -> int:

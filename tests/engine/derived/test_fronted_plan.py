@@ -9,12 +9,14 @@ from tests.support.strategies import SCHEMA, random_events, to_table
 from tests.support.stream_strategies import random_streams
 
 from stretto import oracle
+from stretto.engine.results.matches import Matches
 from stretto.engine.run import Engine
 from stretto.errors import EngineError, QueryError
 from stretto.oracle.detections import Event, Match
 from stretto.pattern.nodes import Query
 from stretto.pattern.workload import BoundWorkload, Workload
 from stretto.plan.optimize import optimize
+from stretto.plan.spread.reach import MatchReach
 from stretto.values.times import END_OF_TIME, START_OF_TIME
 
 STREAM = "CREATE STREAM calm AS SELECT k, AVG(x) AS x FROM A GROUP BY k WITHIN 4 us;"
@@ -129,3 +131,67 @@ def test_a_stream_that_waits_is_waited_for() -> None:
     assert engine.due_us is not None
     assert engine.flush().counts()["q"] > 0
     assert engine.due_us is None
+
+
+def test_what_counts_positions_is_built_up_again_from_all_that_it_reaches() -> None:
+    text = (
+        "CREATE STREAM calm AS SELECT k, AVG(x) AS x FROM A GROUP BY k WITHIN 1 us;"
+        "QUERY q PATTERN SEQ(calm c, A{1,2}) WITHIN 3 us SELECT STRICT;"
+    )
+    workload = Workload.parse(text)
+    plan = optimize(workload, SCHEMA, "none")
+    assert plan.horizon_us == 4
+    assert MatchReach.of(plan).after_us == 3
+    events = sorted(random_events(Random(5), ("A", "B"), most=40), key=lambda event: event.ts)
+    engine, parts = Engine(plan), []
+    for batch in to_table(events).to_batches(1):
+        parts.append(engine.push(batch))
+        engine = Engine.restore(plan, engine.snapshot())
+    parts.append(engine.flush())
+    _assert_found(workload, events, parts)
+
+
+ALIKE = """
+CREATE STREAM one AS SELECT k, x + 1 AS x FROM A WHERE x >= 0;
+CREATE STREAM two AS SELECT k, x + 1 AS x FROM A WHERE x >= 0;
+QUERY p PATTERN SEQ(one a, A b) WHERE a.x > {least} WITHIN 8 us;
+QUERY q PATTERN SEQ(two a, A b) WHERE a.x > {least} WITHIN 20 us;
+"""
+
+
+def test_plans_that_keep_other_streams_follow_each_other() -> None:
+    text = ALIKE.replace("A b", "A b+").replace("WHERE a.x > {least}", "")
+    workload = Workload.parse(text)
+    events = sorted(random_events(Random(5), ("A", "B"), most=16), key=lambda event: event.ts)
+    engine, parts = Engine(optimize(workload, SCHEMA, "auto"), updatable=True, history_us=1 << 40), []
+    for number, batch in enumerate(to_table(events).to_batches(2)):
+        parts.append(engine.push(batch))
+        engine.update(workload, ("none", "rumor", "auto")[number % 3], 0.1)
+    parts.append(engine.flush())
+    _assert_found(workload, events, parts)
+
+
+@pytest.mark.parametrize("optimizer", ["none", "rumor", "auto"])
+def test_queries_that_select_more_of_a_stream_find_it(optimizer: str) -> None:
+    before, after = (Workload.parse(ALIKE.format(least=least)) for least in (3, 1))
+    events = sorted(random_events(Random(5), ("A", "B"), most=40), key=lambda event: event.ts)
+    table = to_table(events)
+    engine = Engine(optimize(before, SCHEMA, optimizer), updatable=True, history_us=1 << 40)
+    engine.push(table.slice(0, 25))
+    engine.update(after, optimizer)
+    since = engine.until_us
+    found = [engine.push(table.slice(25)), engine.flush()]
+    _assert_found(after, events, found, since)
+
+
+def _assert_found(workload: Workload, events: list[Event], parts: list[Matches], since: int = 0) -> None:
+    """The parts together have the matches of all queries that end at a time or later."""
+    bound = workload.bind(SCHEMA)
+    streams = oracle.derive(bound.streams, events)
+    for query in bound.queries:
+        assert isinstance(query, Query)
+        expected = oracle.matches(query, oracle.inputs(query, streams, events))
+        expected = [match for match in expected if match.end >= since]
+        assert expected
+        found = [match for part in parts for match in matches_of(part[query.name], query)]
+        assert_same_matches(found, expected)

@@ -1,7 +1,7 @@
 """SUM, AVG, COUNT and STDDEV of one input over one grouping and window: state that the window of raw events tells."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -116,7 +116,7 @@ class ExactSums(LongAccumulators):
         few = self._few(frame, valid, 1)
         if few is not None:
             return sum_windows_reference(few, bits.view(np.float64) if self._doubles else bits)
-        out = _new_sums(len(frame.asked), doubles=self._doubles)
+        out = _new_sums(len(frame.asked), np.empty, doubles=self._doubles)
         if self._doubles:
             self._run(frame, bits, valid, out.counts, out.sums)
             return out
@@ -160,17 +160,15 @@ def _more_wide(wide: I64, free: I64) -> I64:
     return more
 
 
-def _new_sums(n: int, *, doubles: bool) -> Sums:
+def _new_sums(n: int, new: Callable[..., npt.NDArray[Any]], *, doubles: bool) -> Sums:
     integers = 0 if doubles else n
-    return Sums(
-        np.zeros(n, np.int64), np.zeros(n), np.zeros(integers, np.int64), np.zeros(integers, np.bool_)
-    )
+    return Sums(new(n, np.int64), new(n), new(integers, np.int64), new(integers, np.bool_))
 
 
 def sum_windows_reference(rows: FrameMembers, values: I64 | F64) -> Sums:
     """As the loop, from the values themselves: for a little work, and to say what the loop does."""
     doubles = values.dtype.kind == "f"
-    out = _new_sums(len(rows.start), doubles=doubles)
+    out = _new_sums(len(rows.start), np.zeros, doubles=doubles)
     out.counts[:] = rows.stop - rows.start
     for i, found in enumerate(_listed(rows, values)):
         out.sums[i] = rounded_sum(found)

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stretto.engine.kernels.sorted_search import seek, seek_reference
+from stretto.engine.derived.kernels.merged_places import places_after
+from stretto.engine.kernels.sorted_search import seek_reference
 from stretto.engine.kernels.when_to_compile import is_due
 from stretto.values.rows import I64, Bool
 
@@ -44,8 +45,8 @@ class FrameMembers:
 def bounds(times: I64, new: I64, window_us: int) -> tuple[I64, I64]:
     """Per time in `new`, the range of sorted `times` that are later than it less the window, and not later than it."""
     earliest = np.maximum(new, LEAST + window_us) - window_us
-    if is_due(seek, len(new)):
-        return seek(times, earliest, 1), seek(times, new, 1)
+    if is_due(places_after, len(new)):
+        return places_after(times, earliest), places_after(times, new)
     return seek_reference(times, earliest, after=True), seek_reference(times, new, after=True)
 
 

@@ -13,7 +13,8 @@ from stretto.engine.derived.asked_aggregates import AskedAggregates
 from stretto.engine.derived.channel_aggregates import ChannelAggregates
 from stretto.engine.derived.event_classes import EventClasses
 from stretto.engine.derived.event_order import RankedEvents, in_total_order
-from stretto.engine.live_plan import LivePlan, outputs_of, streams_of
+from stretto.engine.derived.read_streams import selections, source_types
+from stretto.engine.live_plan import LivePlan, outputs_of
 from stretto.engine.memory.limits import Meter, vector_size
 from stretto.engine.results.leaf_ids import leaf_values
 from stretto.engine.results.matches import NO_ID, MatchChunk, Matches
@@ -45,9 +46,6 @@ from stretto.values.rows import I64, Bool
 from stretto.values.strings import Strings
 from stretto.values.vector import DTYPES, Vector
 
-FEW = 4
-"""Selections of a stream that are judged before its events are put in order with others."""
-
 
 class FrontRunner:
     """Runs the stages of a front; `codes` are the types' numbers in blocks, `kinds` those of columns that go out.
@@ -67,7 +65,7 @@ class FrontRunner:
     ) -> None:
         self._front, self._codes, self._kinds, self._strings = front, codes, kinds, strings
         self._text_ids = front.columns.get(special.id) is Kind.STRING
-        self._wheres = _selections(read) if front.selective else {}
+        self._wheres = selections(read) if front.selective else {}
         made: list[_Projecting | _Pairing | _Encoding | _Aggregating | _ChannelAggregating | _Detecting] = []
         for stage in front.stages:
             match stage:
@@ -163,35 +161,6 @@ def _passing_some(wheres: Iterable[tuple[Expr, ...]], block: Block, n: int, stri
     for where in wheres:
         kept |= holds(where, (places,), n, events)
     return kept
-
-
-def _selections(read: Collection[Stream]) -> dict[str, list[tuple[Expr, ...]]]:
-    """What is selected of each stream that is not read as a whole, if few terms say it."""
-    found: dict[str, list[tuple[Expr, ...]]] = {}
-    for stream in read:
-        found.setdefault(stream.type, []).append(stream.where)
-    return {name: wheres for name, wheres in found.items() if all(wheres) and len(wheres) <= FEW}
-
-
-def source_types(front: Front) -> Iterator[str]:
-    """The types and streams that stages read."""
-    for stage in front.stages:
-        match stage:
-            case Projection() | Encoding():
-                yield stage.source.type
-            case Aggregation():
-                yield stage.stream.source.type
-            case SharedAggregation():
-                yield stage.parts[0].stream.source.type
-            case Detections():
-                yield from _read_by(stage.plan, stage.counted)
-    for side in front.sides:
-        yield from _read_by(side.plan, side.counted)
-
-
-def _read_by(plan: Plan, counted: Counted | None) -> Iterator[str]:
-    yield from (stream.type for stream in streams_of(plan).values())
-    yield from counted or ()
 
 
 def _column(block: Block, name: str, kind: Kind) -> Vector:

@@ -6,7 +6,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from stretto.engine.derived.front import FrontRunner, empty_block, source_types
+from stretto.engine.derived.front import FrontRunner, empty_block
+from stretto.engine.derived.read_streams import source_types
 from stretto.engine.live_plan import LivePlan, outputs_of, streams_of
 from stretto.engine.memory.limits import Meter
 from stretto.engine.results.matches import Matches

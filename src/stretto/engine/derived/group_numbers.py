@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from stretto.engine.derived.kernels.group_tables import FREE, USED, fill_table, find_rows, number_rows
+from stretto.engine.derived.kernels.group_tables import FREE, USED, fill_table, number_rows
 from stretto.engine.kernels.order_keys import MOST
 from stretto.engine.kernels.when_to_compile import is_due
 from stretto.engine.rows.join_keys import order_keys
@@ -24,11 +24,12 @@ NO_MASK: Bool = np.zeros(0, np.bool_)
 class GroupNumbers:
     """Events that agree on all keys have one number, below `capacity`; without keys, all events are one group.
 
-    A number may be given to another group only after all events of its group have left.
+    A number may be given to another group only after all events of its group have left. `capacity`: to begin with, a
+    power of two.
     """
 
-    def __init__(self, kinds: Sequence[Kind]) -> None:
-        self.capacity = FIRST_CAPACITY
+    def __init__(self, kinds: Sequence[Kind], capacity: int = FIRST_CAPACITY) -> None:
+        self.capacity = capacity
         self._kinds = tuple(kinds)
         self._known: I64 = np.zeros((self.capacity, len(kinds)), np.int64)
         self._members: I64 = np.zeros(self.capacity, np.int64)
@@ -42,6 +43,11 @@ class GroupNumbers:
     def live(self) -> int:
         """How many groups have events."""
         return int(np.count_nonzero(self._members))
+
+    @property
+    def used(self) -> int:
+        """One more than the greatest number that was given."""
+        return int(self._used[USED])
 
     @property
     def nbytes(self) -> int:
@@ -61,10 +67,12 @@ class GroupNumbers:
     def find(self, keys: Sequence[Vector], n: int) -> I64:
         """The numbers of groups that `n` events would enter; OUTSIDE where there is no such group yet."""
         words, inside = self._words(keys, n)
-        if is_due(find_rows, TWIN * n):
-            slots = self._swept_slots(0) if self._slots is None else self._slots
-            return find_rows(words, NO_MASK if inside is None else inside, slots, self._known)
         numbers = np.full(n, OUTSIDE)
+        if is_due(number_rows, TWIN * n):
+            slots = self._swept_slots(0) if self._slots is None else self._slots
+            mask = NO_MASK if inside is None else inside
+            number_rows(words, mask, 0, slots, *self._state, numbers, False)
+            return numbers
         rows = np.arange(n) if inside is None else np.flatnonzero(inside)
         if len(rows):
             numbers[rows] = self._found_in(self._names(), *_distinct(words[rows]))
@@ -86,13 +94,15 @@ class GroupNumbers:
         slots = self._swept_slots(0) if self._slots is None else self._slots
         row = 0
         while True:
-            row = number_rows(
-                words, inside, row, slots, self._known, self._members, self._free, self._used, numbers
-            )
+            row = number_rows(words, inside, row, slots, *self._state, numbers, True)
             if row == len(words):
                 return
             # Filled to the last place by this step: what is left of it may be as many again, or three times.
             slots = self._swept_slots(min(len(words) - row, 3 * self.capacity))
+
+    @property
+    def _state(self) -> tuple[I64, I64, I64, I64]:
+        return self._known, self._members, self._free, self._used
 
     def _swept_slots(self, wanted: int) -> npt.NDArray[np.int32]:
         self._sweep(wanted)

@@ -34,6 +34,7 @@ class GroupedPass:
             for of, asked in functions.items()
             if of is not None and asked & SUMMED
         }
+        self._averaged = {of for of, asked in functions.items() if Function.AVG in asked}
         self._deviations = {
             of: ExactDeviations(doubles=self._doubles[of])
             for of, asked in functions.items()
@@ -79,7 +80,8 @@ class GroupedPass:
             counts = counting.step(frame, None if of is None else inputs[of][1])
             found[InputAggregate(Function.COUNT, of)] = Vector(counts)
         for of, summing in self._sums.items():
-            found |= _from_sums(of, summing.step(frame, *inputs[of]), doubles=self._doubles[of])
+            sums = summing.step(frame, *inputs[of])
+            found |= _from_sums(of, sums, doubles=self._doubles[of], averages=of in self._averaged)
         for of, deviating in self._deviations.items():
             found |= _from_deviations(of, deviating.step(frame, *inputs[of]))
         for ((of, function), deques), own in zip(self._extremes.items(), links, strict=True):
@@ -97,16 +99,19 @@ class GroupedPass:
         yield from self._extremes.values()
 
 
-def _from_sums(of: int, sums: Sums, *, doubles: bool) -> dict[InputAggregate, Vector]:
-    there = sums.counts > 0
-    if not doubles:
-        there &= sums.fits
-    valid = _some(there)
-    return {
+def _from_sums(of: int, sums: Sums, *, doubles: bool, averages: bool) -> dict[InputAggregate, Vector]:
+    some = bool(sums.counts.all())
+    valid = None if some else sums.counts > 0
+    if not doubles and not sums.fits.all():
+        valid = sums.fits if valid is None else valid & sums.fits
+    found = {
         InputAggregate(Function.COUNT, of): Vector(sums.counts),
         InputAggregate(Function.SUM, of): Vector(sums.sums if doubles else sums.exact, valid),
-        InputAggregate(Function.AVG, of): Vector(sums.sums / np.maximum(sums.counts, 1), valid),
     }
+    if averages:
+        counts = sums.counts if some else np.maximum(sums.counts, 1)
+        found[InputAggregate(Function.AVG, of)] = Vector(sums.sums / counts, valid)
+    return found
 
 
 def _from_deviations(of: int, found: Deviations) -> dict[InputAggregate, Vector]:

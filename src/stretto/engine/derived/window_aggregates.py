@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from stretto.engine.derived.frames import LEAST, Frame, bounds
-from stretto.engine.derived.group_numbers import GroupNumbers
 from stretto.engine.derived.grouped_pass import GroupedPass, Input, Links
+from stretto.engine.derived.groupings import Grouping, KeyCodes, Keys, StepCodes
 from stretto.engine.derived.levels import InputAggregate, Level, LevelRows, RawInputs
 from stretto.engine.derived.raw_window import RawWindow
 from stretto.schema import Kind
@@ -22,15 +22,17 @@ from stretto.values.vector import Vector
 FEWEST_SHRUNK = 4096
 """Room for so many groups is never given back."""
 TS = 0
-NUMBERS = 1
-"""Columns of the window: times, the numbers of groups by each grouping, then inputs, then links of deques."""
+CODES = 1
+"""Columns of the window: times, codes of keys, numbers of groups by each grouping, inputs, links of deques."""
+EMPTIED = 8
+"""Numbers of groups are given anew where there is room for so many times as many as are needed."""
 
 
 class WindowAggregates:
     """Aggregates of a stream's inputs for each of its events, as `levels` say.
 
-    Levels over the same keys share the numbers of groups; those over the same window, too, share everything else that
-    they have in common. The window of raw inputs is kept once for all.
+    All levels share the codes of keys, and those over the same keys the numbers of groups; those over the same window,
+    too, share everything else that they have in common. The window of raw inputs is kept once for all.
     """
 
     def __init__(
@@ -39,13 +41,21 @@ class WindowAggregates:
         self._key_kinds, self._input_kinds = tuple(key_kinds), tuple(input_kinds)
         self._levels = tuple(levels)
         self._reach = max(level.window_us for level in levels)
-        self._keys = tuple(dict.fromkeys(level.keys for level in levels))
-        self._numbers = [self._new_numbers(keys) for keys in self._keys]
-        asked: dict[tuple[tuple[int, ...], int], list[InputAggregate]] = {}
-        for level in levels:
-            asked.setdefault((level.keys, level.window_us), []).extend(level.aggregates)
+        self._over = [(tuple(sorted(set(level.keys))), level.window_us) for level in levels]
+        self._codes = [KeyCodes(kind) for kind in self._key_kinds]
+        groupings = dict.fromkeys(keys for keys, _ in self._over)
+        # By one key, its codes are the numbers.
+        self._groupings = [Grouping(keys) for keys in groupings if len(keys) != 1]
+        asked: dict[tuple[Keys, int], list[InputAggregate]] = {}
+        for over, level in zip(self._over, levels, strict=True):
+            asked.setdefault(over, []).extend(level.aggregates)
         self._passes = {over: GroupedPass(these, input_kinds) for over, these in asked.items()}
-        self._input_at = NUMBERS + len(self._keys)
+        self._numbers_at = CODES + len(self._codes)
+        self._input_at = self._numbers_at + len(self._groupings)
+        self._number_at: dict[Keys, tuple[int, KeyCodes | Grouping]] = {
+            **{(i,): (CODES + i, codes) for i, codes in enumerate(self._codes)},
+            **{by.keys: (self._numbers_at + i, by) for i, by in enumerate(self._groupings)},
+        }
         self._links_at = self._input_at + 2 * len(input_kinds)
         links = 2 * sum(each.links for each in self._passes.values())
         dtypes: list[npt.DTypeLike] = [np.int64] * self._input_at
@@ -62,7 +72,7 @@ class WindowAggregates:
 
     @property
     def nbytes(self) -> int:
-        numbers = sum(numbers.nbytes for numbers in self._numbers)
+        numbers = sum(each.nbytes for each in (*self._codes, *self._groupings))
         return self._window.nbytes + numbers + sum(each.nbytes for each in self._passes.values())
 
     def step(
@@ -77,21 +87,20 @@ class WindowAggregates:
         columns = self._columns()
         links = iter(self._link_pairs())
         self._bounds.clear()
-        found: dict[tuple[tuple[int, ...], int], tuple[I64, Mapping[InputAggregate, Vector]]] = {}
+        found: dict[tuple[Keys, int], tuple[I64, Mapping[InputAggregate, Vector]]] = {}
         for over, each in self._passes.items():
             frame, rows = self._frame(*over)
             own = [next(links) for _ in range(each.links)]
             found[over] = entered[rows], each.step(frame, columns, own)
         return tuple(
             LevelRows(events, tuple(values[aggregate] for aggregate in level.aggregates))
-            for level in self._levels
-            for events, values in [found[level.keys, level.window_us]]
+            for over, level in zip(self._over, self._levels, strict=True)
+            for events, values in [found[over]]
         )
 
     def undo(self) -> None:
         """Make the state what it was before the last step."""
-        for i, numbers in enumerate(self._numbers):
-            numbers.leave(self._window.column(NUMBERS + i)[len(self) - self._added :])
+        self._leave(slice(len(self) - self._added, None))
         self._window.cut(self._added)
         self._added = 0
         self._now = None
@@ -100,13 +109,7 @@ class WindowAggregates:
     def snapshot(self) -> RawInputs:
         """The events of the window."""
         ts: I64 = self._window.column(TS).copy()
-        keys = [Vector(np.zeros(len(ts), np.int64), np.zeros(len(ts), np.bool_)) for _ in self._key_kinds]
-        for i, (columns, numbers) in enumerate(zip(self._keys, self._numbers, strict=True)):
-            # A key of an event that is in no group by it is as good as null.
-            for column, vector in zip(columns, numbers.keys(self._window.column(NUMBERS + i)), strict=True):
-                known = keys[column]
-                data = np.where(vector.nulls, known.data.astype(vector.data.dtype), vector.data)
-                keys[column] = Vector(data, ~(known.nulls & vector.nulls))
+        keys = [codes.numbers.keys(self._window.column(CODES + i))[0] for i, codes in enumerate(self._codes)]
         inputs = [
             Vector(bits.view(np.float64).copy() if kind is Kind.FLOAT else bits.copy(), valid.copy())
             for kind, (bits, valid) in zip(self._input_kinds, self._columns(), strict=True)
@@ -120,12 +123,16 @@ class WindowAggregates:
         self._added = 0
         self._now = None
 
-    def _new_numbers(self, keys: tuple[int, ...]) -> GroupNumbers:
-        return GroupNumbers([self._key_kinds[key] for key in keys])
+    def _leave(self, rows: slice) -> None:
+        """Events of these rows go."""
+        for at, by in self._number_at.values():
+            by.leave(self._window.column(at)[rows])
 
-    def _reset(self) -> None:
-        for each in self._passes.values():
-            each.reset()
+    def _reset(self, keys: Keys | None = None) -> None:
+        """Forget what groups sum up to, all or those by some keys."""
+        for (by, _), each in self._passes.items():
+            if keys is None or by == keys:
+                each.reset()
 
     def _columns(self) -> list[Input]:
         at = range(self._input_at, self._links_at, 2)
@@ -142,51 +149,82 @@ class WindowAggregates:
         last = max(self._now - self._reach, LEAST)
         expired = int(np.searchsorted(self._window.column(TS), last, side="right"))
         if expired:
-            for i, numbers in enumerate(self._numbers):
-                numbers.leave(self._window.column(NUMBERS + i)[:expired])
+            self._leave(slice(expired))
             self._window.drop(expired)
             for each in self._passes.values():
                 each.dropped(expired)
-        if any(numbers.capacity > max(FEWEST_SHRUNK, len(self)) for numbers in self._numbers):
+        if any(by.capacity > max(FEWEST_SHRUNK, len(self)) for _, by in self._number_at.values()):
             self._shrink()
 
     def _shrink(self) -> None:
         """After many groups have gone, number those that are left anew, and sum them up from the window."""
         # As many groups as the last step brought may come again.
-        if all(by.capacity <= max(FEWEST_SHRUNK, 8 * (by.live + self._added)) for by in self._numbers):
+        wanted = {at: by.wanted(len(self)) + self._added for at, by in self._number_at.values()}
+        if all(
+            by.capacity <= max(FEWEST_SHRUNK, EMPTIED * wanted[at]) for at, by in self._number_at.values()
+        ):
             return
-        for i, keys in enumerate(self._keys):
-            column = self._window.column(NUMBERS + i)
-            known = self._numbers[i].keys(column)
-            self._numbers[i] = self._new_numbers(keys)
-            column[:] = self._numbers[i].enter(known, len(column))
+        for i, codes in enumerate(self._codes):
+            column = self._window.column(CODES + i)
+            (known,) = codes.numbers.keys(column)
+            codes.clear()
+            column[:] = codes.enter(known, len(column))
+        for by in self._groupings:
+            by.clear()
+        self._number(0)
         self._reset()
 
     def _enter(self, ts: I64, keys: Sequence[Vector], inputs: Sequence[Vector], passing: Bool | None) -> I64:
         """Append the events that pass and are in a group; their places in the step come back."""
         rows = np.arange(len(ts)) if passing is None else np.flatnonzero(passing)
         own = keys if len(rows) == len(ts) else [vector.take(rows) for vector in keys]
-        numbers = [
-            by.enter([own[key] for key in columns], len(rows))
-            for by, columns in zip(self._numbers, self._keys, strict=True)
-        ]
-        somewhere = np.maximum.reduce(numbers) >= 0
-        if not somewhere.all():
+        codes = [by.enter(key, len(rows)) for by, key in zip(self._codes, own, strict=True)]
+        somewhere = self._somewhere(codes, len(rows))
+        if somewhere is not None:
+            for by, column in zip(self._codes, codes, strict=True):
+                by.leave(column[~somewhere])
             rows = rows[somewhere]
-            numbers = [column[somewhere] for column in numbers]
+            codes = [column[somewhere] for column in codes]
         whole = len(rows) == len(ts)
-        columns: list[Any] = [ts if whole else ts[rows], *numbers]
+        columns: list[Any] = [ts if whole else ts[rows], *codes, *[None] * len(self._groupings)]
         for vector in inputs if whole else [vector.take(rows) for vector in inputs]:
             columns += [_bits(vector), True if vector.valid is None else vector.valid]
         self._window.append([*columns, *[None] * self._links], len(rows))
         self._added = len(rows)
         self._now = int(ts[-1]) if len(ts) else self._now
+        self._number(len(self) - len(rows))
         return rows
+
+    def _somewhere(self, codes: Sequence[I64], count: int) -> Bool | None:
+        """Which of the events are in some group; None: all are."""
+        known = StepCodes(codes, (), count)
+        somewhere: Bool | None = None
+        for keys, _ in self._passes:
+            inside = known.inside(keys)
+            if inside is None:
+                return None
+            somewhere = inside if somewhere is None else somewhere | inside
+        return somewhere
+
+    def _number(self, start: int) -> None:
+        """Give the events of the window from `start` on their numbers, or all events where these change."""
+        radices = [codes.radix for codes in self._codes]
+        new = self._step_codes(radices, start)
+        for i, by in enumerate(self._groupings):
+            again = by.fit(tuple(radices[key] for key in by.keys), len(self))
+            numbers = by.number(self._step_codes(radices, 0) if again else new)
+            self._window.column(self._numbers_at + i)[len(self) - len(numbers) :] = numbers
+            if again:
+                self._reset(by.keys)
+
+    def _step_codes(self, radices: Sequence[int], start: int) -> StepCodes:
+        codes = [self._window.column(CODES + i)[start:] for i in range(len(self._codes))]
+        return StepCodes(codes, radices, len(self) - start)
 
     def _frame(self, keys: tuple[int, ...], window_us: int) -> tuple[Frame, I64 | slice]:
         """What the new events' aggregates are over, and which of the new events are in a group."""
-        i = self._keys.index(keys)
-        groups: I64 = self._window.column(NUMBERS + i)
+        at, by = self._number_at[keys]
+        groups: I64 = self._window.column(at)
         times = self._window.column(TS)
         new = groups[len(groups) - self._added :]
         rows: I64 | slice = slice(None) if not len(new) or new.min() >= 0 else np.flatnonzero(new >= 0)
@@ -198,7 +236,7 @@ class WindowAggregates:
             if whole:
                 self._bounds[window_us] = found
         low, high = self._bounds[window_us] if whole else found
-        return Frame(groups, new[rows], low, high, self._window.base, self._numbers[i].capacity), rows
+        return Frame(groups, new[rows], low, high, self._window.base, by.capacity), rows
 
 
 def _bits(vector: Vector) -> I64:

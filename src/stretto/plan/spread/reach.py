@@ -36,10 +36,13 @@ class MatchReach:
 
     @classmethod
     def of(cls, plan: Plan) -> Self:
-        kept = [window for op in plan.ops if (window := window_of(op)) is not None]
-        back = [op.window for op in plan.ops if isinstance(op, Forbid) and _looks_back(op, plan)]
-        totals = () if plan.trends is None else plan.trends.queries
         front = plan.front
+        plans = (plan, *(() if front is None else (side.plan for side in front.sides)))
+        kept = [window for one in plans for op in one.ops if (window := window_of(op)) is not None]
+        back = [
+            op.window for one in plans for op in one.ops if isinstance(op, Forbid) and _looks_back(op, one)
+        ]
+        totals = () if plan.trends is None else plan.trends.queries
         if front is not None and front.horizon_events:
             # How far back so many events of a stream are is known of no slice.
             return cls(END_OF_TIME, END_OF_TIME, 0, 0)

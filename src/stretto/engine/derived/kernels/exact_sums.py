@@ -208,17 +208,20 @@ def sum_whole_windows(
     for row in range(low.shape[0]):
         if entered < low[row] and left == entered:  # what is past already need not enter
             left = entered = low[row]
-        while left < low[row] or entered < high[row]:
-            leaves = left < min(low[row], entered)
-            at = left if leaves else entered
-            group = groups[at]
-            if group >= 0 and valid[at]:
-                times = -1 if leaves else 1
-                table[group, COUNT] += times
-                table[group, HIGH] += times * (bits[at] >> 32)
-                table[group, LOW] += times * (bits[at] & MASK)
-            left += leaves
-            entered += not leaves
+        while entered < high[row]:
+            group = groups[entered]
+            if group >= 0 and valid[entered]:
+                table[group, COUNT] += 1
+                table[group, HIGH] += bits[entered] >> 32
+                table[group, LOW] += bits[entered] & MASK
+            entered += 1
+        while left < low[row]:
+            group = groups[left]
+            if group >= 0 and valid[left]:
+                table[group, COUNT] -= 1
+                table[group, HIGH] -= bits[left] >> 32
+                table[group, LOW] -= bits[left] & MASK
+            left += 1
         if row == asked.shape[0]:
             break
         group = asked[row]
