@@ -26,6 +26,30 @@ stretto.cli.app.app = stuck
 stretto.cli.main.main()
 """
 
+# An interrupt that is seen, and a process that would then take long to be taken apart. What Py4J logs about a call to
+# Java that was interrupted is told from the file that it comes from.
+SLOW_END = """
+import logging, time, stretto.cli.app, stretto.cli.main
+
+class Slow:
+    def __del__(self):
+        time.sleep(30)
+
+def waiting():
+    print("waiting", flush=True)
+    try:
+        time.sleep(30)
+    except KeyboardInterrupt:
+        py4j = "import logging; logging.error('KeyboardInterrupt while sending command.', exc_info=True)"
+        exec(compile(py4j, "/site-packages/py4j/java_gateway.py", "exec"), {})
+        logging.warning("another one is told")
+        raise
+
+kept = Slow()
+stretto.cli.app.app = waiting
+stretto.cli.main.main()
+"""
+
 
 def interrupted(process: subprocess.Popen[str]) -> tuple[int, str, float]:
     begun = time.monotonic()
@@ -43,6 +67,17 @@ def test_an_interrupt_that_python_does_not_see(tmp_path: Path) -> None:
         code, err, _ = interrupted(process)
     assert (code, err) == (130, "interrupted\n")
     assert not list(tmp_path.iterdir())
+
+
+def test_nothing_holds_the_end_up_and_no_stack_is_shown(tmp_path: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", SLOW_END], cwd=tmp_path, stdout=-1, stderr=-1, text=True
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        code, err, took_s = interrupted(process)
+    assert (code, err) == (130, "WARNING:root:another one is told\ninterrupted\n")
+    assert took_s < 10
 
 
 @pytest.mark.parametrize("after_s", [0.3, 1.0])

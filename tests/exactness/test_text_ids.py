@@ -1,4 +1,7 @@
-"""Ids that are texts: the engine finds what the oracle finds; events of one time stand in the order of the texts."""
+"""Ids that are texts: the engine finds what the oracle finds; events of one time stand in the order of the texts.
+
+STRETTO_TEXT_IDS says how many random workloads are tried, STRETTO_SEED from which seed on.
+"""
 
 import os
 from dataclasses import replace
@@ -21,6 +24,8 @@ from stretto.pattern.workload import Workload
 from stretto.plan.optimize import optimize
 from stretto.schema import Kind, Schema
 
+WORKLOADS = int(os.environ.get("STRETTO_TEXT_IDS", "40"))
+SEED = int(os.environ.get("STRETTO_SEED", "4000"))
 WIDTH, SHIFT = 6, 1_000  # ids of samples may be negative
 WAYS = [runners.batched, runners.disordered, runners.restored]
 
@@ -78,7 +83,7 @@ def _thinned(rng: Random, text: str) -> str:
     return "".join(found)
 
 
-@pytest.mark.parametrize("seed", range(4_000, 4_000 + int(os.environ.get("STRETTO_TEXT_IDS", "40"))))
+@pytest.mark.parametrize("seed", range(SEED, SEED + WORKLOADS))
 def test_the_engine_finds_what_the_oracle_finds(seed: int) -> None:
     sample = _sample(seed)
     sample = replace(sample, text=_thinned(Random(seed), sample.text))
@@ -101,9 +106,9 @@ def test_derived_streams_and_families(kind, monkeypatch: pytest.MonkeyPatch) -> 
     """Events of joins and pattern streams list ids of raw events, and stand in the order of these."""
     schema = replace(kind.SCHEMA, attributes={**kind.SCHEMA.attributes, "id": Kind.STRING})
     monkeypatch.setattr(kind, "SCHEMA", schema)
-    count = int(os.environ.get("STRETTO_TEXT_IDS", "40")) // 2
+    count = WORKLOADS // 2
     found = []
-    for seed in range(4_500, 4_500 + count):
+    for seed in range(SEED + 500, SEED + 500 + count):
         monkeypatch.setattr(when_to_compile, "always", seed % 3 == 0)
         one = kind.check(seed)
         found.append(one[0] if isinstance(one, tuple) else one)

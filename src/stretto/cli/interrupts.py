@@ -4,17 +4,21 @@ Python tells the main thread of an interrupt only when that comes back from what
 told too, by the system; it gives the main thread time to clean up, and then ends the process.
 """
 
+import atexit
+import logging
 import os
 import signal
 import sys
 import time
+from contextlib import suppress
+from pathlib import Path
 from threading import Event, Thread
 from typing import Any, Final
 
 from stretto.atomic import drop_unfinished
 
 INTERRUPTED: Final = 130
-PATIENCE_S: Final = 0.7
+PATIENCE_S: Final = 0.5
 SHOW_CURSOR: Final = b"\x1b[?25h"
 
 _SAID: Final = Event()
@@ -26,6 +30,10 @@ def within_a_second() -> None:
     os.set_blocking(write, False)
     signal.set_wakeup_fd(write, warn_on_full_buffer=False)
     sys.unraisablehook = _unless_interrupted
+    # PySpark answers an interrupt by a call to Java, perhaps in the middle of another one. Py4J logs how that ends with
+    # a stack trace, not as itself but as the root of all loggers.
+    logging.getLogger().addFilter(lambda record: "py4j" not in Path(record.pathname).parts)
+    atexit.register(_end_at_once)  # the first that is registered is the last that is called
     Thread(target=_watch, args=(read,), name="stretto-interrupts", daemon=True).start()
 
 
@@ -45,6 +53,17 @@ def _watch(read: int) -> None:
         # Past Python's own buffer, which the main thread may hold.
         os.write(2, (SHOW_CURSOR if os.isatty(2) else b"") + b"interrupted\n")
     os._exit(INTERRUPTED)
+
+
+def _end_at_once() -> None:
+    """Without taking all modules apart: Python is at that for as long as the rest of an interrupt takes, and by then
+    nobody watches how long.
+    """
+    if _SAID.is_set():
+        with suppress(OSError):
+            sys.stdout.flush()
+            sys.stderr.flush()
+        os._exit(INTERRUPTED)
 
 
 def _unless_interrupted(found: Any) -> None:

@@ -1,5 +1,10 @@
-"""KEEP and LIMIT: random queries report what the oracle reports, however the events are cut, restored or spread."""
+"""KEEP and LIMIT: random queries report what the oracle reports, however the events are cut, restored or spread.
 
+STRETTO_KEEPS says how many random workloads are tried, STRETTO_SEED from which seed on.
+"""
+
+import os
+from itertools import product
 from random import Random
 
 import numpy as np
@@ -11,6 +16,7 @@ from tests.support.strategies import SCHEMA, in_batches, out_of_order, random_wo
 from stretto import Engine, QueryError, Schema, StrettoError, Workload, optimize, oracle, run
 from stretto.engine.kernels.keep_apart import (
     NEVER,
+    begun,
     keep_apart,
     keep_apart_reference,
     may_keep,
@@ -26,7 +32,8 @@ from stretto.plan.spread.time_slices import Times
 from stretto.schema import Kind
 
 PARTS = 4
-SEEDS = 120
+WORKLOADS = int(os.environ.get("STRETTO_KEEPS", "120"))
+SEED = int(os.environ.get("STRETTO_SEED", "0"))
 
 
 def random_keep(rng: Random, variables: list[str]) -> str:
@@ -107,7 +114,7 @@ def check(seed: int) -> None:
 
 @pytest.mark.parametrize("part", range(PARTS))
 def test_random_queries_report_what_the_oracle_reports(part: int) -> None:
-    for seed in range(part, SEEDS, PARTS):
+    for seed in range(SEED + part, SEED + WORKLOADS, PARTS):
         check(seed)
 
 
@@ -161,13 +168,38 @@ def test_the_loop_is_its_twin(seed: int) -> None:
     kept = keep_apart(begin, mark, key, ours, gap)
     assert kept.tolist() == keep_apart_reference(begin, mark, key, theirs, gap).tolist()
     assert ours.tolist() == theirs.tolist()
+    own = key if seed % 3 else key[:0]  # all alike
     time, rank = np.sort(mark), rng.integers(0, 3, n)
-    found = may_keep(begin, time, rank, key, last, gap)
-    assert found.tolist() == may_keep_reference(begin, time, rank, key, last, gap).tolist()
+    for narrow, by_rank in product((np.int64, np.uint32), (False, True)):
+        ours, theirs = (
+            _walked(walk, time.astype(narrow), rank.astype(narrow), own, last, gap, by_rank)
+            for walk in (may_keep, may_keep_reference)
+        )
+        assert ours == theirs
+    assert may_keep(time[::-1].copy(), rank, 0, own, begun(last), gap, False, np.empty(n, np.int64)) in (
+        (-1,) if len(set(time)) > 1 else (0, n)
+    )
     # What the walk keeps in the order of time and rank is among what it may keep, for marks that are times.
     for gap in (0, 1, 5):
-        begin = np.minimum(begin, time)
-        may = may_keep(begin, time, rank, key, last, gap)
+        may = np.zeros(n, np.bool_)
+        may[_walked(may_keep, time, rank, key, last, gap, by_rank=False)[0]] = True
         order = np.lexsort((rank, time))
+        kept = keep_apart(time[order], time[order], key[order], last.copy(), gap)
+        assert may[order][kept].all()
+        begin = np.minimum(rank + 40, time)  # as APART has it, which goes by the start
+        may[:] = False
+        may[_walked(may_keep, time, begin, key, last, gap, by_rank=True)[0]] = True
+        order = np.lexsort((begin, time))
         kept = keep_apart(begin[order], time[order], key[order], last.copy(), gap)
         assert may[order][kept].all()
+
+
+def _walked(walk, time, rank, key, last, gap: int, by_rank: bool) -> tuple[list[int], list]:
+    """What may be kept, walked in two parts, counted from a time, and the state behind it."""
+    state, found, half = begun(last), [], len(time) // 2
+    for at in (slice(0, half), slice(half, None)):
+        some = np.empty(len(time[at]), np.int64)
+        since = np.int64(0 if time.dtype == np.int64 else -7)
+        count = walk(time[at], rank[at], since, key[at], state, gap, by_rank, some)
+        found += (some[:count] + at.start).tolist()
+    return found, state.tolist()

@@ -196,7 +196,7 @@ def test_an_interrupt_ends_with_130(tmp_path: Path) -> None:
             assert process.poll() is None, (tmp_path / "log").read_text()
             time.sleep(0.2)
         os.killpg(process.pid, signal.SIGINT)
-        code = process.wait(60)
+        code = process.wait(10)  # a second, on a machine that has nothing else to do
     finally:
         process.kill()
     said = (tmp_path / "log").read_text()

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from stretto.engine.kernels.keep_apart import (
     NEVER,
+    begun,
     keep_apart,
     keep_apart_reference,
     may_keep,
@@ -54,7 +55,6 @@ class Thinner:
         self._hidden = [i for i, item in enumerate(op.returns) if item.hidden]
         self._marks: dict[tuple[Any, ...], int] = {}
         self._stretch: tuple[int, int] = (0, 0)  # the last stretch of LIMIT, and how many of it were kept
-        self._alike = np.zeros(0, np.int64)  # one number for all, where no values tell matches apart
         self._held: list[MatchChunk] = []  # of LONGEST: what may still be contained, or contain others
 
     @property
@@ -66,7 +66,7 @@ class Thinner:
     def held(self) -> int:
         """Bytes."""
         chunks = sum(array.nbytes for chunk in self._held for array in chunk.arrays)
-        return chunks + KEY_BYTES * len(self._marks) + self._alike.nbytes
+        return chunks + KEY_BYTES * len(self._marks)
 
     @property
     def due_us(self) -> int | None:
@@ -115,38 +115,78 @@ class Thinner:
         walks = self.rule.word == "FIRST" or (self.rule.word == "APART" and not any(self.op.waits))
         if not chunks or not (walks or (self.rule.word == "ALL" and self.rule.most)):
             return chunks
+        places = (walks and self._walked(chunks)) or self._placed(chunks, walks=walks)
+        return [
+            chunk if len(at) == len(chunk) else chunk.take(at)
+            for chunk, at in zip(chunks, places, strict=True)
+            if len(at)
+        ]
+
+    def _placed(self, chunks: list[MatchChunk], *, walks: bool) -> list[I64]:
+        """Which rows of each chunk the walk, or LIMIT alone, may keep, whatever order they are in."""
         detected, order = _together([(chunk.detected, chunk.since) for chunk in chunks]), None
         if (detected[1:] < detected[:-1]).any():
             order = np.argsort(detected, kind="stable")
             detected = detected[order]
-        at = self._walked(chunks, detected, order) if walks else self._early(detected)
-        if len(at) == len(detected):
-            return chunks
+        at = self._walked_in(order, detected, chunks) if walks else self._early(detected)
         at = at if order is None else np.sort(order[at])
         starts = np.cumsum([0, *map(len, chunks)])
         cuts = np.searchsorted(at, starts).tolist()
-        return [
-            chunk.take(at[cuts[i] : cuts[i + 1]] - starts[i])
-            for i, chunk in enumerate(chunks)
-            if cuts[i] < cuts[i + 1]
-        ]
+        return [at[cuts[i] : cuts[i + 1]] - starts[i] for i in range(len(chunks))]
 
-    def _walked(self, chunks: list[MatchChunk], detected: I64, order: I64 | None) -> I64:
-        """Which matches, by their places in the order of `detected`, FIRST or APART may keep."""
-        vectors = {i: concat_vectors([chunk.returned[i] for chunk in chunks]) for i in self._hidden}
+    def _walked(self, chunks: list[MatchChunk]) -> list[I64] | None:
+        """Which rows of each chunk FIRST or APART may keep; None where their times are out of order.
+
+        Chunk by chunk, as they lie: nothing is written but what may be kept.
+        """
+        latest = NEVER
+        for chunk in chunks:
+            if chunk.since + int(chunk.detected[0]) < latest:
+                return None
+            latest = chunk.since + int(chunk.detected[-1])
+        keys, numbers = self._keys(self._told_apart(chunks), chunks[0].strings, sum(map(len, chunks)))
+        state = self._begun(keys)
+        found, at = [], 0
+        for chunk in chunks:
+            own = numbers[at : at + len(chunk)]
+            some = self._may_keep(chunk.detected, self._rank(chunk), chunk.since, own, state)
+            if some is None:
+                return None
+            found.append(some)
+            at += len(chunk)
+        return found
+
+    def _walked_in(self, order: I64 | None, detected: I64, chunks: list[MatchChunk]) -> I64:
+        """The same for rows of all chunks put in order: their places in it."""
+        vectors, rank = self._told_apart(chunks), _together([(self._rank(c), c.since) for c in chunks])
         if order is not None:
             vectors = {i: vector.take(order) for i, vector in vectors.items()}
+            rank = rank[order]
         keys, numbers = self._keys(vectors, chunks[0].strings, len(detected))
-        last = np.array([self._marks.get(key, NEVER) for key in keys], np.int64)
-        begin, gap = detected, self.rule.lasting_us
-        # Those of one time are looked at in the order of `end`, which is that time where nothing waits, and `start`.
-        ends = any(self.op.waits)
-        rank = _together([(chunk.end if ends else chunk.start, chunk.since) for chunk in chunks])
-        rank = rank if order is None else rank[order]
-        if self.rule.word == "APART":
-            begin, gap = rank, 1
+        found = self._may_keep(detected, rank, 0, numbers, self._begun(keys))
+        assert found is not None
+        return found
+
+    def _may_keep(self, detected: I64, rank: I64, since: int, numbers: I64, state: I64) -> I64 | None:
+        by_rank = self.rule.word == "APART"
+        gap = 1 if by_rank else self.rule.lasting_us
         walk = may_keep if is_due(may_keep, len(detected)) else may_keep_reference
-        return np.flatnonzero(walk(begin, detected, rank, numbers, last, gap))
+        if detected.dtype != rank.dtype:  # so that there are two loops to compile at most
+            detected, rank = detected.astype(np.int64), rank.astype(np.int64)
+        detected, rank = np.ascontiguousarray(detected), np.ascontiguousarray(rank)
+        found = np.empty(len(detected), np.int64)
+        count = walk(detected, rank, since, numbers, state, gap, by_rank, found)
+        return None if count < 0 else found[:count].copy()
+
+    def _rank(self, chunk: MatchChunk) -> I64:
+        """Those of one time are looked at by `end`, which is that time where nothing waits, and then by `start`."""
+        return chunk.end if any(self.op.waits) else chunk.start
+
+    def _told_apart(self, chunks: list[MatchChunk]) -> dict[int, Vector]:
+        return {i: concat_vectors([chunk.returned[i] for chunk in chunks]) for i in self._hidden}
+
+    def _begun(self, keys: list[tuple[Any, ...]]) -> I64:
+        return begun(np.array([self._marks.get(key, NEVER) for key in keys], np.int64))
 
     def _early(self, detected: I64) -> I64:
         """The places, among these ascending times, of those not after the last that LIMIT leaves of their stretch."""
@@ -178,12 +218,10 @@ class Thinner:
     ) -> tuple[list[tuple[Any, ...]], I64]:
         """The different combinations of values that tell matches apart, and which of them each match has.
 
-        `vectors`: the values of so many matches by the number of what is returned.
+        `vectors`: the values of so many matches by the number of what is returned. No numbers where all are alike.
         """
         if not self._hidden:
-            if len(self._alike) < count:
-                self._alike = np.zeros(count + count // 4, np.int64)
-            return [()], self._alike[:count]
+            return [()], np.zeros(0, np.int64)
         columns = [_numbers(vectors[i], self.op.returns[i].kind, strings, count) for i in self._hidden]
         if len(columns) == 1:
             numbers, values = columns[0]
