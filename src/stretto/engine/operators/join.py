@@ -16,7 +16,6 @@ from stretto.plan.ops import Join
 from stretto.values.evaluate import Events
 from stretto.values.rows import I64, Rows, Sets, concat_rows, take_column
 
-
 FEW = 16
 """Where so many new rows come to one stored row, it looks for them: they need not be prepared to look for it."""
 

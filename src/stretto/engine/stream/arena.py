@@ -98,9 +98,10 @@ class Growing:
 
     def append(self, values: npt.NDArray[np.generic] | bool, count: int, *, lent: bool = False) -> None:
         if lent and (start := self.reads(values, count)) is not None:
-            assert isinstance(values, np.ndarray)
-            if values.base is not self._source:
-                self._source, self._buffer, self._begin = values.base, _Lent(values.base).array, start
+            whole = getattr(values, "base", None)
+            assert isinstance(whole, np.ndarray)
+            if whole is not self._source:
+                self._source, self._buffer, self._begin = whole, _Lent(whole).array, start
                 self._is_lent = True
             self._end = start + count
             return
@@ -315,7 +316,8 @@ class Arena:
         at = slice(start - self.base, end - self.base)
         attributes = {
             name: Vector(
-                data.borrowed[at].copy(), self._valid[name].borrowed[at].copy() if name in self._valid else None
+                data.borrowed[at].copy(),
+                self._valid[name].borrowed[at].copy() if name in self._valid else None,
             )
             for name, data in self._data.items()
         }
