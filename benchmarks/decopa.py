@@ -1,8 +1,8 @@
 """DecoPa's experiments (sec. 7): overlapping splits on one core, the model's table and figures, simulated units.
 
-`stretto bench decopa [--parts core,table3,figures,units,real] [--queries N] [--scale X]`. Every row says what it is:
-`model` (published rates through the stated formulas), `one core` (our engine), or `simulated units` (every unit alone,
-one after another, fed by the real router).
+`stretto bench decopa [--parts core,others,table3,figures,units,real] [--queries N] [--scale X]`. Every row says what
+it is: `model` (published rates through the stated formulas), `one core` (our engine), or `simulated units` (every unit
+alone, one after another, fed by the real router).
 """
 
 import argparse
@@ -18,6 +18,7 @@ if str(ROOT) not in sys.path:
 import numpy as np  # noqa: E402  (after the path is set)
 import pyarrow as pa  # noqa: E402
 import pyarrow.parquet as pq  # noqa: E402
+from benchmarks.decopa_others import others  # noqa: E402
 from benchmarks.decopa_units import (  # noqa: E402
     Loads,
     agreement,
@@ -34,7 +35,7 @@ from stretto.generate.rentals import MORE  # noqa: E402
 from stretto.generate.streams import generate  # noqa: E402
 from stretto.stats.profile import Stats  # noqa: E402
 
-PARTS = ("core", "table3", "figures", "units", "real")
+PARTS = ("core", "others", "table3", "figures", "units", "real")
 UNITS = (5, 10, 15, 20)
 APART_M = 6_000
 
@@ -238,6 +239,8 @@ def run(out: Path, data: Path | None, options: Sequence[str]) -> int:
     if "core" in wanted:
         sections["Overlapping splits (one core)"] = lambda: core(given.scale)
         sections["Kleene splits (one core)"] = lambda: kleene(given.scale)
+    if "others" in wanted:
+        sections["Other experiments: `auto` with DecoPa's ways by `auto` without them (one core)"] = others
     if "table3" in wanted:
         sections["Table 3: gain over centralized (model)"] = lambda: model.table_3(UNITS)
     if "figures" in wanted:

@@ -1,6 +1,7 @@
 """`stretto explain`: stages and formats."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -242,6 +243,32 @@ def test_units(call) -> None:
     assert refused.code == 2
     assert "--units is about a plan, as text or html" in refused.err
     assert "give --events or --stats" in call("explain", "rules.cep", "--units", "4", *NONE).err
+
+
+@pytest.mark.parametrize("optimizer", ["none", "units"])
+def test_what_units_can_do(call, optimizer: str) -> None:
+    options = ("--events", "events.csv", "--units", "4", "--optimizer", optimizer)
+
+    def speed(*limits: str) -> float:
+        result = call("explain", "rules.cep", *options, *limits)
+        assert result.code == 0, result.err
+        return float(re.search(r"replay speed ([\d.e+]+)", result.out)[1].rstrip("."))
+
+    slow = "--iota", "10", "--kappa", "10"
+    assert (
+        "takes in 10 rows/s and makes 10 comparisons/s" in call("explain", "rules.cep", *options, *slow).out
+    )
+    assert speed(*slow) < speed("--iota", "20", "--kappa", "20") < speed("--memory", "1GB")
+    refused = call("explain", "rules.cep", *options, "--memory", "9B")
+    assert refused.code == 2
+    assert "more than 9: give more units or more memory" in refused.err
+
+
+@pytest.mark.parametrize("option", [("--iota", "5"), ("--kappa", "5"), ("--memory", "1MB")])
+def test_what_units_can_do_is_for_units(call, option: tuple[str, str]) -> None:
+    refused = call("explain", "rules.cep", "--events", "events.csv", *option, *NONE)
+    assert refused.code == 2
+    assert f"{option[0]} is about the units of a plan: give --units" in refused.err
 
 
 @pytest.mark.parametrize("name", ["decopa", "units", "hybrid", "centralized", "state-parallel", "rip"])

@@ -29,7 +29,6 @@ from stretto.pattern.workload import Workload
 from stretto.spark import committed_files
 
 UNITS = ("cells", "staged")
-OTHERS = ("whole", "key", "time")
 WORKLOAD = """
 QUERY three PATTERN SEQ(A a, B b, C c) WHERE [k] AND a.x <= b.x WITHIN 30 SECONDS RETURN a.x AS low, c.x AS high;
 QUERY alone PATTERN SEQ(A a, NOT(B b)) WHERE [k] WITHIN 15 SECONDS;
@@ -190,18 +189,19 @@ def is_of_the_job(found: str, folder: Path, name: str) -> bool:
 
 
 def test_local_cluster_loses_an_executor(tmp_path: Path) -> None:
-    """Streams by all other spreads at a time, on two executors, of which one is gone in the middle."""
+    """Batches, then streams by all spreads at a time, on two executors, of which one is gone in the middle."""
     stretches = prepared(tmp_path, 16, 2, WORKLOAD)
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     environment = os.environ | dict.fromkeys(("SPARK_LOCAL_DIRS", "TMPDIR"), str(scratch))
     call = [sys.executable, PROGRAM, str(tmp_path), "local-cluster[2,1,1024]"]
-    job = Job(tmp_path, [*call, *(f"stream:{name}" for name in OTHERS)], environment)
+    jobs = [f"{kind}:{name}" for kind in ("batch", "stream") for name in SPREADS]
+    job = Job(tmp_path, [*call, *jobs], environment)
     assert job.say().endswith("__init__.py"), job.log
     job.must_say("started")
-    job.wait_for_batches("offsets", 2, OTHERS)
+    job.wait_for_batches("offsets", 2, SPREADS)
     one, other = job.executors()
     os.kill(min(one, other), signal.SIGKILL)
     job.must_say("done")
     assert job.end() == 0
-    assert_found(tmp_path, WORKLOAD, (f"stream-{name}" for name in OTHERS), stretches)
+    assert_found(tmp_path, WORKLOAD, (one.replace(":", "-") for one in jobs), stretches)

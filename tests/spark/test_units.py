@@ -48,7 +48,7 @@ from stretto.plan.optimize import optimize
 from stretto.plan.placement.cells import ByCell
 from stretto.plan.spread.staged import staged_for
 from stretto.spark.batch.find_in_files import detect_files
-from stretto.spark.hash_partitions import partitions_for, spark_hash
+from stretto.spark.hash_partitions import keys_apart, partitions_for, spark_hash
 from stretto.spark.stream.detect_stream import detect_stream
 
 SEED = int(os.environ.get("STRETTO_SEED", "20261118"))
@@ -209,3 +209,5 @@ def test_cells_do_not_share_partitions(spark) -> None:
     assert [spark_hash(target) for target in range(8)] == wanted
     for count in (1, 2, 3, 4, 7, 8):
         assert len({spark_hash(target) % partitions_for(count) for target in range(count)}) == count
+    for count in (1, 2, 3, 7, 8, 20):  # and in streams there is none without a cell
+        assert [spark_hash(key) % count for key in keys_apart(count)] == list(range(count))

@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
@@ -18,6 +18,7 @@ from stretto.cli.options import (
     SomeEventsPath,
     SpreadName,
     WorkloadPath,
+    bytes_of,
 )
 from stretto.cli.records import takes
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from stretto.pattern.workload import Workload
     from stretto.plan.dag import Plan
     from stretto.schema import Schema
+    from stretto.solve.units.loads import Capacity
     from stretto.stats.profile import Stats
 
 
@@ -72,6 +74,22 @@ class ExplainOptions:
             help="Show, too, how the plan's operators would run on so many units; with `--spread units`, cells.",
         ),
     ] = None
+    memory: Annotated[
+        str | None,
+        Option(metavar="SIZE", help="The most state that one of the --units may keep, such as 64MB."),
+    ] = None
+    iota: Annotated[
+        float | None,
+        Option(
+            metavar="ROWS",
+            min=1e-9,
+            help="Rows that one of the --units takes in per second; by default, as `stretto calibrate` measured.",
+        ),
+    ] = None
+    kappa: Annotated[
+        float | None,
+        Option(metavar="COMPARISONS", min=1e-9, help="Comparisons that it makes per second, likewise."),
+    ] = None
     form: Annotated[
         Format, Option("--format", help="The form of the output; html is one page with a drawing.")
     ] = Format.TEXT
@@ -82,6 +100,17 @@ class ExplainOptions:
     columns: ColumnNames
     functions: FunctionFiles = None
     quiet: Quiet = False
+
+    @property
+    def capacity(self) -> "Capacity | None":
+        """What a unit can do; what is not given is what this machine's prices say."""
+        from stretto.memo.prices import load
+        from stretto.solve.units.loads import Capacity, capacity_of
+
+        if self.iota is None and self.kappa is None:
+            return None
+        iota, kappa = capacity_of(load())
+        return Capacity(self.iota or iota, self.kappa or kappa)
 
 
 @takes(ExplainOptions)
@@ -130,11 +159,8 @@ def _understood(options: ExplainOptions) -> str:
         return _memo(options, read, known)
     if options.diff is not None:
         recipe_of(options.diff)  # an unknown name is known before the first plan is made
-    plan = plan_for(
-        read,
-        known,
-        replace(options.planning, optimizer=named_for(options.planning.optimizer, options.units)),
-    )
+    named = named_for(options.planning.optimizer, options.units, options.capacity)
+    plan = plan_for(read, known, replace(options.planning, optimizer=named))
     if isinstance(known, Stats):
         warn_of(too_many(plan, known.events, known.seconds))
     if options.diff is not None:
@@ -178,6 +204,10 @@ def _refuse(options: ExplainOptions) -> None:
     shown = form in (Format.TEXT, Format.HTML) and stage is Stage.PLAN and diff is None
     if options.units is not None and (not shown or options.spread not in (None, SpreadName.UNITS)):
         fail("--units is about a plan, as text or html; leave --spread, --diff and --stage out")
+    limits = {"--memory": options.memory, "--iota": options.iota, "--kappa": options.kappa}
+    given = [name for name, value in limits.items() if value is not None]
+    if given and (options.units is None or options.spread is not None):
+        fail(f"{given[0]} is about the units of a plan: give --units, and leave --spread out")
 
 
 def _on_units(
@@ -201,7 +231,11 @@ def _on_units(
         fail("--units goes by the rates of the events: give --events or --stats")
     recipe = RECIPES.get(options.planning.optimizer)
     allocation = "best" if recipe is None else recipe.allocation
-    placed = place(plan, known, units, load(), allocation=allocation)
+    limits: dict[str, Any] = {
+        "capacity": options.capacity,
+        "state_bytes": None if options.memory is None else bytes_of(options.memory),
+    }
+    placed = place(plan, known, units, load(), allocation=allocation, **limits)
     shown = units_shown(placed)
     if source is not None and options.analyze:
         with reported(FAILED):
@@ -209,14 +243,15 @@ def _on_units(
             from stretto.plan.placement.skew_text import skew_text
 
             run = measured_units(placed.plan, source, quiet=options.quiet)
-            again = place(plan, known, units, load(), heavy=run.heavy) if allocation == "best" else None
+            best = allocation == "best"
+            again = place(plan, known, units, load(), heavy=run.heavy, **limits) if best else None
             skew = skew_text(placed, run.units, run.heavy, again)
             shown = units_shown(placed, run.units, run.span, skew)
     if options.form is Format.HTML:
         return _page(plan, replace(explanation(plan), units=shown))
     text = f"{plan.explain()}\n{units_text(shown)}"
     if allocation == "best":
-        text += f"\n{placed_text(place(plan, known, units, load(), objective='stages'))}"
+        text += f"\n{placed_text(place(plan, known, units, load(), objective='stages', **limits))}"
     return text
 
 

@@ -87,7 +87,7 @@ class LivePlan:
     def take(self, blocks: list[Block], until: int, matches: Matches, *, closing: bool) -> Iterator[int]:
         """Run events that lie before `until`; how many matches were added comes after each part of the step."""
         arena, start = self.arena, self.arena.end
-        self.runner.need(arena.ahead(sum(map(len, blocks))), self._counters, matches)
+        self.runner.need(arena.ahead(blocks), self._counters, matches)
         for block in blocks:
             arena.append(self._ranked(block))
         since = int(blocks[0].ts[0]) if blocks else self.until

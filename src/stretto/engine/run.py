@@ -289,6 +289,7 @@ class Engine:
             yield from self._step(
                 blocks, until if then is None else then, matches, closing=closing and then is None
             )
+        self._live.arena.settle()
         # Only now: the blocks of all steps were written in the codes of one set of strings.
         if self._live.texts > self._strings_limit:
             self._rebuild(self.snapshot(), self.plan, self.counters)

@@ -40,6 +40,7 @@ from stretto.plan.trials.trying import Rival, Trial, best_tried, worth_trying
 from stretto.schema import Schema
 from stretto.solve.common.budget import Budget
 from stretto.solve.common.solution import Solution
+from stretto.solve.units.loads import Capacity
 from stretto.stats.profile import Stats
 from stretto.trends.estimate import estimated as estimated_trends
 from stretto.trends.optimize import trend_plan
@@ -54,6 +55,7 @@ SOLVING = 0.5
 WITHOUT = " without "
 """Between the name of an optimizer and those of rules that it may not use: a plan made anew keeps to them."""
 ON = " on "
+OF = " of "
 """Between the name of an optimizer and the number of units that it plans for."""
 FOR_TRENDS = {"muse": "auto", "greta": "none"}
 """The names of papers about trends, and what goes by them for detection queries of the same workload."""
@@ -252,26 +254,28 @@ def uncollected() -> Iterator[None]:
 
 
 def recipe_of(optimizer: str) -> Recipe:
-    """The recipe of a named optimizer, `NAME`, `NAME on UNITS` or `NAME without RULE,RULE`.
+    """The recipe of a named optimizer, `NAME`, `NAME on UNITS [of IOTA,KAPPA]` or `NAME without RULE,RULE`.
 
     Errors say which names there are.
     """
     name, _, left_out = optimizer.partition(WITHOUT)
     name, _, units = name.partition(ON)
+    units, _, able = units.partition(OF)
     known = {**RECIPES, **{name: RECIPES[same] for name, same in FOR_TRENDS.items()}}
     if name not in known:
         hint = f", {found}" if (found := near(name, known)) else ""
         raise StrettoError(f"unknown optimizer `{name}`{hint}; there are: {', '.join(known)}")
-    recipe = known[name].for_units(int(units)) if units.isdecimal() else known[name]
+    capacity = Capacity(*map(float, able.split(","))) if able else None
+    recipe = known[name].for_units(int(units), capacity) if units.isdecimal() else known[name]
     return without_rules(recipe, left_out.split(",")) if left_out else recipe
 
 
-def named_for(optimizer: str, units: int | None) -> str:
-    """The name of an optimizer that plans for so many units, if it is one that does."""
+def named_for(optimizer: str, units: int | None, capacity: Capacity | None = None) -> str:
+    """The name of an optimizer that plans for so many units, which can do so much, if it is one that does."""
     known = RECIPES.get(optimizer)
-    return (
-        optimizer if units is None or known is None or known.on_units is None else f"{optimizer}{ON}{units}"
-    )
+    if units is None or known is None or known.on_units is None:
+        return optimizer
+    return f"{optimizer}{ON}{units}" + (f"{OF}{capacity.iota!r},{capacity.kappa!r}" if capacity else "")
 
 
 def named_without(optimizer: str, without: Sequence[str]) -> str:

@@ -48,6 +48,7 @@ from stretto.solve.common.budget import Budget
 from stretto.solve.common.solution import Solution
 from stretto.solve.quick.as_written import none
 from stretto.solve.units.allocation import Allocation
+from stretto.solve.units.loads import Capacity
 from stretto.solve.units.on_memo import on_units
 from stretto.stats.estimate import Estimator
 from stretto.stats.profile import Stats
@@ -57,7 +58,8 @@ from stretto.trends.optimize import TrendRecipe
 RulesFor = Callable[[Memo, Pricing, float], Rules]
 """What is possible, given so many seconds."""
 Solver = Callable[[Memo, Pricing, Budget], Solution]
-UnitSolver = Callable[[int, Memo, Pricing, Budget], Solution]
+UnitSolver = Callable[..., Solution]
+"""From a number of units, the memo, the pricing and the budget."""
 Rivals = Callable[[Memo, CostModel, Solution, Budget], Iterator[Solution]]
 
 
@@ -90,9 +92,13 @@ class Recipe:
     allocation: Allocation = "best"
     prefixes: bool = False
 
-    def for_units(self, count: int) -> "Recipe":
-        """The same for so many units."""
-        return self if self.on_units is None else replace(self, solve=partial(self.on_units, count))
+    def for_units(self, count: int, capacity: Capacity | None = None) -> "Recipe":
+        """The same for so many units; `capacity`: of each, for an optimizer whose split depends on that."""
+        if self.on_units is None:
+            return self
+        by_capacity = capacity is not None and self.allocation == "best"
+        able = {"capacity": capacity} if by_capacity else {}
+        return replace(self, solve=partial(self.on_units, count, **able))
 
     def merge(self, operators: Sequence[StreamOperator], stats: Stats) -> MPlan | None:
         """What operators of streams and queries are computed as one; None where there is no rule for that."""
@@ -261,12 +267,14 @@ UNITS: Final = 20
 """Units that are planned for where nobody says how many there are."""
 
 
-def split_for_units(units: int, memo: Memo, pricing: Pricing, budget: Budget) -> Solution:
+def split_for_units(
+    units: int, memo: Memo, pricing: Pricing, budget: Budget, *, capacity: Capacity | None = None
+) -> Solution:
     """Split and units together; the plan of `auto` is where the search starts, and what stays if it is too large."""
     start = auto(memo, pricing, budget.of(budget.left / 2), quick=QUICK, of_orders=OF_ORDERS)
     if budget.over or not isinstance(pricing, CostModel):
         return start
-    return on_units(memo, pricing, start, units, budget)
+    return on_units(memo, pricing, start, units, budget, capacity)
 
 
 def by_text(about: str, allocation: Allocation) -> Recipe:

@@ -28,6 +28,20 @@ def partitions_for_stages(stages: Sequence[Sequence[int]]) -> int:
     return min(range(widest, ROOM * widest + 1), key=lambda partitions: (fullest(partitions), partitions))
 
 
+@cache
+def keys_apart(targets: int) -> tuple[int, ...]:
+    """A key for each target, so that Spark's hash puts each into a partition of its own, of as many as targets.
+
+    For streams, where a partition without a target costs a task and the commit of its state in every micro-batch.
+    """
+    found: dict[int, int] = {}
+    key = 0
+    while len(found) < targets:
+        found.setdefault(spark_hash(key) % targets, key)
+        key += 1
+    return tuple(found[partition] for partition in range(targets))
+
+
 def spark_hash(value: int) -> int:
     """Spark's hash of an integer of 32 bits: Murmur3 for x86, 32 bits, signed."""
     word = _turned(value * 0xCC9E2D51 & WORD, 15) * 0x1B873593 & WORD

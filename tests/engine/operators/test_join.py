@@ -3,12 +3,14 @@
 from itertools import product
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.engine.events import arena_of, compare, k, x
 from tests.engine.stepping import EVENT, events_of, of_type, stepped, streams, windows
 
 from stretto.engine.kernels import when_to_compile
+from stretto.engine.operators import join
 from stretto.engine.operators.join import JoinOperator
 from stretto.engine.operators.protocol import RowShape
 from stretto.engine.rows.known_order import ordered
@@ -136,6 +138,33 @@ def check(arena, window, drawn, cuts):
     op = Join(0, 1, window, "any", tuple(terms), tuple(same))
     found = stepped(JoinOperator(op, shapes), [left, right], shapes, arena, cuts)
     assert found == pairs_of(arena, op, left, right, width)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@given(
+    streams(size=12, types=(0, 2)),
+    windows,
+    st.lists(st.integers(1, 9), max_size=3),
+    st.booleans(),
+    st.sampled_from([0, 1]),
+)
+@settings(max_examples=100)
+def test_few_events_that_look_for_many(compiled, arena, window, cuts, with_term, few):
+    """Pairs of single events found from the earlier one are those found from the later one, ties included."""
+    terms = (compare("<", x(1), x(0)),) * with_term
+    op, shapes = Join(0, 1, window, "any", terms), [shape_of(1), shape_of(1)]
+    left, right = of_type(arena, 0), of_type(arena, 2)
+    looked = []
+    for many in (few, 1 << 40):
+        before, join.FEW, when_to_compile.always = join.FEW, many, compiled
+        try:
+            operator = JoinOperator(op, shapes)
+            found = stepped(operator, [left, right], shapes, arena, cuts)
+        finally:
+            join.FEW, when_to_compile.always = before, None
+        assert found == pairs_of(arena, op, left, right, 1)
+        looked.append(operator.looked)
+    assert looked[0] == looked[1]
 
 
 @given(streams(size=10), windows, st.lists(st.integers(1, 9), max_size=3))

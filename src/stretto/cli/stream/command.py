@@ -17,6 +17,7 @@ from stretto.cli.options import (
     Units,
     WorkloadPath,
     ahead_us,
+    bytes_of,
     duration_of,
 )
 from stretto.cli.records import takes
@@ -78,6 +79,13 @@ class StreamCall:
         str | None, Option("--slice", metavar="DURATION", help="How wide the slices of `--spread time` are.")
     ] = None
     units: Units = None
+    memory: Annotated[
+        str | None,
+        Option(
+            metavar="SIZE",
+            help="The most memory for events and matches of each target or unit, such as 512MB.",
+        ),
+    ] = None
     master: Master = None
     schema: Annotated[
         str | None,
@@ -140,6 +148,7 @@ def _job(options: StreamCall) -> "StreamJob":
     of_sink = _settings(options.sink_option, "--sink-option")
     stats = None if options.stats is None else read_stats(options.stats)
 
+    from stretto.engine.run import MEMORY_BYTES
     from stretto.spark.io.columns import parse_schema
     from stretto.spark.io.sinks import parse_sink, parse_sink_format
     from stretto.spark.io.specs import parse_source, parse_source_format
@@ -165,6 +174,7 @@ def _job(options: StreamCall) -> "StreamJob":
         spread=options.spread,
         slice_us=width,
         units=options.units,
+        memory_bytes=MEMORY_BYTES if options.memory is None else bytes_of(options.memory),
         master=options.master,
     )
 

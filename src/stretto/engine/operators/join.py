@@ -8,13 +8,16 @@ import numpy as np
 from stretto.engine.memory.limits import size_of
 from stretto.engine.operators.protocol import Bookkeeping, Clock, RowShape
 from stretto.engine.rows.band import Band
-from stretto.engine.rows.coordinates import RangeEnd, beyond, coordinates, reach
+from stretto.engine.rows.coordinates import RangeEnd, beyond, coordinates, last_inside, reach
 from stretto.engine.rows.known_order import joined, place_of
 from stretto.engine.rows.shared_events import in_one_order, kept_columns, with_both_copies, without_copies
 from stretto.pattern.order import mask_of
 from stretto.plan.ops import Join
 from stretto.values.evaluate import Events
 from stretto.values.rows import I64, Rows, Sets, concat_rows, take_column
+
+FEW = 16
+"""Where so many new rows come to one stored row, it looks for them: they need not be prepared to look for it."""
 
 
 class JoinOperator(Bookkeeping):
@@ -41,19 +44,33 @@ class JoinOperator(Bookkeeping):
         if not sequence and not order.never_last(alone, mask_of(of_right)):
             self._looks.append(_Look(both, inputs, pair, stored=1, narrow=last))
         self._kept = tuple(look.band for look in self._looks)
+        # Pairs of single events in any order may as well be found from the earlier one: one range after it has them.
+        single = all(shape.single for shape in inputs) and all(look.band.plain for look in self._looks)
+        self._may_turn = len(self._looks) == 2 and single and not (pair.order or last)
 
     def step(self, inputs: Sequence[list[Rows]], clock: Clock) -> list[Rows]:
-        out: list[Rows] = []
         before = beyond(clock, self._window)
+        new = [0, 0]
         for look in self._looks:
             look.band.expire(before)
+            added = look.band.added
             look.band.append(inputs[look.stored], clock.events, clock.meter)
-            for part in look.probes(inputs[1 - look.stored], clock):
-                for rows in look.pairs(part, clock):
-                    if len(rows):
-                        clock.meter.charge(size_of(rows), len(rows))
-                        out.append(rows)
+            new[look.stored] = look.band.added - added
+        out: list[Rows] = []
+        for look in self._looks:
+            for rows in self._found(look, inputs[1 - look.stored], new[1 - look.stored], clock):
+                if len(rows):
+                    clock.meter.charge(size_of(rows), len(rows))
+                    out.append(rows)
         return out
+
+    def _found(self, look: "_Look", probing: list[Rows], new: int, clock: Clock) -> Iterator[Rows]:
+        """The pairs that rows of the other side find, of which so many are new."""
+        if self._may_turn and FEW * len(look.band) < new:
+            yield from self._looks[1 - look.stored].pairs_after(look.band.rows(look.band.numbers), new, clock)
+            return
+        for part in look.probes(probing, clock):
+            yield from look.pairs(part, clock)
 
 
 class _Look:
@@ -124,6 +141,18 @@ class _Look:
             return
         for index, numbers in band.pairs(probe, lo, hi, clock.events, clock.meter, floor):
             yield self._rows(numbers, probe, index, stored_first=stored_first)
+
+    def pairs_after(self, probe: Rows, new: int, clock: Clock) -> Iterator[Rows]:
+        """Rows of all pairs that the last `new` stored rows end, single events as the probing ones are."""
+        if not len(probe):
+            return
+        band = self.band
+        low = RangeEnd(coordinates(probe, self._window)[1], self._ties)
+        lo, hi, _ = band.span(low, RangeEnd(last_inside(probe, self._window), "right"))
+        lo = np.maximum(lo, band.numbers[-1] + 1 - new)
+        for index, numbers in band.pairs(probe, lo, np.maximum(lo, hi), clock.events, clock.meter):
+            rows = self._rows(numbers, probe, index, stored_first=self.stored == 0)
+            yield Rows(rows.first, band.last_ts(numbers), rows.columns)
 
     def _range(self, probe: Rows, events: Events) -> tuple[tuple[I64, I64, int], I64]:
         """Per probing row: the stored rows lo..hi - 1 by their last event, and the first coordinate of its window."""

@@ -88,7 +88,7 @@ class Band:
         self._lanes = reuse.room((self._lane_count, _FIRST_CAPACITY), np.int64)
         self._pools = [np.empty(0, np.int64) for _ in stored.sets]
         self._begin = self._end = 0
-        self._added = 0  # rows, all together
+        self.added = 0  # rows, all together
         self._reset_chains()
         self._block = _FIRST_CAPACITY
         self._share = 0.0  # of the candidates, those that were pairs when it was last asked
@@ -117,6 +117,11 @@ class Band:
 
     def __len__(self) -> int:
         return self._end - self._begin
+
+    @property
+    def numbers(self) -> I64:
+        """Of all rows."""
+        return np.arange(self._begin, self._end)
 
     @property
     def width(self) -> int:
@@ -167,10 +172,10 @@ class Band:
         """What takes back all rows that are appended from now on; rows that expire do not come back."""
         # Rows that the step expired are in no window with what comes, whether it is run again in parts or not; so to
         # forget the last rows is enough, and a mark costs nothing.
-        added, looked = self._added, self.looked
+        added, looked = self.added, self.looked
 
         def undo() -> None:
-            self._drop(self._added - added)
+            self._drop(self.added - added)
             self.looked = looked
 
         return undo
@@ -179,7 +184,7 @@ class Band:
         """Without the last `count` rows, and without the room for them."""
         if not count:
             return
-        self._added -= count
+        self.added -= count
         self._end -= count
         for i, is_set in enumerate(self._stored.sets):
             if is_set:
@@ -205,7 +210,7 @@ class Band:
             floors = lanes[1 + len(self._at_most), new]
             np.negative(floors, out=floors)
         self._end = new.stop
-        self._added += count
+        self.added += count
 
     def _filled(self, rows: Rows, keys: list[I64]) -> Iterator[tuple[int, I64]]:
         """What stands in each lane; where it is negated, without that."""

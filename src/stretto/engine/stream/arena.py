@@ -69,6 +69,10 @@ def _concat_ids(parts: list[I64 | range]) -> I64 | range:
     return np.concatenate([np.arange(p.start, p.stop) if isinstance(p, range) else p for p in parts])
 
 
+LENT_FROM = 1 << 12
+"""Shorter pieces are copied: that takes no longer than to look where they lie."""
+
+
 def room_for(live: int, count: int, capacity: int) -> int:
     """The capacity for `count` more entries behind `live` ones, at least what there is.
 
@@ -80,35 +84,81 @@ def room_for(live: int, count: int, capacity: int) -> int:
 
 
 class Growing:
-    """An array that grows at its end and is forgotten from its start."""
+    """An array that grows at its end and is forgotten from its start.
+
+    What is appended is copied to a buffer of its own. `lent`: a long piece of a longer array may be read where it
+    lies instead, and the pieces that follow there; nobody may write to it any more.
+    """
 
     def __init__(self, dtype: npt.DTypeLike) -> None:
         self._buffer = reuse.room(1 << 10, dtype)
         self._begin = self._end = 0
+        self._is_lent = False
+        self._source: npt.NDArray[Any] | None = None
 
-    def append(self, values: npt.NDArray[np.generic] | bool, count: int) -> None:
-        if self._end + count > len(self._buffer) or reuse.debug:
+    def append(self, values: npt.NDArray[np.generic] | bool, count: int, *, lent: bool = False) -> None:
+        if lent and (start := self.reads(values, count)) is not None:
+            whole = getattr(values, "base", None)
+            assert isinstance(whole, np.ndarray)
+            if whole is not self._source:
+                self._source, self._buffer, self._begin = whole, _Lent(whole).array, start
+                self._is_lent = True
+            self._end = start + count
+            return
+        if self._end + count > self._capacity or reuse.debug:
             self._make_room(count)
         self._buffer[self._end : self._end + count] = values
         self._end += count
 
     def ahead(self, count: int) -> int:
         """Bytes of the new memory that it takes to append so many."""
-        if self._end + count <= len(self._buffer):
+        if self._end + count <= self._capacity:
             return 0
-        capacity = room_for(self._end - self._begin, count, len(self._buffer))
-        return 0 if capacity == len(self._buffer) else capacity * self._buffer.itemsize
+        capacity = room_for(len(self), count, self._capacity)
+        return 0 if capacity == self._capacity else capacity * self._buffer.itemsize
+
+    def settle(self) -> None:
+        """Keep no longer array of somebody else alive for a short part of it."""
+        if self._is_lent and 2 * len(self) < len(self._buffer):
+            self._make_room(0)
+
+    def __len__(self) -> int:
+        return self._end - self._begin
+
+    @property
+    def _capacity(self) -> int:
+        """How long the buffer of its own is."""
+        return 0 if self._is_lent else len(self._buffer)
+
+    def reads(self, values: object, count: int) -> int | None:
+        """Where in a longer array these values could be read; None: they are to be copied.
+
+        They can be if they are a long piece and the first one, or follow there on the last one.
+        """
+        whole = values.base if isinstance(values, np.ndarray) else None
+        if reuse.debug or not isinstance(values, np.ndarray) or not isinstance(whole, np.ndarray):
+            return None
+        follows = self._is_lent and whole is self._source
+        if not follows and (len(self) or count < LENT_FROM):
+            return None
+        if values.dtype != self._buffer.dtype or values.dtype != whole.dtype:
+            return None
+        if not (values.flags.c_contiguous and whole.flags.c_contiguous):
+            return None
+        start, rest = divmod(_address(values) - _address(whole), values.itemsize)
+        return None if rest or (follows and start != self._end) else start
 
     def _make_room(self, count: int) -> None:
-        live = self._end - self._begin
-        capacity = room_for(live, count, len(self._buffer))
+        live = len(self)
+        capacity = room_for(live, count, self._capacity)
         # The same memory serves as long as it is enough: memory that is new to the process costs a page at a time.
-        same = capacity == len(self._buffer) and not reuse.debug
+        same = capacity == self._capacity and not (self._is_lent or reuse.debug)
         buffer = self._buffer if same else reuse.room(capacity, self._buffer.dtype)
         buffer[:live] = self._buffer[self._begin : self._end]
-        if not same:
+        if not (same or self._is_lent):
             reuse.forgotten(self._buffer)
         self._buffer, self._begin, self._end = buffer, 0, live
+        self._is_lent, self._source = False, None
 
     def forget(self, count: int) -> None:
         if reuse.debug:
@@ -122,7 +172,33 @@ class Growing:
 
     @property
     def nbytes(self) -> int:
-        return self._buffer.nbytes
+        """Of what is lent, what is read: no more than twice as much stays when it is settled."""
+        return self.borrowed.nbytes if self._is_lent else self._buffer.nbytes
+
+
+class _Lent:
+    """Another's array as one that loops take like any other: for one that may not be written to they would all be
+    compiled a second time. Nothing writes to it for as long as it is lent.
+    """
+
+    __slots__ = ("__array_interface__", "_whole")
+
+    def __init__(self, whole: npt.NDArray[Any]) -> None:
+        self._whole = whole  # for as long as somebody reads it
+        self.__array_interface__ = {
+            "version": 3,
+            "data": (_address(whole), False),
+            "shape": (whole.size,),
+            "typestr": whole.dtype.str,
+        }
+
+    @property
+    def array(self) -> npt.NDArray[Any]:
+        return np.asarray(self)
+
+
+def _address(array: npt.NDArray[Any]) -> int:
+    return int(array.__array_interface__["data"][0])
 
 
 def _counts(ids: I64 | range, start: int) -> bool:
@@ -146,7 +222,7 @@ class Arena:
         self._types = Growing(np.int32)
         self._ids: Growing | None = None  # none while ids and positions are one
         self._data = {name: Growing(dtype) for name, dtype in attributes.items()}
-        self._valid = {name: Growing(np.bool_) for name in attributes}
+        self._valid: dict[str, Growing] = {}  # of attributes that have been null
         self._nulls = dict.fromkeys(attributes, 0)  # position up to which nulls have been seen, per attribute
 
     def append(self, block: Block) -> None:
@@ -155,22 +231,30 @@ class Arena:
             self._ids = Growing(np.int64)
             self._ids.append(np.arange(self.base, self.end), self.end - self.base)
         if self._ids is not None:
-            self._ids.append(np.asarray(block.ids), n)
-        self._ts.append(block.ts, n)
-        self._types.append(block.types, n)
+            self._ids.append(np.asarray(block.ids), n, lent=True)
+        before = self.end - self.base
+        self._ts.append(block.ts, n, lent=True)
+        self._types.append(block.types, n, lent=True)
         for name, data in self._data.items():
             vector = block.attributes[name]
-            data.append(vector.data, n)
-            if vector.valid is None:
-                self._valid[name].append(True, n)
-            else:
-                self._valid[name].append(vector.valid, n)
+            data.append(vector.data, n, lent=True)
+            if vector.valid is not None:
                 self._nulls[name] = self.end
+                if name not in self._valid:
+                    self._valid[name] = Growing(np.bool_)
+                    self._valid[name].append(True, before)
+            if name in self._valid:
+                self._valid[name].append(True if vector.valid is None else vector.valid, n)
+
+    def settle(self) -> None:
+        """What was pushed may go: no array of it stays for a short part of it."""
+        for array in self._growing:
+            array.settle()
 
     @property
     def end(self) -> int:
         """The position that the next event will have."""
-        return self.base + len(self._ts.borrowed)
+        return self.base + len(self._ts)
 
     @property
     def borrowed_ts(self) -> I64:
@@ -184,8 +268,11 @@ class Arena:
     def held(self) -> int:
         return sum(array.nbytes for array in self._growing)
 
-    def ahead(self, count: int) -> int:
-        """Bytes of the new memory that it takes to append so many events."""
+    def ahead(self, blocks: list[Block]) -> int:
+        """Bytes of the new memory that it takes to append these events."""
+        if len(blocks) == 1 and self._ts.reads(blocks[0].ts, len(blocks[0])) is not None:
+            return 0
+        count = sum(map(len, blocks))
         return sum(array.ahead(count) for array in self._growing)
 
     @property
@@ -228,7 +315,10 @@ class Arena:
         """A copy of the events at positions `start`..`end` - 1."""
         at = slice(start - self.base, end - self.base)
         attributes = {
-            name: Vector(data.borrowed[at].copy(), self._valid[name].borrowed[at].copy())
+            name: Vector(
+                data.borrowed[at].copy(),
+                self._valid[name].borrowed[at].copy() if name in self._valid else None,
+            )
             for name, data in self._data.items()
         }
         ids = range(start, end) if self._ids is None else self._ids.borrowed[at].copy()

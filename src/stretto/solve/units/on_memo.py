@@ -15,7 +15,7 @@ from stretto.solve.common.budget import Budget
 from stretto.solve.common.problem import post_order
 from stretto.solve.common.solution import Replay, Solution, number_of, one_way_each
 from stretto.solve.units.fewest import Ways
-from stretto.solve.units.loads import MakingStep, all_loads, capacity_of
+from stretto.solve.units.loads import Capacity, MakingStep, all_loads, capacity_of
 from stretto.solve.units.splits import MadeBy
 from stretto.solve.units.together import least_load
 from stretto.values.rows import F64
@@ -33,9 +33,19 @@ class MemoWay(MadeBy[int]):
     number: int = 0
 
 
-def on_units(memo: Memo, model: CostModel, start: Solution, units: int, budget: Budget) -> Solution:
-    """The solution with the greatest replay speed on so many units; one that is given is where it starts."""
-    priced = _Priced(memo, model)
+def on_units(
+    memo: Memo,
+    model: CostModel,
+    start: Solution,
+    units: int,
+    budget: Budget,
+    capacity: Capacity | None = None,
+) -> Solution:
+    """The solution with the greatest replay speed on so many units; one that is given is where it starts.
+
+    `capacity`: what a unit can do; by default, what this machine's prices say.
+    """
+    priced = _Priced(memo, model, capacity or capacity_of(model.prices))
     known = {
         node.piece: priced.way(node.piece, number_of(memo, node.piece, node.way)) for node in start.nodes()
     }
@@ -61,9 +71,8 @@ def on_units(memo: Memo, model: CostModel, start: Solution, units: int, budget: 
 class _Priced:
     """The ways of a memo as steps."""
 
-    def __init__(self, memo: Memo, model: CostModel) -> None:
-        self._memo, self._model = memo, model
-        self.capacity = capacity_of(model.prices)
+    def __init__(self, memo: Memo, model: CostModel, capacity: Capacity) -> None:
+        self._memo, self._model, self.capacity = memo, model, capacity
 
     def ways(self, units: int) -> Ways[int] | None:
         """All ways of what the roots may need, inputs first; None: too many."""

@@ -26,7 +26,7 @@ from stretto.plan.spread.staged import Staged
 from stretto.plan.spread.stream_slices import StreamSpread
 from stretto.schema import Special, sources_of
 from stretto.spark.errors import StrettoSparkError, at_work
-from stretto.spark.hash_partitions import partitions_for
+from stretto.spark.hash_partitions import keys_apart
 from stretto.spark.outputs import everything, own_types, results_of
 from stretto.spark.packed import FAR, LATE, MARK, MATCHES, PACKED, REJECTED, TRENDS, Batches, pack
 from stretto.spark.plans import Asked
@@ -105,8 +105,6 @@ def detect_stream(
 def _on_targets(events: DataFrame, settings: Settings, versions: str | Path | None) -> DataFrame:
     """Every target runs the whole plan, in one stateful operator."""
     spark, spread, special = events.sparkSession, settings.spread, settings.special
-    if isinstance(spread, ByCell):  # as few cells as there are cores: none should wait for another
-        spark.conf.set(PARTITIONS, str(partitions_for(spread.targets)))
 
     def packing(batches: Batches) -> Iterator[pa.RecordBatch]:
         with at_work("packing events", ()):
@@ -115,6 +113,10 @@ def _on_targets(events: DataFrame, settings: Settings, versions: str | Path | No
     packed = events.mapInArrow(packing, PACKED)
     if versions is not None:
         packed = packed.unionByName(read_versions(spark, versions, spread.targets))
+    if isinstance(spread, ByCell):  # as few cells as there are cores: none should wait for another
+        spark.conf.set(PARTITIONS, str(spread.targets))
+        keys = F.array([F.lit(key) for key in keys_apart(spread.targets)])
+        packed = packed.withColumn("target", keys[F.col("target")])
     return packed.groupBy("target").transformWithState(
         MatchProcessor(settings), PACKED, "append", "eventTime"
     )

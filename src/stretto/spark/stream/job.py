@@ -15,6 +15,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.types import StructType
 
 from stretto.data.files import open_events
+from stretto.engine.run import MEMORY_BYTES
 from stretto.errors import StrettoError
 from stretto.pattern.guessed_schema import guess_schema
 from stretto.pattern.workload import Workload
@@ -78,6 +79,7 @@ class StreamJob:
     spread: str = "auto"
     slice_us: int | None = None
     units: int | None = None
+    memory_bytes: int = MEMORY_BYTES
     master: str | None = None
 
     @property
@@ -324,6 +326,7 @@ def _outputs(job: StreamJob, source: EventSource, plan: Plan, spread: StreamSpre
         ahead_us=job.ahead_us,
         outputs="all",
         versions=job.versions,
+        memory_bytes=job.memory_bytes,
     )
     if source.unreadable is None:
         return found.withColumn(TEXT, F.lit(None).cast("string"))

@@ -21,6 +21,7 @@ from stretto.plan.spread.spreads import times_of
 from stretto.plan.spread.stream_slices import Slices, TargetStream
 from stretto.schema import Special, column_of
 from stretto.spark.errors import StrettoSparkError, at_work
+from stretto.spark.hash_partitions import keys_apart
 from stretto.spark.packed import (
     ARROW,
     EVENTS,
@@ -90,12 +91,18 @@ class MatchProcessor(StatefulProcessor):
             return iter(self._turn(key, timerValues).wake())
 
     def _turn(self, key: Any, times: TimerValues) -> "Turn":
-        cache = EngineCache.of_task(self._settings.stream)
-        return Turn(int(key[0]), self._settings, self._window, cache, times.getCurrentWatermarkInMs())
+        cache, now_ms = EngineCache.of_task(self._settings.stream), times.getCurrentWatermarkInMs()
+        return Turn(self._target(key), self._settings, self._window, cache, now_ms)
+
+    def _target(self, key: Any) -> int:
+        """The number of the target with this key."""
+        spread = self._settings.spread
+        return keys_apart(spread.targets).index(key[0]) if isinstance(spread, ByCell) else int(key[0])
 
     def _at_work(self, key: Any) -> Any:
         queries = query_names(self._settings.version.plan)
-        return at_work(f"finding matches in target {key[0]} of {self._settings.spread.targets}", queries)
+        targets = self._settings.spread.targets
+        return at_work(f"finding matches in target {self._target(key)} of {targets}", queries)
 
 
 class Turn:
