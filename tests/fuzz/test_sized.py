@@ -20,7 +20,8 @@ from tests.fuzz.trials import Differs, Tally, Trial, compare
 from tests.fuzz.ways import CHANGES, FEEDS, READS, Way
 
 from stretto.engine.operators.emit import EmitOperator
-from stretto.engine.results.matches import MatchChunk, Matches
+from stretto.engine.results.match_chunks import MatchChunk
+from stretto.engine.results.matches import Matches
 from stretto.engine.run import Engine
 
 WORKLOADS = int(os.environ.get("STRETTO_SIZED", "16"))

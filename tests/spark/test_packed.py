@@ -5,7 +5,7 @@ from datetime import date, datetime
 import pyarrow as pa
 import pytest
 
-from stretto.engine.results.matches import SCHEMA
+from stretto.engine.results.match_rows import SCHEMA
 from stretto.engine.trends.totals import TOTALS
 from stretto.errors import EventsError
 from stretto.plan.spread.spreads import ByKey, Whole

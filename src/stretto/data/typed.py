@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 import pyarrow.json as pa_json
 
 from stretto.engine.live_plan import outputs_of
-from stretto.engine.results.matches import Output
+from stretto.engine.results.match_chunks import Output
 from stretto.engine.results.returned_events import returned_columns
 from stretto.pattern.nodes import TIMES, TrendQuery
 from stretto.plan.dag import Plan

@@ -9,7 +9,8 @@ import pyarrow as pa
 from stretto.engine.counters import Counters
 from stretto.engine.memory.limits import Meter, TextBytes
 from stretto.engine.operators.build import build
-from stretto.engine.results.matches import Matches, Output
+from stretto.engine.results.match_chunks import Output
+from stretto.engine.results.matches import Matches
 from stretto.engine.results.thinning import Thinners
 from stretto.engine.rows.partitions import Ranks
 from stretto.engine.snapshot import StepRange, to_arrow, with_text_ids

@@ -13,7 +13,8 @@ from stretto.engine.memory.limits import Meter, TooMuch, Undo
 from stretto.engine.operators.emit import EmitOperator
 from stretto.engine.operators.forbid import ForbidOperator
 from stretto.engine.operators.protocol import Clock, Operator
-from stretto.engine.results.matches import MatchChunk, Matches
+from stretto.engine.results.match_chunks import MatchChunk
+from stretto.engine.results.matches import Matches
 from stretto.engine.results.thinning import Thinners
 from stretto.engine.snapshot import StepRange
 from stretto.engine.stream.arena import Arena

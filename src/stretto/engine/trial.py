@@ -7,7 +7,8 @@ import pyarrow as pa
 from stretto.engine.live_plan import LivePlan
 from stretto.engine.memory.limits import Meter
 from stretto.engine.pace import Pace
-from stretto.engine.results.matches import Matches, Output
+from stretto.engine.results.match_chunks import Output
+from stretto.engine.results.matches import Matches
 from stretto.errors import EngineError
 from stretto.plan.dag import Plan
 from stretto.plan.ops import Emit

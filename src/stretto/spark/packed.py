@@ -10,7 +10,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stretto.engine.results.matches import SCHEMA, match_schema
+from stretto.engine.results.match_rows import SCHEMA, match_schema
 from stretto.engine.snapshot import from_ipc, to_ipc
 from stretto.engine.trends.totals import TOTALS
 from stretto.errors import EventsError

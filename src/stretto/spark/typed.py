@@ -14,7 +14,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
 from stretto.data.typed import TrendColumns, match_columns, trend_columns, typed_matches, typed_totals
-from stretto.engine.results.matches import Output
+from stretto.engine.results.match_chunks import Output
 from stretto.errors import near
 from stretto.pattern.nodes import TIMES, EventField, Return
 from stretto.pattern.predicates import Const

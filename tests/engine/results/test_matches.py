@@ -17,7 +17,9 @@ import stretto
 from stretto.engine.kernels.hash_tables import first_with_key, first_with_key_reference
 from stretto.engine.results import identity
 from stretto.engine.results.identity import duplicates
-from stretto.engine.results.matches import NO_ID, SCHEMA, MatchChunk, Matches, Output
+from stretto.engine.results.match_chunks import NO_ID, MatchChunk, Output
+from stretto.engine.results.match_rows import SCHEMA
+from stretto.engine.results.matches import Matches
 from stretto.pattern.nodes import Return
 from stretto.pattern.predicates import Const
 from stretto.schema import Kind

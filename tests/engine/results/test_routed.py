@@ -4,7 +4,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 import stretto
-from stretto.engine.results.matches import SCHEMA as FILE
+from stretto.engine.results.match_rows import SCHEMA as FILE
 from stretto.pattern.workload import Workload
 from stretto.schema import Kind, Schema
 from stretto.text import alike_statements

@@ -19,7 +19,8 @@ from stretto.cli.results.tables import show_counts, show_matches, show_totals
 from stretto.data.files import EventFile
 from stretto.data.sinks import STDOUT, Sink, ending_of, open_sink
 from stretto.engine.adapt import Adaptation, AdaptOptions
-from stretto.engine.results.matches import Matches, match_schema
+from stretto.engine.results.match_rows import match_schema
+from stretto.engine.results.matches import Matches
 from stretto.engine.run import MEMORY_BYTES, Engine
 from stretto.engine.snapshot import Counts
 from stretto.engine.trends.totals import TOTALS

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from stretto.engine.results.leaf_ids import leaf_ids, side_by_side
-from stretto.engine.results.matches import NO_ID
+from stretto.engine.results.match_chunks import NO_ID
 from stretto.engine.stream.arena import Block, concat_blocks, ids_at
 from stretto.plan.front.leaves import StreamLeaf
 from stretto.values.rows import I64, Sets

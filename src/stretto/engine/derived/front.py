@@ -17,7 +17,8 @@ from stretto.engine.derived.read_streams import selections, source_types
 from stretto.engine.live_plan import LivePlan, outputs_of
 from stretto.engine.memory.limits import Meter, vector_size
 from stretto.engine.results.leaf_ids import leaf_values
-from stretto.engine.results.matches import NO_ID, MatchChunk, Matches
+from stretto.engine.results.match_chunks import NO_ID, MatchChunk
+from stretto.engine.results.matches import Matches
 from stretto.engine.results.thinning import Thinners
 from stretto.engine.rows.next_moves import EVENT
 from stretto.engine.stream.arena import Block, concat_blocks, ids_at

@@ -10,7 +10,7 @@ from stretto.engine.memory.limits import Meter, Undo, size_of, vector_size
 from stretto.engine.operators.protocol import Bookkeeping, Clock, RowShape
 from stretto.engine.results.identity import once
 from stretto.engine.results.leaf_ids import listed_ids
-from stretto.engine.results.matches import NO_ID, MatchChunk
+from stretto.engine.results.match_chunks import NO_ID, MatchChunk
 from stretto.engine.results.routed import Routed
 from stretto.engine.results.router import MemberRouter
 from stretto.engine.rows.coordinates import coordinates, last_inside

@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stretto.engine.results.matches import NO_ID
+from stretto.engine.results.match_chunks import NO_ID
 from stretto.engine.stream.arena import Arena
 from stretto.plan.front.leaves import Listing, StreamLeaf
 from stretto.schema import Kind

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from stretto.engine.results.matches import NO_ID, MatchChunk
+from stretto.engine.results.match_chunks import NO_ID, MatchChunk
 from stretto.values.rows import I64, Bool, Sets
 
 BLOCK = 1 << 20

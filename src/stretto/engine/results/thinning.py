@@ -24,8 +24,8 @@ from stretto.engine.kernels.keep_apart import (
 )
 from stretto.engine.kernels.when_to_compile import is_due
 from stretto.engine.results.longest import contained
+from stretto.engine.results.match_chunks import NO_ID, MatchChunk, joined_chunks
 from stretto.engine.results.match_order import in_order
-from stretto.engine.results.matches import NO_ID, MatchChunk, joined_chunks
 from stretto.engine.results.returned_values import arrow_array
 from stretto.engine.results.routed import Routed
 from stretto.engine.snapshot import from_ipc, to_ipc

@@ -13,7 +13,7 @@ from stretto.engine.operators.build import maker, only_emitted
 from stretto.engine.operators.emit import EmitOperator
 from stretto.engine.operators.forbid import ForbidOperator
 from stretto.engine.operators.protocol import Clock, Operator, RowShape
-from stretto.engine.results.matches import MatchChunk
+from stretto.engine.results.match_chunks import MatchChunk
 from stretto.engine.rows.next_moves import EVENT
 from stretto.engine.stream.arena import Arena, Block
 from stretto.engine.stream.intake import Intake
