@@ -7,7 +7,7 @@ import stretto
 from stretto.engine.results.match_rows import SCHEMA as FILE
 from stretto.pattern.workload import Workload
 from stretto.schema import Kind, Schema
-from stretto.text import alike_statements
+from stretto.text.alike import statements as alike_statements
 
 SCHEMA = Schema({"x": Kind.INT})
 EVENTS = pa.table(
