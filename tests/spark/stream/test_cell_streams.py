@@ -10,18 +10,15 @@ from random import Random
 
 import pytest
 from tests.spark.stream.operator_cases import batch_of, plan_of, settings_of, workload_rows
-from tests.spark.stream.stream_cases import END_TYPE, ended, matches_by_query, planned, without_values
+from tests.spark.stream.stream_cases import END_TYPE, planned
 from tests.spark.stream.stream_state import Stream, use_folder
-from tests.spark.stream.test_slice_streams import _good_ids_before, timed_sample, with_bad_ones
-from tests.support.comparison import assert_same_matches
-from tests.support.strategies import Sample, in_batches, out_of_order
+from tests.spark.stream.timed_streams import arriving, check_stream, feed, timed_sample
+from tests.support.strategies import Sample
 
-from stretto import oracle
 from stretto.errors import StrettoError
 from stretto.plan.dag import Plan
 from stretto.plan.placement.cells import ByCell
 from stretto.plan.placement.holdings import divisible
-from stretto.spark.stream.processor import us_of
 from stretto.spark.stream.stream_spread import spread_told, stream_spread
 from stretto.spark.stream.versions import Version
 
@@ -61,29 +58,17 @@ def _check(sample: Sample, seed: int, folder: Path, monkeypatch: pytest.MonkeyPa
     if planning is None or spread is None:
         return Counter()
     plan, queries = planning
-    lateness, events = rng.choice((0, 1, 3000, 10_000)), ended(sample.events)
-    arriving = out_of_order(rng, sorted(events, key=lambda event: event.ts), lateness + rng.choice((0, 4000)))
-    table, wrong = with_bad_ones(rng, arriving)
+    lateness = rng.choice((0, 1, 3000, 10_000))
+    events, table, wrong = arriving(sample, rng, lateness)
     folder.mkdir()
     settings = settings_of(plan, spread, lateness_us=lateness)
     stream = use_folder(Stream(settings, folder, rng, rng.choice((0.0, 0.4))), monkeypatch)
-    late: list[int] = []
-    for batch in in_batches(rng, table):
-        late += _good_ids_before(batch, us_of(stream.watermark_ms))
-        stream.batch(batch)
-    assert Counter(event["id"] for event in stream.late) == Counter(late)
-    assert Counter(event["reason"] for event in stream.rejected) == wrong
-    counted = [sum(getattr(m, name) for m in stream.metrics) for name in ("events", "late", "rejected")]
-    assert counted == [table.num_rows, len(late), wrong.total()]
-    results = matches_by_query(stream.matches)
-    accepted = [event for event in events if event.id not in set(late)]
-    for query in queries:
-        expected = without_values(oracle.matches(query, accepted))
-        assert_same_matches(results.get(query.name, []), expected, f"{query.name} by {spread}")
+    late = feed(stream, rng, table)
+    found = check_stream(stream, queries, events, late, wrong, spread)
     kept = [batch for target in range(spread.targets) for batch in stream.store.events(target)]
     assert {kind for batch in kept for kind in batch.column("type").to_pylist()} <= {END_TYPE}
     busy = {row["target"] for row in stream.out if row["kind"] == "matches"}
-    return Counter({"ran": 1, "found": len(results) > 0, "late": len(late), "several cells": len(busy) > 1})
+    return Counter({"ran": 1, "found": found, "late": len(late), "several cells": len(busy) > 1})
 
 
 ALERT = "QUERY q PATTERN SEQ(A a, NOT(B b)) WITHIN 10 ms;"

@@ -5,68 +5,39 @@ STRETTO_STREAMS says how many random streams are tried, STRETTO_SEED from which 
 
 import os
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from random import Random
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pytest
 from tests.spark.stream.operator_cases import batch_of, plan_of, settings_of, some_slices, workload_rows
 from tests.spark.stream.stream_cases import (
     END_TYPE,
-    ended,
     in_milliseconds,
-    matches_by_query,
     planned,
-    without_values,
 )
 from tests.spark.stream.stream_checks import check_changes, check_each, check_totals
 from tests.spark.stream.stream_state import Stream, use_folder
-from tests.support.comparison import assert_same_matches
-from tests.support.strategies import Sample, in_batches, out_of_order, random_workload, to_table
+from tests.spark.stream.timed_streams import (
+    arriving,
+    check_stream,
+    feed,
+    timed_sample,
+)
+from tests.support.strategies import Sample
 from tests.support.trend_strategies import random_trends
 from tests.support.variations import sharing_workload
 
-from stretto import oracle
 from stretto.engine.kernels import when_to_compile
 from stretto.errors import StrettoError
-from stretto.oracle.detections import Event
 from stretto.plan.spread.spreads import TOO_LITTLE
 from stretto.plan.spread.stream_slices import Slices
-from stretto.spark.stream.processor import us_of
 from stretto.spark.stream.versions import Version
 
 STREAMS = int(os.environ.get("STRETTO_STREAMS", "40"))
 SEED = int(os.environ.get("STRETTO_SEED", "20261116"))
 CHUNK = 40
-BAD = (("ts", "ts is null"), ("type", "type is null"), ("id", "id is null"))
-
-
-def timed_sample(seed: int) -> Sample:
-    """A random workload without windows in EVENTS; most are in milliseconds, which is what Spark's watermark counts."""
-    rng = Random(seed)
-    sample = random_workload(rng) if seed % 3 else sharing_workload(rng)
-    sample = replace(sample, text=sample.text.replace("EVENTS", "us"))
-    return sample if seed % 5 == 0 else in_milliseconds(sample)
-
-
-def with_bad_ones(rng: Random, events: Sequence[Event]) -> tuple[pa.Table, Counter[str]]:
-    """The events as a table with some more that lack what every event has, and how many of each there are."""
-    good = to_table(events)
-    rows = [(row, "") for row in range(good.num_rows)]
-    wrong: Counter[str] = Counter()
-    for _ in range(rng.choice((0, 3))):
-        name, reason = rng.choice(BAD)
-        wrong[reason] += 1
-        rows.insert(rng.randint(0, len(rows)), (rng.choice(range(good.num_rows)), name))
-    table = good.take([row for row, _ in rows])
-    for name, _ in BAD:
-        lacking = pa.array([lacks == name for _, lacks in rows])
-        place = table.column_names.index(name)
-        table = table.set_column(place, table.field(name), pc.if_else(lacking, None, table[name]))
-    return table, wrong
 
 
 @pytest.mark.parametrize("start", range(SEED, SEED + STREAMS, CHUNK))
@@ -94,41 +65,18 @@ def _check(sample: Sample, seed: int, folder: Path, monkeypatch: pytest.MonkeyPa
     plan, queries = planning
     rng = Random(seed + 1)
     lateness, spread = rng.choice((0, 1, 3000, 10_000)), some_slices(plan, rng)
-    events = ended(sample.events)
-    arriving = out_of_order(rng, sorted(events, key=lambda event: event.ts), lateness + rng.choice((0, 4000)))
-    table, wrong = with_bad_ones(rng, arriving)
+    events, table, wrong = arriving(sample, rng, lateness)
     folder.mkdir()
     stream = use_folder(
         Stream(settings_of(plan, spread, lateness_us=lateness), folder, rng, rng.choice((0.0, 0.4))),
         monkeypatch,
     )
-    late: list[int] = []
-    for batch in in_batches(rng, table):
-        before_us = us_of(stream.watermark_ms)
-        late += _good_ids_before(batch, before_us)
-        stream.batch(batch)
-    assert Counter(event["id"] for event in stream.late) == Counter(late)
-    assert Counter(event["reason"] for event in stream.rejected) == wrong
-    counted = [sum(getattr(m, name) for m in stream.metrics) for name in ("events", "late", "rejected")]
-    assert counted == [table.num_rows, len(late), wrong.total()]
-    results = matches_by_query(stream.matches)
-    assert set(results) <= {query.name for query in queries}
-    accepted = [event for event in events if event.id not in set(late)]
-    for query in queries:
-        expected = without_values(oracle.matches(query, accepted))
-        assert_same_matches(results.get(query.name, []), expected, f"{query.name} by {spread}")
+    late = feed(stream, rng, table)
+    found = check_stream(stream, queries, events, late, wrong, spread)
     kept = [batch for target in range(spread.targets) for batch in stream.store.events(target)]
     assert {kind for batch in kept for kind in batch.column("type").to_pylist()} <= {END_TYPE}
     busy = {row["target"] for row in stream.out if row["kind"] == "matches"}
-    return Counter({"found": len(results) > 0, "late": len(late), "two targets": len(busy) > 1})
-
-
-def _good_ids_before(batch: pa.RecordBatch, before_us: int) -> list[int]:
-    rows = zip(
-        *(batch.column(name).cast(pa.int64()) for name in ("ts", "id")), batch.column("type"), strict=True
-    )
-    good = ((ts.as_py(), number.as_py()) for ts, number, kind in rows if kind.is_valid)
-    return [number for ts, number in good if ts is not None and number is not None and ts < before_us]
+    return Counter({"found": found, "late": len(late), "two targets": len(busy) > 1})
 
 
 # ---- workloads that change -------------------------------------------------------------------------------------

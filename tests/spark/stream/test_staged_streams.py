@@ -11,19 +11,16 @@ from random import Random
 import pytest
 from tests.spark.stream.operator_cases import batch_of, plan_of, settings_of
 from tests.spark.stream.staged_state import StagedStream
-from tests.spark.stream.stream_cases import ended, matches_by_query, planned, without_values
+from tests.spark.stream.stream_cases import planned
 from tests.spark.stream.stream_state import use_folder
-from tests.spark.stream.test_slice_streams import _good_ids_before, timed_sample, with_bad_ones
-from tests.support.comparison import assert_same_matches
-from tests.support.strategies import Sample, in_batches, out_of_order
+from tests.spark.stream.timed_streams import arriving, check_stream, feed, timed_sample
+from tests.support.strategies import Sample
 
-from stretto import oracle
 from stretto.errors import StrettoError
 from stretto.plan.dag import Plan
 from stretto.plan.spread.staged import Staged, staged_for
 from stretto.schema import Special
 from stretto.spark.packed import LATE, REJECTED
-from stretto.spark.stream.processor import us_of
 from stretto.spark.stream.stream_spread import spread_told, stream_spread
 from stretto.spark.stream.unit_processor import UnitSettings
 from stretto.spark.unit_rows import UnitsOfPlan
@@ -66,32 +63,20 @@ def _check(sample: Sample, seed: int, folder: Path, monkeypatch: pytest.MonkeyPa
         staged = staged_for(plan, rng.choice((1, 2, 3, 7)))
     except StrettoError:
         return Counter()
-    lateness, events = rng.choice((0, 1, 3000, 10_000)), ended(sample.events)
-    arriving = out_of_order(rng, sorted(events, key=lambda event: event.ts), lateness + rng.choice((0, 4000)))
-    table, wrong = with_bad_ones(rng, arriving)
+    lateness = rng.choice((0, 1, 3000, 10_000))
+    events, table, wrong = arriving(sample, rng, lateness)
     folder.mkdir()
     trouble = rng.choice((0.0, 0.4))
     stream = staged_stream(plan, staged, folder, rng, monkeypatch, lateness_us=lateness, trouble=trouble)
-    late: list[int] = []
-    for batch in in_batches(rng, table):
-        late += _good_ids_before(batch, us_of(stream.watermark_ms))
-        stream.batch(batch)
-    assert Counter(event["id"] for event in stream.late) == Counter(late)
-    assert Counter(event["reason"] for event in stream.rejected) == wrong
-    counted = [sum(getattr(m, name) for m in stream.metrics) for name in ("events", "late", "rejected")]
-    assert counted == [table.num_rows, len(late), wrong.total()]
-    results = matches_by_query(stream.matches)
-    accepted = [event for event in events if event.id not in set(late)]
-    for query in queries:
-        expected = without_values(oracle.matches(query, accepted))
-        assert_same_matches(results.get(query.name, []), expected, f"{query.name} by {staged}")
+    late = feed(stream, rng, table)
+    found = check_stream(stream, queries, events, late, wrong, staged)
     # Nothing is left of a window that has passed: the last events, which nobody reads, are far behind all others.
     assert stream.store.size == 0
     busy = {row["target"] for row in stream.out if row["kind"] == "matches"}
     return Counter(
         {
             "ran": 1,
-            "found": len(results) > 0,
+            "found": found,
             "late": len(late),
             "several stages": staged.last_stage > 1,
             "several units": len(busy) > 1,
