@@ -54,9 +54,9 @@ def test_the_page_is_whole(told: Demo) -> None:
         "a <b> c",
         "here & now",
         "odd <name> & more",
-        "6.0 times",
+        "<b>6x</b>",
         "2 of 3 queries ran",
-        "4.5 times",
+        "<b>4.5x</b>",
         "buy 5 A",
         "one Spark job",
     ):

@@ -19,7 +19,8 @@ QUERY many PATTERN A a+ WITHIN 20 SECONDS SLIDE 20 SECONDS GROUP BY host AGGREGA
 """
 # What records hold as objects are structs to their reader.
 TWICE = """
-QUERY twice PATTERN SEQ(rise a, rise b) WHERE a.match_id != b.match_id AND a.returned.gain = b.returned.gain WITHIN 1 MINUTE;
+QUERY twice PATTERN SEQ(rise a, rise b)
+WHERE a.match_id != b.match_id AND a.returned.gain = b.returned.gain WITHIN 1 MINUTE;
 """
 
 
