@@ -12,13 +12,14 @@ import pytest
 MAIN = [sys.executable, "-c", "from stretto.cli.main import main; main()"]
 # A call that does not come back for an interrupt, as a solver or a compiler may not.
 PROGRAM = """
-import signal, time, stretto.cli.app, stretto.cli.main
+import signal, subprocess, time, stretto.cli.app, stretto.cli.main
 from stretto.atomic import PartialFile
 
 def stuck():
     half = PartialFile("half.txt")
+    child = subprocess.Popen(["sleep", "600"], stdout=-3, stderr=-3)
     signal.signal(signal.SIGINT, lambda *_: None)
-    print("stuck", flush=True)
+    print(child.pid, flush=True)
     while True:
         time.sleep(30)
 
@@ -58,15 +59,28 @@ def interrupted(process: subprocess.Popen[str]) -> tuple[int, str, float]:
     return process.returncode, err, time.monotonic() - begun
 
 
+def _has_ended(process: int) -> bool:
+    """Soon; if nobody asks how it ended, it stays in the system's list."""
+    for _ in range(100):
+        try:
+            if Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
+                return True
+        except FileNotFoundError:
+            return True
+        time.sleep(0.05)
+    return False
+
+
 def test_an_interrupt_that_python_does_not_see(tmp_path: Path) -> None:
     with subprocess.Popen(
         [sys.executable, "-c", PROGRAM], cwd=tmp_path, stdout=-1, stderr=-1, text=True
     ) as process:
         assert process.stdout is not None
-        process.stdout.readline()
+        child = int(process.stdout.readline())
         code, err, _ = interrupted(process)
     assert (code, err) == (130, "interrupted\n")
     assert not list(tmp_path.iterdir())
+    assert _has_ended(child)
 
 
 def test_nothing_holds_the_end_up_and_no_stack_is_shown(tmp_path: Path) -> None:

@@ -51,7 +51,10 @@ SETTINGS = {
 @pytest.fixture(autouse=True)
 def _short_lives(monkeypatch: pytest.MonkeyPatch) -> None:
     """A Java machine of half a minute compiles nothing with all effort; there are ten of them here."""
-    monkeypatch.setenv("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+    quick = os.environ.get(
+        "SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+    )  # as `./dev test` sets it
+    monkeypatch.setenv("JAVA_TOOL_OPTIONS", quick)
 
 
 class Job:

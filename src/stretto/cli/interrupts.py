@@ -49,6 +49,7 @@ def _watch(read: int) -> None:
         pass
     time.sleep(PATIENCE_S)
     drop_unfinished()
+    _end_children()
     if not _SAID.is_set():
         # Past Python's own buffer, which the main thread may hold.
         os.write(2, (SHOW_CURSOR if os.isatty(2) else b"") + b"interrupted\n")
@@ -60,10 +61,20 @@ def _end_at_once() -> None:
     nobody watches how long.
     """
     if _SAID.is_set():
+        _end_children()
         with suppress(OSError):
             sys.stdout.flush()
             sys.stderr.flush()
         os._exit(INTERRUPTED)
+
+
+def _end_children() -> None:
+    """Java above all: one that is still starting would wait for ever, in a folder that PySpark has removed."""
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):  # it has ended in the meantime
+            parent = stat.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[1]
+            if int(parent) == os.getpid():
+                os.kill(int(stat.parent.name), signal.SIGTERM)
 
 
 def _unless_interrupted(found: Any) -> None:

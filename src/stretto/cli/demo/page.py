@@ -7,7 +7,7 @@ from typing import Any, Final
 from stretto.explain.html.page import rendered
 from stretto.explain.html.picture import picture
 from stretto.explain.model import ENDS, SOURCES, Explanation, Row
-from stretto.explain.numbers import rate_text, share_text, time_text
+from stretto.explain.numbers import factor_text, rate_text, share_text, time_text
 from stretto.explain.text import explanation_text, saving_text
 
 MOST_SHARED: Final = 15
@@ -76,6 +76,8 @@ def demo_page(demo: Demo) -> str:
         "demo.html",
         "stretto.cli.demo",
         demo=demo,
+        sharing=factor_text(demo.sharing),
+        speedup=factor_text(demo.speedup),
         saving="" if plan.estimate is None else saving_text(plan.estimate),
         shared=len(plan.shared),
         operators=_most_shared(plan),

@@ -49,7 +49,8 @@ def _cards(found: Explanation) -> Iterator[Card]:
     known = found.estimate
     if known is None:
         return
-    yield time_text(known.cost), "estimated cost per second of stream"
+    counted_too = "" if known.tried is None else f"; {time_text(known.cost)} by the work counted on a sample"
+    yield time_text(known.estimated), f"estimated cost per second of stream{counted_too}"
     yield time_text(known.alone), _against(known)
     yield ("unknown" if known.gap is None else share_text(known.gap, 1.0)), _bound(known)
     yield time_text(known.seconds * NANOSECONDS), "to plan"

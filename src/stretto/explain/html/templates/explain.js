@@ -51,11 +51,18 @@ for (const figure of document.querySelectorAll("figure")) {
   }
 
   const width = Number(svg.getAttribute("width"));
+  // A drawing that is a little too wide begins with all of it in sight, as long as its words can be read.
   let zoom = 1;
+  const show = (factor) => {
+    zoom = factor;
+    svg.style.width = `${zoom * width}px`;
+  };
+  const edges = getComputedStyle(view);
+  const fit = () => Math.min(1, (view.clientWidth - parseFloat(edges.paddingLeft) - parseFloat(edges.paddingRight)) / width);
+  if (fit() >= 0.6) show(fit());
   for (const button of figure.querySelectorAll("button[data-zoom]")) {
     button.addEventListener("click", () => {
-      zoom = button.dataset.zoom === "fit" ? Math.min(1, view.clientWidth / width) : zoom * Number(button.dataset.zoom);
-      svg.style.width = `${zoom * width}px`;
+      show(button.dataset.zoom === "fit" ? fit() : zoom * Number(button.dataset.zoom));
     });
   }
   chosen();
