@@ -114,7 +114,9 @@ def _units(out: Path, given: argparse.Namespace) -> int:
     """Cells and a cluster of worker processes; writes spark-units.json into `out`."""
     with tempfile.TemporaryDirectory(prefix="stretto-bench-") as folder:
         try:
-            ratios, notes = spark_units.measure(Path(folder), given.unit_events, given.events, given.seed)
+            ratios, notes = spark_units.measure(
+                Path(folder), given.unit_events, given.events, given.seed, given.unit_rate
+            )
         except (WrongAnswerError, NoClusterError) as error:
             print(f"spark: {error}", file=sys.stderr)
             return 1
@@ -139,6 +141,12 @@ def _parse(options: Sequence[str]) -> argparse.Namespace:
     )
     parser.add_argument("--cluster", action="store_true", help="cells, and a standalone cluster, instead")
     parser.add_argument("--unit-events", type=int, default=400_000, help="of the stream in cells")
+    parser.add_argument(
+        "--unit-rate",
+        type=int,
+        default=spark_units.RATE,
+        help="of that stream: 1000 is 10 us of work per event",
+    )
     parser.add_argument("--seed", type=int, default=1)
     return parser.parse_args(options)
 

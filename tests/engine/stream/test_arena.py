@@ -1,5 +1,7 @@
 """Columns that grow: what is appended is what is read, whether it was copied or is read where it lies."""
 
+import pickle
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -81,3 +83,13 @@ def test_a_longer_array_does_not_stay_for_a_short_part_of_it():
 def test_room_that_is_needed_ahead_counts_what_is_copied_with_it():
     array = grown(*lent(LENT_FROM))
     assert array.ahead(10) >= 8 * (LENT_FROM + 10)
+
+
+def test_what_is_stored_of_a_longer_array_is_what_is_read():
+    array = grown(*lent(COUNT))
+    array.forget(COUNT - 100)
+    stored = pickle.dumps(array, protocol=5)
+    assert len(stored) < 8 * COUNT // 4
+    again = pickle.loads(stored)
+    again.append(np.array([7]), 1, lent=True)
+    assert again.borrowed.tolist() == [*range(COUNT - 100, COUNT), 7]

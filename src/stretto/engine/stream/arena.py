@@ -125,6 +125,19 @@ class Growing:
     def __len__(self) -> int:
         return self._end - self._begin
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Of another's array only what is read goes into an engine that is stored."""
+        state = dict(self.__dict__)
+        if self._is_lent:
+            state |= {
+                "_buffer": self.borrowed,
+                "_begin": 0,
+                "_end": len(self),
+                "_is_lent": False,
+                "_source": None,
+            }
+        return state
+
     @property
     def _capacity(self) -> int:
         """How long the buffer of its own is."""
