@@ -29,7 +29,7 @@ from stretto.spark.stream import engine_cache as cache
 from stretto.spark.stream import processor
 from stretto.spark.stream.engine_cache import EngineCache
 from stretto.spark.stream.metrics import TargetMetrics
-from stretto.spark.stream.processor import MatchProcessor, Settings
+from stretto.spark.stream.processor import MatchProcessor, Settings, target_keys
 from stretto.spark.stream.state import Head
 
 DataRow = Row(*ARROW.names)
@@ -182,14 +182,14 @@ class Stream:
         handle = Handle(store)
         processor: MatchProcessor = pickle.loads(pickle.dumps(MatchProcessor(self.settings)))
         processor.init(handle)
-        times = Times(self.watermark_ms)
+        times, keys = Times(self.watermark_ms), target_keys(self.settings.spread)
         for target, rows in self._rows(events, workloads).items():
             handle.target = target
-            out += processor.handleInputRows((target,), iter(rows), times)
+            out += processor.handleInputRows((keys[target],), iter(rows), times)
         for target, expiry in sorted(store.timers):
             if expiry <= self.watermark_ms:
                 handle.target = target
-                out += processor.handleExpiredTimer((target,), times, None)
+                out += processor.handleExpiredTimer((keys[target],), times, None)
                 handle.deleteTimer(expiry)
         processor.close()
         return out

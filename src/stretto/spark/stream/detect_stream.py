@@ -26,13 +26,12 @@ from stretto.plan.spread.staged import Staged
 from stretto.plan.spread.stream_slices import StreamSpread
 from stretto.schema import Special, sources_of
 from stretto.spark.errors import StrettoSparkError, at_work
-from stretto.spark.hash_partitions import keys_apart
 from stretto.spark.outputs import everything, own_types, results_of
 from stretto.spark.packed import FAR, LATE, MARK, MATCHES, PACKED, REJECTED, TRENDS, Batches, pack
 from stretto.spark.plans import Asked
 from stretto.spark.setup.session import STATE_STORE
 from stretto.spark.stream.metrics import observed
-from stretto.spark.stream.processor import MatchProcessor, Settings, delay_ms
+from stretto.spark.stream.processor import MatchProcessor, Settings, delay_ms, target_keys
 from stretto.spark.stream.staged_stream import partitions_of, through_stages
 from stretto.spark.stream.stream_spread import require_ids, stream_spread
 from stretto.spark.stream.unit_processor import UnitSettings
@@ -115,7 +114,7 @@ def _on_targets(events: DataFrame, settings: Settings, versions: str | Path | No
         packed = packed.unionByName(read_versions(spark, versions, spread.targets))
     if isinstance(spread, ByCell):  # as few cells as there are cores: none should wait for another
         spark.conf.set(PARTITIONS, str(spread.targets))
-        keys = F.array([F.lit(key) for key in keys_apart(spread.targets)])
+        keys = F.array([F.lit(key) for key in target_keys(spread)])
         packed = packed.withColumn("target", keys[F.col("target")])
     return packed.groupBy("target").transformWithState(
         MatchProcessor(settings), PACKED, "append", "eventTime"

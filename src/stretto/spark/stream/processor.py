@@ -70,6 +70,11 @@ class Settings:
     stream: str = "stream"
 
 
+def target_keys(spread: TargetStream) -> Sequence[int]:
+    """The key that Spark groups rows of a target by."""
+    return keys_apart(spread.targets) if isinstance(spread, ByCell) else range(spread.targets)
+
+
 class MatchProcessor(StatefulProcessor):
     """Takes packed events and versions of the workload, gives packed matches and totals."""
 
@@ -96,8 +101,7 @@ class MatchProcessor(StatefulProcessor):
 
     def _target(self, key: Any) -> int:
         """The number of the target with this key."""
-        spread = self._settings.spread
-        return keys_apart(spread.targets).index(key[0]) if isinstance(spread, ByCell) else int(key[0])
+        return target_keys(self._settings.spread).index(key[0])
 
     def _at_work(self, key: Any) -> Any:
         queries = query_names(self._settings.version.plan)
