@@ -21,6 +21,12 @@ members by other numbers, given as `old:new old:new`.
 OF_SETS = frozenset({MEMBER, MEET, MEETS, RENUMBER})
 
 
+MOST_RANGES = 8
+MOST_BITS = 64
+BITS = "#"
+"""A set of more ranges than these is written as bits after a mark, unless a range would take more bits than this."""
+
+
 class MemberSets:
     """The sets among the texts of `strings`; the empty set is the empty text."""
 
@@ -39,9 +45,14 @@ class MemberSets:
 
     def code(self, members: Iterable[int] | I64) -> int:
         """The class of a set."""
-        found = np.unique(members if isinstance(members, np.ndarray) else np.array(list(members), np.int64))
-        code = self._strings.code(written(found))
-        self._members[code] = found
+        return self.code_of(
+            np.unique(members if isinstance(members, np.ndarray) else np.array(list(members), np.int64))
+        )
+
+    def code_of(self, members: I64) -> int:
+        """The class of a set whose members ascend."""
+        code = self._strings.code(written(members))
+        self._members[code] = members
         return code
 
     def members(self, code: int) -> I64:
@@ -178,16 +189,23 @@ def apply_to_sets(op: str, arguments: list[Vector], strings: Strings) -> Vector:
 
 
 def written(members: I64) -> str:
-    """Ascending numbers as ranges."""
+    """Ascending numbers as ranges; where these are many, as bits."""
     if not len(members):
         return ""
     cuts = np.flatnonzero(np.diff(members) != 1)
+    if len(cuts) >= MOST_RANGES and members[-1] < MOST_BITS * len(cuts):
+        bits = np.zeros(int(members[-1]) + 1, np.bool_)
+        bits[members] = True
+        return BITS + np.packbits(bits).tobytes().hex()
     first, last = members[np.append(0, cuts + 1)].tolist(), members[np.append(cuts, -1)].tolist()
     return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in zip(first, last, strict=True))
 
 
 def read(text: str) -> I64:
     """The numbers that `written` wrote."""
+    if text.startswith(BITS):
+        packed = np.frombuffer(bytes.fromhex(text.removeprefix(BITS)), np.uint8)
+        return np.flatnonzero(np.unpackbits(packed))
     ranges = [part.split("-") for part in text.split(",") if part]
     found = [np.arange(int(one[0]), int(one[-1]) + 1) for one in ranges]
     return np.concatenate(found) if found else np.zeros(0, np.int64)

@@ -72,6 +72,11 @@ def test_sets_are_texts_and_back() -> None:
     for members in ([], [3], [0, 1, 2, 7, 9, 10], list(range(1000))):
         assert read(written(np.array(members, np.int64))).tolist() == members
     assert written(np.array([0, 1, 2, 7, 9, 10])) == "0-2,7,9-10"
+    many = np.arange(0, 40, 2)
+    assert len(written(many)) < 12
+    assert read(written(many)).tolist() == many.tolist()
+    far = np.append(many, 1 << 40)  # bits would take a terabyte
+    assert read(written(far)).tolist() == far.tolist()
 
 
 def test_what_sets_have_in_common() -> None:

@@ -129,5 +129,5 @@ class _Asked:
     def _code(self, packed: bytes) -> int:
         if packed not in self._codes:
             bits = np.unpackbits(np.frombuffer(packed, np.uint8))[: len(self._numbers)]
-            self._codes[packed] = self._sets.code(self._numbers[bits.astype(np.bool_)])
+            self._codes[packed] = self._sets.code_of(self._numbers[bits.astype(np.bool_)])
         return self._codes[packed]
