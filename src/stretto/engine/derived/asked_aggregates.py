@@ -1,6 +1,6 @@
 """What aggregate streams over the same events ask of one window: keys, inputs, and a level for each stream."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,15 +26,15 @@ class AskedAggregates:
     @classmethod
     def of(cls, streams: Sequence[WindowAggregate]) -> "AskedAggregates":
         windowed = [[one for one in each.columns if isinstance(one, WindowedValue)] for each in streams]
-        keys = list(dict.fromkeys(group for stream in streams for group in stream.groups))
-        inputs = list(dict.fromkeys(one.value for each in windowed for one in each if one.value is not None))
+        keys = _numbered(group for stream in streams for group in stream.groups)
+        inputs = _numbered(one.value for each in windowed for one in each if one.value is not None)
         levels = tuple(
             Level(
-                tuple(keys.index(group) for group in stream.groups),
+                tuple(keys[group] for group in stream.groups),
                 stream.window_us,
                 tuple(
                     InputAggregate(
-                        Function(one.function), None if one.value is None else inputs.index(one.value)
+                        Function(one.function), None if one.value is None else inputs[one.value]
                     )
                     for one in each
                 ),
@@ -56,3 +56,11 @@ class AskedAggregates:
         places = np.arange(n)
         keys = [value(key, (places,), n, events).over(n) for key in self.keys]
         return keys, [value(one, (places,), n, events).over(n) for one in self.inputs]
+
+
+def _numbered(exprs: Iterable[Expr]) -> dict[Expr, int]:
+    """Expressions with their numbers, each once."""
+    found: dict[Expr, int] = {}
+    for expr in exprs:
+        found.setdefault(expr, len(found))
+    return found

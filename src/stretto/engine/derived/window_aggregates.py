@@ -210,11 +210,14 @@ class WindowAggregates:
         """Give the events of the window from `start` on their numbers, or all events where these change."""
         radices = [codes.radix for codes in self._codes]
         new = self._step_codes(radices, start)
+        everything = new if not start else None
         for i, by in enumerate(self._groupings):
             again = by.fit(tuple(radices[key] for key in by.keys), len(self))
-            numbers = by.number(self._step_codes(radices, 0) if again else new)
+            if again and everything is None:
+                everything = self._step_codes(radices, 0)
+            numbers = by.number(everything if again and everything is not None else new)
             self._window.column(self._numbers_at + i)[len(self) - len(numbers) :] = numbers
-            if again:
+            if again and start:  # else nobody has seen an event that is still there
                 self._reset(by.keys)
 
     def _step_codes(self, radices: Sequence[int], start: int) -> StepCodes:
