@@ -33,9 +33,7 @@ class AskedAggregates:
                 tuple(keys[group] for group in stream.groups),
                 stream.window_us,
                 tuple(
-                    InputAggregate(
-                        Function(one.function), None if one.value is None else inputs[one.value]
-                    )
+                    InputAggregate(Function(one.function), None if one.value is None else inputs[one.value])
                     for one in each
                 ),
             )

@@ -72,7 +72,7 @@ class WindowAggregates:
 
     @property
     def nbytes(self) -> int:
-        numbers = sum(each.nbytes for each in (*self._codes, *self._groupings))
+        numbers = sum(by.nbytes for _, by in self._number_at.values())
         return self._window.nbytes + numbers + sum(each.nbytes for each in self._passes.values())
 
     def step(
