@@ -206,6 +206,12 @@ def double_ids(tmp_path: Path) -> Path:
         (lambda d: text(d, "e.csv", "ts,type,x,x\n1,A,2,3\n"), "column `x` occurs twice"),
         (double_times, "column `ts` holds double, not times"),
         (
+            lambda d: text(
+                d, "e.jsonl", '{"ts": "2024-01-01", "type": "A"}\n{"ts": "soon", "type": "A"}'
+            ),  # the one that is none is named
+            "column `ts` holds strings, such as 'soon', not times",
+        ),
+        (
             lambda d: text(d, "e.csv", "ts,type\nsoon,A\n"),
             "column `ts` holds strings, such as 'soon', not times",
         ),

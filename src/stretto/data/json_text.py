@@ -104,13 +104,18 @@ class JsonPart:
             need_special(self.name, list(dict.fromkeys(map(".".join, paths_in(objects)))), self.special)
             ts = self.kinds.setdefault(self.special.ts, Kind.TIME)
             if ts not in (Kind.INT, Kind.TIME):
-                times = (at(o, self._path(self.special.ts)) for o in objects)
-                example = next(str(value) for value in times if value is not None)
-                raise need_time(self.name, self.special, f"{ts}s", example)
+                raise need_time(self.name, self.special, f"{ts}s", self._no_time(objects))
             self.kinds.setdefault(self.special.type, Kind.STRING)
             if ts is Kind.INT and self.special.unit is None:
                 self._judge(objects)
             return
+
+    def _no_time(self, objects: list[dict[str, Any]]) -> str:
+        """The first value in the place of times that is none."""
+        times = (at(o, self._path(self.special.ts)) for o in objects)
+        texts = [str(value) for value in times if value is not None]
+        bad = to_time(pa.array(texts, pa.string()))[1]
+        return texts[0 if bad is None else int(bad.argmax())]
 
     def _judge(self, objects: list[dict[str, Any]]) -> None:
         name = self.special.ts
