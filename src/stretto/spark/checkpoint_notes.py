@@ -30,5 +30,7 @@ def read_note(
         return made(json.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError:
         return None
+    except StrettoSparkError:
+        raise
     except Exception as error:
         raise StrettoSparkError(f"the checkpoint is damaged: {path} cannot be read; {advice}") from error

@@ -19,7 +19,8 @@ from stretto.errors import StrettoError
 from stretto.plan.dag import Plan
 from stretto.plan.placement.cells import ByCell
 from stretto.plan.placement.holdings import divisible
-from stretto.spark.stream.stream_spread import spread_told, stream_spread
+from stretto.spark.checkpoint_notes import write_note
+from stretto.spark.stream.stream_spread import SPREAD_FILE, spread_told, stream_spread
 from stretto.spark.stream.versions import Version
 
 STREAMS = int(os.environ.get("STRETTO_STREAMS", "60"))
@@ -112,6 +113,13 @@ def test_the_spread_of_a_stream_is_noted(tmp_path: Path) -> None:
         stream_spread(PAIRS, "units", tmp_path, units=2)
     with pytest.raises(StrettoError, match="spread by units so far, not by whole"):
         stream_spread(PAIRS, "whole", tmp_path)
+
+
+def test_cells_of_an_earlier_version_are_refused(tmp_path: Path) -> None:
+    """Their state lies under other keys, and would not be found without a word."""
+    write_note(tmp_path / SPREAD_FILE, {"spread": "units", "anchors": [["A", 3]], "types": None})
+    with pytest.raises(StrettoError, match="cells of an earlier version"):
+        stream_spread(PAIRS, "auto", tmp_path)
 
 
 def test_what_a_stream_cannot_do_by_units() -> None:

@@ -145,6 +145,8 @@ def _name(spread: StreamSpread) -> str:
 
 
 def _noted_name(spread: StreamSpread) -> str:
+    if isinstance(spread, ByCell):
+        return "cells"
     return "staged" if isinstance(spread, Staged) else _name(spread)
 
 
@@ -159,7 +161,12 @@ def _spread_of(noted: dict[str, Any]) -> StreamSpread:
         return Whole()
     if name == "time":
         return Slices(**noted)
-    if name == "units":
+    if name == "units":  # as version 0.2 noted cells, whose state lies under other keys
+        raise StrettoSparkError(
+            "the checkpoint holds cells of an earlier version, and what they keep would not be found:"
+            " start with another checkpoint"
+        )
+    if name == "cells":
         types = noted["types"]
         anchors = tuple((str(anchor), int(parts)) for anchor, parts in noted["anchors"])
         return ByCell(anchors, None if types is None else tuple(types))
