@@ -62,14 +62,14 @@ def test_bursts(patterns) -> None:
 
 
 def test_rates_alone_would_miss_them() -> None:
-    stats = Stats.of(TABLE)
+    stats = Stats.of(TABLE, ts_unit="us")
     blind = Estimator(stats_with(dict(stats.rates), SCHEMA))
     piece = piece_of(JOINS[2], SCHEMA)
     assert blind.rows(piece) < Estimator(stats).rows(piece) / 100
 
 
 def test_rates_suffice_for_even_streams() -> None:
-    stats = Stats.of(poisson(8000, seed=22))
+    stats = Stats.of(poisson(8000, seed=22), ts_unit="us")
     stats.measured([piece_of("SEQ(A a, B b, C c) WHERE a.x < b.x WITHIN 1s")])
     assert {of for _, of in stats.selectivities.counts if of.startswith(counted_tuples.ROWS)} == set()
 
@@ -93,7 +93,7 @@ def test_counts_are_unbiased(types) -> None:
     terms = " AND ".join(f"{one}.x < {other}.x" for one, other in pairwise(names))
     piece = piece_of(f"SEQ({slots}) WHERE {terms} WITHIN 500ms", SCHEMA)
     cluster = whole_cluster(piece, relate(piece))
-    stats = Stats.of(table)
+    stats = Stats.of(table, ts_unit="us")
     found = []
     for seed in range(30):
         counts = TupleCounts(Selectivities(stats.sample, seed, rates=stats.rates))
@@ -115,7 +115,7 @@ def test_heavy_keys(share) -> None:
         "SEQ(A a, B b) WHERE [k] AND a.k > 50 WITHIN 20s",
     ]
     assert max(q_errors(table, patterns, least=20).values()) < 2
-    estimator = Estimator(Stats.of(table))
+    estimator = Estimator(Stats.of(table, ts_unit="us"))
     piece = piece_of(patterns[0])
     agree = float(
         (np.unique(keys, return_counts=True)[1] / len(keys))
@@ -127,7 +127,7 @@ def test_heavy_keys(share) -> None:
 
 
 def test_heavy_keys_in_bursts() -> None:
-    estimator = Estimator(Stats.of(TABLE))
+    estimator = Estimator(Stats.of(TABLE, ts_unit="us"))
     piece = piece_of("SEQ(A a, B b) WHERE [k] WITHIN 100ms", SCHEMA)
     assert estimator.selectivity_of_equalities(piece, (0,), (1,)) == pytest.approx(0.81, rel=0.2)
 
@@ -139,13 +139,13 @@ def test_heavy_keys_in_bursts() -> None:
 def test_ends_of_stretches_cut_no_tuples_off(window) -> None:
     table = bursty(60_000, seed=25, bursts=400)
     patterns = [f"SEQ(A a, B b) WHERE a.x > 0.9 AND b.x > 0.9 WITHIN {window}"]
-    stats = Stats.of(table, sample=16_000, workload=workload(*patterns))
+    stats = Stats.of(table, sample=16_000, workload=workload(*patterns), ts_unit="us")
     assert max(q_errors(table, patterns, stats).values()) < 2
 
 
 def test_what_most_windows_lack_is_not_counted() -> None:
     table = bursty(40_000, seed=26, bursts=300)
-    stats = Stats.of(table, sample=4000)
+    stats = Stats.of(table, sample=4000, ts_unit="us")
     piece = piece_of("SEQ(A a, B b) WHERE a.x < 0.1 WITHIN 10 HOURS", SCHEMA)
     counts = TupleCounts(stats.selectivities)
     assert counts.rows(whole_cluster(piece, relate(piece))) is None
@@ -158,7 +158,7 @@ def test_thin_samples_follow_the_pairs() -> None:
     chosen = np.random.default_rng(27).random(len(names))
     names[chosen < 0.001] = "E"
     table = table.set_column(1, "type", pa.array(names.tolist()))
-    stats = Stats.of(table)
+    stats = Stats.of(table, ts_unit="us")
     meetings = TupleCounts(stats.selectivities).meetings
     piece = piece_of("SEQ(E a, E b) WITHIN 100ms", Schema.of(table.schema))
     (one, other) = (slot.source for slot in piece.slots)
@@ -172,7 +172,7 @@ def test_thin_samples_follow_the_pairs() -> None:
 def test_a_file_says_the_same() -> None:
     patterns = [JOINS[2], TERMS[3], NEGATIONS[0], REPETITIONS[0], REPETITIONS[3]]
     queries = workload(*patterns)
-    stats = Stats.of(TABLE, workload=queries)
+    stats = Stats.of(TABLE, workload=queries, ts_unit="us")
     text = stats.to_json()
     read = Stats.from_json(text)
     assert read.selectivities.rates == stats.selectivities.rates
@@ -187,7 +187,7 @@ def test_a_file_says_the_same() -> None:
 
 def test_older_files_work() -> None:
     queries = workload(*JOINS, NEGATIONS[0], REPETITIONS[0])
-    read = json.loads(Stats.of(TABLE, workload=queries).to_json())
+    read = json.loads(Stats.of(TABLE, workload=queries, ts_unit="us").to_json())
     del read["counts"]
     older = Stats.from_json(json.dumps(read))
     plan = optimize(queries, older, "auto")
@@ -204,7 +204,7 @@ WILD = {
 
 @pytest.mark.parametrize("name", sorted(WILD))
 def test_wild_events(name) -> None:
-    estimator = Estimator(Stats.of(WILD[name]))
+    estimator = Estimator(Stats.of(WILD[name], ts_unit="us"))
     for pattern in (*JOINS, *TERMS, *NEGATIONS, *REPETITIONS):
         piece = piece_of(pattern, SCHEMA)
         assert 0.0 <= estimator.rows(piece) < inf
@@ -214,11 +214,11 @@ def test_wild_events(name) -> None:
 def test_candidates_are_as_many_as_streams_meet() -> None:
     """Pairs that one window really holds, against those that Poisson streams of the same rates would have."""
     piece = piece_of("SEQ(A a, B b) WITHIN 100ms", SCHEMA)
-    estimator = Estimator(Stats.of(TABLE))
+    estimator = Estimator(Stats.of(TABLE, ts_unit="us"))
     rates = [estimator.rate(slot.source) for slot in piece.slots]
     plan = optimize(workload("SEQ(A a, B b) WITHIN 100ms"), SCHEMA, "none")
     pairs = len(run(plan, TABLE)) / estimator.stats.seconds
     assert estimator.crowding(piece, (0,), (1,)) == pytest.approx(
         pairs / (rates[0] * rates[1] * 0.1), rel=0.3
     )
-    assert Estimator(Stats.of(poisson(12_000, seed=3))).crowding(piece, (0,), (1,)) == 1.0
+    assert Estimator(Stats.of(poisson(12_000, seed=3), ts_unit="us")).crowding(piece, (0,), (1,)) == 1.0

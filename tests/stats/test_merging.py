@@ -17,7 +17,7 @@ EVENTS = poisson(6000, types="AB", rate=8.0)
 
 
 def stats_of(table: pa.Table) -> Stats:
-    return Stats.of(table, workload=QUERIES)
+    return Stats.of(table, workload=QUERIES, ts_unit="us")
 
 
 def rows(stats: Stats) -> list[float]:
@@ -58,7 +58,7 @@ def test_a_busy_part_and_a_quiet_one_are_a_stream_in_bursts() -> None:
 
 
 def test_what_one_part_knows_is_kept() -> None:
-    known, unknown = stats_of(EVENTS), Stats.of(EVENTS)
+    known, unknown = stats_of(EVENTS), Stats.of(EVENTS, ts_unit="us")
     found = known.merged(Stats.from_json(unknown.to_json()))
     assert found.selectivities.known.keys() == known.selectivities.known.keys()
     assert found.rates == pytest.approx(dict(known.rates))

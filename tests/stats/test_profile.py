@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from tests.stats.worlds import piece_of, poisson, workload
 
-from stretto.errors import EventsError, StrettoError
+from stretto.errors import EventsError, StrettoError, StrettoWarning
 from stretto.pattern.piece import Piece
 from stretto.schema import Kind, Schema, Special
 from stretto.stats.estimate import Estimator
@@ -172,3 +172,10 @@ def test_rates_can_be_replaced() -> None:
     assert (changed.rate("A"), changed.rate("Z"), changed.rate("Y")) == (7.0, 1.0, 0.0)
     assert changed.rate("B") == stats.rate("B")
     assert changed.sample is stats.sample
+
+
+def test_integers_that_can_only_be_milliseconds() -> None:
+    table = pa.table({"ts": [1_700_000_000_000 + 1_000 * n for n in range(5)], "type": ["A"] * 5})
+    with pytest.warns(StrettoWarning, match="read as milliseconds since 1970"):
+        assert Stats.of(table).seconds == 4
+    assert Stats.of(table, ts_unit="us").seconds == pytest.approx(0.004)

@@ -1,6 +1,7 @@
 """What is known of a stream of events before it is planned: its schema, its span, its rates and its selectivities."""
 
 import json
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import combinations, islice
@@ -8,7 +9,7 @@ from typing import Any, Final, Self
 
 import pyarrow as pa
 
-from stretto.errors import StrettoError
+from stretto.errors import StrettoError, StrettoWarning
 from stretto.pattern.piece import Detection, Piece
 from stretto.pattern.project import Projector
 from stretto.pattern.workload import Workload
@@ -31,7 +32,7 @@ from stretto.stats.sampling import (
 from stretto.stats.selectivity import Selectivities
 from stretto.stats.skew import figure
 from stretto.values.tables import as_table
-from stretto.values.time_units import in_unit
+from stretto.values.time_units import as_numbers, in_unit, judged_unit
 
 WHOLE: Final = (
     6  # slots up to which all parts of a piece are measured; of larger ones pairs, triples and the whole
@@ -68,7 +69,8 @@ class Stats:
     ) -> Self:
         """The statistics of an Arrow table, or of any that offers itself as one (pandas, Polars, DuckDB).
 
-        `ts_unit`: that of times which are integers; without it they are microseconds, as the engine reads them.
+        `ts_unit`: that of times which are integers; without it they are what they must be to lie in 1973 to 2100,
+        which is said where it is not microseconds, and microseconds where they can be nothing of the kind.
 
         `sample` events are kept to measure terms on; with a workload its terms are measured at once, and the sample
         is made of stretches that its windows fit into.
@@ -232,9 +234,15 @@ def _parts(piece: Piece) -> Iterable[Piece]:
 
 def _timed(events: pa.Table, special: Special, unit: str | None) -> pa.Table:
     """The events with times of a unit, where they are integers."""
-    if unit is None or special.ts not in events.column_names:
+    if special.ts not in events.column_names or not pa.types.is_integer(events.schema.field(special.ts).type):
         return events
     column = events.column(special.ts)
+    if unit is None:
+        judged = judged_unit(as_numbers(column))
+        if judged is None or judged.unit == "us":
+            return events
+        warnings.warn(judged.told(special.ts), StrettoWarning, stacklevel=3)
+        unit = judged.unit
     times = [in_unit(chunk, unit) for chunk in column.chunks]
     place = events.column_names.index(special.ts)
     return events.set_column(

@@ -45,9 +45,15 @@ def judged_unit(numbers: I64) -> JudgedUnit | None:
     return None
 
 
+def as_numbers(column: Any) -> I64:
+    """The first integers of a column, which its unit is judged by."""
+    numbers: I64 = as_kind(column.drop_null().slice(0, LOOKED_AT), Kind.INT).to_numpy(zero_copy_only=False)
+    return numbers
+
+
 def need_unit(column: Any, name: str, where: str) -> JudgedUnit | None:
     """The unit of integers of a column of times; None where there are none. EventsError where it is not clear."""
-    found = as_kind(column.drop_null().slice(0, LOOKED_AT), Kind.INT).to_numpy(zero_copy_only=False)
+    found = as_numbers(column)
     if not len(found):
         return None
     judged = judged_unit(found)
