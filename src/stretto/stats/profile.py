@@ -234,9 +234,10 @@ def _parts(piece: Piece) -> Iterable[Piece]:
 
 def _timed(events: pa.Table, special: Special, unit: str | None) -> pa.Table:
     """The events with times of a unit, where they are integers."""
-    if special.ts not in events.column_names or not pa.types.is_integer(events.schema.field(special.ts).type):
+    place = events.schema.get_field_index(special.ts)  # none, or two: told when the columns are checked
+    if place < 0 or not pa.types.is_integer(events.schema.field(place).type):
         return events
-    column = events.column(special.ts)
+    column = events.column(place)
     if unit is None:
         judged = judged_unit(as_numbers(column))
         if judged is None or judged.unit == "us":
@@ -244,7 +245,6 @@ def _timed(events: pa.Table, special: Special, unit: str | None) -> pa.Table:
         warnings.warn(judged.told(special.ts), StrettoWarning, stacklevel=3)
         unit = judged.unit
     times = [in_unit(chunk, unit) for chunk in column.chunks]
-    place = events.column_names.index(special.ts)
     return events.set_column(
         place, special.ts, pa.chunked_array(times, times[0].type if times else column.type)
     )

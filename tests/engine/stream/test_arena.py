@@ -68,10 +68,9 @@ def test_short_pieces_and_those_behind_others_are_copied():
     assert array.borrowed.tolist() == list(range(LENT_FROM + 5))
 
 
-def test_a_longer_array_does_not_stay_for_a_short_part_of_it():
+def test_what_is_left_of_an_array_is_copied():
     pieces = lent(COUNT)
     array = grown(*pieces)
-    array.settle()
     assert np.shares_memory(array.borrowed, pieces[0])
     array.forget(COUNT - 9)
     array.settle()

@@ -41,6 +41,21 @@ class Block:
         ids = self.ids[index] if isinstance(index, slice) else ids_at(self.ids, index)
         return Block(self.ts[index], self.types[index], ids, attributes)
 
+    def own(self) -> "Block":
+        """The same in memory that nobody else can write to: Arrow lends that of a NumPy array it was made of."""
+        attributes = {
+            name: Vector(_own(vector.data), None if vector.valid is None else _own(vector.valid))
+            for name, vector in self.attributes.items()
+        }
+        ids = self.ids if isinstance(self.ids, range) else _own(self.ids)
+        return Block(_own(self.ts), _own(self.types), ids, attributes)
+
+
+def _own(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The array itself if it is one that NumPy made, or a part of it; else a copy."""
+    whole = array if array.base is None else array.base
+    return array if isinstance(whole, np.ndarray) and whole.flags.owndata else array.copy()
+
 
 def concat_blocks(blocks: list[Block]) -> Block:
     """The blocks' events one after another (at least one block)."""
@@ -87,7 +102,7 @@ class Growing:
     """An array that grows at its end and is forgotten from its start.
 
     What is appended is copied to a buffer of its own. `lent`: a long piece of a longer array may be read where it
-    lies instead, and the pieces that follow there; nobody may write to it any more.
+    lies instead, and the pieces that follow there, until it is settled.
     """
 
     def __init__(self, dtype: npt.DTypeLike) -> None:
@@ -118,8 +133,8 @@ class Growing:
         return 0 if capacity == self._capacity else capacity * self._buffer.itemsize
 
     def settle(self) -> None:
-        """Keep no longer array of somebody else alive for a short part of it."""
-        if self._is_lent and 2 * len(self) < len(self._buffer):
+        """Copy what is left of a lent array: its owner may write to it, or want its memory, once it is read."""
+        if self._is_lent:
             self._make_room(0)
 
     def __len__(self) -> int:
@@ -185,7 +200,7 @@ class Growing:
 
     @property
     def nbytes(self) -> int:
-        """Of what is lent, what is read: no more than twice as much stays when it is settled."""
+        """Of what is lent, what is read: so much is copied when it is settled."""
         return self.borrowed.nbytes if self._is_lent else self._buffer.nbytes
 
 
@@ -260,7 +275,7 @@ class Arena:
                 self._valid[name].append(True if vector.valid is None else vector.valid, n)
 
     def settle(self) -> None:
-        """What was pushed may go: no array of it stays for a short part of it."""
+        """What was pushed may go, or be written to: nothing reads it any more."""
         for array in self._growing:
             array.settle()
 

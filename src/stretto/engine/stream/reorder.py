@@ -51,13 +51,14 @@ class Reorder:
 
         Called after `greatest` has been moved on.
         """
-        self.hold(block)
+        if len(block):
+            self.pending.append(block)
         return self.release(self.watermark)
 
     def hold(self, block: Block) -> None:
         """Take events that are not late, in order of arrival, and keep them all."""
         if len(block):
-            self.pending.append(block)
+            self.pending.append(block.own())
 
     def flush(self) -> list[Block]:
         return self.release(END_OF_TIME)
@@ -76,7 +77,7 @@ class Reorder:
             if cut:
                 released.append(block.take(slice(0, cut)))
             if cut < len(block):
-                kept.append(block.take(slice(cut, None)))
+                kept.append(block.take(slice(cut, None)).own())
         self.pending = kept
         return released
 
