@@ -87,12 +87,31 @@ def test_matches_of_a_pattern_stream_are_told_apart_by_more_than_ids() -> None:
     events = tuple(
         Event(number, ts, "A", {"k": 0, "x": x}) for number, (ts, x) in enumerate([(1, 5.0), (2, 3.0)])
     )
-    sample = StreamSample(text, SCHEMA, events, {})
-    expected = expected_of(sample.workload().bind(SCHEMA), sample)
-    listed = [tuple(one.events.items()) for one in expected["q"][1]]
+    expected = check_text(text, events)
+    listed = [tuple(one.events.items()) for one in expected]
     assert len(listed) > len(set(listed))
+
+
+def check_text(text: str, events: tuple[Event, ...]) -> list[Match]:
+    """The matches of query q, which every runner finds by every optimizer."""
+    sample = StreamSample(text, SCHEMA, events, {})
+    query, expected = expected_of(sample.workload().bind(SCHEMA), sample)["q"]
     for optimizer in OPTIMIZERS:
         plan = optimize(sample.workload(), SCHEMA, optimizer, budget=0.5)
         for runner in RUNNERS:
-            found = runner(plan, sample, (expected["q"][0],), Random(1))
-            assert_same_matches(found["q"], expected["q"][1], about=f"{optimizer}, {runner.__name__}")
+            found = runner(plan, sample, (query,), Random(1))
+            assert_same_matches(found["q"], expected, about=f"{optimizer}, {runner.__name__}")
+    return expected
+
+
+@pytest.mark.parametrize("one", ["A p", "S1 p"])
+def test_a_variable_over_streams_with_the_same_kind_of_an_attribute(one: str) -> None:
+    """S0 has another kind of n, so there are two columns: that of integers is one for all who have them."""
+    text = f"""CREATE STREAM S0 AS SELECT k, AVG(n) AS n FROM A GROUP BY k WITHIN 10 us;
+    CREATE STREAM S1 AS SELECT k, n + 1 AS n FROM A;
+    CREATE STREAM S2 AS SELECT k, n + 2 AS n FROM B;
+    QUERY q PATTERN SEQ(OR({one}, S2 p), S0 m) WHERE p.n > 3 AND m.n < 4.5 WITHIN 10 us RETURN p.n AS n;"""
+    events = tuple(
+        Event(number, number, kind, {"k": 0, "n": number}) for number, kind in enumerate("ABABABABAB")
+    )
+    assert check_text(text, events)

@@ -167,7 +167,7 @@ class _Normalizer:
         bindable = [term for term in terms if term.variables <= scope.slot.keys()]
         for term in chain.from_iterable(self.parts(term, scope) for term in bindable):
             if not term.sets <= scope.repeated:
-                single = scope.as_single(term)
+                single = scope.as_single(term, counted=self.query.policy is not Policy.LAST)
                 if single is None:
                     continue
                 term = single  # noqa: PLW2901 - the same term, read more simply
@@ -237,12 +237,17 @@ class _Scope:
     def with_forbidden(self, variable: int) -> "_Scope":
         return _Scope({**self.slot, variable: -1}, self.repeated, self.always)
 
-    def as_single(self, term: _Term) -> _Term | None:
-        """The term with sets of one event read as that event; None if it holds for lack of neighbours."""
+    def as_single(self, term: _Term, *, counted: bool) -> _Term | None:
+        """The term with sets of one event read as that event; None if it holds for lack of neighbours.
+
+        `counted`: a COUNT of one event is 1. Under LAST it is not: there it is the event that is counted at which the
+        term is judged, and an event of an earlier step takes the place of another whatever the term says.
+        """
         for node in walk(term.expr):
             if isinstance(node, Ref) and node.column not in self.repeated and node.which in NEIGHBOURS:
                 return None
-        return _term(_as_single(term.expr, lambda i: i not in self.repeated, self.always))
+        always = self.always if counted else frozenset()
+        return _term(_as_single(term.expr, lambda i: i not in self.repeated, always))
 
 
 def _as_single(expr: Expr, is_single: Callable[[int], bool], always: frozenset[int]) -> Expr:

@@ -1,11 +1,13 @@
 """Columns for attributes that belong to streams.
 
 Plans read events column by column, and a column has one kind. An attribute of a derived stream lies in the column of
-its name, beside those of other streams, unless one of these has another kind: then it has a column of its own.
+its name, beside those of other streams, unless raw events or one of these have another kind of it: then there is a
+column for each kind, since a variable may stand for events of several streams that have the same one.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TypeVar
 
 from stretto.errors import Mistake
@@ -34,8 +36,8 @@ from stretto.pattern.nodes import (
 from stretto.pattern.predicates import Expr, Reduce, Ref, rewrite
 from stretto.schema import Kind
 
-Types = Mapping[int, str]
-"""The type of the event that a column of an expression stands for."""
+Types = Mapping[int, Sequence[str]]
+"""The types of events that a column of an expression may stand for."""
 E = TypeVar("E", bound=Expr)
 
 
@@ -55,9 +57,13 @@ class StreamColumns:
             for name, kind in attributes_of(stream).items():
                 said.setdefault(name, set()).add(kind)
         kinds, of = dict(attributes), dict[tuple[str, str], str]()
+        first: dict[
+            tuple[str, Kind], str
+        ] = {}  # the column of a kind has the name of the first stream with it
         for stream in streams:
             for name, kind in attributes_of(stream).items():
-                column = name if len(said[name]) == 1 else f"{stream.name}.{name}"
+                plain = len(said[name]) == 1 or attributes.get(name) is kind
+                column = name if plain else first.setdefault((name, kind), f"{stream.name}.{name}")
                 kinds[column] = kind
                 of[stream.name, name] = column
         return cls(kinds, of)
@@ -69,27 +75,27 @@ class StreamColumns:
 
     def query(self, query: Query) -> Query:
         """A query that reads columns."""
-        types = {atom.variable: atom.stream.type for atom in atoms_of(query.pattern)}
+        types = _types(query.pattern)
         return replace(
             query,
             pattern=self._pattern(query.pattern),
             terms=tuple(self._expr(term, types) for term in query.terms),
             having=tuple(self._expr(term, types) for term in query.having),
             returns=tuple(self._returned(item, types) for item in query.returns),
-            same=tuple(self._common(name, types.values()) for name in query.same),
+            same=tuple(self._common(name, chain(*types.values())) for name in query.same),
         )
 
     def trend(self, query: TrendQuery) -> TrendQuery:
         """A trend query that reads columns."""
-        types = {atom.variable: atom.stream.type for atom in atoms_of(query.pattern)}
+        types = _types(query.pattern)
         return replace(
             query,
             pattern=self._pattern(query.pattern),
             terms=tuple(self._expr(term, types) for term in query.terms),
-            same=tuple(self._common(name, types.values()) for name in query.same),
-            groups=tuple(self._common(name, types.values()) for name in query.groups),
+            same=tuple(self._common(name, chain(*types.values())) for name in query.same),
+            groups=tuple(self._common(name, chain(*types.values())) for name in query.groups),
             aggregates=tuple(
-                replace(one, attribute=self.column(types[one.variable], one.attribute))
+                replace(one, attribute=self._common(one.attribute, types[one.variable]))
                 if one.attribute and one.variable is not None
                 else one
                 for one in query.aggregates
@@ -106,7 +112,7 @@ class StreamColumns:
                 )
                 return replace(stream, query=replace(query, returns=returns))
             case JoinStream():
-                types = {number: source.type for number, source in enumerate(stream.sources)}
+                types = {number: (source.type,) for number, source in enumerate(stream.sources)}
                 first, second = stream.sources
                 return replace(
                     stream,
@@ -115,14 +121,14 @@ class StreamColumns:
                     columns=tuple(self._named(stream.name, item, types) for item in stream.columns),
                 )
             case Selection():
-                types = {0: stream.source.type}
+                types = {0: (stream.source.type,)}
                 columns = tuple(self._named(stream.name, item, types) for item in stream.columns)
                 found = replace(stream, source=self.source(stream.source), columns=columns)
                 if isinstance(found, PairedSelection):
                     return replace(found, terms=tuple(self._expr(term, types) for term in found.terms))
                 return found
             case WindowAggregate():
-                types = {0: stream.source.type}
+                types = {0: (stream.source.type,)}
                 return replace(
                     stream,
                     source=self.source(stream.source),
@@ -144,7 +150,7 @@ class StreamColumns:
 
     def source(self, stream: Stream) -> Stream:
         """A source whose terms read columns."""
-        return Stream(stream.type, tuple(self._expr(term, {0: stream.type}) for term in stream.where))
+        return Stream(stream.type, tuple(self._expr(term, {0: (stream.type,)}) for term in stream.where))
 
     def _pattern(self, node: Pattern) -> Pattern:
         match node:
@@ -164,7 +170,7 @@ class StreamColumns:
         def rule(node: Expr) -> Expr | None:
             if not isinstance(node, Ref | Reduce) or not node.attribute:
                 return None
-            column = self.column(types[node.column], node.attribute)
+            column = self._common(node.attribute, types[node.column])
             return node if column == node.attribute else replace(node, attribute=column)
 
         found = rewrite(expr, rule)
@@ -177,6 +183,13 @@ class StreamColumns:
         if len(columns) > 1:
             raise NoCommonColumn(Mistake(f"`{attribute}` has several kinds in the streams of one query"))
         return columns.pop()
+
+
+def _types(pattern: Pattern) -> dict[int, list[str]]:
+    found: dict[int, list[str]] = {}
+    for atom in atoms_of(pattern):
+        found.setdefault(atom.variable, []).append(atom.stream.type)
+    return found
 
 
 class NoCommonColumn(Exception):  # noqa: N818 - caught where the query's name is known
