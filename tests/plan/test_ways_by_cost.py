@@ -31,7 +31,7 @@ def events(values: int = 4, count: int = EVENTS) -> pa.Table:
         {
             "id": np.arange(count),
             "type": pa.array(np.array(list("ABCD"))[rng.integers(0, 4, count)]),
-            "ts": np.sort(rng.integers(0, count * SECOND, count)),
+            "ts": pa.array(np.sort(rng.integers(0, count * SECOND, count)), pa.timestamp("us")),
             "k": rng.integers(0, values, count),
         }
     )
