@@ -105,7 +105,7 @@ class ChannelAggregates:
         order = np.argsort(self._block_of, kind="stable")
         ends = np.searchsorted(self._block_of[order], np.arange(len(self._sizes) + 1))
         self._codes = np.array(
-            [self._sets.code(order[ends[i] : ends[i + 1]]) for i in range(len(self._sizes))], np.int64
+            [self._sets.code_of(order[ends[i] : ends[i + 1]]) for i in range(len(self._sizes))], np.int64
         )
         if cut and len(self._window):
             self._copy(cut)
@@ -136,11 +136,7 @@ class ChannelAggregates:
         starts = np.flatnonzero(changes)
         if len(starts) == len(order):
             return rows
-        sizes = np.diff(np.append(starts, len(order)))
-        codes = rows.classes[order][starts]
-        for place in range(1, int(sizes.max(initial=0))):
-            more = np.flatnonzero(sizes > place)
-            codes[more] = self._sets.union(codes[more], rows.classes[order][starts[more] + place])
+        codes = self._sets.unions(rows.classes[order], starts)
         kept = order[starts]
         return ChannelRows(rows.events[kept], tuple(vector.take(kept) for vector in rows.values), codes)
 
