@@ -11,9 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from stretto.engine.derived.asked_aggregates import AskedAggregates
-from stretto.engine.derived.levels import RawInputs
+from stretto.engine.derived.levels import Copies, RawInputs
 from stretto.pattern.derived.streams import WindowAggregate
-from stretto.schema import Kind
 from stretto.values.evaluate import Events
 from stretto.values.member_sets import member_sets
 from stretto.values.rows import I64, Bool
@@ -40,7 +39,7 @@ class ChannelAggregates:
         self._sets = member_sets(strings)
         self._asked = AskedAggregates.of([stream])
         (self.names,) = self._asked.names
-        self._window = self._asked.window([Kind.INT])
+        self._window = self._asked.window(copied=True)
         self._block_of = np.full(0, NONE)  # by member
         self._sizes: list[int] = []  # by block
         self._codes: I64 = NOBODY  # by block, the class of its members
@@ -68,9 +67,7 @@ class ChannelAggregates:
         listed = np.concatenate([NOBODY, *blocks])
         of = listed[np.repeat(starts[index], counts) + within]
         keys, inputs = self._asked.read(events, len(ts))
-        if len(rows) > len(ts) or len(blocks) > 1:
-            keys, inputs = [key.take(rows) for key in keys], [one.take(rows) for one in inputs]
-        (found,) = self._window.step(ts[rows], [*keys, Vector(of)], inputs)
+        (found,) = self._window.step(ts, keys, inputs, copies=Copies(rows, of))
         at, values = found.events, found.values
         if wanted is not None and len(at):
             kept = np.flatnonzero(wanted(values))
@@ -118,7 +115,7 @@ class ChannelAggregates:
         counts = np.array([len(heirs[number]) for number in blocks.data.tolist()], np.int64)
         rows = np.repeat(np.arange(len(before.ts)), counts)
         of = np.array([heir for number in blocks.data.tolist() for heir in heirs[number]], np.int64)
-        self._window = self._asked.window([Kind.INT])
+        self._window = self._asked.window(copied=True)
         inputs = tuple(one.take(rows) for one in before.inputs)
         self._window.restore(
             RawInputs(before.ts[rows], (*(key.take(rows) for key in keys), Vector(of)), inputs)

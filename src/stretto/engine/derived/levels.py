@@ -59,10 +59,21 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class LevelRows:
-    """The events of a step that have a row on a level, by their places in the step, and the aggregates there."""
+    """The events of a step that have a row on a level, by their places in the step, and the aggregates there.
+
+    Where events have copies, these are what has places and rows.
+    """
 
     events: I64
     values: tuple[Vector, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Copies:
+    """Rows where events have several: the event of each row, in order, and a small number as the row's last key."""
+
+    events: I64
+    numbers: I64
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from stretto.engine.derived.frames import LEAST, Frame, bounds
 from stretto.engine.derived.grouped_pass import GroupedPass, Input, Links
-from stretto.engine.derived.groupings import Grouping, KeyCodes, Keys, StepCodes
-from stretto.engine.derived.levels import InputAggregate, Level, LevelRows, RawInputs
+from stretto.engine.derived.groupings import Grouping, KeyCodes, Keys, SmallNumbers, StepCodes
+from stretto.engine.derived.levels import Copies, InputAggregate, Level, LevelRows, RawInputs
 from stretto.engine.derived.raw_window import RawWindow
 from stretto.schema import Kind
 from stretto.values.rows import I64, Bool
@@ -33,16 +33,25 @@ class WindowAggregates:
 
     All levels share the codes of keys, and those over the same keys the numbers of groups; those over the same window,
     too, share everything else that they have in common. The window of raw inputs is kept once for all.
+
+    `copied`: events have copies, whose small numbers are one more key.
     """
 
     def __init__(
-        self, key_kinds: Sequence[Kind], input_kinds: Sequence[Kind], levels: Sequence[Level]
+        self,
+        key_kinds: Sequence[Kind],
+        input_kinds: Sequence[Kind],
+        levels: Sequence[Level],
+        *,
+        copied: bool = False,
     ) -> None:
-        self._key_kinds, self._input_kinds = tuple(key_kinds), tuple(input_kinds)
+        self._input_kinds = tuple(input_kinds)
         self._levels = tuple(levels)
         self._reach = max(level.window_us for level in levels)
         self._over = [(tuple(sorted(set(level.keys))), level.window_us) for level in levels]
-        self._codes = [KeyCodes(kind) for kind in self._key_kinds]
+        self._own = [KeyCodes(kind) for kind in key_kinds]
+        self._copies = SmallNumbers() if copied else None
+        self._codes = [*self._own, *([] if self._copies is None else [self._copies])]
         groupings = dict.fromkeys(keys for keys, _ in self._over)
         # By one key, its codes are the numbers.
         self._groupings = [Grouping(keys) for keys in groupings if len(keys) != 1]
@@ -52,7 +61,7 @@ class WindowAggregates:
         self._passes = {over: GroupedPass(these, input_kinds) for over, these in asked.items()}
         self._numbers_at = CODES + len(self._codes)
         self._input_at = self._numbers_at + len(self._groupings)
-        self._number_at: dict[Keys, tuple[int, KeyCodes | Grouping]] = {
+        self._number_at: dict[Keys, tuple[int, KeyCodes | SmallNumbers | Grouping]] = {
             **{(i,): (CODES + i, codes) for i, codes in enumerate(self._codes)},
             **{by.keys: (self._numbers_at + i, by) for i, by in enumerate(self._groupings)},
         }
@@ -76,14 +85,19 @@ class WindowAggregates:
         return self._window.nbytes + numbers + sum(each.nbytes for each in self._passes.values())
 
     def step(
-        self, ts: I64, keys: Sequence[Vector], inputs: Sequence[Vector], passing: Bool | None = None
+        self,
+        ts: I64,
+        keys: Sequence[Vector],
+        inputs: Sequence[Vector],
+        passing: Bool | None = None,
+        copies: Copies | None = None,
     ) -> tuple[LevelRows, ...]:
         """The aggregates, level by level, of the events that pass; an event with a null or NaN key has none.
 
-        Times do not decrease, and all events of one time are in one step.
+        Times do not decrease, and all events of one time are in one step. Events that have copies all pass.
         """
         self._drop_expired()
-        entered = self._enter(ts, keys, inputs, passing)
+        entered = self._enter(ts, keys, inputs, passing, copies)
         columns = self._columns()
         links = iter(self._link_pairs())
         self._bounds.clear()
@@ -109,7 +123,7 @@ class WindowAggregates:
     def snapshot(self) -> RawInputs:
         """The events of the window."""
         ts: I64 = self._window.column(TS).copy()
-        keys = [codes.numbers.keys(self._window.column(CODES + i))[0] for i, codes in enumerate(self._codes)]
+        keys = [codes.known(self._window.column(CODES + i).copy()) for i, codes in enumerate(self._codes)]
         inputs = [
             Vector(bits.view(np.float64).copy() if kind is Kind.FLOAT else bits.copy(), valid.copy())
             for kind, (bits, valid) in zip(self._input_kinds, self._columns(), strict=True)
@@ -119,7 +133,7 @@ class WindowAggregates:
     def restore(self, events: RawInputs) -> None:
         """Begin with the events of a snapshot."""
         assert not len(self), "only what holds no events is restored"
-        self._enter(events.ts, events.keys, events.inputs, None)
+        self._enter(events.ts, events.keys, events.inputs, None, None)
         self._added = 0
         self._now = None
 
@@ -166,7 +180,7 @@ class WindowAggregates:
             return
         for i, codes in enumerate(self._codes):
             column = self._window.column(CODES + i)
-            (known,) = codes.numbers.keys(column)
+            known = codes.known(column.copy())
             codes.clear()
             column[:] = codes.enter(known, len(column))
         for by in self._groupings:
@@ -174,11 +188,26 @@ class WindowAggregates:
         self._number(0)
         self._reset()
 
-    def _enter(self, ts: I64, keys: Sequence[Vector], inputs: Sequence[Vector], passing: Bool | None) -> I64:
-        """Append the events that pass and are in a group; their places in the step come back."""
+    def _enter(
+        self,
+        ts: I64,
+        keys: Sequence[Vector],
+        inputs: Sequence[Vector],
+        passing: Bool | None,
+        copies: Copies | None,
+    ) -> I64:
+        """Append the events that pass and are in a group, or their copies; their places in the step come back."""
         rows = np.arange(len(ts)) if passing is None else np.flatnonzero(passing)
         own = keys if len(rows) == len(ts) else [vector.take(rows) for vector in keys]
-        codes = [by.enter(key, len(rows)) for by, key in zip(self._codes, own, strict=True)]
+        if copies is None:
+            codes = [by.enter(key, len(rows)) for by, key in zip(self._codes, own, strict=True)]
+        else:
+            assert self._copies is not None
+            each = zip(self._own, own, strict=True)
+            rows = np.arange(len(copies.events))
+            codes = [by.copied(by.enter(key, len(ts)), copies) for by, key in each]
+            codes.append(self._copies.enter(Vector(copies.numbers), len(rows)))
+            ts, inputs = ts[copies.events], [vector.take(copies.events) for vector in inputs]
         somewhere = self._somewhere(codes, len(rows))
         if somewhere is not None:
             for by, column in zip(self._codes, codes, strict=True):
