@@ -5,6 +5,7 @@ neither batches, nor the order of events of one time, nor a restart shows in any
 """
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from stretto.engine.derived.levels import Copies, InputAggregate, Level, LevelRo
 from stretto.engine.derived.raw_window import RawWindow
 from stretto.schema import Kind
 from stretto.values.rows import I64, Bool
-from stretto.values.vector import Vector
+from stretto.values.vector import DTYPES, Vector
 
 FEWEST_SHRUNK = 4096
 """Room for so many groups is never given back."""
@@ -96,6 +97,9 @@ class WindowAggregates:
 
         Times do not decrease, and all events of one time are in one step. Events that have copies all pass.
         """
+        if not len(ts):
+            self._added = 0
+            return self._nothing
         self._drop_expired()
         entered = self._enter(ts, keys, inputs, passing, copies)
         columns = self._columns()
@@ -111,6 +115,18 @@ class WindowAggregates:
             for over, level in zip(self._over, self._levels, strict=True)
             for events, values in [found[over]]
         )
+
+    @cached_property
+    def _nothing(self) -> tuple[LevelRows, ...]:
+        """What a step without events gives."""
+        return tuple(
+            LevelRows(np.zeros(0, np.int64), tuple(self._no_values(one) for one in level.aggregates))
+            for level in self._levels
+        )
+
+    def _no_values(self, aggregate: InputAggregate) -> Vector:
+        of = Kind.INT if aggregate.input is None else self._input_kinds[aggregate.input]
+        return Vector(np.zeros(0, DTYPES[aggregate.function.kind(of)]))
 
     def undo(self) -> None:
         """Make the state what it was before the last step."""
