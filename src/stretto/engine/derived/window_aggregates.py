@@ -14,7 +14,8 @@ import numpy.typing as npt
 from stretto.engine.derived.frames import LEAST, Frame, bounds
 from stretto.engine.derived.grouped_pass import GroupedPass, Input, Links
 from stretto.engine.derived.groupings import Grouping, KeyCodes, Keys, SmallNumbers, StepCodes
-from stretto.engine.derived.levels import Copies, InputAggregate, Level, LevelRows, RawInputs
+from stretto.engine.derived.level_sums import LevelFrames, LevelSums
+from stretto.engine.derived.levels import Copies, Function, InputAggregate, Level, LevelRows, RawInputs
 from stretto.engine.derived.raw_window import RawWindow
 from stretto.schema import Kind
 from stretto.values.rows import I64, Bool
@@ -25,6 +26,8 @@ FEWEST_SHRUNK = 4096
 TS = 0
 CODES = 1
 """Columns of the window: times, codes of keys, numbers of groups by each grouping, inputs, links of deques."""
+Over = tuple[Keys, int]
+"""What aggregates are over: keys, and the length of a window."""
 EMPTIED = 8
 """Numbers of groups are given anew where there is room for so many times as many as are needed."""
 
@@ -56,7 +59,7 @@ class WindowAggregates:
         groupings = dict.fromkeys(keys for keys, _ in self._over)
         # By one key, its codes are the numbers.
         self._groupings = [Grouping(keys) for keys in groupings if len(keys) != 1]
-        asked: dict[tuple[Keys, int], list[InputAggregate]] = {}
+        asked: dict[Over, list[InputAggregate]] = {}
         for over, level in zip(self._over, levels, strict=True):
             asked.setdefault(over, []).extend(level.aggregates)
         self._passes = {over: GroupedPass(these, input_kinds) for over, these in asked.items()}
@@ -68,9 +71,9 @@ class WindowAggregates:
         }
         self._links_at = self._input_at + 2 * len(input_kinds)
         links = 2 * sum(each.links for each in self._passes.values())
-        dtypes: list[npt.DTypeLike] = [np.int64] * self._input_at
-        dtypes += [np.int64, np.bool_] * len(input_kinds)
-        self._window = RawWindow([*dtypes, *[np.int64] * links])
+        dtypes: list[npt.DTypeLike] = [np.int64, np.bool_] * len(input_kinds)
+        self._window = RawWindow(self._input_at, [*dtypes, *[np.int64] * links])
+        self._sums = self._level_sums()
         self._links = links
         self._added = 0
         self._now: int | None = None
@@ -83,7 +86,8 @@ class WindowAggregates:
     @property
     def nbytes(self) -> int:
         numbers = sum(by.nbytes for _, by in self._number_at.values())
-        return self._window.nbytes + numbers + sum(each.nbytes for each in self._passes.values())
+        states = (*self._passes.values(), *(sums for _, sums in self._sums.values()))
+        return self._window.nbytes + numbers + sum(each.nbytes for each in states)
 
     def step(
         self,
@@ -105,11 +109,21 @@ class WindowAggregates:
         columns = self._columns()
         links = iter(self._link_pairs())
         self._bounds.clear()
-        found: dict[tuple[Keys, int], tuple[I64, Mapping[InputAggregate, Vector]]] = {}
+        sums = self._summed(columns)
+        least = self._window.lines[:, self._window.end - self._added : self._window.end].min(
+            axis=1, initial=0
+        )
+        found: dict[Over, tuple[I64, Mapping[InputAggregate, Vector]]] = {}
         for over, each in self._passes.items():
-            frame, rows = self._frame(*over)
+            at, by = self._number_at[over[0]]
+            rows = slice(None) if least[at] >= 0 else self._inside(at)
             own = [next(links) for _ in range(each.links)]
-            found[over] = entered[rows], each.step(frame, columns, own)
+            values = sums.get(over, {})
+            if not isinstance(rows, slice):
+                values = {name: value.take(rows) for name, value in values.items()}
+            if each.has_more:
+                values |= each.step(self._frame(at, by.capacity, over[1], rows), columns, own)
+            found[over] = entered[rows], values
         return tuple(
             LevelRows(events, tuple(values[aggregate] for aggregate in level.aggregates))
             for over, level in zip(self._over, self._levels, strict=True)
@@ -163,6 +177,13 @@ class WindowAggregates:
         for (by, _), each in self._passes.items():
             if keys is None or by == keys:
                 each.reset()
+        for levels, sums in self._sums.values():
+            if keys is None:
+                sums.reset()
+            else:
+                for number, (by, _) in enumerate(levels):
+                    if by == keys:
+                        sums.reset(number)
 
     def _columns(self) -> list[Input]:
         at = range(self._input_at, self._links_at, 2)
@@ -181,7 +202,7 @@ class WindowAggregates:
         if expired:
             self._leave(slice(expired))
             self._window.drop(expired)
-            for each in self._passes.values():
+            for each in (*self._passes.values(), *(sums for _, sums in self._sums.values())):
                 each.dropped(expired)
         if any(by.capacity > max(FEWEST_SHRUNK, len(self)) for _, by in self._number_at.values()):
             self._shrink()
@@ -269,22 +290,56 @@ class WindowAggregates:
         codes = [self._window.column(CODES + i)[start:] for i in range(len(self._codes))]
         return StepCodes(codes, radices, len(self) - start)
 
-    def _frame(self, keys: tuple[int, ...], window_us: int) -> tuple[Frame, I64 | slice]:
-        """What the new events' aggregates are over, and which of the new events are in a group."""
-        at, by = self._number_at[keys]
+    def _level_sums(self) -> dict[tuple[int, int], tuple[list[Over], LevelSums]]:
+        """Sums by window and input, with the levels that ask for them."""
+        asked: dict[tuple[int, int], dict[Over, set[Function]]] = {}
+        for over, each in self._passes.items():
+            for of, functions in each.summed.items():
+                asked.setdefault((over[1], of), {})[over] = functions
+        made = {}
+        for (window_us, of), levels in asked.items():
+            lines = [self._number_at[keys][0] for keys, _ in levels]
+            doubles = self._input_kinds[of] is Kind.FLOAT
+            sums = LevelSums(of, lines, frozenset().union(*levels.values()), doubles=doubles)
+            made[window_us, of] = list(levels), sums
+        return made
+
+    def _summed(self, columns: Sequence[Input]) -> dict[Over, dict[InputAggregate, Vector]]:
+        """What is made of sums, with a row for every new event."""
+        found: dict[Over, dict[InputAggregate, Vector]] = {}
+        window = self._window
+        for (window_us, of), (levels, sums) in self._sums.items():
+            low, high = self._whole_bounds(window_us)
+            frames = LevelFrames(window.lines, window.start, window.end, self._added, low, high, window.base)
+            capacities = np.array([self._number_at[keys][1].capacity for keys, _ in levels], np.int64)
+            for over, values in zip(levels, sums.step(frames, capacities, *columns[of]), strict=True):
+                found.setdefault(over, {}).update(values)
+        return found
+
+    def _inside(self, at: int) -> I64:
+        """The new events that are in a group, by the number of a column."""
         groups: I64 = self._window.column(at)
+        return np.flatnonzero(groups[len(groups) - self._added :] >= 0)
+
+    def _whole_bounds(self, window_us: int) -> tuple[I64, I64]:
+        """The windows of all new events, and of the last time."""
+        if window_us not in self._bounds:
+            self._bounds[window_us] = self._found_bounds(window_us, slice(None))
+        return self._bounds[window_us]
+
+    def _found_bounds(self, window_us: int, rows: I64 | slice) -> tuple[I64, I64]:
         times = self._window.column(TS)
-        new = groups[len(groups) - self._added :]
-        rows: I64 | slice = slice(None) if not len(new) or new.min() >= 0 else np.flatnonzero(new >= 0)
         now = [] if self._now is None else [self._now]
+        asked = np.append(times[len(times) - self._added :][rows], np.array(now, np.int64))
+        return bounds(times, asked, window_us)
+
+    def _frame(self, at: int, capacity: int, window_us: int, rows: I64 | slice) -> Frame:
+        """What the aggregates of these new events are over."""
+        groups: I64 = self._window.column(at)
         whole = isinstance(rows, slice)
-        if not whole or window_us not in self._bounds:
-            asked = np.append(times[len(times) - self._added :][rows], np.array(now, np.int64))
-            found = bounds(times, asked, window_us)
-            if whole:
-                self._bounds[window_us] = found
-        low, high = self._bounds[window_us] if whole else found
-        return Frame(groups, new[rows], low, high, self._window.base, by.capacity), rows
+        low, high = self._whole_bounds(window_us) if whole else self._found_bounds(window_us, rows)
+        asked = groups[len(groups) - self._added :][rows]
+        return Frame(groups, asked, low, high, self._window.base, capacity)
 
 
 def _bits(vector: Vector) -> I64:
