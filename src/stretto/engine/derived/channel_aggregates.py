@@ -63,9 +63,9 @@ class ChannelAggregates:
         counts = sizes[index]
         rows = np.repeat(np.arange(len(classes)), counts)
         starts = np.cumsum(sizes) - sizes
-        within = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
-        listed = np.concatenate([NOBODY, *blocks])
-        of = listed[np.repeat(starts[index], counts) + within]
+        places = np.repeat(starts[index] - (np.cumsum(counts) - counts), counts)
+        places += np.arange(len(rows))
+        of = np.concatenate([NOBODY, *blocks])[places]
         keys, inputs = self._asked.read(events, len(ts))
         (found,) = self._window.step(ts, keys, inputs, copies=Copies(rows, of))
         at, values = found.events, found.values
@@ -87,9 +87,9 @@ class ChannelAggregates:
                 more = np.full(int(members[-1]) + 1 - len(self._block_of), NONE)
                 self._block_of = np.concatenate([self._block_of, more])
             of = self._block_of[members]
-            for block, count in zip(
-                *(part.tolist() for part in np.unique(of, return_counts=True)), strict=True
-            ):
+            counts = np.bincount(of - NONE)  # from those of no block on
+            met = np.flatnonzero(counts)
+            for block, count in zip((met + NONE).tolist(), counts[met].tolist(), strict=True):
                 if block == NONE or count < self._sizes[block]:
                     self._block_of[members[of == block]] = len(self._sizes)
                     if block != NONE:
@@ -98,7 +98,9 @@ class ChannelAggregates:
                     self._sizes.append(count)
             self._seen[code] = NOBODY
         for code in self._seen:
-            self._seen[code] = np.unique(self._block_of[self._sets.members(code)])
+            met = np.zeros(len(self._sizes), np.bool_)
+            met[self._block_of[self._sets.members(code)]] = True
+            self._seen[code] = np.flatnonzero(met)
         order = np.argsort(self._block_of, kind="stable")
         ends = np.searchsorted(self._block_of[order], np.arange(len(self._sizes) + 1))
         self._codes = np.array(
