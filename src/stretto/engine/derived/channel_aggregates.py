@@ -67,7 +67,7 @@ class ChannelAggregates:
         places += np.arange(len(rows))
         of = np.concatenate([NOBODY, *blocks])[places]
         keys, inputs = self._asked.read(events, len(ts))
-        (found,) = self._window.step(ts, keys, inputs, copies=Copies(rows, of))
+        (found,) = self._window.step(ts, keys, inputs, copies=Copies(counts, of))
         at, values = found.events, found.values
         if wanted is not None and len(at):
             kept = np.flatnonzero(wanted(values))

@@ -61,8 +61,8 @@ class KeyCodes:
 
     def copied(self, codes: I64, copies: Copies) -> I64:
         """The codes of the copies of events that have just entered."""
-        self.numbers.add(codes, np.bincount(copies.events, minlength=len(codes)) - 1)
-        return codes[copies.events]
+        self.numbers.add(codes, copies.counts - 1)
+        return np.repeat(codes, copies.counts)
 
     def known(self, codes: I64) -> Vector:
         """The values that have these codes."""

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+import numpy as np
+
 from stretto.schema import Kind
 from stretto.values.rows import I64
 from stretto.values.vector import Vector
@@ -70,10 +72,15 @@ class LevelRows:
 
 @dataclass(frozen=True, slots=True)
 class Copies:
-    """Rows where events have several: the event of each row, in order, and a small number as the row's last key."""
+    """Rows where events have several: how many each event has, and a small number of each row as its last key."""
 
-    events: I64
+    counts: I64
     numbers: I64
+
+    def of(self, values: Vector) -> Vector:
+        """The values of rows, from those of events."""
+        valid = None if values.valid is None else np.repeat(values.valid, self.counts)
+        return Vector(np.repeat(values.data, self.counts), valid)
 
 
 @dataclass(frozen=True, slots=True)

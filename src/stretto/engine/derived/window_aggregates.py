@@ -241,10 +241,10 @@ class WindowAggregates:
         else:
             assert self._copies is not None
             each = zip(self._own, own, strict=True)
-            rows = np.arange(len(copies.events))
+            rows = np.arange(len(copies.numbers))
             codes = [by.copied(by.enter(key, len(ts)), copies) for by, key in each]
             codes.append(self._copies.enter(Vector(copies.numbers), len(rows)))
-            ts, inputs = ts[copies.events], [vector.take(copies.events) for vector in inputs]
+            ts, inputs = np.repeat(ts, copies.counts), [copies.of(vector) for vector in inputs]
         somewhere = self._somewhere(codes, len(rows))
         if somewhere is not None:
             for by, column in zip(self._codes, codes, strict=True):
