@@ -4,7 +4,7 @@ State is the window of raw inputs, as wide as the widest window. What groups sum
 neither batches, nor the order of events of one time, nor a restart shows in any bit of a result.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -55,7 +55,9 @@ class WindowAggregates:
         self._over = [(tuple(sorted(set(level.keys))), level.window_us) for level in levels]
         self._own = [KeyCodes(kind) for kind in key_kinds]
         self._copies = SmallNumbers() if copied else None
-        self._codes = [*self._own, *([] if self._copies is None else [self._copies])]
+        self._codes: list[KeyCodes | SmallNumbers] = list(self._own)
+        if self._copies is not None:
+            self._codes.append(self._copies)
         groupings = dict.fromkeys(keys for keys, _ in self._over)
         # By one key, its codes are the numbers.
         self._groupings = [Grouping(keys) for keys in groupings if len(keys) != 1]
@@ -86,8 +88,7 @@ class WindowAggregates:
     @property
     def nbytes(self) -> int:
         numbers = sum(by.nbytes for _, by in self._number_at.values())
-        states = (*self._passes.values(), *(sums for _, sums in self._sums.values()))
-        return self._window.nbytes + numbers + sum(each.nbytes for each in states)
+        return self._window.nbytes + numbers + sum(each.nbytes for each in self._states())
 
     def step(
         self,
@@ -116,7 +117,7 @@ class WindowAggregates:
         found: dict[Over, tuple[I64, Mapping[InputAggregate, Vector]]] = {}
         for over, each in self._passes.items():
             at, by = self._number_at[over[0]]
-            rows = slice(None) if least[at] >= 0 else self._inside(at)
+            rows: I64 | slice = slice(None) if least[at] >= 0 else self._inside(at)
             own = [next(links) for _ in range(each.links)]
             values = sums.get(over, {})
             if not isinstance(rows, slice):
@@ -185,6 +186,11 @@ class WindowAggregates:
                     if by == keys:
                         sums.reset(number)
 
+    def _states(self) -> Iterator[GroupedPass | LevelSums]:
+        """All that is a cache of the window."""
+        yield from self._passes.values()
+        yield from (sums for _, sums in self._sums.values())
+
     def _columns(self) -> list[Input]:
         at = range(self._input_at, self._links_at, 2)
         return [(self._window.column(i), self._window.column(i + 1)) for i in at]
@@ -202,7 +208,7 @@ class WindowAggregates:
         if expired:
             self._leave(slice(expired))
             self._window.drop(expired)
-            for each in (*self._passes.values(), *(sums for _, sums in self._sums.values())):
+            for each in self._states():
                 each.dropped(expired)
         if any(by.capacity > max(FEWEST_SHRUNK, len(self)) for _, by in self._number_at.values()):
             self._shrink()
@@ -300,7 +306,12 @@ class WindowAggregates:
         for (window_us, of), levels in asked.items():
             lines = [self._number_at[keys][0] for keys, _ in levels]
             doubles = self._input_kinds[of] is Kind.FLOAT
-            sums = LevelSums(of, lines, frozenset().union(*levels.values()), doubles=doubles)
+            sums = LevelSums(
+                of,
+                lines,
+                frozenset(one for functions in levels.values() for one in functions),
+                doubles=doubles,
+            )
             made[window_us, of] = list(levels), sums
         return made
 
