@@ -59,7 +59,7 @@ class LevelSums:
     ) -> None:
         self._of, self._functions, self._doubles = of, functions, doubles
         self._lines = np.array(lines, np.int64)
-        self._loop = sum_levels if doubles else sum_whole_levels
+        self._loop: Any = sum_levels if doubles else sum_whole_levels
         self.reset()
 
     @property
@@ -102,14 +102,14 @@ class LevelSums:
             shape = len(self._lines), frames.rows
             columns = self._of_doubles(given, shape) if self._doubles else self._of_integers(given, shape)
         named = [(InputAggregate(function, self._of), column) for function, column in columns.items()]
-        return [{name: column.take(level) for name, column in named} for level in range(len(self._lines))]
+        return [{name: _line(column, level) for name, column in named} for level in range(len(self._lines))]
 
     def _of_integers(self, given: tuple[Any, ...], shape: tuple[int, int]) -> dict[Function, Vector]:
         # Memory that is new costs more than the sums: there is room only for what is asked for.
         rooms = {function: shape if function in self._functions else (shape[0], 0) for function in OF_SUMS}
         counts, exact = np.empty(rooms[Function.COUNT], np.int64), np.empty(rooms[Function.SUM], np.int64)
         averages, there = np.empty(rooms[Function.AVG]), np.empty(shape, np.bool_)
-        sum_whole_levels(*given, counts, exact, averages, there)
+        self._loop(*given, counts, exact, averages, there)
         some = None if there.all() else there
         made = {
             Function.COUNT: Vector(counts),
@@ -120,7 +120,7 @@ class LevelSums:
 
     def _of_doubles(self, given: tuple[Any, ...], shape: tuple[int, int]) -> dict[Function, Vector]:
         sums = Sums(np.empty(shape, np.int64), np.empty(shape), NO_INTEGERS, NO_INTEGERS.astype(np.bool_))
-        while not sum_levels(*given, self._wide, self._free, sums.counts, sums.sums):
+        while not self._loop(*given, self._wide, self._free, sums.counts, sums.sums):
             self._wide = more_wide(self._wide, self._free)
         return self._columns(sums)
 
@@ -165,3 +165,8 @@ class LevelSums:
             for to, at, count in zip(new.tolist(), old.tolist(), self._sizes.tolist(), strict=True):
                 table[to : to + count] = self._table[at : at + count]
         self._table, self._sizes = table, sizes
+
+
+def _line(column: Vector, level: int) -> Vector:
+    """What a column of all levels has of one."""
+    return Vector(column.data[level], None if column.valid is None else column.valid[level])
