@@ -25,6 +25,8 @@ MOST_RANGES = 8
 MOST_BITS = 64
 BITS = "#"
 """A set of more ranges than these is written as bits after a mark, unless a range would take more bits than this."""
+AT_ONCE = 1 << 26
+"""Answers about sets that are there at the same time."""
 
 
 class MemberSets:
@@ -41,6 +43,7 @@ class MemberSets:
         self._holders: dict[int, Bool] = {}
         self._renumbered: dict[str, dict[int, int]] = {}
         self._pairs: dict[tuple[str, int, int], int] = {}
+        self._unions: dict[bytes, int] = {}  # by the small numbers of what is united
         self.empty = self.code(())
 
     def code(self, members: Iterable[int] | I64) -> int:
@@ -98,9 +101,9 @@ class MemberSets:
         """The same with ranges of members that follow one another, from the first to the last."""
         local = self.local(codes)
         for of in self._sets[len(self._firsts) :]:
-            gaps = np.diff(of) != 1
-            self._firsts.append(of[np.append(len(of) > 0, gaps)] if len(of) else of)
-            self._lasts.append(of[np.append(gaps, len(of) > 0)] if len(of) else of)
+            first, last = _ranges(of)
+            self._firsts.append(first)
+            self._lasts.append(last)
         places, first = self._firsts.at(local)
         return places, first, self._lasts.at(local)[1]
 
@@ -111,6 +114,28 @@ class MemberSets:
     def union(self, one: I64, other: I64) -> I64:
         """The classes of what is in one or the other."""
         return self._combined("union", np.union1d, one, other)
+
+    def unions(self, codes: I64, starts: I64) -> I64:
+        """The classes of what is in one or another of several that follow each other; `starts`: the first of each."""
+        local = self.local(codes)
+        present = np.flatnonzero(np.bincount(local))
+        size = max(1, AT_ONCE // max(1, len(present)))
+        ends = np.append(starts[1:], len(codes))
+        index = np.searchsorted(present, local)
+        parts = [np.zeros(0, np.int64)]
+        for at in range(0, len(starts), size):
+            low, high = starts[at : at + size], ends[at : at + size]
+            held = np.zeros((len(low), len(present)), np.bool_)
+            held[np.repeat(np.arange(len(low)), high - low), index[low[0] : high[-1]]] = True
+            distinct, which = distinct_rows(held)
+            parts.append(np.array([self._union_of(present[one]) for one in distinct], np.int64)[which])
+        return np.concatenate(parts)
+
+    def _union_of(self, local: I64) -> int:
+        key = local.tobytes()
+        if key not in self._unions:
+            self._unions[key] = self.code(np.concatenate([self._sets[one] for one in local.tolist()]))
+        return self._unions[key]
 
     def renumbered(self, codes: I64, numbers: str) -> I64:
         """The classes of the same members by other numbers; those that have none are left out."""
@@ -188,17 +213,35 @@ def apply_to_sets(op: str, arguments: list[Vector], strings: Strings) -> Vector:
     return Vector(codes if op == MEET else codes != sets.empty)
 
 
+def distinct_rows(answers: Bool) -> tuple[Bool, I64]:
+    """The rows of a table that differ, and which of them each row is."""
+    packed = np.ascontiguousarray(np.packbits(answers, axis=1))
+    if not packed.shape[1]:
+        return answers[:1], np.zeros(len(answers), np.int64)
+    _, first, which = np.unique(
+        packed.view(f"V{packed.shape[1]}").reshape(-1), return_index=True, return_inverse=True
+    )
+    return answers[first], which.reshape(-1)
+
+
+def _ranges(members: I64) -> tuple[I64, I64]:
+    """The first and the last ones of numbers that follow one another, of ascending numbers."""
+    if not len(members) or members[-1] - members[0] == len(members) - 1:
+        return members[:1], members[-1:]
+    cuts = np.flatnonzero(members[1:] - members[:-1] != 1)
+    return members[np.concatenate([[0], cuts + 1])], members[np.concatenate([cuts, [-1]])]
+
+
 def written(members: I64) -> str:
     """Ascending numbers as ranges; where these are many, as bits."""
-    if not len(members):
-        return ""
-    cuts = np.flatnonzero(np.diff(members) != 1)
-    if len(cuts) >= MOST_RANGES and members[-1] < MOST_BITS * len(cuts):
+    first, last = _ranges(members)
+    cuts = len(first) - 1
+    if cuts >= MOST_RANGES and members[-1] < MOST_BITS * cuts:
         bits = np.zeros(int(members[-1]) + 1, np.bool_)
         bits[members] = True
         return BITS + np.packbits(bits).tobytes().hex()
-    first, last = members[np.append(0, cuts + 1)].tolist(), members[np.append(cuts, -1)].tolist()
-    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in zip(first, last, strict=True))
+    ends = zip(first.tolist(), last.tolist(), strict=True)
+    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in ends)
 
 
 def read(text: str) -> I64:

@@ -10,6 +10,7 @@ from stretto.engine.whole_table import run
 from stretto.pattern.workload import Workload
 from stretto.plan.optimize import optimize
 from stretto.schema import Kind, Schema
+from stretto.values import member_sets as module
 from stretto.values.member_sets import member_sets, read, written
 from stretto.values.strings import Strings
 
@@ -91,6 +92,25 @@ def test_what_sets_have_in_common() -> None:
     assert sets.has(codes, 3).tolist() == [True, True, True]
     assert sets.has(codes, 4).tolist() == [False, True, False]
     assert sets.meet(np.array([one]), np.array([sets.code([9])])).tolist() == [sets.empty]
+
+
+@pytest.mark.parametrize("at_once", [1, 20, 1 << 20])
+def test_several_sets_that_follow_each_other_are_united(
+    monkeypatch: pytest.MonkeyPatch, at_once: int
+) -> None:
+    monkeypatch.setattr(module, "AT_ONCE", at_once)
+    rng, sets = np.random.default_rng(8), member_sets(Strings())
+    known = [sets.code(np.flatnonzero(rng.random(90) < share)) for share in rng.random(11) ** 2]
+    for size in (1, 2, 60):
+        codes = np.array(known)[rng.integers(0, len(known), size)]
+        starts = np.append(0, np.flatnonzero(rng.random(size - 1) < 0.3) + 1)
+        expected = [
+            sorted({one for code in part.tolist() for one in sets.members(code).tolist()})
+            for part in np.split(codes, starts[1:])
+        ]
+        assert [sets.members(code).tolist() for code in sets.unions(codes, starts).tolist()] == expected
+    none = np.zeros(0, np.int64)
+    assert sets.unions(none, none).tolist() == []
 
 
 def aggregates(members: int, other: str = "") -> Workload:

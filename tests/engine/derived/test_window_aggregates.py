@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.engine.derived.brute_force import bits, expected, listed, vector
 
-from stretto.engine.derived import window_aggregates
+from stretto.engine.derived import level_sums, window_aggregates
 from stretto.engine.derived.levels import Function, InputAggregate, Level
 from stretto.engine.derived.window_aggregates import WindowAggregates
 from stretto.engine.kernels import when_to_compile
@@ -54,16 +54,19 @@ keys = st.tuples(
     st.none() | st.integers(0, 2), st.sampled_from([None, 0.0, -0.0, 1.5, float("nan"), float("inf")])
 )
 plain_keys = st.tuples(st.integers(0, 1), st.just(1.5))
-levels = st.lists(
-    st.builds(
+
+
+def levels_over(windows):
+    level = st.builds(
         Level,
         st.sampled_from([(), (0,), (1,), (0, 1), (1, 0)]),
-        st.integers(1, 12),
+        windows,
         st.lists(st.sampled_from(ALL), min_size=1, max_size=5).map(tuple),
-    ),
-    min_size=1,
-    max_size=3,
-)
+    )
+    return st.lists(level, min_size=1, max_size=4)
+
+
+levels = levels_over(st.integers(1, 12)) | st.integers(1, 12).flatmap(lambda size: levels_over(st.just(size)))
 
 
 @st.composite
@@ -179,3 +182,36 @@ def test_what_is_in_one_place_is_computed_once():
     run_step(alone, events)
     run_step(together, events)
     assert together.nbytes == alone.nbytes
+
+
+@pytest.mark.parametrize("of", [0, 1])
+def test_sums_by_all_groupings_are_one_call(monkeypatch, of):
+    monkeypatch.setattr(when_to_compile, "always", True)
+    calls = []
+    for name in ("sum_levels", "sum_whole_levels"):
+        loop = getattr(level_sums, name)
+        monkeypatch.setattr(level_sums, name, lambda *given, loop=loop: calls.append(loop) or loop(*given))
+    over = [
+        Level(keys, 10, (InputAggregate(function, of),))
+        for keys, function in [((), Function.SUM), ((0,), Function.AVG), ((1, 0), Function.AVG)]
+    ]
+    operator = WindowAggregates(KEY_KINDS, INPUT_KINDS, over)
+    for start in (0, 20):
+        run_step(operator, [(i, (i % 5, 1.0), (float(i), i), True) for i in range(start, start + 20)])
+    assert len(calls) == 2
+
+
+def test_a_step_without_events_gives_columns_and_changes_nothing():
+    over = [Level((0,), 10, ALL), Level((), 3, ALL)]
+    events = [(i, (i % 2, 1.0), (float(i), i), True) for i in range(12)]
+    quiet, other = (WindowAggregates(KEY_KINDS, INPUT_KINDS, over) for _ in range(2))
+    first = run_step(quiet, events[:6])
+    run_step(other, events[:6])
+    for level, whole in zip(run_step(quiet, []), first, strict=True):
+        assert not len(level.events)
+        assert [values.data.dtype for values in level.values] == [v.data.dtype for v in whole.values]
+    found = []
+    for operator in (quiet, other):
+        found.append([{} for _ in over])
+        collect(found[-1], run_step(operator, events[6:]), 6)
+    assert found[0] == found[1]

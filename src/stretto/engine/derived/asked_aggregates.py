@@ -9,7 +9,6 @@ from stretto.engine.derived.levels import Function, InputAggregate, Level
 from stretto.engine.derived.window_aggregates import WindowAggregates
 from stretto.pattern.derived.streams import WindowAggregate, WindowedValue
 from stretto.pattern.predicates import Expr
-from stretto.schema import Kind
 from stretto.values.evaluate import Events, kind_of, value
 from stretto.values.vector import Vector
 
@@ -42,12 +41,12 @@ class AskedAggregates:
         names = tuple(tuple(one.name for one in each) for each in windowed)
         return cls(tuple(keys), tuple(inputs), levels, names)
 
-    def window(self, more: Sequence[Kind] = ()) -> WindowAggregates:
-        """A window for them; `more`: the kinds of further keys, by which all levels are divided."""
-        further = tuple(range(len(self.keys), len(self.keys) + len(more)))
+    def window(self, *, copied: bool = False) -> WindowAggregates:
+        """A window for them; `copied`: all levels are divided by the numbers of copies, too."""
+        further = (len(self.keys),) if copied else ()
         levels = [Level((*level.keys, *further), level.window_us, level.aggregates) for level in self.levels]
-        kinds = [kind_of(key) for key in self.keys]
-        return WindowAggregates([*kinds, *more], [kind_of(one) for one in self.inputs], levels)
+        kinds, inputs = [kind_of(key) for key in self.keys], [kind_of(one) for one in self.inputs]
+        return WindowAggregates(kinds, inputs, levels, copied=copied)
 
     def read(self, events: Events, n: int) -> tuple[list[Vector], list[Vector]]:
         """The keys and the inputs of `n` events."""

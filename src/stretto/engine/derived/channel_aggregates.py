@@ -11,9 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from stretto.engine.derived.asked_aggregates import AskedAggregates
-from stretto.engine.derived.levels import RawInputs
+from stretto.engine.derived.levels import Copies, RawInputs
 from stretto.pattern.derived.streams import WindowAggregate
-from stretto.schema import Kind
 from stretto.values.evaluate import Events
 from stretto.values.member_sets import member_sets
 from stretto.values.rows import I64, Bool
@@ -40,7 +39,7 @@ class ChannelAggregates:
         self._sets = member_sets(strings)
         self._asked = AskedAggregates.of([stream])
         (self.names,) = self._asked.names
-        self._window = self._asked.window([Kind.INT])
+        self._window = self._asked.window(copied=True)
         self._block_of = np.full(0, NONE)  # by member
         self._sizes: list[int] = []  # by block
         self._codes: I64 = NOBODY  # by block, the class of its members
@@ -64,13 +63,11 @@ class ChannelAggregates:
         counts = sizes[index]
         rows = np.repeat(np.arange(len(classes)), counts)
         starts = np.cumsum(sizes) - sizes
-        within = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
-        listed = np.concatenate([NOBODY, *blocks])
-        of = listed[np.repeat(starts[index], counts) + within]
+        places = np.repeat(starts[index] - (np.cumsum(counts) - counts), counts)
+        places += np.arange(len(rows))
+        of = np.concatenate([NOBODY, *blocks])[places]
         keys, inputs = self._asked.read(events, len(ts))
-        if len(rows) > len(ts) or len(blocks) > 1:
-            keys, inputs = [key.take(rows) for key in keys], [one.take(rows) for one in inputs]
-        (found,) = self._window.step(ts[rows], [*keys, Vector(of)], inputs)
+        (found,) = self._window.step(ts, keys, inputs, copies=Copies(counts, of))
         at, values = found.events, found.values
         if wanted is not None and len(at):
             kept = np.flatnonzero(wanted(values))
@@ -90,9 +87,9 @@ class ChannelAggregates:
                 more = np.full(int(members[-1]) + 1 - len(self._block_of), NONE)
                 self._block_of = np.concatenate([self._block_of, more])
             of = self._block_of[members]
-            for block, count in zip(
-                *(part.tolist() for part in np.unique(of, return_counts=True)), strict=True
-            ):
+            counts = np.bincount(of - NONE)  # from those of no block on
+            met = np.flatnonzero(counts)
+            for block, count in zip((met + NONE).tolist(), counts[met].tolist(), strict=True):
                 if block == NONE or count < self._sizes[block]:
                     self._block_of[members[of == block]] = len(self._sizes)
                     if block != NONE:
@@ -101,11 +98,13 @@ class ChannelAggregates:
                     self._sizes.append(count)
             self._seen[code] = NOBODY
         for code in self._seen:
-            self._seen[code] = np.unique(self._block_of[self._sets.members(code)])
+            met = np.zeros(len(self._sizes), np.bool_)
+            met[self._block_of[self._sets.members(code)]] = True
+            self._seen[code] = np.flatnonzero(met)
         order = np.argsort(self._block_of, kind="stable")
         ends = np.searchsorted(self._block_of[order], np.arange(len(self._sizes) + 1))
         self._codes = np.array(
-            [self._sets.code(order[ends[i] : ends[i + 1]]) for i in range(len(self._sizes))], np.int64
+            [self._sets.code_of(order[ends[i] : ends[i + 1]]) for i in range(len(self._sizes))], np.int64
         )
         if cut and len(self._window):
             self._copy(cut)
@@ -118,7 +117,7 @@ class ChannelAggregates:
         counts = np.array([len(heirs[number]) for number in blocks.data.tolist()], np.int64)
         rows = np.repeat(np.arange(len(before.ts)), counts)
         of = np.array([heir for number in blocks.data.tolist() for heir in heirs[number]], np.int64)
-        self._window = self._asked.window([Kind.INT])
+        self._window = self._asked.window(copied=True)
         inputs = tuple(one.take(rows) for one in before.inputs)
         self._window.restore(
             RawInputs(before.ts[rows], (*(key.take(rows) for key in keys), Vector(of)), inputs)
@@ -136,11 +135,7 @@ class ChannelAggregates:
         starts = np.flatnonzero(changes)
         if len(starts) == len(order):
             return rows
-        sizes = np.diff(np.append(starts, len(order)))
-        codes = rows.classes[order][starts]
-        for place in range(1, int(sizes.max(initial=0))):
-            more = np.flatnonzero(sizes > place)
-            codes[more] = self._sets.union(codes[more], rows.classes[order][starts[more] + place])
+        codes = self._sets.unions(rows.classes[order], starts)
         kept = order[starts]
         return ChannelRows(rows.events[kept], tuple(vector.take(kept) for vector in rows.values), codes)
 

@@ -10,15 +10,13 @@ from stretto.engine.stream.selection_index import CELL_BITS
 from stretto.engine.stream.stream_selections import StreamSelections
 from stretto.pattern.predicates import Expr
 from stretto.values.evaluate import Events, holds
-from stretto.values.member_sets import MemberSets, member_sets
-from stretto.values.rows import I64
+from stretto.values.member_sets import AT_ONCE, MemberSets, distinct_rows, member_sets
+from stretto.values.rows import I64, Bool
 from stretto.values.strings import Strings
 
 UNKNOWN = -1
 MANY = 4
 """Selections that compare the same from which on they are looked up, if there are as many other kinds."""
-AT_ONCE = 1 << 26
-"""Answers of members about events that are there at the same time."""
 
 
 class EventClasses:
@@ -94,7 +92,7 @@ class _LookedUp:
         missing = found == UNKNOWN
         if missing.any():
             for number in np.unique(classes[missing]).tolist():
-                known[number & ((1 << CELL_BITS) - 1)] = self._sets.code(self._selections.members(number))
+                known[number & ((1 << CELL_BITS) - 1)] = self._sets.code_of(self._selections.members(number))
             found = known[cells]
         return found
 
@@ -122,12 +120,11 @@ class _Asked:
         answers = np.empty((len(self._wheres), n), np.bool_)
         for number, where in enumerate(self._wheres):
             answers[number] = holds(where, (positions,), n, events)
-        packed = np.ascontiguousarray(np.packbits(answers, axis=0).T)
-        distinct, index = np.unique(packed.view(f"V{packed.shape[1]}").reshape(-1), return_inverse=True)
-        return np.array([self._code(one.tobytes()) for one in distinct], np.int64)[index]
+        distinct, index = distinct_rows(answers.T)
+        return np.array([self._code(one) for one in distinct], np.int64)[index]
 
-    def _code(self, packed: bytes) -> int:
-        if packed not in self._codes:
-            bits = np.unpackbits(np.frombuffer(packed, np.uint8))[: len(self._numbers)]
-            self._codes[packed] = self._sets.code_of(self._numbers[bits.astype(np.bool_)])
-        return self._codes[packed]
+    def _code(self, answers: Bool) -> int:
+        key = answers.tobytes()
+        if key not in self._codes:
+            self._codes[key] = self._sets.code_of(self._numbers[answers])
+        return self._codes[key]

@@ -1,7 +1,7 @@
-"""SUM, AVG, COUNT and STDDEV of one input over one grouping and window: state that the window of raw events tells."""
+"""Sums by their definition, and STDDEV of one input over one grouping and window: state that the window tells."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -11,20 +11,8 @@ import numpy.typing as npt
 
 from stretto.engine.derived.frames import Frame, FrameMembers, members
 from stretto.engine.derived.kernels.exact_deviations import deviations_in_windows
-from stretto.engine.derived.kernels.exact_sums import (
-    ENTERED,
-    LEFT,
-    ROW,
-    WHOLE_COLUMNS,
-    sum_whole_windows,
-    sum_windows,
-)
-from stretto.engine.derived.kernels.long_accumulator import (
-    SQUARE_COLUMNS,
-    SUM_COLUMNS,
-    WIDE_SQUARE_COLUMNS,
-    WIDE_SUM_COLUMNS,
-)
+from stretto.engine.derived.kernels.exact_sums import ENTERED, LEFT, ROW
+from stretto.engine.derived.kernels.long_accumulator import SQUARE_COLUMNS, WIDE_SQUARE_COLUMNS
 from stretto.engine.kernels.when_to_compile import is_due
 from stretto.values.rows import F64, I64, Bool
 
@@ -85,7 +73,7 @@ class LongAccumulators:
             *(frame.groups, bits, valid, frame.low, frame.high, frame.asked, self._doubles),
             *(self._done, self._table, self._wide, self._free, *out),
         ):
-            self._wide = _more_wide(self._wide, self._free)
+            self._wide = more_wide(self._wide, self._free)
 
     def _make_room(self, groups: int) -> None:
         if len(self._table) < groups:
@@ -100,32 +88,6 @@ class LongAccumulators:
             return None
         self.reset()
         return found
-
-
-class ExactSums(LongAccumulators):
-    """Sums and counts of every group."""
-
-    def __init__(self, *, doubles: bool) -> None:
-        if doubles:
-            super().__init__(sum_windows, SUM_COLUMNS, WIDE_SUM_COLUMNS, doubles=True)
-        else:
-            super().__init__(sum_whole_windows, WHOLE_COLUMNS, 0, doubles=False)
-
-    def step(self, frame: Frame, bits: I64, valid: Bool) -> Sums:
-        """Answer the rows of a frame. `bits`: integers, or the bits of doubles, of all events in the window."""
-        few = self._few(frame, valid, 1)
-        if few is not None:
-            return sum_windows_reference(few, bits.view(np.float64) if self._doubles else bits)
-        out = _new_sums(len(frame.asked), np.empty, doubles=self._doubles)
-        if self._doubles:
-            self._run(frame, bits, valid, out.counts, out.sums)
-            return out
-        self._make_room(frame.capacity)
-        sum_whole_windows(
-            *(frame.groups, bits, valid, frame.low, frame.high, frame.asked, self._done, self._table),
-            *(out.counts, out.sums, out.exact, out.fits),
-        )
-        return out
 
 
 class ExactDeviations(LongAccumulators):
@@ -152,7 +114,7 @@ def more_rows(table: I64, count: int) -> I64:
     return more
 
 
-def _more_wide(wide: I64, free: I64) -> I64:
+def more_wide(wide: I64, free: I64) -> I64:
     """Twice as many wide rows; the new ones are put on the list of free ones, which is empty."""
     more = more_rows(wide, max(2 * len(wide), FEWEST_WIDE))
     more[len(wide) : -1, 0] = np.arange(len(wide) + 1, len(more)) + 1
@@ -160,16 +122,14 @@ def _more_wide(wide: I64, free: I64) -> I64:
     return more
 
 
-def _new_sums(n: int, new: Callable[..., npt.NDArray[Any]], *, doubles: bool) -> Sums:
-    integers = 0 if doubles else n
-    return Sums(new(n, np.int64), new(n), new(integers, np.int64), new(integers, np.bool_))
-
-
 def sum_windows_reference(rows: FrameMembers, values: I64 | F64) -> Sums:
     """As the loop, from the values themselves: for a little work, and to say what the loop does."""
     doubles = values.dtype.kind == "f"
-    out = _new_sums(len(rows.start), np.zeros, doubles=doubles)
-    out.counts[:] = rows.stop - rows.start
+    n = len(rows.start)
+    integers = 0 if doubles else n
+    out = Sums(
+        rows.stop - rows.start, np.zeros(n), np.zeros(integers, np.int64), np.zeros(integers, np.bool_)
+    )
     for i, found in enumerate(_listed(rows, values)):
         out.sums[i] = rounded_sum(found)
         if not doubles:

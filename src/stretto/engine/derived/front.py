@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from stretto.engine.derived.asked_aggregates import AskedAggregates
+from stretto.engine.derived.block_events import BlockEvents, EarlySelections, passing_some, with_columns
 from stretto.engine.derived.channel_aggregates import ChannelAggregates
 from stretto.engine.derived.event_classes import EventClasses
 from stretto.engine.derived.event_order import RankedEvents, in_total_order
@@ -29,7 +30,7 @@ from stretto.pattern.predicates import Expr, Ref, walk
 from stretto.plan.dag import Plan, read_columns
 from stretto.plan.families.members import ENTRY, Pairing
 from stretto.plan.front.channel_streams import class_column
-from stretto.plan.front.leaves import ID, Leaves
+from stretto.plan.front.leaves import Leaves
 from stretto.plan.front.stages import (
     Aggregation,
     Counted,
@@ -43,7 +44,7 @@ from stretto.plan.front.stages import (
 from stretto.schema import Kind, Special
 from stretto.values.evaluate import holds, value
 from stretto.values.member_sets import member_sets
-from stretto.values.rows import I64, Bool
+from stretto.values.rows import Bool
 from stretto.values.strings import Strings
 from stretto.values.vector import DTYPES, Vector
 
@@ -66,7 +67,8 @@ class FrontRunner:
     ) -> None:
         self._front, self._codes, self._kinds, self._strings = front, codes, kinds, strings
         self._text_ids = front.columns.get(special.id) is Kind.STRING
-        self._wheres = selections(read) if front.selective else {}
+        wheres_of = selections(read) if front.selective else {}
+        self._early = EarlySelections(wheres_of, strings)
         made: list[_Projecting | _Pairing | _Encoding | _Aggregating | _ChannelAggregating | _Detecting] = []
         for stage in front.stages:
             match stage:
@@ -78,7 +80,7 @@ class FrontRunner:
                     made.append(_Encoding(stage, strings))
                 case Aggregation() if stage.encoded:
                     unread = stage.stream.name not in frozenset(source_types(front))
-                    wheres = self._wheres.get(stage.stream.name, ()) if unread else ()
+                    wheres = wheres_of.get(stage.stream.name, ()) if unread else ()
                     made.append(_ChannelAggregating(stage, strings, wheres))
                 case Aggregation():
                     made.append(_Aggregating((stage,)))
@@ -134,41 +136,16 @@ class FrontRunner:
         for side in self._sides:
             side.step(streams, until, matches, closing=closing)
         parts = [replace(streams.ranked_raw(), events=self.padded(raw))]
-        for name, whole in streams.made():
-            block = self._selected(name, whole) if name in self._codes else whole
-            if name in self._codes and len(block):
+        asked = {name: block for name, block in streams.made() if name in self._codes}
+        for name, block in self._early.selected(asked).items():
+            if len(block):
                 types = np.full(len(block), self._codes[name], np.int32)
                 parts.append(streams.ranked(name, self.padded(replace(block, types=types)), block))
         return in_total_order(parts, self._strings, text_ids=self._text_ids)
 
-    def _selected(self, name: str, block: Block) -> Block:
-        """The events of a stream that some query selects, where that is worth asking."""
-        wheres = self._wheres.get(name, ())
-        if not wheres or not len(block):
-            return block
-        kept = _passing_some(wheres, block, len(block), self._strings)
-        return block if kept.all() else block.take(np.flatnonzero(kept))
-
     def padded(self, block: Block) -> Block:
         """The events with all columns that go out."""
-        attributes = {name: _column(block, name, kind) for name, kind in self._kinds.items()}
-        return Block(block.ts, block.types, block.ids, attributes)
-
-
-def _passing_some(wheres: Iterable[tuple[Expr, ...]], block: Block, n: int, strings: Strings) -> Bool:
-    """Which of `n` events pass all terms of some selection."""
-    events, places = _BlockEvents(block, strings), np.arange(n)
-    kept = np.zeros(n, np.bool_)
-    for where in wheres:
-        kept |= holds(where, (places,), n, events)
-    return kept
-
-
-def _column(block: Block, name: str, kind: Kind) -> Vector:
-    found = block.attributes.get(name)
-    if found is None:
-        return Vector(np.zeros(len(block), DTYPES[kind]), np.zeros(len(block), np.bool_))
-    return found
+        return with_columns(block, self._kinds)
 
 
 class _Streams:
@@ -219,7 +196,9 @@ class _Streams:
             return block
         everything = np.arange(len(block))
         return block.take(
-            np.flatnonzero(holds(stream.where, (everything,), len(block), _BlockEvents(block, self.strings)))
+            np.flatnonzero(
+                holds(stream.where, (everything,), len(block), BlockEvents((block,), self.strings))
+            )
         )
 
 
@@ -230,23 +209,8 @@ def _by_time(blocks: list[Block]) -> Block:
     return blocks[0]
 
 
-class _BlockEvents:
-    """The events of a block by their places in it."""
-
-    def __init__(self, block: Block, strings: Strings) -> None:
-        self._block, self.strings = block, strings
-
-    def values(self, attribute: str, positions: I64) -> Vector:
-        block = self._block
-        if attribute == "ts":
-            return Vector(block.ts[positions])
-        if attribute == ID:
-            return Vector(ids_at(block.ids, positions))
-        return block.attributes[attribute].take(positions)
-
-
 def _values(items: Iterable[Return], block: Block, strings: Strings) -> dict[str, Vector]:
-    events, places = _BlockEvents(block, strings), np.arange(len(block))
+    events, places = BlockEvents((block,), strings), np.arange(len(block))
     return {item.name: value(item.value, (places,), len(block), events).over(len(block)) for item in items}
 
 
@@ -266,7 +230,7 @@ class _Pairing:
     def step(self, streams: _Streams, until: int, *, closing: bool) -> None:
         del until, closing
         block = streams.passing(self._stage.source)
-        events = _BlockEvents(block, streams.strings)
+        events = BlockEvents((block,), streams.strings)
         rows, entries = self._index.pairs((np.arange(len(block)),), len(block), events)
         known = WithConstants(events, self._constants)
         n = len(rows)
@@ -301,7 +265,7 @@ class _Encoding:
     def step(self, streams: _Streams, until: int, *, closing: bool) -> None:
         del until, closing
         stage, block = self._stage, streams.passing(self._stage.source)
-        events = _BlockEvents(block, streams.strings)
+        events = BlockEvents((block,), streams.strings)
         classes = self._classes.step(np.arange(len(block)), events)
         rows = np.flatnonzero(classes != self._empty)
         if len(rows) < len(block):
@@ -327,7 +291,7 @@ class _Aggregating:
     def step(self, streams: _Streams, until: int, *, closing: bool) -> None:
         del until, closing
         block = streams.passing(self._source)
-        events = _BlockEvents(block, streams.strings)
+        events = BlockEvents((block,), streams.strings)
         found = self._window.step(block.ts, *self._asked.read(events, len(block)))
         known: dict[Expr, Vector] = {}  # of the whole block, which most parts have all of
         for part, names, rows in zip(self._parts, self._asked.names, found, strict=True):
@@ -377,9 +341,9 @@ class _ChannelAggregating:
             found = Block(
                 none, none.astype(np.int32), none, dict(zip(self._aggregates.names, values, strict=True))
             )
-            return _passing_some(self._wheres, found, n, streams.strings)
+            return passing_some(self._wheres, BlockEvents((found,), streams.strings), n)
 
-        events = _BlockEvents(block, streams.strings)
+        events = BlockEvents((block,), streams.strings)
         rows = self._aggregates.step(block.ts, classes, events, wanted if self._early else None)
         block = block.take(rows.events)
         attributes = _values((*_plain(stage), *stage.carried), block, streams.strings)
@@ -442,7 +406,7 @@ class _Reading:
             types = np.zeros(len(raw), np.int32)
             for name, code in codes.items():
                 types[raw.types == streams.codes.get(name, -1)] = code
-            return self._columns_of(replace(raw, types=types))
+            return with_columns(replace(raw, types=types), self._kinds)
         names = codes if self._counted is None else self._counted
         parts = [
             streams.ranked(name, self._block(streams, name, codes.get(name, 0)))
@@ -455,12 +419,8 @@ class _Reading:
 
     def _block(self, streams: "_Streams", name: str, code: int) -> Block:
         block = streams.events(name)
-        return self._columns_of(replace(block, types=np.full(len(block), code, np.int32)))
-
-    def _columns_of(self, block: Block) -> Block:
-        return replace(
-            block, attributes={name: _column(block, name, kind) for name, kind in self._kinds.items()}
-        )
+        types = np.full(len(block), code, np.int32)
+        return with_columns(replace(block, types=types), self._kinds)
 
 
 class _Detecting:

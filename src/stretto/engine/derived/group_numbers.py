@@ -78,6 +78,11 @@ class GroupNumbers:
             numbers[rows] = self._found_in(self._names(), *_distinct(words[rows]))
         return numbers
 
+    def add(self, numbers: I64, counts: I64) -> None:
+        """So many more events enter groups that events have entered just now."""
+        inside = numbers >= 0
+        np.add.at(self._members, numbers[inside], counts[inside])
+
     def leave(self, numbers: I64) -> None:
         """Events of these groups are no longer in the window."""
         np.subtract.at(self._members, numbers[numbers >= 0], 1)

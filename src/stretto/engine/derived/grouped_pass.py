@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from stretto.engine.derived.exact_sums import Deviations, ExactDeviations, ExactSums, LongAccumulators, Sums
+from stretto.engine.derived.exact_sums import Deviations, ExactDeviations, LongAccumulators
 from stretto.engine.derived.extremes import SlidingCounts, SlidingExtremes
 from stretto.engine.derived.frames import Frame
 from stretto.engine.derived.levels import Function, InputAggregate
@@ -29,12 +29,8 @@ class GroupedPass:
         for aggregate in self._aggregates:
             functions.setdefault(aggregate.input, set()).add(aggregate.function)
         self._doubles = {of: of is not None and kinds[of] is Kind.FLOAT for of in functions}
-        self._sums = {
-            of: ExactSums(doubles=self._doubles[of])
-            for of, asked in functions.items()
-            if of is not None and asked & SUMMED
-        }
-        self._averaged = {of for of, asked in functions.items() if Function.AVG in asked}
+        self.summed = {of: asked for of, asked in functions.items() if of is not None and asked & SUMMED}
+        """Inputs whose sums are asked for, with all that is asked of them."""
         self._deviations = {
             of: ExactDeviations(doubles=self._doubles[of])
             for of, asked in functions.items()
@@ -43,7 +39,7 @@ class GroupedPass:
         self._counts = {
             of: SlidingCounts()
             for of, asked in functions.items()
-            if Function.COUNT in asked and of not in self._sums and of not in self._deviations
+            if Function.COUNT in asked and of not in self.summed and of not in self._deviations
         }
         self._extremes = {
             (of, function): SlidingExtremes(doubles=self._doubles[of], highest=function is Function.MAX)
@@ -51,6 +47,9 @@ class GroupedPass:
             for function in EXTREMES
             if of is not None and function in asked
         }
+
+        self.has_more = any(True for _ in self._states())
+        """Whether anything is asked for that is not made of sums."""
 
     @property
     def links(self) -> int:
@@ -74,14 +73,11 @@ class GroupedPass:
     def step(
         self, frame: Frame, inputs: Sequence[Input], links: Sequence[Links]
     ) -> Mapping[InputAggregate, Vector]:
-        """The aggregates of every row of a frame."""
+        """The aggregates of every row of a frame, but for those that are made of sums."""
         found: dict[InputAggregate, Vector] = {}
         for of, counting in self._counts.items():
             counts = counting.step(frame, None if of is None else inputs[of][1])
             found[InputAggregate(Function.COUNT, of)] = Vector(counts)
-        for of, summing in self._sums.items():
-            sums = summing.step(frame, *inputs[of])
-            found |= _from_sums(of, sums, doubles=self._doubles[of], averages=of in self._averaged)
         for of, deviating in self._deviations.items():
             found |= _from_deviations(of, deviating.step(frame, *inputs[of]))
         for ((of, function), deques), own in zip(self._extremes.items(), links, strict=True):
@@ -93,25 +89,9 @@ class GroupedPass:
         return found
 
     def _states(self) -> Iterator[LongAccumulators | SlidingCounts | SlidingExtremes]:
-        yield from self._sums.values()
         yield from self._deviations.values()
         yield from self._counts.values()
         yield from self._extremes.values()
-
-
-def _from_sums(of: int, sums: Sums, *, doubles: bool, averages: bool) -> dict[InputAggregate, Vector]:
-    some = bool(sums.counts.all())
-    valid = None if some else sums.counts > 0
-    if not doubles and not sums.fits.all():
-        valid = sums.fits if valid is None else valid & sums.fits
-    found = {
-        InputAggregate(Function.COUNT, of): Vector(sums.counts),
-        InputAggregate(Function.SUM, of): Vector(sums.sums if doubles else sums.exact, valid),
-    }
-    if averages:
-        counts = sums.counts if some else np.maximum(sums.counts, 1)
-        found[InputAggregate(Function.AVG, of)] = Vector(sums.sums / counts, valid)
-    return found
 
 
 def _from_deviations(of: int, found: Deviations) -> dict[InputAggregate, Vector]:

@@ -11,6 +11,7 @@ from math import prod
 import numpy as np
 
 from stretto.engine.derived.group_numbers import OUTSIDE, GroupNumbers
+from stretto.engine.derived.levels import Copies
 from stretto.schema import Kind
 from stretto.values.rows import I64, Bool
 from stretto.values.vector import Vector
@@ -58,9 +59,52 @@ class KeyCodes:
             self.radix = max(self.numbers.used, self.radix + self.radix // 2)
         return codes
 
+    def copied(self, codes: I64, copies: Copies) -> I64:
+        """The codes of the copies of events that have just entered."""
+        self.numbers.add(codes, copies.counts - 1)
+        return np.repeat(codes, copies.counts)
+
+    def known(self, codes: I64) -> Vector:
+        """The values that have these codes."""
+        return self.numbers.keys(codes)[0]
+
     def leave(self, codes: I64) -> None:
         """Events with these codes are no longer in the window."""
         self.numbers.leave(codes)
+
+
+class SmallNumbers:
+    """The same of a key whose values are small numbers, which are their own codes."""
+
+    nbytes = 0
+
+    def __init__(self) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        self.radix = 1
+
+    @property
+    def capacity(self) -> int:
+        return self.radix
+
+    def wanted(self, events: int) -> int:
+        del events
+        return self.radix
+
+    def enter(self, key: Vector, n: int) -> I64:
+        del n
+        codes: I64 = key.data
+        most = int(codes.max(initial=0)) + 1
+        if most > self.radix:
+            self.radix = max(most, self.radix + self.radix // 2)
+        return codes
+
+    def known(self, codes: I64) -> Vector:
+        return Vector(codes)
+
+    def leave(self, codes: I64) -> None:
+        pass
 
 
 class Grouping:

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+import numpy as np
+
 from stretto.schema import Kind
 from stretto.values.rows import I64
 from stretto.values.vector import Vector
@@ -59,10 +61,26 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class LevelRows:
-    """The events of a step that have a row on a level, by their places in the step, and the aggregates there."""
+    """The events of a step that have a row on a level, by their places in the step, and the aggregates there.
+
+    Where events have copies, these are what has places and rows.
+    """
 
     events: I64
     values: tuple[Vector, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Copies:
+    """Rows where events have several: how many each event has, and a small number of each row as its last key."""
+
+    counts: I64
+    numbers: I64
+
+    def of(self, values: Vector) -> Vector:
+        """The values of rows, from those of events."""
+        valid = None if values.valid is None else np.repeat(values.valid, self.counts)
+        return Vector(np.repeat(values.data, self.counts), valid)
 
 
 @dataclass(frozen=True, slots=True)

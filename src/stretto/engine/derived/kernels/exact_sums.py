@@ -145,7 +145,7 @@ def sum_windows(
 
     Comes back with False if a wide row is wanting: it is then called again. `low` and `high` have one place more than
     rows are asked for: how far to go on at the end. `bits`: those of doubles; values that are not `valid` count
-    nowhere.
+    nowhere. A row that asks for no group (below 0) is over nothing.
     """
     digits = np.empty(WIDE_SUM_COLUMNS, np.int64)
     alone = np.empty(1, np.int64)
@@ -165,6 +165,9 @@ def sum_windows(
         if row == asked.shape[0]:
             break
         group = asked[row]
+        if group < 0:
+            out_counts[row], out_sums[row] = 0, 0.0
+            continue
         out_counts[row] = table[group, COUNT]
         out_sums[row] = not_finite(table, group)
         if is_alone(table, group):
@@ -178,16 +181,6 @@ def sum_windows(
 
 
 @njit(cache=True, nogil=True)
-def rounded_whole(high: int, low: int, digits: I64) -> float:
-    """The double next to high 2^32 + low, where `low` has 32 bits."""
-    sign = 1
-    if high < 0:
-        sign, high, low = -1, -high - (1 if low else 0), -low & MASK
-    digits[0], digits[1], digits[2] = low, high & MASK, high >> 32
-    return rounded_sum(digits, 3, sign, 0)
-
-
-@njit(cache=True, nogil=True)
 def sum_whole_windows(
     groups: I64,
     bits: I64,
@@ -198,12 +191,15 @@ def sum_whole_windows(
     done: I64,
     table: I64,
     out_counts: I64,
-    out_sums: F64,
     out_exact: I64,
-    out_fits: Bool,
+    out_averages: F64,
+    out_there: Bool,
 ) -> None:
-    """As `sum_windows`, of integers, and what their sums are where 64 bits hold them; no wide row is ever wanting."""
-    digits = np.empty(3, np.int64)
+    """As `sum_windows`, of integers; no wide row is ever wanting.
+
+    Counts, sums and averages are left out where there is no room for them. `out_there`: where there are a sum that 64
+    bits hold and an average.
+    """
     entered, left = done[ENTERED], done[LEFT]
     for row in range(low.shape[0]):
         if entered < low[row] and left == entered:  # what is past already need not enter
@@ -225,9 +221,79 @@ def sum_whole_windows(
         if row == asked.shape[0]:
             break
         group = asked[row]
-        out_counts[row] = table[group, COUNT]
+        if group < 0:
+            out_there[row] = False
+            continue
+        count = table[group, COUNT]
         upper, lower = table[group, HIGH] + (table[group, LOW] >> 32), table[group, LOW] & MASK
-        out_fits[row] = -(1 << 31) <= upper < 1 << 31
-        out_exact[row] = (upper << 32) | lower
-        out_sums[row] = float(out_exact[row]) if out_fits[row] else rounded_whole(upper, lower, digits)
+        fits = -(1 << 31) <= upper < 1 << 31
+        out_there[row] = fits and count > 0
+        exact = (upper << 32) | lower
+        if out_counts.shape[0]:
+            out_counts[row] = count
+        if out_exact.shape[0]:
+            out_exact[row] = exact
+        if out_averages.shape[0]:
+            out_averages[row] = float(exact) / max(count, 1)
     done[ENTERED], done[LEFT] = entered, left
+
+
+@njit(cache=True, nogil=True)
+def sum_levels(
+    numbers: I64,
+    lines: I64,
+    start: int,
+    end: int,
+    rows: int,
+    bits: I64,
+    valid: Bool,
+    low: I64,
+    high: I64,
+    done: I64,
+    table: I64,
+    ends: I64,
+    wide: I64,
+    free: I64,
+    out_counts: I64,
+    out_sums: F64,
+) -> bool:
+    """`sum_windows` level by level: groups are some `lines` of `numbers`, tables lie between `ends` in one."""
+    for i in range(lines.shape[0]):
+        groups = numbers[lines[i]][start:end]
+        asked = groups[groups.shape[0] - rows :]
+        own = table[ends[i] : ends[i + 1]]
+        if not sum_windows(
+            groups, bits, valid, low, high, asked, True, done[i], own, wide, free, out_counts[i], out_sums[i]
+        ):
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def sum_whole_levels(
+    numbers: I64,
+    lines: I64,
+    start: int,
+    end: int,
+    rows: int,
+    bits: I64,
+    valid: Bool,
+    low: I64,
+    high: I64,
+    done: I64,
+    table: I64,
+    ends: I64,
+    out_counts: I64,
+    out_exact: I64,
+    out_averages: F64,
+    out_there: Bool,
+) -> None:
+    """The same of integers."""
+    for i in range(lines.shape[0]):
+        groups = numbers[lines[i]][start:end]
+        asked = groups[groups.shape[0] - rows :]
+        own = table[ends[i] : ends[i + 1]]
+        sum_whole_windows(
+            *(groups, bits, valid, low, high, asked, done[i], own),
+            *(out_counts[i], out_exact[i], out_averages[i], out_there[i]),
+        )
