@@ -115,3 +115,14 @@ def test_a_variable_over_streams_with_the_same_kind_of_an_attribute(one: str) ->
         Event(number, number, kind, {"k": 0, "n": number}) for number, kind in enumerate("ABABABABAB")
     )
     assert check_text(text, events)
+
+
+@pytest.mark.parametrize("policy", ["NEXT", "LAST"])
+def test_streams_of_the_same_events_come_in_the_order_of_their_names(policy: str) -> None:
+    """An event of Z and one of M have one time and one id: a run meets that of M first, though Z is but a selection."""
+    repeated = "+" if policy == "NEXT" else ""
+    text = f"""CREATE STREAM M AS SELECT k, MAX(n) AS n FROM A GROUP BY k WITHIN 2 us;
+    CREATE STREAM Z AS SELECT k, n FROM A WHERE n > 0;
+    QUERY q PATTERN SEQ(M p{repeated}, Z q) WITHIN 3 us SELECT {policy};"""
+    events = tuple(Event(number, number, "A", {"k": 0, "n": number % 3}) for number in range(12))
+    check_text(text, events)

@@ -74,6 +74,7 @@ class _WorkloadBinder:
         self.catalog = Catalog(statements, schema, self.report, bind_pattern_stream, read_table)
         self.catalog.bind_all()
         self.selections = plain_selections(self.catalog.derived)
+        self.derived = frozenset(stream.name for stream in self.catalog.derived)
         self.detections: list[Query] = []
         self.trends: list[TrendQuery] = []
         self.families: list[Family] = []
@@ -135,7 +136,7 @@ class _WorkloadBinder:
     def _sort(self, query: Query | TrendQuery, family: Family | None) -> None:
         plain = query
         if isinstance(query, Query) and set(streams_of(query)) & self.selections.keys():
-            plain = substituted(query, self.selections) or query
+            plain = substituted(query, self.selections, self.derived) or query
         if isinstance(plain, TrendQuery):
             self.trends.append(plain)
         elif family is None:

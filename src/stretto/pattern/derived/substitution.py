@@ -5,7 +5,7 @@ atom `p v` is `A v` with the term `v.x > 1`, and `v.y` is `v.x * 2`. It stays ri
 events apart: see `substituted`.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -48,17 +48,21 @@ def plain_selections(streams: Iterable[DerivedStream]) -> dict[str, Selection]:
     return found
 
 
-def substituted(query: Query, selections: Mapping[str, Selection]) -> Query | None:
-    """The query over raw types alone, or None where it would not mean the same.
+def substituted(query: Query, selections: Mapping[str, Selection], derived: Collection[str]) -> Query | None:
+    """The query over raw types and other streams of the `derived` ones, or None where it would not mean the same.
 
     Positions are counted among the streams that a query names, so STRICT and windows of events need them. A raw type
     that comes in by two names gives two different events there, and one here. `[attr]` and SUM, AVG, .. of an attribute
-    need one of that name; and what a variable's attribute is must not depend on the alternative.
+    need one of that name; and what a variable's attribute is must not depend on the alternative. Runs of NEXT and LAST
+    read events in their one order, in which an event of another stream may have the same time and id: then the names
+    of the streams say which comes first.
     """
     atoms = list(atoms_of(query.pattern))
     names = {atom.stream.type for atom in atoms}
     raw = [selections[name].source.type if name in selections else name for name in names]
     if query.policy is Policy.STRICT or query.window.unit == "events" or len(set(raw)) < len(raw):
+        return None
+    if query.policy in (Policy.NEXT, Policy.LAST) and any(name in derived for name in raw):
         return None
     columns: dict[int, Columns] = {}
     for atom in atoms:
