@@ -12,16 +12,17 @@ import pytest
 from tests.exactness.test_engine import REFUSALS
 from tests.support.comparison import assert_same_matches
 from tests.support.runners import RUNNERS, Runner
-from tests.support.strategies import SCHEMA
+from tests.support.strategies import SCHEMA, to_table
 from tests.support.stream_strategies import StreamSample, random_streams
 
 from stretto import oracle
 from stretto.engine.kernels import when_to_compile
+from stretto.engine.whole_table import run
 from stretto.errors import QueryError
 from stretto.oracle.detections import Event, Match
 from stretto.pattern.derived.families import member_name
 from stretto.pattern.nodes import Query
-from stretto.pattern.workload import BoundWorkload
+from stretto.pattern.workload import BoundWorkload, Workload
 from stretto.plan.optimize import optimize
 
 WORKLOADS = int(os.environ.get("STRETTO_STREAMS", "300"))
@@ -126,3 +127,19 @@ def test_streams_of_the_same_events_come_in_the_order_of_their_names(policy: str
     QUERY q PATTERN SEQ(M p{repeated}, Z q) WITHIN 3 us SELECT {policy};"""
     events = tuple(Event(number, number, "A", {"k": 0, "n": number % 3}) for number in range(12))
     check_text(text, events)
+
+
+def test_a_family_whose_first_events_have_a_term_in_common() -> None:
+    """Only that term reads k, and it stands before the classes of first events."""
+    texts = [
+        f"QUERY q{n} PATTERN SEQ(A a, B b+) WHERE a.k = 0 AND a.x > {n / 100} WITHIN 9 us SELECT NEXT;"
+        for n in range(70)
+    ]
+    events = tuple(
+        Event(number, number, kind, {"k": number % 2, "x": 0.5}) for number, kind in enumerate("ABAABBAB")
+    )
+    counts = run(optimize(Workload.parse("\n".join(texts)), SCHEMA), to_table(events)).counts()
+    (query,) = Workload.parse(texts[0]).bind(SCHEMA).detections
+    expected = len(oracle.matches(query, events))
+    assert expected
+    assert counts == {f"q{n}": expected if n < 50 else 0 for n in range(70)}

@@ -229,7 +229,7 @@ class _Maker:
                 columns_ = (*first.columns, *own)
                 self.stages.append(Encoding(first.name, first.source, columns_, first.members))
                 terms = [term for where in first.members for term in where]
-                self._read(*terms, *(item.value for item in columns_))
+                self._read(*first.source.where, *terms, *(item.value for item in columns_))
                 self._follow(first)
             case Selection():
                 own = carried(first.name, first.source.type, self.leaves)
