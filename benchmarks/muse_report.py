@@ -159,13 +159,8 @@ def write(outcome: Outcome, folder: Path) -> None:
     record = asdict(outcome) | {"machine": machine(), "summary": summary(outcome)}
     (folder / "muse.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     (folder / "muse.txt").write_text(table(outcome) + "\n", encoding="utf-8")
-    plots = [_plot(figure) for figure in outcome.figures]
+    plots = [Plot.of(figure, _rate) for figure in outcome.figures]
     draw(folder / "muse.png", plots, "events per second", columns=2, log=True)
-
-
-def _plot(figure: Figure) -> Plot:
-    rates = {label: [_rate(point, label) for point in figure.points] for label in figure.labels}
-    return Plot(f"{figure.name}: {figure.title}", figure.axis, [point.at for point in figure.points], rates)
 
 
 def _rate(point: Point, label: str) -> float | None:

@@ -241,13 +241,8 @@ def write(outcome: Outcome, folder: Path) -> None:
     record = asdict(outcome) | {"machine": machine(), "summary": summary(outcome)}
     (folder / f"{outcome.name}.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     (folder / f"{outcome.name}.txt").write_text(table(outcome) + "\n", encoding="utf-8")
-    plots = [_plot(figure) for figure in outcome.figures]
+    plots = [Plot.of(figure, _gain_of) for figure in outcome.figures]
     draw(folder / f"{outcome.name}.png", plots, "throughput by that of none", columns=4)
-
-
-def _plot(figure: Figure) -> Plot:
-    gains = {label: [_gain_of(point, label) for point in figure.points] for label in figure.labels}
-    return Plot(f"{figure.name}: {figure.title}", figure.axis, [point.at for point in figure.points], gains)
 
 
 def _gain_of(point: Point, label: str) -> float | None:

@@ -1,9 +1,10 @@
 """How experiments show what they measured: columns of text, and plots side by side on one sheet."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isnan, nan
 from pathlib import Path
+from typing import Any
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
@@ -26,6 +27,14 @@ class Plot:
     axis: str
     at: Sequence[str]
     reached: Mapping[str, Sequence[float | None]]
+
+    @classmethod
+    def of(cls, figure: Any, measure: Callable[[Any, str], float | None]) -> "Plot":
+        """A figure with `name`, `title`, `axis`, `points` and `labels`; what a contestant reached at a point."""
+        reached = {label: [measure(point, label) for point in figure.points] for label in figure.labels}
+        return cls(
+            f"{figure.name}: {figure.title}", figure.axis, [point.at for point in figure.points], reached
+        )
 
     def lines(self) -> dict[str, list[float]]:
         """Those of contestants that ran anywhere, with gaps where they did not."""
