@@ -27,10 +27,12 @@ stretto.cli.app.app = stuck
 stretto.cli.main.main()
 """
 
-# An interrupt that is seen, and a process that would then take long to be taken apart. What Py4J logs about a call to
-# Java that was interrupted is told from the file that it comes from.
+# An interrupt that is seen, with time to clean up on a busy machine too, and a process that would then take long to be
+# taken apart. What Py4J logs about a call to Java that was interrupted is told from the file that it comes from.
 SLOW_END = """
-import logging, time, stretto.cli.app, stretto.cli.main
+import logging, time, stretto.cli.app, stretto.cli.interrupts, stretto.cli.main
+
+stretto.cli.interrupts.PATIENCE_S = 20
 
 class Slow:
     def __del__(self):
