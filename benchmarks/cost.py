@@ -7,7 +7,6 @@ operators are misjudged.
 """
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -25,6 +24,7 @@ if str(ROOT) not in sys.path:
 
 from benchmarks.contestants.report import machine  # noqa: E402  (after the path is set)
 from benchmarks.cost_on_sets import SetRun, runs_on_sets, set_lines  # noqa: E402
+from benchmarks.sheets import keep  # noqa: E402
 
 from stretto.engine.kernels import when_to_compile  # noqa: E402
 from stretto.engine.pace import STEP  # noqa: E402
@@ -93,12 +93,10 @@ def run(out: Path, data: Path | None, options: Sequence[str]) -> int:
     rank = spearman([r.predicted for r in runs], [r.measured for r in runs])
     lines = [*_table(runs, rank, given), *_of_sets(on_sets)]
     print("\n".join(lines))
-    out.mkdir(parents=True, exist_ok=True)
     record = {"seed": given.seed, "events": given.events, "machine": machine(), "spearman": rank}
     record["runs"] = [asdict(r) for r in runs]
     record["sets"] = [{**asdict(r), "ratio": r.ratio} for r in on_sets]
-    (out / "cost.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-    (out / "cost.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    keep(out, "cost", "\n".join(lines), record)
     _plot(runs, rank, out / "cost.png")
     return 0
 

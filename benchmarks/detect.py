@@ -22,6 +22,7 @@ from benchmarks.contestants import events, launch, report  # noqa: E402  (after 
 from benchmarks.contestants.answers import WrongAnswerError  # noqa: E402
 from benchmarks.contestants.worker import MODULES, Job  # noqa: E402
 from benchmarks.contestants.workloads import WORKLOADS  # noqa: E402
+from benchmarks.parts import names_of  # noqa: E402
 
 CHECKED = 20_000
 """Events on which all matches are compared one by one, before anything is timed."""
@@ -53,9 +54,9 @@ def run(out: Path, data: Path | None, options: Sequence[str]) -> int:
 def _parse(options: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="detect", description=__doc__)
     free = psutil.virtual_memory().available / GIB
-    parser.add_argument("--only", type=_names(WORKLOADS), default=list(WORKLOADS), help="such as W1,W2")
+    parser.add_argument("--only", type=names_of(WORKLOADS), default=list(WORKLOADS), help="such as W1,W2")
     parser.add_argument(
-        "--contestants", type=_names(MODULES), default=list(MODULES), help="such as stretto,polars"
+        "--contestants", type=names_of(MODULES), default=list(MODULES), help="such as stretto,polars"
     )
     parser.add_argument("--events", type=int, default=2_000_000)
     parser.add_argument("--seed", type=int, default=1)
@@ -68,17 +69,6 @@ def _parse(options: Sequence[str]) -> argparse.Namespace:
     )
     parser.add_argument("--skip-scale", action="store_true", help="no Parquet runs and no start-up times")
     return parser.parse_args(options)
-
-
-def _names(known: Any) -> Any:
-    def parse(text: str) -> list[str]:
-        names = text.split(",")
-        for name in names:
-            if name not in known:
-                raise argparse.ArgumentTypeError(f"unknown: {name} (there are: {', '.join(known)})")
-        return names
-
-    return parse
 
 
 def _job(

@@ -1,12 +1,11 @@
 """What the contestants of `muse` did, figure by figure: tables of throughput, a summary, JSON and plots."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from benchmarks.contestants.report import machine
-from benchmarks.sheets import Plot, aligned, draw
+from benchmarks.sheets import Plot, aligned, draw, keep
 
 MUSE, AUTO, GRETA = "muse", "auto", "greta"
 """Optimizers, by their names."""
@@ -155,10 +154,8 @@ def short(number: float) -> str:
 
 def write(outcome: Outcome, folder: Path) -> None:
     """muse.json, muse.txt and muse.png."""
-    folder.mkdir(parents=True, exist_ok=True)
     record = asdict(outcome) | {"machine": machine(), "summary": summary(outcome)}
-    (folder / "muse.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-    (folder / "muse.txt").write_text(table(outcome) + "\n", encoding="utf-8")
+    keep(folder, "muse", table(outcome), record)
     plots = [Plot.of(figure, _rate) for figure in outcome.figures]
     draw(folder / "muse.png", plots, "events per second", columns=2, log=True)
 

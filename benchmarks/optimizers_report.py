@@ -1,7 +1,6 @@
 """What named optimizers did, point by point: tables of gains, a summary, JSON and plots."""
 
 import argparse
-import json
 import statistics
 import sys
 import time
@@ -11,7 +10,7 @@ from pathlib import Path
 
 from benchmarks.contestants.answers import WrongAnswerError
 from benchmarks.contestants.report import machine
-from benchmarks.sheets import Plot, aligned, draw
+from benchmarks.sheets import Plot, aligned, draw, keep
 
 from stretto.errors import EngineError
 
@@ -237,10 +236,8 @@ def _short(number: float) -> str:
 
 def write(outcome: Outcome, folder: Path) -> None:
     """NAME.json, NAME.txt and a picture per figure."""
-    folder.mkdir(parents=True, exist_ok=True)
     record = asdict(outcome) | {"machine": machine(), "summary": summary(outcome)}
-    (folder / f"{outcome.name}.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-    (folder / f"{outcome.name}.txt").write_text(table(outcome) + "\n", encoding="utf-8")
+    keep(folder, outcome.name, table(outcome), record)
     plots = [Plot.of(figure, _gain_of) for figure in outcome.figures]
     draw(folder / f"{outcome.name}.png", plots, "throughput by that of none", columns=4)
 

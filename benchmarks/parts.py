@@ -1,11 +1,11 @@
-"""Results of parts of an experiment, read back from their JSON, so that a long one can be run piece by piece.
+"""An experiment in parts: some of its workloads or contestants, and results read back from their JSON.
 
-Each piece is run into a folder of its own (`--out`); `--join FILE...` then makes the tables of all of them.
+Each part is run into a folder of its own (`--out`); `--join FILE...` then makes the tables of all of them.
 """
 
 import argparse
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
@@ -18,6 +18,19 @@ def add_join(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--join", type=Path, nargs="+", metavar="FILE", help="measure nothing; JSON of earlier runs as one"
     )
+
+
+def names_of(known: Collection[str]) -> Callable[[str], list[str]]:
+    """The kind of an option that takes some of these names, with commas between them."""
+
+    def parse(text: str) -> list[str]:
+        names = text.split(",")
+        for name in names:
+            if name not in known:
+                raise argparse.ArgumentTypeError(f"unknown: {name} (there are: {', '.join(known)})")
+        return names
+
+    return parse
 
 
 def read(kind: type[Record], paths: Sequence[Path]) -> list[Record]:

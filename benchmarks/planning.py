@@ -25,6 +25,7 @@ if str(ROOT) not in sys.path:
 
 from benchmarks.contestants.report import machine  # noqa: E402  (after the path is set)
 from benchmarks.optimizers_report import named, say  # noqa: E402
+from benchmarks.sheets import keep  # noqa: E402
 
 from stretto.generate.streams import generate  # noqa: E402
 from stretto.generate.workloads import workload  # noqa: E402
@@ -102,10 +103,8 @@ def run(out: Path, data: Path | None, options: Sequence[str]) -> int:
         if size <= given.most or name == "auto"
     ]
     text = table(made, given)
-    out.mkdir(parents=True, exist_ok=True)
     record = {"machine": machine(), "seed": given.seed, "plans": [asdict(one) for one in made]}
-    (out / f"{given.name}.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-    (out / f"{given.name}.txt").write_text(text + "\n", encoding="utf-8")
+    keep(out, given.name, text, record)
     print(text)
     return 0
 

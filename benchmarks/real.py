@@ -9,7 +9,6 @@ of one core, in process, without planning; output is on the clock.
 import argparse
 import gc
 import hashlib
-import json
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
@@ -27,8 +26,9 @@ if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))  # so that the folder's modules are found however this one was loaded
 
 from benchmarks.contestants.report import machine  # noqa: E402  (after the path is set)
-from benchmarks.parts import add_join, read  # noqa: E402
+from benchmarks.parts import add_join, names_of, read  # noqa: E402
 from benchmarks.real_workloads import SETS, events_of, workload_over  # noqa: E402
+from benchmarks.sheets import keep  # noqa: E402
 
 from stretto.engine.kernels import when_to_compile  # noqa: E402
 from stretto.engine.planning import optimize  # noqa: E402
@@ -119,18 +119,16 @@ def run(out: Path, data: Path | None, options: Sequence[str]) -> int:
             when_to_compile.always = None
     lines = table_of(trials, given)
     print("\n".join(lines))
-    out.mkdir(parents=True, exist_ok=True)
     record = {"seed": given.seed, "events": given.events, "machine": machine()}
     record["trials"] = [{**asdict(trial), "ratio": trial.ratio} for trial in trials]
-    (out / "real.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-    (out / "real.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    keep(out, "real", "\n".join(lines), record)
     return int(given.limit is not None and any(trial.ratio > given.limit for trial in trials))
 
 
 def _parse(options: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="real", description=__doc__)
-    parser.add_argument("--sets", type=_names(SETS), default=list(SETS), help="such as flights,ticks")
-    parser.add_argument("--optimizers", type=_names(OPTIMIZERS), default=list(OPTIMIZERS))
+    parser.add_argument("--sets", type=names_of(SETS), default=list(SETS), help="such as flights,ticks")
+    parser.add_argument("--optimizers", type=names_of(OPTIMIZERS), default=list(OPTIMIZERS))
     parser.add_argument("--workloads", type=int, default=4, help="of each set")
     parser.add_argument("--queries", type=int, nargs=2, default=(5, 20), metavar=("LEAST", "MOST"))
     parser.add_argument("--events", type=int, default=60_000, help="of each workload, that follow each other")
@@ -148,17 +146,6 @@ def _parse(options: Sequence[str]) -> argparse.Namespace:
     if "auto" not in found.optimizers:
         parser.error("--optimizers: auto must be among them")
     return found
-
-
-def _names(known: Sequence[str] | dict[str, str]) -> object:
-    def parse(text: str) -> list[str]:
-        names = text.split(",")
-        for name in names:
-            if name not in known:
-                raise argparse.ArgumentTypeError(f"unknown: {name} (there are: {', '.join(known)})")
-        return names
-
-    return parse
 
 
 def _examples(data: Path, given: argparse.Namespace) -> Iterator[Trial]:

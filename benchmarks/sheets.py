@@ -1,5 +1,6 @@
-"""How experiments show what they measured: columns of text, and plots side by side on one sheet."""
+"""How experiments show and keep what they measured: columns of text, JSON, and plots side by side on one sheet."""
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isnan, nan
@@ -17,6 +18,13 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
         ).rstrip()
         for row in rows
     ]
+
+
+def keep(folder: Path, name: str, text: str, record: Mapping[str, Any]) -> None:
+    """NAME.txt and NAME.json."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{name}.txt").write_text(text + "\n", encoding="utf-8")
+    (folder / f"{name}.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
 
 @dataclass(frozen=True, slots=True)

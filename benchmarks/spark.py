@@ -5,7 +5,6 @@ timed; a wrong one ends the experiment with exit code 1. Spark runs in local mod
 """
 
 import argparse
-import json
 import os
 import signal
 import subprocess
@@ -30,6 +29,7 @@ from benchmarks.contestants.answers import WrongAnswerError  # noqa: E402
 from benchmarks.contestants.report import machine  # noqa: E402
 from benchmarks.contestants.workloads import WORKLOADS, Query, Shape  # noqa: E402
 from benchmarks.optimizers_report import say  # noqa: E402
+from benchmarks.sheets import keep  # noqa: E402
 from benchmarks.spark_counting import FILE, counted, planned, write_stream  # noqa: E402
 from benchmarks.standalone_cluster import NoClusterError  # noqa: E402
 from pyspark.sql import DataFrame, SparkSession  # noqa: E402
@@ -101,17 +101,15 @@ def run(out: Path, data: Path | None, options: Sequence[str]) -> int:
             print(f"spark: {error}", file=sys.stderr)
             return 1
     text = bench.table()
-    out.mkdir(parents=True, exist_ok=True)
     record = {"machine": machine(), "seed": given.seed, "timed": [asdict(one) for one in bench.timed]}
     record |= {"ratios": bench.ratios, "notes": bench.notes}
-    (out / "spark.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-    (out / "spark.txt").write_text(text + "\n", encoding="utf-8")
+    keep(out, "spark", text, record)
     print(text)
     return 0
 
 
 def _units(out: Path, given: argparse.Namespace) -> int:
-    """Cells and a cluster of worker processes; writes spark-units.json into `out`."""
+    """Cells and a cluster of worker processes; writes spark-units.txt and .json into `out`."""
     with tempfile.TemporaryDirectory(prefix="stretto-bench-") as folder:
         try:
             ratios, notes = spark_units.measure(
@@ -121,10 +119,10 @@ def _units(out: Path, given: argparse.Namespace) -> int:
             print(f"spark: {error}", file=sys.stderr)
             return 1
     lines = [f"{name:50} {ratio:6.2f}  goal {spark_units.GOALS[name]}" for name, ratio in ratios.items()]
-    out.mkdir(parents=True, exist_ok=True)
     record = {"machine": machine(), "seed": given.seed, "ratios": ratios, "notes": notes}
-    (out / "spark-units.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-    print("\n".join([*lines, *notes]))
+    text = "\n".join([*lines, *notes])
+    keep(out, "spark-units", text, record)
+    print(text)
     return 0
 
 

@@ -1,6 +1,5 @@
 """The table of ratios, the JSON file and the plot of what was measured."""
 
-import json
 import os
 import platform
 from collections.abc import Mapping, Sequence
@@ -10,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.contestants.workloads import WORKLOADS
-from benchmarks.sheets import aligned
+from benchmarks.sheets import aligned, keep
 
 GOALS = {"W1": (2.5, 2.5), "W2": (3.0, 1.3), "W3": (3.0, 2.5), "W5": (2.0, 1.6)}
 OWN = ("stretto", "stretto-auto")
@@ -135,11 +134,9 @@ def _start_lines(outcome: Outcome) -> list[str]:
 
 def write(outcome: Outcome, folder: Path) -> None:
     """detect.json, detect.txt and, if anything was timed, detect.png."""
-    folder.mkdir(parents=True, exist_ok=True)
     cells = [asdict(cell) | {"events_per_second": cell.rate} for cell in outcome.cells]
     record = asdict(outcome) | {"cells": cells, "machine": machine()}
-    (folder / "detect.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-    (folder / "detect.txt").write_text(table(outcome) + "\n", encoding="utf-8")
+    keep(folder, "detect", table(outcome), record)
     if any(cell.rate for cell in outcome.cells):
         _plot(outcome, folder / "detect.png")
 

@@ -23,6 +23,7 @@ from stretto.oracle.detections import Event, Match
 from stretto.pattern.derived.families import member_name
 from stretto.pattern.nodes import Query
 from stretto.pattern.workload import BoundWorkload, Workload
+from stretto.plan.dag import Plan
 from stretto.plan.optimize import optimize
 
 WORKLOADS = int(os.environ.get("STRETTO_STREAMS", "300"))
@@ -31,10 +32,13 @@ CHUNK = 25
 OPTIMIZERS = ("none", "auto", "reorder")
 
 
-def expected_of(bound: BoundWorkload, sample: StreamSample) -> dict[str, tuple[Query, list[Match]]]:
-    """Every query, and every member of a family, with its matches."""
+Expected = dict[str, tuple[Query, list[Match]]]
+"""Every query, and every member of a family, with its matches."""
+
+
+def expected_of(bound: BoundWorkload, sample: StreamSample) -> Expected:
     streams = oracle.derive(bound.streams, sample.events)
-    found: dict[str, tuple[Query, list[Match]]] = {}
+    found: Expected = {}
     for query in bound.queries:
         assert isinstance(query, Query)
         found[query.name] = query, oracle.matches(query, oracle.inputs(query, streams, sample.events))
@@ -44,6 +48,23 @@ def expected_of(bound: BoundWorkload, sample: StreamSample) -> dict[str, tuple[Q
             name = member_name(family.template.name, member)
             found[name] = replace(family.template, name=name), matches
     return found
+
+
+def compare(
+    plan: Plan, sample: StreamSample, expected: Expected, seed: int, runners: Iterable[Runner] = RUNNERS
+) -> int:
+    """Every runner finds what is expected; how many matches that are."""
+    queries = tuple(query for query, _ in expected.values())
+    for runner in runners:
+        about = f"seed {seed}, {runner.__name__}\n{sample}"
+        try:
+            found = runner(plan, sample, queries, Random(seed + 1))
+        except Exception as error:
+            error.add_note(about)
+            raise
+        for name, (_, matches) in expected.items():
+            assert_same_matches(found[name], matches, about=f"{name} of {about}")
+    return sum(len(matches) for _, matches in expected.values())
 
 
 def check(seed: int, runners: Iterable[Runner] = RUNNERS) -> int:
@@ -56,18 +77,7 @@ def check(seed: int, runners: Iterable[Runner] = RUNNERS) -> int:
         if not any(text in str(refused) for text in (*REFUSALS, "several kinds")):
             raise AssertionError(f"seed {seed}\n{sample}") from refused
         return -1
-    expected = expected_of(workload.bind(SCHEMA), sample)
-    queries = tuple(query for query, _ in expected.values())
-    for runner in runners:
-        about = f"seed {seed}, {runner.__name__}\n{sample}"
-        try:
-            found = runner(plan, sample, queries, Random(seed + 1))
-        except Exception as error:
-            error.add_note(about)
-            raise
-        for name, (_, matches) in expected.items():
-            assert_same_matches(found[name], matches, about=f"{name} of {about}")
-    return sum(len(matches) for _, matches in expected.values())
+    return compare(plan, sample, expected_of(workload.bind(SCHEMA), sample), seed, runners)
 
 
 @pytest.mark.parametrize("start", range(SEED, SEED + WORKLOADS, CHUNK))

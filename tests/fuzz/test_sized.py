@@ -24,7 +24,7 @@ from stretto.engine.results.match_chunks import MatchChunk
 from stretto.engine.results.matches import Matches
 from stretto.engine.run import Engine
 
-WORKLOADS = int(os.environ.get("STRETTO_SIZED", "16"))
+WORKLOADS = int(os.environ.get("STRETTO_SIZED", "8"))
 SEED = int(os.environ.get("STRETTO_SEED", "20261101"))
 CHUNK = 2
 WAYS = 5

@@ -7,7 +7,6 @@ loses an executor.
 import os
 import shutil
 import signal
-import subprocess
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -18,6 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 from benchmarks.standalone_cluster import HOME, HOST, NoClusterError, StandaloneCluster, standalone
 from tests.spark.cluster_job import SPREADS
+from tests.spark.job_process import JobProcess
 from tests.spark.stream.stream_cases import END_TYPE, matches_by_query, without_values
 from tests.spark.stream.test_killed_stream import SCHEMA, SECOND, episodes, write_files
 from tests.support.comparison import assert_same_matches
@@ -57,50 +57,19 @@ def _short_lives(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JAVA_TOOL_OPTIONS", quick)
 
 
-class Job:
-    """The program with all processes that it starts."""
+class Job(JobProcess):
+    """The program of this test, in its folder."""
 
     def __init__(self, folder: Path, call: Iterable[str], environment: Mapping[str, str]) -> None:
         self.folder = folder
-        self._log = (folder / "job.log").open("ab")
-        self.process = subprocess.Popen(
-            [*call],
-            stdout=subprocess.PIPE,
-            stderr=self._log,
-            text=True,
-            env=environment,
-            start_new_session=True,
-        )
-
-    def say(self) -> str:
-        """The next line that it says; empty when it is gone."""
-        assert self.process.stdout is not None
-        return self.process.stdout.readline().strip()
-
-    def must_say(self, word: str) -> None:
-        assert self.say() == word, self.log
-
-    @property
-    def log(self) -> str:
-        return (self.folder / "job.log").read_text(errors="replace")[-3000:]
+        super().__init__(call, folder / "job.log", environment)
 
     def wait_for_batches(self, kind: str, count: int, names: Iterable[str] = UNITS) -> None:
         """Until each of these streams has planned (`offsets`) or finished (`commits`) so many micro-batches."""
         places = [self.folder / f"checkpoint-{name}" / kind for name in names]
         while any(len(_numbered(place)) < count for place in places):
-            assert self.process.poll() is None, self.log
+            assert self.process.poll() is None, self.last_words()
             sleep(0.02)
-
-    def kill(self) -> None:
-        os.killpg(self.process.pid, signal.SIGKILL)
-        self.end()
-
-    def end(self) -> int:
-        code = self.process.wait()
-        assert self.process.stdout is not None
-        self.process.stdout.close()
-        self._log.close()
-        return code
 
     def executors(self) -> list[int]:
         """The processes of its session that run tasks."""
@@ -169,15 +138,15 @@ def test_spark_submit_to_a_cluster_that_loses_a_worker_and_a_driver(tmp_path: Pa
     try:
         with standalone(tmp_path) as cluster:
             job = submitted(cluster, tmp_path, archive, [*batches, *streams])
-            assert is_of_the_job(job.say(), tmp_path, "package"), job.log
+            assert is_of_the_job(job.say(), tmp_path, "package"), job.last_words()
             job.must_say("started")
             job.wait_for_batches("offsets", 2)
             cluster.kill_worker(0)
             job.wait_for_batches("commits", 2)
             job.kill()
             again = submitted(cluster, tmp_path, ["--py-files", package], streams)
-            assert is_of_the_job(again.say(), tmp_path, "package.zip"), again.log
-            assert [again.say(), again.say()] == ["started", "done"], again.log
+            assert is_of_the_job(again.say(), tmp_path, "package.zip"), again.last_words()
+            assert [again.say(), again.say()] == ["started", "done"], again.last_words()
             assert again.end() == 0
     except NoClusterError as error:
         pytest.skip(f"no cluster can be started here: {error}")
@@ -200,7 +169,7 @@ def test_local_cluster_loses_an_executor(tmp_path: Path) -> None:
     call = [sys.executable, PROGRAM, str(tmp_path), "local-cluster[2,1,1024]"]
     jobs = [f"{kind}:{name}" for kind in ("batch", "stream") for name in SPREADS]
     job = Job(tmp_path, [*call, *jobs], environment)
-    assert job.say().endswith("__init__.py"), job.log
+    assert job.say().endswith("__init__.py"), job.last_words()
     job.must_say("started")
     job.wait_for_batches("offsets", 2, SPREADS)
     one, other = job.executors()

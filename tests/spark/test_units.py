@@ -159,7 +159,7 @@ def test_a_stream_by_units(spark, tmp_path: Path, *, staged: bool) -> None:
     stretches = list(far_apart(rng))
     events = [event for stretch in stretches for event in stretch]
     arriving = out_of_order(rng, sorted(events, key=lambda event: event.ts), LATENESS_US)
-    for units, batches in ((2, 3), (3, 5)) if staged else ((3, 3), (7, 5)):
+    for units, batches in ((2, 2), (3, 3)) if staged else ((3, 3), (7, 4)):
         folder = tmp_path / f"{units} units"
         folder.mkdir()
         files = Files(folder / "events")

@@ -36,6 +36,9 @@ class StreamSample(Sample):
         """The workload with its table; without a family the table is not read."""
         return Workload.parse(self.text).table("rows", self.rows)
 
+    def __str__(self) -> str:
+        return f"{Sample.__str__(self)}\n-- rows\n{self.rows}"
+
 
 def stream_samples() -> st.SearchStrategy[StreamSample]:
     """Samples that hypothesis can shrink."""

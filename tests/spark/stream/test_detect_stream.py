@@ -130,7 +130,7 @@ def test_streams_find_what_the_oracle_finds(spark, files: Files, tmp_path: Path,
     stretches = list(far_apart(rng))
     events = [event for stretch in stretches for event in stretch]
     arriving = out_of_order(rng, sorted(events, key=lambda event: event.ts), LATENESS_US)
-    cuts = sorted(rng.sample(range(1, len(arriving)), 9))
+    cuts = sorted(rng.sample(range(1, len(arriving)), 5))
     for start, end in zip([0, *cuts], [*cuts, len(arriving)], strict=True):
         files.write(to_table(arriving[start:end]))
     files.write(to_table([Event(-1, START_US + 1000 * PAUSE_US, END_TYPE, {})]))

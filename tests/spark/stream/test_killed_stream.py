@@ -5,8 +5,6 @@ STRETTO_KILLS says how often; the moments are by chance, drawn from STRETTO_SEED
 
 import json
 import os
-import signal
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,6 +13,7 @@ from time import monotonic, sleep
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from tests.spark.job_process import JobProcess
 from tests.spark.stream.stream_cases import END_TYPE, matches_by_query, without_values
 from tests.support.comparison import assert_same_matches
 
@@ -86,38 +85,18 @@ def write_files(folder: Path, rng: Random, events: list[Event], files: int) -> N
         os.utime(path, (1_700_000_000 + number,) * 2)  # Spark takes older files first
 
 
-class Process:
-    """The stream with all processes that it starts: Java and Python's workers die with it."""
+class KilledStream(JobProcess):
+    """The stream; what a killed process leaves behind goes with the test's folder."""
 
-    def __init__(self, folder: Path, program: str = "killed_stream.py") -> None:
-        self.folder, self.begun = folder, monotonic()
-        scratch = folder / "scratch"  # what a killed process leaves behind goes with the test's folder
+    def __init__(self, folder: Path) -> None:
+        self.begun = monotonic()
+        scratch = folder / "scratch"
         scratch.mkdir(exist_ok=True)
-        self.log = (folder / "log.txt").open("ab")
-        self.process = subprocess.Popen(
-            [sys.executable, str(Path(__file__).with_name(program)), str(folder)],
-            stdout=subprocess.PIPE,
-            stderr=self.log,
-            text=True,
-            start_new_session=True,
-            env=os.environ | dict.fromkeys(("SPARK_LOCAL_DIRS", "TMPDIR"), str(scratch)),
+        super().__init__(
+            [sys.executable, str(Path(__file__).with_name("killed_stream.py")), str(folder)],
+            folder / "log.txt",
+            os.environ | dict.fromkeys(("SPARK_LOCAL_DIRS", "TMPDIR"), str(scratch)),
         )
-
-    def say(self) -> str:
-        """The next line that it says; empty when it is gone."""
-        assert self.process.stdout is not None
-        return self.process.stdout.readline().strip()
-
-    def kill(self) -> None:
-        os.killpg(self.process.pid, signal.SIGKILL)
-        self.end()
-
-    def end(self) -> int:
-        code = self.process.wait()
-        assert self.process.stdout is not None
-        self.process.stdout.close()
-        self.log.close()
-        return code
 
 
 def batches(folder: Path, kind: str) -> int:
@@ -129,8 +108,8 @@ def batches(folder: Path, kind: str) -> int:
 def kill_once(folder: Path, rng: Random, moments: list[str]) -> bool:
     """Start the stream and kill it a little later; whether it was still at work."""
     before = batches(folder, "commits")
-    stream = Process(folder)
-    assert stream.say() == "started", (folder / "log.txt").read_text()[-3000:]
+    stream = KilledStream(folder)
+    stream.must_say("started")
     if rng.random() < 0.7:  # else while it is still recovering
         while batches(folder, "commits") <= before and stream.process.poll() is None:
             sleep(0.02)
@@ -158,9 +137,9 @@ def test_nothing_is_lost_or_repeated_by_kills(spark, tmp_path: Path) -> None:
 
     moments: list[str] = []
     killed = sum(kill_once(tmp_path, rng, moments) for _ in range(KILLS))
-    last = Process(tmp_path)
+    last = KilledStream(tmp_path)
     said = [last.say(), last.say()]
-    assert (said, last.end()) == (["started", "done"], 0), (tmp_path / "log.txt").read_text()[-3000:]
+    assert (said, last.end()) == (["started", "done"], 0), last.last_words()
     print(*moments, sep="\n")
     assert killed >= (KILLS + 1) // 2, moments
 
