@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from stretto.engine.memory.freed_memory import keep_freed_memory
 from stretto.engine.memory.spare_blocks import SpareBlocks
 from stretto.values.rows import Rows
 from stretto.values.strings import Strings
@@ -53,6 +54,7 @@ class Meter:
 
     def begin(self, state: int) -> None:
         """A step begins, and operators hold `state`; TooMuch if that alone is past the limit."""
+        keep_freed_memory()
         self.held, self.used, self.rows = self.outside + state + self.spare.nbytes, 0, 0
         self.charge(0)
 
