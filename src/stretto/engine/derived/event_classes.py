@@ -93,8 +93,9 @@ class _LookedUp:
         found: I64 = known[cells]
         missing = found == UNKNOWN
         if missing.any():
-            for number in np.unique(classes[missing]).tolist():
-                known[number & ((1 << CELL_BITS) - 1)] = self._sets.code_of(self._selections.members(number))
+            for cell in np.flatnonzero(np.bincount(cells[missing])).tolist():
+                members = self._selections.members(cell | (layer << CELL_BITS))
+                known[cell] = self._sets.code_of(members)
             found = known[cells]
         return found
 

@@ -30,7 +30,7 @@ class ClassMembers:
         self._segments = _with_room(self._segments, size, UNKNOWN)
         found: I64 = self._segments[local]
         if found.min(initial=0) == UNKNOWN:
-            for number in np.unique(local[found == UNKNOWN]).tolist():
+            for number in np.flatnonzero(np.bincount(local[found == UNKNOWN])).tolist():
                 self._segments[number] = len(self.starts) - 1
                 self._add(self._sets.members(self._sets.codes[number]))
             found = self._segments[local]
