@@ -3,7 +3,8 @@
 import time
 from collections.abc import Callable
 
-from benchmarks.rumor_measure import Cell, apart
+import pyarrow as pa
+from benchmarks.rumor_measure import Cell, apart, digest
 
 
 def _busy(rounds: int) -> int:
@@ -31,3 +32,20 @@ def test_short_runs_have_their_time_in_a_process_of_their_own() -> None:
 def test_what_takes_too_long_is_given_up() -> None:
     cell = apart("long", lambda: Cell("long", run=_busy(10**10)), 0.5)
     assert cell.missing.startswith("over")
+
+
+def test_answers_are_compared_by_what_tells_them_apart() -> None:
+    rows = [("a", 1, 3, "x"), ("b", 1, 3, "y"), ("a", 2, 4, "z"), ("a", 2, 4, "z")]
+    told_by = "query", "start", "end"
+
+    def of(some: list[tuple[str, int, int, str]], *names: str) -> str:
+        return digest(
+            pa.table([list(column) for column in zip(*some, strict=True)], [*told_by, "match_id"]), names
+        )
+
+    assert of(rows, *told_by) == of(rows[::-1], *told_by)
+    other_ids = [(*row[:3], f"{row[3]}2") for row in rows]
+    assert of(rows, *told_by) == of(other_ids, *told_by)
+    assert of(rows, "match_id") != of(other_ids, "match_id")
+    for wrong in (rows[:3], [*rows[:3], ("b", 2, 4, "z")], [*rows[:3], ("a", 2, 5, "z")]):
+        assert of(rows, *told_by) != of(wrong, *told_by)

@@ -46,5 +46,8 @@ def _disorder(table: pa.Table, special: Special) -> int:
         return 0  # the engine refuses it
     found = [plain(as_kind(chunk, Kind.TIME)).data for chunk in column.chunks]
     ts: I64 = np.concatenate(found) if found else np.zeros(0, np.int64)
-    ts = ts[in_time(ts)]
-    return int((np.maximum.accumulate(ts) - ts).max()) if len(ts) else 0
+    known = in_time(ts)
+    ts = ts if known.all() else ts[known]
+    if (ts[1:] >= ts[:-1]).all():  # most often, and sooner seen
+        return 0
+    return int((np.maximum.accumulate(ts) - ts).max())

@@ -39,7 +39,7 @@ class MemberSets:
         self._sets: list[I64] = []
         self.codes: list[int] = []
         """Of the small numbers of classes."""
-        self._listed, self._firsts, self._lasts = _Lists(), _Lists(), _Lists()
+        self._firsts, self._lasts = _Lists(), _Lists()
         self._holders: dict[int, Bool] = {}
         self._renumbered: dict[str, dict[int, int]] = {}
         self._pairs: dict[tuple[str, int, int], int] = {}
@@ -90,15 +90,8 @@ class MemberSets:
         found: Bool = known[local]
         return found
 
-    def listed(self, codes: I64) -> tuple[I64, I64]:
-        """Pairs of places in `codes` and members of the classes there."""
-        local = self.local(codes)
-        for of in self._sets[len(self._listed) :]:
-            self._listed.append(of)
-        return self._listed.at(local)
-
     def ranges(self, codes: I64) -> tuple[I64, I64, I64]:
-        """The same with ranges of members that follow one another, from the first to the last."""
+        """Places in `codes` and ranges of members of the classes there, from the first to the last of each."""
         local = self.local(codes)
         for of in self._sets[len(self._firsts) :]:
             first, last = _ranges(of)

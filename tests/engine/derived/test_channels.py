@@ -69,6 +69,29 @@ def test_members_have_their_own_matches(optimizer: str) -> None:
     assert min(counts) > 20
 
 
+@pytest.mark.parametrize("cuts", [(), (100, 500, 900)])
+def test_a_match_of_many_members_is_held_once(cuts: tuple[int, ...]) -> None:
+    """Whatever their windows are, and whichever of them an event is of: a match is a row and a range of members."""
+    table = events(500).set_column(3, "b", pa.array([i % 31 for i in range(1000)]))
+    plan = optimize(workload(60), SCHEMA, "rumor")
+    found = run(plan, _in_batches(table, cuts))
+    alone = run(optimize(workload(60), SCHEMA, "none"), table)
+    (key,) = plan.queries
+    rows = sum(len(chunk.start) for chunk in found.chunks(key))
+    assert 100 < rows < len(found) / 50
+    assert found.counts() == alone.counts()
+    for i in (0, 1, 30, 59):
+        assert found[f"q{i}"].sort_by("x").equals(alone[f"q{i}"].sort_by("x"))
+    tables = [one.to_arrow().sort_by("match_id") for one in (found, alone)]
+    assert tables[0].equals(tables[1])
+
+
+def _in_batches(table: pa.Table, cuts: tuple[int, ...]) -> list[pa.RecordBatch]:
+    ends = (*cuts, len(table))
+    parts = [table.slice(start, end - start) for start, end in zip((0, *cuts), ends, strict=True)]
+    return [batch for part in parts for batch in part.combine_chunks().to_batches()]
+
+
 def test_sets_are_texts_and_back() -> None:
     for members in ([], [3], [0, 1, 2, 7, 9, 10], list(range(1000))):
         assert read(written(np.array(members, np.int64))).tolist() == members

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from stretto.engine.stream.scan_index import ranges_of
 from stretto.engine.stream.selection_index import CELL_BITS
 from stretto.engine.stream.stream_selections import StreamSelections
 from stretto.pattern.predicates import Expr
@@ -26,11 +25,12 @@ class EventClasses:
     """
 
     def __init__(self, members: Sequence[tuple[Expr, ...]], strings: Strings) -> None:
-        shapes = [_shape(where, strings) for where in members]
+        selections = StreamSelections(strings)
+        shapes = [_shape(where, selections) for where in members]
         counts = Counter(shapes)
         found = [shape is not None and (counts[shape] >= MANY or len(counts) <= MANY) for shape in shapes]
         self._looked_up = _LookedUp(
-            {number: where for number, where in enumerate(members) if found[number]}, strings
+            {number: where for number, where in enumerate(members) if found[number]}, selections, strings
         )
         self._asked = _Asked(
             {number: where for number, where in enumerate(members) if not found[number]}, strings
@@ -46,9 +46,9 @@ class EventClasses:
         return self._sets.union(one, other)
 
 
-def _shape(where: tuple[Expr, ...], strings: Strings) -> frozenset[Expr] | None:
+def _shape(where: tuple[Expr, ...], selections: StreamSelections) -> frozenset[Expr] | None:
     """What is compared with constants; None where something else is asked."""
-    ranges = [ranges_of(term, strings) for term in where]
+    ranges = [selections.ranges(term) for term in where]
     known = [found.of for found in ranges if found is not None]
     return frozenset(known) if len(known) == len(ranges) else None
 
@@ -56,8 +56,10 @@ def _shape(where: tuple[Expr, ...], strings: Strings) -> frozenset[Expr] | None:
 class _LookedUp:
     """An event has a class in the index for each shape of selections."""
 
-    def __init__(self, members: dict[int, tuple[Expr, ...]], strings: Strings) -> None:
-        self._selections = StreamSelections(strings)
+    def __init__(
+        self, members: dict[int, tuple[Expr, ...]], selections: StreamSelections, strings: Strings
+    ) -> None:
+        self._selections = selections
         self._selections.update(members)
         self._some = bool(members)
         self._sets: MemberSets = member_sets(strings)
@@ -91,8 +93,9 @@ class _LookedUp:
         found: I64 = known[cells]
         missing = found == UNKNOWN
         if missing.any():
-            for number in np.unique(classes[missing]).tolist():
-                known[number & ((1 << CELL_BITS) - 1)] = self._sets.code_of(self._selections.members(number))
+            for cell in np.flatnonzero(np.bincount(cells[missing])).tolist():
+                members = self._selections.members(cell | (layer << CELL_BITS))
+                known[cell] = self._sets.code_of(members)
             found = known[cells]
         return found
 

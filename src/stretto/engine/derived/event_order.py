@@ -8,12 +8,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stretto.engine.kernels.merging import merged_order
+from stretto.engine.kernels.when_to_compile import is_due
 from stretto.engine.results.leaf_ids import leaf_ids, side_by_side
 from stretto.engine.results.match_chunks import NO_ID
 from stretto.engine.stream.arena import Block, concat_blocks, ids_at
 from stretto.plan.front.leaves import StreamLeaf
 from stretto.values.rows import I64, Sets
 from stretto.values.strings import Strings
+
+MOST_MERGED = 4
+"""So many parts are merged one after another; more are sorted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +43,27 @@ def in_total_order(parts: Sequence[RankedEvents], strings: Strings, *, text_ids:
     if len(parts) == 1 and not parts[0].leaves:
         return parts[0].events
     whole = concat_blocks([part.events for part in parts])
+    order = None if text_ids else _merged(parts, whole)
+    return whole.take(_sorted(parts, whole, strings, text_ids=text_ids) if order is None else order)
+
+
+def _merged(parts: Sequence[RankedEvents], whole: Block) -> I64 | None:
+    """The order of all events, found in one pass, where parts are few and each is in order, as they most often are."""
+    if len(parts) > MOST_MERGED or any(part.leaves for part in parts) or not is_due(merged_order, len(whole)):
+        return None
+    ends = np.cumsum([len(part.events) for part in parts])
+    ranks = np.concatenate([part.ranks for part in parts])
+    order, good = merged_order(whole.ts, np.asarray(whole.ids), ranks, ends)
+    return order if good else None
+
+
+def _sorted(parts: Sequence[RankedEvents], whole: Block, strings: Strings, *, text_ids: bool) -> I64:
+    """The order of all events."""
     order = _by_time(whole.ts, len(parts[0].events))
     ts = whole.ts[order]
     same = ts[1:] == ts[:-1]
     if not same.any():
-        return whole.take(order)
+        return order
     tied = np.zeros(len(ts), np.bool_)
     tied[1:] |= same
     tied[:-1] |= same
@@ -52,7 +73,7 @@ def in_total_order(parts: Sequence[RankedEvents], strings: Strings, *, text_ids:
     if text_ids:
         ids = Sets(ids.offsets, strings.ranks_among(ids.values))
     order[tied] = rows[_sorted_by(whole.ts[rows], ids, ranks)]
-    return whole.take(order)
+    return order
 
 
 def _by_time(ts: I64, first: int) -> I64:

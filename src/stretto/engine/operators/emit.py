@@ -154,7 +154,7 @@ class EmitOperator(Bookkeeping):
         exprs = [item.value for item in self._op.returns]
         if routed is None or self._router is None:
             return tuple(self._returned(expr, rows, meter, arena) for expr in exprs)
-        with_member = replace(rows, columns=(*rows.columns, routed.members.order[routed.low]))
+        with_member = replace(rows, columns=(*rows.columns, routed.firsts))
         known = self._router.constants(arena)
         width = len(rows.columns)
         return tuple(self._returned(over_constants(expr, width), with_member, meter, known) for expr in exprs)

@@ -89,7 +89,7 @@ class MatchChunk:
         for vector in self.returned:
             yield from (vector.data,) if vector.valid is None else (vector.data, vector.valid)
         if self.routed is not None:
-            yield from (self.routed.low, self.routed.high)
+            yield from self.routed.arrays
 
     def take(self, at: I64 | slice) -> "MatchChunk":
         """Some of the rows."""
@@ -111,8 +111,7 @@ class MatchChunk:
     def of_member(self, place: int) -> "MatchChunk":
         """The matches of one member, by its place in the order of all."""
         assert self.routed is not None
-        mine = np.flatnonzero((self.routed.low <= place) & (place < self.routed.high))
-        return replace(self.take(mine), routed=None)
+        return replace(self.take(self.routed.rows_of(place)), routed=None)
 
     def wide(self) -> "MatchChunk":
         """The same with all ids and times in 64 bits."""

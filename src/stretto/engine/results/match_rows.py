@@ -52,9 +52,9 @@ def file_rows(output: Output, chunk: MatchChunk) -> pa.RecordBatch:
         queries = pa.repeat(pa.scalar(output.query, pa.string()), n)
         ids = match_ids(chunk.ids, n, output.query, names, texts)
     else:
-        queries = routed.members.queries(routed.low)
-        places, of = np.unique(routed.low, return_inverse=True)
-        ids = ids_of_queries(chunk.ids, routed.members.identities(places), of, names, texts)
+        queries = routed.members.queries(routed.firsts)
+        numbers, of = np.unique(routed.firsts, return_inverse=True)
+        ids = ids_of_queries(chunk.ids, routed.members.identities(numbers), of, names, texts)
     arrays = [
         queries,
         ids,
@@ -69,7 +69,7 @@ def file_rows(output: Output, chunk: MatchChunk) -> pa.RecordBatch:
 def _members(chunk: MatchChunk) -> pa.Array:
     """The key of each match's row; null where the query is for none."""
     routed = chunk.routed
-    return pa.nulls(len(chunk), pa.string()) if routed is None else routed.members.texts(routed.low)
+    return pa.nulls(len(chunk), pa.string()) if routed is None else routed.members.texts(routed.firsts)
 
 
 def _returned(output: Output, chunk: MatchChunk) -> pa.Array:

@@ -1,7 +1,7 @@
 """Whose a match of a family is: rows that are a match of several members, as ranges of the order of all members."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,11 +13,12 @@ from stretto.values.rows import I64
 
 @dataclass(frozen=True, slots=True)
 class Routed:
-    """Row i is a match of the members at the places `low[i]`..`high[i] - 1` of their order."""
+    """Row i is a match of the members `order[low[i]:high[i]]`: their own order, or one in which a class is a range."""
 
     members: FamilyMembers
     low: I64
     high: I64
+    order: I64
 
     def __len__(self) -> int:
         return int((self.high - self.low).sum())
@@ -27,8 +28,28 @@ class Routed:
         """Whether every row has one member."""
         return bool((self.high - self.low == 1).all())
 
+    @property
+    def arrays(self) -> Iterator[I64]:
+        """What the matches hold; the members' own order is the plan's."""
+        yield from (self.low, self.high)
+        if self.order is not self.members.order:
+            yield self.order
+
+    @property
+    def firsts(self) -> I64:
+        """The first member of each row, by its number."""
+        found: I64 = self.order[self.low]
+        return found
+
     def take(self, at: npt.NDArray[Any] | slice) -> "Routed":
-        return Routed(self.members, self.low[at], self.high[at])
+        return replace(self, low=self.low[at], high=self.high[at])
+
+    def rows_of(self, place: int) -> I64:
+        """The rows that are matches of a member, given by its place in the members' own order."""
+        if self.order is self.members.order:
+            return np.flatnonzero((self.low <= place) & (place < self.high))
+        places = np.flatnonzero(self.order == self.members.order[place])
+        return np.flatnonzero(np.searchsorted(places, self.low) < np.searchsorted(places, self.high))
 
     def one_by_one(self, rows: int) -> Iterator[tuple[I64, "Routed"]]:
         """Numbers of rows, each as often as it has members, and the one that each is for; so many at a time."""
@@ -38,15 +59,15 @@ class Routed:
             numbers = np.arange(begin, min(begin + rows, total))
             at = np.searchsorted(ends, numbers, side="right")
             places: I64 = self.high[at] - (ends[at] - numbers)
-            yield at, Routed(self.members, places, places + 1)
+            yield at, replace(self, low=places, high=places + 1)
 
     def counts(self) -> I64:
         """How many rows each member has, by its number."""
-        size = len(self.members)
+        size = len(self.order)
         begin = np.bincount(self.low, minlength=size + 1)
         end = np.bincount(self.high, minlength=size + 1)
-        found = np.zeros(size, np.int64)
-        found[self.members.order] = np.cumsum(begin - end)[:size]
+        found = np.zeros(len(self.members), np.int64)
+        np.add.at(found, self.order, np.cumsum(begin - end)[:size])
         return found
 
 
@@ -62,8 +83,9 @@ def member_counts(parts: Iterable[Routed | None]) -> Iterator[tuple[FamilyMember
 
 
 def joined(parts: list[Routed]) -> Routed | None:
-    """Rows of the same members, one part after another; None of none."""
+    """Rows of the same members, of which each has one, one part after another; None of none."""
     if not parts:
         return None
-    low, high = [part.low for part in parts], [part.high for part in parts]
-    return Routed(parts[0].members, np.concatenate(low), np.concatenate(high))
+    numbers = np.concatenate([part.firsts for part in parts])
+    places = np.arange(len(numbers))
+    return Routed(parts[0].members, places, places + 1, numbers)

@@ -7,6 +7,7 @@ import numpy as np
 from stretto.engine.kernels.segmented_search import seek_in_segments, seek_in_segments_reference
 from stretto.engine.kernels.when_to_compile import is_due
 from stretto.engine.operators.protocol import RowShape
+from stretto.engine.results.class_members import ClassMembers
 from stretto.engine.results.routed import Routed
 from stretto.engine.stream.constants import WithConstants, vectors
 from stretto.engine.stream.pair_index import PairIndex, pair_index
@@ -29,23 +30,24 @@ class MemberRouter:
         self._single = any(isinstance(node, Param) for item in returns for node in walk(item.value))
         self._strings: Strings | None = None
         self._index: PairIndex | None = None
+        self._classes: ClassMembers | None = None
         self._constants: dict[str, Vector] = {}
 
     def routed(self, rows: Rows, events: Events) -> tuple[I64, Routed]:
         """Numbers of rows that are a match of some member, maybe several times, and whose match each is."""
         self._read(events.strings)
         at, entries, last = self._entries(rows, events)
-        members = self._route.members
-        low, high = members.starts[entries], members.starts[last + 1]
-        if members.windows is not None:
+        listed = self._classes or self._route.members
+        low, high = listed.starts[entries], listed.starts[last + 1]
+        if listed.windows is not None:
             extent = (rows.last - rows.first)[at]
             due = is_due(seek_in_segments, len(at))
             seek = seek_in_segments if due else seek_in_segments_reference
-            low = low + seek(members.windows, members.starts, entries, extent - 1)
+            low = low + seek(listed.windows, listed.starts, entries, extent - 1)
         there = np.flatnonzero(low < high)
         if len(there) < len(at):
             at, low, high = at[there], low[there], high[there]
-        routed = Routed(members, low, high)
+        routed = Routed(self._route.members, low, high, listed.order)
         if self._single and not routed.single:
             again, routed = next(routed.one_by_one(len(routed)))
             at = at[again]
@@ -71,15 +73,13 @@ class MemberRouter:
         found: I64 = value(entry, rows.columns, n, events).data
         if kind_of(entry) is not Kind.STRING:
             return np.arange(n), found, found
-        sets = member_sets(events.strings)
+        if self._classes is not None:
+            segments = self._classes.segments(found)
+            return np.arange(n), segments, segments
         most = len(self._route.entries) - 1  # a class may also list members that are no queries of this route
-        if self._route.members.windows is None:
-            at, first, last = sets.ranges(found)
-            mine = first <= most
-            return at[mine], first[mine], np.minimum(last[mine], most)
-        at, entries = sets.listed(found)  # the windows of each are a list of their own
-        mine = entries <= most
-        return at[mine], entries[mine], entries[mine]
+        at, first, last = member_sets(events.strings).ranges(found)
+        mine = first <= most
+        return at[mine], first[mine], np.minimum(last[mine], most)
 
     def _read(self, strings: Strings) -> None:
         """Constants in the codes of these texts."""
@@ -87,5 +87,9 @@ class MemberRouter:
             return
         route, self._strings = self._route, strings
         self._constants = vectors(route.returned, strings)
+        by_class = route.entry is not None and kind_of(route.entry) is Kind.STRING
+        if by_class and route.members.windows is not None:
+            # The windows of an entry ascend, those of a class have to be put in order.
+            self._classes = ClassMembers(route.members, member_sets(strings))
         if route.entry is None and route.terms:
             self._index = pair_index(route.terms, self._shape, route.entries, strings)

@@ -108,7 +108,8 @@ class Thinner:
         if self.op.route is None:
             return None
         first = np.zeros(count, np.int64)
-        return Routed(self.op.route.members, first, first + 1)
+        members = self.op.route.members
+        return Routed(members, first, first + 1, members.order)
 
     def _candidates(self, chunks: list[MatchChunk]) -> list[MatchChunk]:
         """What may be kept: most matches are dropped by their times alone, before anything else of them is read."""

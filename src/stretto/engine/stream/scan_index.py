@@ -196,6 +196,8 @@ def _constant_keys(constant: Const, strings: Strings) -> list[int]:
         return []
     if constant.kind is Kind.STRING:
         return [strings.code(str(constant.value))]
+    if isinstance(constant.value, int) and constant.kind is not Kind.FLOAT:
+        return [int(constant.value)]  # as most are: no array is made for it
     dtype = np.float64 if constant.kind is Kind.FLOAT else np.int64
     keys, alive = order_keys(Vector(np.array([constant.value], dtype), None), constant.kind)
     return [] if alive is not None and not alive[0] else [int(keys[0])]

@@ -51,6 +51,7 @@ class SelectionIndex:
         """Take members away, then add others. Only boxes of selections that are new, or gone, are touched."""
         self._remove(removed)
         new: defaultdict[Shape, list[tuple[KeyBox, int]]] = defaultdict(list)
+        changed: set[int] = set()
         for member, selection in added.items():
             assert member not in self._selections, member
             self._selections[member] = selection
@@ -61,7 +62,8 @@ class SelectionIndex:
                 for shape, box in boxes(selection):
                     new[shape].append((box, entry))
             self._members.setdefault(entry, set()).add(member)
-        self._note_only({self._entries[selection] for selection in added.values()})
+            changed.add(entry)
+        self._note_only(changed)
         for shape, found in new.items():
             self._shapes.setdefault(shape, Layers()).add(_boxes(shape, found))
         self._attributes = frozenset(a for shape in self._shapes for a in shape.attributes)

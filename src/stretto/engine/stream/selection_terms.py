@@ -55,10 +55,10 @@ class KeyBox:
 
 def boxes(selection: IndexedSelection) -> Iterable[tuple[Shape, KeyBox]]:
     """Boxes that no two have an event in common: together they are the selection, but for rest and residual."""
-    wanted = {
-        attribute: _meet([term.ranges for term in selection.terms if term.attribute == attribute])
-        for attribute in sorted({term.attribute for term in selection.terms})
-    }
+    asked: dict[int, list[tuple[Range, ...]]] = {}
+    for term in selection.terms:
+        asked.setdefault(term.attribute, []).append(term.ranges)
+    wanted = {attribute: _meet(asked[attribute]) for attribute in sorted(asked)}
     rest: list[RangeTerm] = []
     count = 1
     for attribute, ranges in sorted(wanted.items(), key=lambda item: len(item[1])):
@@ -75,7 +75,7 @@ def boxes(selection: IndexedSelection) -> Iterable[tuple[Shape, KeyBox]]:
 
 
 def _meet(terms: list[tuple[Range, ...]]) -> tuple[Range, ...]:
-    """What is in a range of every term, as ranges that do not touch, ascending."""
+    """What is in a range of every term, as ranges that do not overlap, ascending."""
     found = _union(terms[0])
     for ranges in terms[1:]:
         met = [(max(a, c), min(b, d)) for a, b in found for c, d in _union(ranges)]
@@ -84,6 +84,8 @@ def _meet(terms: list[tuple[Range, ...]]) -> tuple[Range, ...]:
 
 
 def _union(ranges: tuple[Range, ...]) -> tuple[Range, ...]:
+    if len(ranges) == 1 and ranges[0][0] <= ranges[0][1]:
+        return ranges
     found: list[Range] = []
     for low, high in sorted(r for r in ranges if r[0] <= r[1]):
         if found and low <= found[-1][1]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from stretto.engine.kernels.order_keys import LEAST, MOST
 from stretto.engine.rows.join_keys import order_keys
-from stretto.engine.stream.scan_index import ranges_of
+from stretto.engine.stream.scan_index import Ranges, ranges_of
 from stretto.engine.stream.selection_index import Passed, SelectionIndex
 from stretto.engine.stream.selection_terms import IndexedSelection, RangeTerm
 from stretto.engine.stream.text_labels import TextLabels
@@ -37,13 +37,14 @@ class StreamSelections:
         self._index = SelectionIndex()
         self._wheres: dict[int, tuple[Expr, ...]] = {}
         self._numbers: dict[tuple[Expr, Kind | str], int] = {}
+        self._ranges: dict[Expr, Ranges | None] = {}
 
     def update(self, added: Mapping[int, Sequence[Expr]], removed: Sequence[int] = ()) -> None:
         """Take members away, then add others, each with the terms of its selection."""
         for member in removed:
             del self._wheres[member]
         self._wheres |= {member: tuple(where) for member, where in added.items()}
-        texts = [_text_order(term) for where in added.values() for term in where]
+        texts = [_text_order(term) for where in added.values() for term in where if self.ranges(term) is None]
         if self._labels.add(found[2] for found in texts if found):
             self._index = (
                 SelectionIndex()
@@ -66,6 +67,12 @@ class StreamSelections:
 
         return self._index.step(keys, n, passes)
 
+    def ranges(self, term: Expr) -> Ranges | None:
+        """The term as ranges of keys, if it compares an expression of the event with constants."""
+        if term not in self._ranges:
+            self._ranges[term] = ranges_of(term, self._strings)
+        return self._ranges[term]
+
     def members(self, number: int) -> I64:
         """The members of a class, ascending."""
         return self._index.members(number)
@@ -79,12 +86,10 @@ class StreamSelections:
         terms: list[RangeTerm] = []
         residual: list[Expr] = []
         for term in where:
-            found = ranges_of(term, self._strings)
-            text = _text_order(term)
-            if found is not None:
+            if (found := self.ranges(term)) is not None:
                 ranges = tuple(zip(found.low, found.high, strict=True))
                 terms.append(RangeTerm(self._number(found.of, found.kind), ranges))
-            elif text is not None:
+            elif (text := _text_order(term)) is not None:
                 of, op, constant = text
                 ranges = (_range(op, self._labels.label(constant)),)
                 terms.append(RangeTerm(self._number(of, ORDER), ranges))

@@ -57,26 +57,26 @@ class FamilyMembers:
     @cached_property
     def places(self) -> Mapping[str, int]:
         """Where each query stands in the order, by its own name or as `family[key]`."""
-        return {name: place for place, name in enumerate(self.identities(np.arange(len(self))))}
+        return {name: place for place, name in enumerate(self.identities(self.order))}
 
-    def queries(self, places: I64) -> pa.Array:
-        """The names of the queries at these places of the order."""
+    def queries(self, numbers: I64) -> pa.Array:
+        """The names of the queries with these numbers."""
         if self.names is None:
-            return pa.repeat(pa.scalar(self.family, pa.string()), len(places))
-        return self.names.take(pa.array(self.order[places]))
+            return pa.repeat(pa.scalar(self.family, pa.string()), len(numbers))
+        return self.names.take(pa.array(numbers))
 
-    def texts(self, places: I64) -> pa.Array:
-        """The keys of the rows at these places of the order; null for queries that were written one by one."""
+    def texts(self, numbers: I64) -> pa.Array:
+        """The keys of the rows with these numbers; null for queries that were written one by one."""
         if self.keys is None:
-            return pa.nulls(len(places), pa.string())
-        return self.keys.take(pa.array(self.order[places]))
+            return pa.nulls(len(numbers), pa.string())
+        return self.keys.take(pa.array(numbers))
 
-    def identities(self, places: I64) -> list[str]:
-        """What tells the queries at these places apart from all others of a workload."""
+    def identities(self, numbers: I64) -> list[str]:
+        """What tells the queries with these numbers apart from all others of a workload."""
         if self.names is not None:
-            names: list[str] = self.queries(places).to_pylist()
+            names: list[str] = self.queries(numbers).to_pylist()
             return names
-        return [member_name(self.family, key) for key in self.texts(places).to_pylist()]
+        return [member_name(self.family, key) for key in self.texts(numbers).to_pylist()]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
