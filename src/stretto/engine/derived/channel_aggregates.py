@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from stretto.engine.derived.asked_aggregates import AskedAggregates
+from stretto.engine.derived.block_events import BlockEvents
 from stretto.engine.derived.levels import Copies, RawInputs
 from stretto.pattern.derived.streams import WindowAggregate
-from stretto.values.evaluate import Events
 from stretto.values.member_sets import member_sets
 from stretto.values.rows import I64, Bool
 from stretto.values.strings import Strings
@@ -50,7 +50,11 @@ class ChannelAggregates:
         return self._window.nbytes
 
     def step(
-        self, ts: I64, classes: I64, events: Events, wanted: Callable[[Sequence[Vector]], Bool] | None = None
+        self,
+        ts: I64,
+        classes: I64,
+        events: BlockEvents,
+        wanted: Callable[[Sequence[Vector]], Bool] | None = None,
     ) -> ChannelRows:
         """Aggregates of the events; `wanted` says which of them are, where some are not."""
         local = self._sets.local(classes)
@@ -66,7 +70,7 @@ class ChannelAggregates:
         places = np.repeat(starts[index] - (np.cumsum(counts) - counts), counts)
         places += np.arange(len(rows))
         of = np.concatenate([NOBODY, *blocks])[places]
-        keys, inputs = self._asked.read(events, len(ts))
+        keys, inputs = self._asked.read(events, events.places)
         (found,) = self._window.step(ts, keys, inputs, copies=Copies(counts, of))
         at, values = found.events, found.values
         if wanted is not None and len(at):
