@@ -97,8 +97,8 @@ class MemberSets:
             first, last = _ranges(of)
             self._firsts.append(first)
             self._lasts.append(last)
-        places, first = self._firsts.at(local)
-        return places, first, self._lasts.at(local)[1]
+        places, index = self._firsts.places(local)
+        return places, self._firsts.values[index], self._lasts.values[index]
 
     def meet(self, one: I64, other: I64) -> I64:
         """The classes of what two have in common."""
@@ -170,19 +170,26 @@ class _Lists:
     def append(self, values: I64) -> None:
         self._new.append(values)
 
-    def at(self, numbers: I64) -> tuple[I64, I64]:
-        """Pairs of places in `numbers` and what is in the lists of these numbers."""
+    @property
+    def values(self) -> I64:
+        """What is in all lists."""
         if self._new:
             sizes = np.array([len(of) for of in self._new], np.int64)
             self._ends = np.concatenate([self._ends, self._ends[-1] + np.cumsum(sizes)])
             self._values = np.concatenate([self._values, *self._new])
             self._new = []
+        return self._values
+
+    def places(self, numbers: I64) -> tuple[I64, I64]:
+        """Pairs of places in `numbers` and places in `values`, those of the lists of these numbers."""
+        assert len(self.values) == self._ends[-1]
         starts = self._ends[numbers]
         counts = self._ends[numbers + 1] - starts
+        ends = np.cumsum(counts)
         places = np.repeat(np.arange(len(numbers)), counts)
-        within = np.arange(len(places)) - np.repeat(np.cumsum(counts) - counts, counts)
-        found: I64 = self._values[np.repeat(starts, counts) + within]
-        return places, found
+        index = np.repeat(starts - (ends - counts), counts)
+        index += np.arange(len(places))
+        return places, index
 
 
 _KNOWN: WeakKeyDictionary[Strings, MemberSets] = WeakKeyDictionary()

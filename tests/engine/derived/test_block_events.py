@@ -37,7 +37,7 @@ def test_streams_are_judged_together(monkeypatch: pytest.MonkeyPatch, at_once: i
     assert list(found) == list(made)
     for name, whole in made.items():
         if name in wheres:
-            kept = passing_some(wheres[name], BlockEvents((whole,), strings), len(whole))
+            kept = passing_some(wheres[name], BlockEvents((whole,), strings))
             assert found[name].ts.tolist() == whole.ts[kept].tolist()
             assert list(found[name].ids) == [one for one, stays in zip(whole.ids, kept, strict=True) if stays]
         else:

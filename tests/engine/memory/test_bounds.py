@@ -45,7 +45,7 @@ def test_parts_of_a_step_find_what_the_whole_finds(kind, monkeypatch):
 def test_parts_of_a_step_keep_no_view_for_too_long(kind, monkeypatch):
     monkeypatch.setattr(reuse, "debug", True)
     # The events of a scan are all that it holds, and buffers that move at every change are larger.
-    expected, rows, *_ = bounded_run(kind, least=0.95 if kind == "scan" else 0.0)
+    expected, rows, *_ = bounded_run(kind, least=0.98 if kind == "scan" else 0.0)
     assert rows.equals(expected)
 
 

@@ -7,6 +7,7 @@ from tests.engine.events import arena_of, compare, number, x
 
 from stretto.engine.memory.limits import Meter
 from stretto.engine.operators.protocol import Clock
+from stretto.engine.stream import scan_index
 from stretto.engine.stream.arena import Block
 from stretto.engine.stream.scan_index import INDEX_FROM, ScanIndex
 from stretto.pattern.nodes import Stream
@@ -56,6 +57,28 @@ def test_many_equalities_are_looked_up():
     (_, plain, looked), *_ = index._types
     assert not plain
     assert [len(found) for found in looked.values()] == [50]
+
+
+def test_what_is_asked_alike_of_several_types_is_asked_once(monkeypatch):
+    asked = []
+
+    def counted(where, columns, n, events):
+        asked.append(n)
+        return holds(where, columns, n, events)
+
+    monkeypatch.setattr(scan_index, "holds", counted)
+    above = (compare(">", x(0), number(1.0)),)
+    index = ScanIndex({i: Stream(f"A{i}", above) for i in range(9)}, Strings())
+    codes = [1 + i % 10 for i in range(50)]  # one of them of a type that nobody reads
+    values = [float(i % 3) for i in range(50)]
+    arena = arena_of(range(50), codes, x=values)
+    clock = Clock(arena, 0, 50, 0, 50, closing=False, meter=Meter(1 << 30))
+    found = index.step(clock, arena.borrowed_types, arena.borrowed_ts)
+    assert asked == [45]
+    for number_, parts in found.items():
+        expected = [i for i in range(50) if codes[i] == number_ + 1 and values[i] > 1.0]
+        assert [i for rows in parts for i in rows.columns[0].tolist()] == expected
+        assert [i for rows in parts for i in rows.first.tolist()] == expected
 
 
 def test_a_value_that_is_named_twice_finds_its_events_once():

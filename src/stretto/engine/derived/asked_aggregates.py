@@ -3,13 +3,12 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from stretto.engine.derived.levels import Function, InputAggregate, Level
 from stretto.engine.derived.window_aggregates import WindowAggregates
 from stretto.pattern.derived.streams import WindowAggregate, WindowedValue
 from stretto.pattern.predicates import Expr
 from stretto.values.evaluate import Events, kind_of, value
+from stretto.values.rows import I64
 from stretto.values.vector import Vector
 
 
@@ -48,9 +47,9 @@ class AskedAggregates:
         kinds, inputs = [kind_of(key) for key in self.keys], [kind_of(one) for one in self.inputs]
         return WindowAggregates(kinds, inputs, levels, copied=copied)
 
-    def read(self, events: Events, n: int) -> tuple[list[Vector], list[Vector]]:
-        """The keys and the inputs of `n` events."""
-        places = np.arange(n)
+    def read(self, events: Events, places: I64) -> tuple[list[Vector], list[Vector]]:
+        """The keys and the inputs of the events at some places."""
+        n = len(places)
         keys = [value(key, (places,), n, events).over(n) for key in self.keys]
         return keys, [value(one, (places,), n, events).over(n) for one in self.inputs]
 

@@ -1,6 +1,7 @@
 """Events of blocks as terms read them, and which of them some selection takes."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, reduce
 
 import numpy as np
 
@@ -13,8 +14,8 @@ from stretto.values.rows import I64, Bool
 from stretto.values.strings import Strings
 from stretto.values.vector import DTYPES, Vector, concat_vectors
 
-AT_ONCE = 1 << 18
-"""Events of several streams are judged together up to so many; beyond, judging takes longer than asking for it."""
+AT_ONCE = 1 << 16
+"""Events of several streams are judged together up to so many, whose values a processor keeps at hand."""
 
 
 class BlockEvents:
@@ -23,19 +24,22 @@ class BlockEvents:
     def __init__(self, blocks: Sequence[Block], strings: Strings) -> None:
         self._blocks, self.strings = blocks, strings
 
+    @cached_property
+    def places(self) -> I64:
+        """Of all events. Whoever asks for values by these has them as they are, without a copy."""
+        return np.arange(sum(map(len, self._blocks)))
+
     def values(self, attribute: str, positions: I64) -> Vector:
-        if len(self._blocks) == 1:
-            return _values(self._blocks[0], attribute, positions)
-        whole = concat_vectors([_values(one, attribute, np.arange(len(one))) for one in self._blocks])
-        return whole.take(positions)
+        whole = concat_vectors([_values(one, attribute) for one in self._blocks])
+        return whole if positions is self.places else whole.take(positions)
 
 
-def _values(block: Block, attribute: str, positions: I64) -> Vector:
+def _values(block: Block, attribute: str) -> Vector:
     if attribute == "ts":
-        return Vector(block.ts[positions])
+        return Vector(block.ts)
     if attribute == ID:
-        return Vector(ids_at(block.ids, positions))
-    return block.attributes[attribute].take(positions)
+        return Vector(ids_at(block.ids, np.arange(len(block))))
+    return block.attributes[attribute]
 
 
 def with_columns(block: Block, kinds: Mapping[str, Kind]) -> Block:
@@ -54,13 +58,10 @@ Wheres = tuple[tuple[Expr, ...], ...]
 """Selections of one stream."""
 
 
-def passing_some(wheres: Iterable[tuple[Expr, ...]], events: BlockEvents, n: int) -> Bool:
-    """Which of `n` events pass all terms of some selection."""
-    places = np.arange(n)
-    kept = np.zeros(n, np.bool_)
-    for where in wheres:
-        kept |= holds(where, (places,), n, events)
-    return kept
+def passing_some(wheres: Iterable[tuple[Expr, ...]], events: BlockEvents) -> Bool:
+    """Which events pass all terms of some selection."""
+    places = events.places
+    return reduce(np.logical_or, [holds(where, (places,), len(places), events) for where in wheres])
 
 
 class EarlySelections:
@@ -84,7 +85,7 @@ class EarlySelections:
     def _select(self, wheres: Wheres, names: Sequence[str], found: dict[str, Block]) -> None:
         blocks = [found[name] for name in names]
         ends = np.cumsum([len(block) for block in blocks])
-        kept = np.flatnonzero(passing_some(wheres, BlockEvents(blocks, self._strings), int(ends[-1])))
+        kept = np.flatnonzero(passing_some(wheres, BlockEvents(blocks, self._strings)))
         start, cuts = 0, np.searchsorted(kept, ends).tolist()
         for name, block, end, cut in zip(names, blocks, ends.tolist(), cuts, strict=True):
             if cut - start < len(block):

@@ -194,12 +194,8 @@ class _Streams:
         block = self.events(stream.type)
         if not stream.where or not len(block):
             return block
-        everything = np.arange(len(block))
-        return block.take(
-            np.flatnonzero(
-                holds(stream.where, (everything,), len(block), BlockEvents((block,), self.strings))
-            )
-        )
+        events = BlockEvents((block,), self.strings)
+        return block.take(np.flatnonzero(holds(stream.where, (events.places,), len(block), events)))
 
 
 def _by_time(blocks: list[Block]) -> Block:
@@ -210,8 +206,8 @@ def _by_time(blocks: list[Block]) -> Block:
 
 
 def _values(items: Iterable[Return], block: Block, strings: Strings) -> dict[str, Vector]:
-    events, places = BlockEvents((block,), strings), np.arange(len(block))
-    return {item.name: value(item.value, (places,), len(block), events).over(len(block)) for item in items}
+    events, n = BlockEvents((block,), strings), len(block)
+    return {item.name: value(item.value, (events.places,), n, events).over(n) for item in items}
 
 
 class _Pairing:
@@ -231,7 +227,7 @@ class _Pairing:
         del until, closing
         block = streams.passing(self._stage.source)
         events = BlockEvents((block,), streams.strings)
-        rows, entries = self._index.pairs((np.arange(len(block)),), len(block), events)
+        rows, entries = self._index.pairs((events.places,), len(block), events)
         known = WithConstants(events, self._constants)
         n = len(rows)
         attributes = {item.name: value(item.value, (rows, entries), n, known).over(n) for item in self._items}
@@ -266,7 +262,7 @@ class _Encoding:
         del until, closing
         stage, block = self._stage, streams.passing(self._stage.source)
         events = BlockEvents((block,), streams.strings)
-        classes = self._classes.step(np.arange(len(block)), events)
+        classes = self._classes.step(events.places, events)
         rows = np.flatnonzero(classes != self._empty)
         if len(rows) < len(block):
             block, classes = block.take(rows), classes[rows]
@@ -292,7 +288,7 @@ class _Aggregating:
         del until, closing
         block = streams.passing(self._source)
         events = BlockEvents((block,), streams.strings)
-        found = self._window.step(block.ts, *self._asked.read(events, len(block)))
+        found = self._window.step(block.ts, *self._asked.read(events, events.places))
         known: dict[Expr, Vector] = {}  # of the whole block, which most parts have all of
         for part, names, rows in zip(self._parts, self._asked.names, found, strict=True):
             whole = len(rows.events) == len(block)
@@ -336,12 +332,14 @@ class _ChannelAggregating:
         classes = block.attributes[class_column(stream.source.type)].data
 
         def wanted(values: Sequence[Vector]) -> Bool:
-            n = len(values[0].data)
-            none = np.zeros(0, np.int64)
+            unread = np.broadcast_to(np.int64(0), len(values[0]))
             found = Block(
-                none, none.astype(np.int32), none, dict(zip(self._aggregates.names, values, strict=True))
+                unread,
+                unread.astype(np.int32),
+                unread,
+                dict(zip(self._aggregates.names, values, strict=True)),
             )
-            return passing_some(self._wheres, BlockEvents((found,), streams.strings), n)
+            return passing_some(self._wheres, BlockEvents((found,), streams.strings))
 
         events = BlockEvents((block,), streams.strings)
         rows = self._aggregates.step(block.ts, classes, events, wanted if self._early else None)

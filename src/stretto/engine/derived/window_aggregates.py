@@ -6,7 +6,7 @@ neither batches, nor the order of events of one time, nor a restart shows in any
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -32,13 +32,29 @@ EMPTIED = 8
 """Numbers of groups are given anew where there is room for so many times as many as are needed."""
 
 
+class WindowState(Protocol):
+    """What is a cache of the window."""
+
+    @property
+    def nbytes(self) -> int: ...
+
+    def reset(self) -> None:
+        """Forget everything; the next step begins with what the window holds."""
+        ...
+
+    def dropped(self, count: int) -> None:
+        """So many events have gone from the front of the window; all of them had left, or none has entered."""
+        ...
+
+
 class WindowAggregates:
     """Aggregates of a stream's inputs for each of its events, as `levels` say.
 
     All levels share the codes of keys, and those over the same keys the numbers of groups; those over the same window,
     too, share everything else that they have in common. The window of raw inputs is kept once for all.
 
-    `copied`: events have copies, whose small numbers are one more key.
+    `copied`: events have copies, whose small numbers are one more key. `further`: what somebody else makes of the
+    window.
     """
 
     def __init__(
@@ -48,7 +64,9 @@ class WindowAggregates:
         levels: Sequence[Level],
         *,
         copied: bool = False,
+        further: Sequence[WindowState] = (),
     ) -> None:
+        self._further = further
         self._input_kinds = tuple(input_kinds)
         self._levels = tuple(levels)
         self._reach = max(level.window_us for level in levels)
@@ -107,7 +125,7 @@ class WindowAggregates:
             return self._nothing
         self._drop_expired()
         entered = self._enter(ts, keys, inputs, passing, copies)
-        columns = self._columns()
+        columns = self.inputs
         links = iter(self._link_pairs())
         self._bounds.clear()
         sums = self._summed(columns)
@@ -130,6 +148,12 @@ class WindowAggregates:
             for over, level in zip(self._over, self._levels, strict=True)
             for events, values in [found[over]]
         )
+
+    def frame(self, level: int) -> Frame:
+        """What a level's aggregates of the last step are over, if all of its events are in a group there."""
+        keys, window_us = self._over[level]
+        at, by = self._number_at[keys]
+        return self._frame(at, by.capacity, window_us, slice(None))
 
     @cached_property
     def _nothing(self) -> tuple[LevelRows, ...]:
@@ -157,7 +181,7 @@ class WindowAggregates:
         keys = [codes.known(self._window.column(CODES + i).copy()) for i, codes in enumerate(self._codes)]
         inputs = [
             Vector(bits.view(np.float64).copy() if kind is Kind.FLOAT else bits.copy(), valid.copy())
-            for kind, (bits, valid) in zip(self._input_kinds, self._columns(), strict=True)
+            for kind, (bits, valid) in zip(self._input_kinds, self.inputs, strict=True)
         ]
         return RawInputs(ts, tuple(keys), tuple(inputs))
 
@@ -178,6 +202,8 @@ class WindowAggregates:
         for (by, _), each in self._passes.items():
             if keys is None or by == keys:
                 each.reset()
+        for state in self._further:
+            state.reset()
         for levels, sums in self._sums.values():
             if keys is None:
                 sums.reset()
@@ -186,12 +212,15 @@ class WindowAggregates:
                     if by == keys:
                         sums.reset(number)
 
-    def _states(self) -> Iterator[GroupedPass | LevelSums]:
+    def _states(self) -> Iterator[WindowState]:
         """All that is a cache of the window."""
         yield from self._passes.values()
+        yield from self._further
         yield from (sums for _, sums in self._sums.values())
 
-    def _columns(self) -> list[Input]:
+    @property
+    def inputs(self) -> list[Input]:
+        """Of all events in the window; good until the next step."""
         at = range(self._input_at, self._links_at, 2)
         return [(self._window.column(i), self._window.column(i + 1)) for i in at]
 

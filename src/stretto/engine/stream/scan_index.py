@@ -2,6 +2,7 @@
 
 New events are split by type in one pass. Where many scans of a type compare one expression with constants, its values
 are sorted once and every such scan takes its ranges; what remains of its terms is evaluated on those events alone.
+Types that one scan reads are judged together with all others of which the same is asked.
 """
 
 from collections import defaultdict
@@ -64,9 +65,14 @@ class ScanIndex:
         by_type: defaultdict[str, list[tuple[int, Stream]]] = defaultdict(list)
         for number, stream in scans.items():
             by_type[stream.type].append((number, stream))
-        self._types = [
-            (self.codes[name], *_divide(found, strings)) for name, found in sorted(by_type.items())
-        ]
+        self._types: list[tuple[int, list[tuple[int, tuple[Expr, ...]]], dict[Expr, list[Looked]]]] = []
+        self._alone: defaultdict[tuple[Expr, ...], list[tuple[int, int]]] = defaultdict(list)
+        for name, of in sorted(by_type.items()):
+            number, stream = of[0]
+            if len(of) == 1 and stream.where:
+                self._alone[stream.where].append((self.codes[name], number))
+            else:
+                self._types.append((self.codes[name], *_divide(of, strings)))
         self._scans = tuple(scans)
 
     def step(self, clock: Clock, borrowed_types: np.ndarray, borrowed_ts: I64) -> dict[int, list[Rows]]:
@@ -77,6 +83,9 @@ class ScanIndex:
             return found
         split = split_by_code if is_due(split_by_code, count) else split_by_code_reference
         order, starts = split(borrowed_types, len(self.codes) + 1, 1)
+        for where, alone in self._alone.items():
+            parts = [(number, order[starts[code] : starts[code + 1]]) for code, number in alone]
+            _together(where, [part for part in parts if len(part[1])], borrowed_ts, clock, found)
         for code, plain, looked in self._types:
             index = order[starts[code] : starts[code + 1]]
             if not len(index):
@@ -93,6 +102,33 @@ class ScanIndex:
             for of, scans in looked.items():
                 _look_up(of, scans, whole, clock, found)
         return found
+
+
+def _together(
+    where: Sequence[Expr],
+    parts: Sequence[tuple[int, I64]],
+    borrowed_ts: I64,
+    clock: Clock,
+    found: dict[int, list[Rows]],
+) -> None:
+    """The rows of scans that ask the same of different types; `parts`: the places of the events that each reads."""
+    if not parts:
+        return
+    index = parts[0][1] if len(parts) == 1 else np.concatenate([part for _, part in parts])
+    at, times = index + clock.start, borrowed_ts.take(index)
+    clock.meter.at, clock.meter.rows = parts[0][0], 0
+    clock.meter.charge(times.nbytes + at.nbytes, len(at))
+    ends = np.cumsum([len(part) for _, part in parts])
+    kept = np.flatnonzero(holds(where, (at,), len(at), clock.events))
+    if len(kept) < len(at):
+        at, times, ends = at[kept], times[kept], np.searchsorted(kept, ends)
+        clock.meter.charge(times.nbytes + at.nbytes, len(at))
+    start = 0
+    for (number, _), end in zip(parts, ends.tolist(), strict=True):
+        if start < end:
+            own = times[start:end]
+            found[number] = [Rows(own, own, (at[start:end],))]
+        start = end
 
 
 def _some(rows: Rows, where: Sequence[Expr], clock: Clock) -> list[Rows]:
@@ -128,6 +164,8 @@ def _divide(
     scans: list[tuple[int, Stream]], strings: Strings
 ) -> tuple[list[tuple[int, tuple[Expr, ...]]], dict[Expr, list[Looked]]]:
     """Scans that check all their terms, and scans that look one expression up, by that expression."""
+    if len(scans) < INDEX_FROM:
+        return [(number, stream.where) for number, stream in scans], {}
     comparing: defaultdict[Expr, int] = defaultdict(int)
     ranges = {number: [ranges_of(term, strings) for term in stream.where] for number, stream in scans}
     for found in ranges.values():
