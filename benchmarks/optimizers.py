@@ -5,7 +5,7 @@ own time; plans that are equal are run once. A pilot on the first events compare
 tells how many events all contestants of the point can be given; the timed runs are compared again by their digests.
 Times are those of one core, from events in memory to columns of matches in memory. Output is on everyone's clock;
 reading files and the first planning are not, planning anew while events come is. All is processor time, that of
-planning and its budgets too, so that other work on the machine changes little.
+planning too, so that other work on the machine changes little.
 """
 
 import gc
@@ -52,7 +52,7 @@ NEAR = 2.0
 
 @contextmanager
 def budgets_by_processor_time() -> Iterator[None]:
-    """Searches have as much time on a busy machine as on one that does nothing else."""
+    """The clock that ends a search late, whatever work it has counted, is that of the processor."""
     clock = clock_of_budgets.monotonic
     clock_of_budgets.monotonic = time.process_time
     try:

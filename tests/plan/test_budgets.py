@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import count
 from random import Random
 from types import FrameType
 
@@ -15,6 +16,8 @@ from tests.support.variations import sharing_workload
 
 from stretto import oracle
 from stretto.errors import QueryError
+from stretto.generate.streams import generate
+from stretto.generate.workloads import workload as generated
 from stretto.memo.memo import WIDE, Memo
 from stretto.memo.pricing import Pricing
 from stretto.memo.ways import Way
@@ -23,6 +26,7 @@ from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan
 from stretto.plan.optimize import explored, optimize, plannable, planned, recipe_of
 from stretto.plan.optimizers import RECIPES
+from stretto.solve.common import budget as budgets
 from stretto.solve.common.budget import Budget
 from stretto.stats.profile import Stats
 
@@ -204,3 +208,28 @@ def test_work_grows_with_the_query_and_not_with_its_square(
     work(70)  # imports and what is remembered
     few, many = work(150), work(600)
     assert many <= 7 * few
+
+
+# ---- however busy the machine is -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["auto", "mcep", "mcep-tabu", "motto", "motto-anneal", "spass", "reorder"])
+def test_a_slow_machine_has_the_same_plan(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of searches that the budget ends: the clock of a busy machine runs while they count what they do."""
+    workload = Workload.parse(generated("mcep-stocks", 30, 1))
+    stats = Stats.of(generate("mcep-stocks", 3_000, 1), workload=workload)
+    budget = 0.15
+    plans = [_on_a_machine(workload, stats, name, budget, monkeypatch, tick) for tick in (0.0, 2e-6)]
+    assert plans[0].ops == plans[1].ops
+    if name in ("auto", "mcep"):
+        longer = _on_a_machine(workload, stats, name, 20 * budget, monkeypatch, 0.0)
+        assert longer.ops != plans[0].ops, "the budget was to end the search"
+
+
+def _on_a_machine(
+    workload: Workload, stats: Stats, name: str, budget: float, monkeypatch: pytest.MonkeyPatch, tick: float
+) -> Plan:
+    """A plan where the clock is later by a tick each time it is asked."""
+    asked = count()
+    monkeypatch.setattr(budgets, "monotonic", lambda: tick * next(asked))
+    return optimize(workload, stats, name, budget)

@@ -109,6 +109,15 @@ def test_a_trial_can_be_ended_after_each_step() -> None:
     assert any(sum(one) > 0 for one in work)
 
 
+@pytest.mark.parametrize(("pattern", "calls"), [("SEQ(A a, B b)", 1.0), ("AND(A a, B b)", 2.0)])
+def test_a_join_whose_sides_both_look_counts_twice_as_in_the_estimate(pattern: str, calls: float) -> None:
+    table = bursty(EVENTS, 1)
+    stats = Stats.of(table)
+    plan = by_estimates(Workload.parse(f"QUERY q PATTERN {pattern} WITHIN 1 SECOND"), stats, "none")
+    found = list(try_out(plan, table))[-1]
+    assert WorkOf(plan, model_of(stats).estimator).calls(found) == [0.5, 0.5, calls, 0.5]
+
+
 def test_what_a_plan_computes_does_not_depend_on_the_order_of_its_operators() -> None:
     table = bursty(EVENTS, 1)
     texts = queries(1, 2).splitlines()

@@ -82,6 +82,7 @@ class Memo:
 
     def __init__(self) -> None:
         self.ends: Callable[[], bool] = never
+        self.found = 0
         self.pieces: list[Piece] = []
         self.ways: list[list[Way]] = []
         self.roots: list[Root] = []
@@ -217,6 +218,7 @@ class Memo:
             if known.pieces == way.pieces and known.kind is way.kind and known.inputs == way.inputs:
                 return False
         self.ways[number].append(way)
+        self.found += 1
         return True
 
     def alone(self, number: int) -> Way:

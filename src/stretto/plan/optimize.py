@@ -41,6 +41,7 @@ from stretto.schema import Schema
 from stretto.solve.common.budget import Budget
 from stretto.solve.common.solution import Solution
 from stretto.solve.units.loads import Capacity
+from stretto.stats.estimate import Estimator
 from stretto.stats.profile import Stats
 from stretto.trends.estimate import estimated as estimated_trends
 from stretto.trends.optimize import trend_plan
@@ -49,6 +50,8 @@ from stretto.trends.plan import TrendPlan
 DEFAULT_BUDGET_S = 5.0
 EXPLORING = 0.3
 """The part of the time in which ways are sought: to price them takes twice as long, and what has no price is no way."""
+A_FIND, AN_ESTIMATE = 3.5e-5, 1e-4
+"""Seconds that it takes to find a way, with the pieces that it reads; to estimate the rows of a piece."""
 SOLVING = 0.5
 """The part of the time that a solver has at least, however long it took to find what it can choose from."""
 
@@ -288,6 +291,11 @@ def explored(
 ) -> tuple[Memo, Pricing]:
     """The memo of a workload with the ways that an optimizer considers, and the costs it goes by."""
     memo, pricing = build_memo(detections, as_written=recipe.as_written), recipe.pricing(stats)
+    if time is not None:
+        time.counting(lambda: A_FIND * memo.found)
+        estimator = getattr(pricing, "estimator", None)
+        if isinstance(estimator, Estimator):
+            time.counting(lambda: AN_ESTIMATE * estimator.made)
     rules = recipe.rules(memo, pricing, inf if time is None else time.left)
     if recipe.prefixes:
         rules = replace(rules, first=(*rules.first, continue_runs))

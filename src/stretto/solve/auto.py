@@ -23,8 +23,8 @@ ENDS = 2
 """Slots to be priced for each square of slots: by so many a quick solver that has begun without time may end."""
 MOST_WORK = 100_000
 """Squares of slots beyond which they are not tried where slots by rate are known."""
-A_WAY: Final = 6e-5
-"""Seconds that it takes to price a way, about."""
+A_PRICE: Final = 6e-5
+"""Seconds that it takes to price a way, with the estimates that it needs, about."""
 MANY = 5_000
 """Roots beyond which these would take longer than they are worth."""
 
@@ -90,7 +90,7 @@ def worth_trying(
 
 def pricing_all(memo: Memo) -> float:
     """The seconds that it may take to price all ways."""
-    return sum(map(len, memo.ways)) * A_WAY
+    return sum(map(len, memo.ways)) * A_PRICE
 
 
 def is_complete(memo: Memo) -> bool:

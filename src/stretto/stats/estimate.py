@@ -75,6 +75,11 @@ class Estimator:
             found *= self.selectivities.skew(stream, attribute).present
         return found
 
+    @property
+    def made(self) -> int:
+        """How many pieces were estimated."""
+        return len(self._rows)
+
     def rows(self, piece: Piece) -> float:
         """Rows per second of any piece; finite and at least 0."""
         known = self._known.get(id(piece))

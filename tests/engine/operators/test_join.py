@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.engine.events import arena_of, compare, k, x
-from tests.engine.stepping import EVENT, events_of, of_type, stepped, streams, windows
+from tests.engine.stepping import EVENT, events_of, of_type, rows_of, stepped, streams, windows
 
 from stretto.engine.kernels import when_to_compile
+from stretto.engine.memory.limits import Meter
 from stretto.engine.operators import join
 from stretto.engine.operators.join import JoinOperator
-from stretto.engine.operators.protocol import RowShape
+from stretto.engine.operators.protocol import Clock, RowShape
 from stretto.engine.rows.known_order import ordered
 from stretto.pattern.nodes import Window
 from stretto.pattern.order import Order
@@ -223,3 +224,15 @@ def test_unbound_columns_are_in_no_order():
     assert not shape.order
     terms = (earlier(0, 2), earlier(1, 2))
     assert looks(Join(0, 1, W, "any", terms), shape, EVENT) == [(0, 1, True), (1, 0, False)]
+
+
+@pytest.mark.parametrize("few", [0, 1 << 13])
+def test_what_both_sides_found_comes_as_one_part_if_it_is_little(monkeypatch, few):
+    monkeypatch.setattr(join, "FEW_ROWS", few)
+    arena = arena_of(range(6), types=[0, 1, 0, 1, 0, 1])
+    rows = [rows_of(of_type(arena, kind), (False,), arena) for kind in (0, 1)]
+    operator = JoinOperator(Join(0, 1, Window(100), "any", (), ()), [EVENT, EVENT])
+    clock = Clock(arena, 0, 6, 0, 1 << 62, True, Meter(1 << 40))
+    parts = operator.step([[part] for part in rows], clock)
+    assert sum(map(len, parts)) == 9
+    assert len(parts) == (1 if few else 2)

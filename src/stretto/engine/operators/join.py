@@ -19,6 +19,9 @@ from stretto.values.rows import I64, Rows, Sets, concat_rows, take_column
 FEW = 16
 """Where so many new rows come to one stored row, it looks for them: they need not be prepared to look for it."""
 
+FEW_ROWS = 1 << 13
+"""Parts of so many rows in all are put together: to copy them costs less than to call kernels for each."""
+
 
 class JoinOperator(Bookkeeping):
     """The later row of a pair finds it: the right one if both end at once, so that each pair is found once.
@@ -33,7 +36,7 @@ class JoinOperator(Bookkeeping):
         pair = joined(left, right, both.terms, before=op.order == "before")
         pair = in_one_order(pair, left.width, op.same) if op.same else pair
         self.shape = without_copies(pair, left.width, op)
-        self._window = op.window
+        self._window, self._last = op.window, last
         self._looks: list[_Look] = []
         of_left, of_right = range(left.width), range(left.width, pair.width)
         sequence, order = op.order == "before", pair.order
@@ -62,7 +65,7 @@ class JoinOperator(Bookkeeping):
                 if len(rows):
                     clock.meter.charge(size_of(rows), len(rows))
                     out.append(rows)
-        return out
+        return out if self._last else _together(out, clock)
 
     def _found(self, look: "_Look", probing: list[Rows], new: int, clock: Clock) -> Iterator[Rows]:
         """The pairs that rows of the other side find, of which so many are new."""
@@ -196,6 +199,17 @@ class _Look:
         first = np.minimum(self.band.first_ts(numbers), probe.first[index])
         columns = (*stored, *probing) if stored_first else (*probing, *stored)
         return Rows(first, probe.last[index], columns)
+
+
+def _together(parts: list[Rows], clock: Clock) -> list[Rows]:
+    """Parts of few rows as one."""
+    # What both sides found are two parts at least, and whoever reads them calls its kernels for each of them: in a
+    # tree of such joins they would double from level to level.
+    count = sum(map(len, parts))
+    if len(parts) < 2 or count > FEW_ROWS:
+        return parts
+    clock.meter.reserve(sum(map(size_of, parts)), count)
+    return [concat_rows(parts)]
 
 
 def _least(times: Sequence[I64]) -> I64:

@@ -19,6 +19,8 @@ from stretto.solve.common.budget import Budget
 Placed = tuple[int, int]
 """A tree and where it stands: (slots of the core as bits, number of the tree)."""
 
+A_JOIN = 2.5e-5
+"""Seconds that it takes to price a join, when its rows have been estimated."""
 MOST_KEPT = 20_000
 """Plans that are remembered per pattern."""
 
@@ -125,6 +127,8 @@ class LocalPlans(ABC):
         if known is None:
             if self._budget is not None and self._budget.denies((one | other).bit_count()):
                 raise TimeIsUpError
+            if self._budget is not None:
+                self._budget.work(A_JOIN)
             shape, first, second = self._split(one, other)
             size = self.parts.size
             # The side with column 0 is the left one, as in `Trees.join`: both ways round are one join, with one price.

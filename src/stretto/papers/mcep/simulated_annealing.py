@@ -11,7 +11,7 @@ from math import exp, inf
 from typing import Final
 
 from stretto.papers.mcep.local_search import search
-from stretto.papers.mcep.walk import Walk
+from stretto.papers.mcep.walk import A_MOVE, Walk
 from stretto.solve.common.budget import Budget
 
 
@@ -59,6 +59,7 @@ def _one_round(walk: Walk, budget: Budget, schedule: CoolingSchedule, threshold:
     lowest, lowest_at = inf, walk.steps
     while walk.steps < last and not budget.over:
         difference = walk.step()
+        budget.work(A_MOVE)
         if difference <= 0 or (
             threshold > cold and walk.moves.random.random() < exp(-difference / threshold)
         ):
@@ -79,6 +80,7 @@ def largest_difference(walk: Walk, probes: float, budget: Budget) -> float:
         if budget.over:
             break
         difference = walk.step()
+        budget.work(A_MOVE)
         largest = max(largest, abs(difference))
         walk.back()
     return largest

@@ -20,6 +20,7 @@ from math import inf
 from stretto.memo.memo import Memo
 from stretto.memo.pricing import Pricing
 from stretto.memo.ways import Input, Way, WayKind
+from stretto.papers.mcep.local_plans import A_JOIN
 from stretto.papers.mcep.sub_patterns import CoreParts, SubPatterns
 from stretto.pattern.predicates import numbered
 from stretto.solve.common.budget import Budget
@@ -74,6 +75,7 @@ class _Cover:
         queue = [(-inf, shape) for shape in places]
         while queue and not budget.over:
             _, shape = heappop(queue)
+            budget.work(A_JOIN * len(places[shape]))
             ratio, size, savers = self._ratio(shape, places[shape])
             if ratio <= 0:
                 continue
@@ -113,6 +115,7 @@ class _Cover:
         for core, text in self._texts.items():
             if budget.over:
                 break
+            budget.work(A_JOIN * text.parts.count)
             for start in range(text.parts.count):
                 for end in range(start + 2, text.parts.count + 1):
                     shape, _ = text.parts[text.mask(start, end)]

@@ -10,7 +10,7 @@ from typing import Final
 
 from stretto.papers.mcep.local_search import search
 from stretto.papers.mcep.neighbourhoods import Move
-from stretto.papers.mcep.walk import Walk
+from stretto.papers.mcep.walk import A_MOVE, Walk
 from stretto.solve.common.budget import Budget
 
 NEIGHBOURS = 100
@@ -43,6 +43,7 @@ def roam(walk: Walk, budget: Budget, steps: float) -> None:
             if walk.steps >= steps or budget.over:
                 break
             difference = walk.step()
+            budget.work(A_MOVE)
             there = plan ^ walk.turn()
             if (cheapest is None or difference < cheapest[0]) and there not in visited:
                 cheapest = difference, there, walk.changes()

@@ -5,6 +5,8 @@ from stretto.papers.mcep.neighbourhoods import Move, Neighbourhood
 
 HOPELESS = 1_000
 """After so many draws of every pattern and part without a better plan there is none to be hoped for."""
+A_MOVE = 3e-5
+"""Seconds that it takes to look at a neighbour."""
 NOTICED = 1e-12
 """Smaller gains, relative to the cost, are rounding."""
 

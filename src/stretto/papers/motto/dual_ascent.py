@@ -12,6 +12,9 @@ from math import inf
 from stretto.papers.motto.arborescence import ROOT, Arborescence
 from stretto.solve.common.budget import Budget
 
+AN_ARC = 3e-7
+"""Seconds that it takes to look at an arc of a cut."""
+
 
 @dataclass(frozen=True, slots=True)
 class DualBound:
@@ -55,6 +58,7 @@ def dual_ascent(problem: Arborescence, budget: Budget) -> DualBound:
         if not cut.grow(left):
             continue
         size = len(cut.arcs)
+        budget.work(AN_ARC * size)
         if size == 0:
             return DualBound(inf, left)  # nothing leads there
         if queue and size > queue[0][0]:

@@ -15,6 +15,7 @@ from stretto.memo.ways import Way, WayKind
 from stretto.papers.motto.arborescence import ROOT, Arborescence, components, restricted
 from stretto.papers.motto.steiner_search import EQUAL, anneal_tree, branch_and_bound, descended
 from stretto.solve.common.budget import Budget
+from stretto.solve.common.problem import A_WAY
 from stretto.solve.common.solution import Solution, by_ways
 
 FREE: Final = 10_000  # slots of ways that are looked at however short the time
@@ -113,6 +114,7 @@ def _graph(memo: Memo, pricing: Pricing, budget: Budget) -> _Graph:
             optional = source != ROOT or source in arcs
             if optional and budget.denies(len(memo.pieces[number].slots)):
                 continue
+            budget.work(A_WAY)
             cost = pricing.cost(memo, number, way)
             if cost < arcs.get(source, inf) or source not in arcs:
                 arcs[source] = cost

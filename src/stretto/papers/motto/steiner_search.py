@@ -14,6 +14,8 @@ from stretto.solve.common.budget import Budget
 EQUAL: Final = 1e-9  # relative difference of costs that counts as none
 COOLING: Final = 0.99
 FROZEN: Final = 1e-4  # of the start temperature
+A_CHANGE: Final = 1.5e-6
+"""Seconds that it takes to tell what a vertex, or an arc into it, changes."""
 RUNS_IN_VAIN: Final = 3  # annealing runs without a better tree, after which it ends
 
 
@@ -102,6 +104,7 @@ class SteinerTree:
     def descend(self, budget: Budget) -> None:
         """Take and drop whatever saves something, the most first, until nothing does."""
         while not budget.over:
+            budget.work(A_CHANGE * len(self.optional))
             changes = sorted((self.change(v), v) for v in self.optional)
             improved = False
             for change, v in changes:
@@ -139,6 +142,7 @@ def branch_and_bound(problem: Arborescence, best: Incumbent, budget: Budget) -> 
             return
         bound, _, taken, dropped = heappop(open_)
         part = restricted(problem, taken, dropped)
+        budget.work(A_CHANGE * sum(map(len, part.into.values())))
         found = dual_ascent(part, budget)
         bound = max(bound, found.value)
         if bound >= best.cost - EQUAL * abs(best.cost):
@@ -210,6 +214,7 @@ def _anneal_once(tree: SteinerTree, best: Incumbent, budget: Budget, random: Ran
     start = temperature = sum(finite) / max(1, len(finite))
     better = False
     while temperature > FROZEN * start and not budget.over:
+        budget.work(A_CHANGE * len(tree.optional))
         for v in random.choices(tree.optional, k=len(tree.optional)):
             change = tree.change(v)
             if change <= 0 or random.random() < exp(-change / temperature):

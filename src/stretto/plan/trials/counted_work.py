@@ -117,6 +117,18 @@ class WorkOf:
         """The work of every operator, but for the steps that it was called in."""
         return [self._work(number, op, counted) for number, op in enumerate(self.plan.ops)]
 
+    def calls(self, counted: Counted) -> list[float]:
+        """How many calls an operator costs in a step, as the model has it.
+
+        Two of a join where both sides look; half a one of a scan, or where it hands over or has nothing to do.
+        """
+        return [self._calls(number, op, counted) for number, op in enumerate(self.plan.ops)]
+
+    def _calls(self, number: int, op: Op, counted: Counted) -> float:
+        if isinstance(op, Scan | Emit) or not all(counted.rows[i] for i in op.inputs):
+            return HALF
+        return 2.0 if isinstance(op, Join) and both_look(op, self._demands[number]) else 1.0
+
     def _work(self, number: int, op: Op, counted: Counted) -> Work:
         work = [0.0] * len(NAMES)
         rows, width, taken = (
@@ -158,7 +170,7 @@ class WorkOf:
         asked = self._demands[number]
         made, candidates = counted.rows[number], float(counted.candidates[number])
         left, right = counted.rows[op.left], counted.rows[op.right]
-        both = op.order != "before" and not asked.in_order
+        both = both_look(op, asked)
         kept, looking = (left + right, left + right) if both else (left, right)
         terms = asked.keys + (2 * asked.equal if asked.equal > 1 else 0) + (self.plan.width(op.left) > 1)
         work[STORE] += kept
@@ -202,8 +214,7 @@ def _sorted(plan: Plan, demands: Mapping[int, Demands]) -> list[bool]:
     for number, op in enumerate(plan.ops):
         match op:
             case Join():
-                one_looks = op.order == "before" or bool(demands[number].in_order)
-                found.append(one_looks and found[op.right])
+                found.append(not both_look(op, demands[number]) and found[op.right])
             case Union():
                 found.append(False)
             case _:
@@ -229,13 +240,9 @@ def _columns_of_some(plan: Plan) -> list[int]:
     return found
 
 
-def called(plan: Plan, counted: Counted) -> list[float]:
-    """How many calls an operator costs in a step: half a one of a scan, or where it hands over or has nothing to do."""
-    found = []
-    for op in plan.ops:
-        busy = all(counted.rows[i] for i in op.inputs)
-        found.append(1.0 if busy and not isinstance(op, Scan | Emit) else HALF)
-    return found
+def both_look(op: Join, asked: Demands) -> bool:
+    """Whether either side of a join may end a pair, so that both look for the other's rows."""
+    return op.order != "before" and not asked.in_order
 
 
 def _forbid(op: Forbid, candidates: int, taken: Sequence[int], work: Work) -> None:

@@ -15,7 +15,7 @@ from stretto.explain.model import Estimate, Tried
 from stretto.memo.cost import CostModel
 from stretto.plan.dag import Plan
 from stretto.plan.record import Record
-from stretto.plan.trials.counted_work import Counted, WorkOf, called
+from stretto.plan.trials.counted_work import Counted, WorkOf
 from stretto.solve.common.budget import Budget
 from stretto.stats.profile import Stats
 
@@ -143,7 +143,7 @@ class _Race:
         """The costs, if nothing more came until the limit."""
         model = self._model
         scale = self._stats.total_rate / limit
-        calls = called(plan, counted)
+        calls = work.calls(counted)
         costs = [
             scale * model.price(one) + calls[number] * model.step_cost
             for number, one in enumerate(work.all(counted))

@@ -1,13 +1,43 @@
-"""The time that planning may take, and who asks for it."""
+"""The time that planning may take, counted in work, and who asks for it."""
 
 from collections.abc import Callable
 from time import monotonic
+from typing import Final
 
 Clock = Callable[[], float]
 
+PATIENCE: Final = 4.0
+"""By how much longer than it counts a search may take on a busy machine before the clock ends it."""
+
+
+class WorkClock:
+    """Seconds by the work that was done, so that the same input has the same plan however busy the machine is.
+
+    Whoever searches says what it has done, in seconds that this takes on an idle machine: measured once, about right
+    elsewhere. The time of day counts where it went by `PATIENCE` times as fast.
+    """
+
+    def __init__(self) -> None:
+        self._done = 0.0
+        self._counts: list[Clock] = []
+        self._start = monotonic()
+
+    def work(self, seconds: float) -> None:
+        """Count what was done."""
+        self._done += seconds
+
+    def counting(self, work: Clock) -> None:
+        """Count also what another one counts from now on."""
+        self._counts.append(work)
+        self._done -= work()
+
+    def __call__(self) -> float:
+        done = self._done + sum(work() for work in self._counts)
+        return max(done, (monotonic() - self._start) / PATIENCE)
+
 
 class Budget:
-    """A number of seconds that starts to run now, by the clock of the machine or by another one.
+    """A number of seconds that starts to run now, by the work that is done or by another clock.
 
     `free`: units of work that are done however short the time, so that small workloads have good plans without any.
     """
@@ -15,8 +45,18 @@ class Budget:
     def __init__(self, seconds: float, clock: Clock | None = None, free: int = 0) -> None:
         self.seconds = seconds
         self.free = free
-        self._clock = monotonic if clock is None else clock
+        self._clock = WorkClock() if clock is None else clock
         self._start = self._clock()
+
+    def work(self, seconds: float) -> None:
+        """Count what was done, by the seconds that it takes; a clock that is no count of work has its own."""
+        if isinstance(self._clock, WorkClock):
+            self._clock.work(seconds)
+
+    def counting(self, work: Clock) -> None:
+        """Count what another one counts, in seconds, from now on."""
+        if isinstance(self._clock, WorkClock):
+            self._clock.counting(work)
 
     @property
     def spent(self) -> float:

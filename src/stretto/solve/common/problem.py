@@ -10,6 +10,8 @@ from stretto.memo.memo import Memo
 from stretto.memo.pricing import Pricing
 from stretto.solve.common.budget import Budget
 
+A_WAY: Final = 4e-5
+"""Seconds that it takes to price a way, when the rows that it reads and makes have been estimated."""
 NO_WAY: Final = inf
 """The cost of what cannot be chosen."""
 
@@ -46,11 +48,15 @@ class Problem:
         roots = tuple(dict.fromkeys(root.piece for root in memo.roots))
         costs: list[list[float]] = [[NO_WAY] * len(ways) for ways in memo.ways]
         # What a solver begins with is priced before the budget is asked, so that there always is a plan.
+        known = 0
         for chosen in kept or ({},):
             for piece in _chosen_pieces(inputs, roots, chosen):
                 first = chosen.get(piece, 0)
                 if costs[piece][first] == NO_WAY:
                     costs[piece][first] = pricing.cost(memo, piece, memo.ways[piece][first])
+                    known += 1
+        if budget is not None:
+            budget.work(A_WAY * known)
         priced = True
         for piece in post_order(reversed(roots), lambda piece: chain.from_iterable(inputs[piece])):
             for number, way in enumerate(memo.ways[piece]):
@@ -60,6 +66,8 @@ class Problem:
                     priced = False
                     break
                 costs[piece][number] = pricing.cost(memo, piece, way)
+                if budget is not None:
+                    budget.work(A_WAY)
         return cls(inputs, tuple(map(tuple, costs)), roots, priced)
 
     def cost(self, chosen: Mapping[int, int]) -> float:

@@ -15,6 +15,8 @@ from stretto.solve.common.problem import Problem, reached
 NOT_COMPUTED = -1
 TINY = 1e-12
 """Relative gains below this are rounding."""
+A_LOOK = 4e-7
+"""Seconds that it takes to find the cheapest way of a piece, its inputs known."""
 INFINITE = float("inf")
 Prices = Sequence[Sequence[float]]
 State = tuple[list[int], list[int], float]
@@ -40,6 +42,7 @@ class WorkingPlan:
         self.clear()
         self._below: dict[int, list[int]] = {}
         self._value = [0.0] * len(self.costs)
+        self._looks = 0
         self._best = [NOT_COMPUTED] * len(self.costs)
 
     # ---- moves -------------------------------------------------------------------------------------------------
@@ -63,7 +66,9 @@ class WorkingPlan:
         value, best, way, inputs = self._value, self._best, self.way, self.inputs
         costs = self.costs if prices is None else prices
         # Pieces are numbered inputs first, so one pass over what is below fills in all values.
-        for under in self.below(piece):
+        under_it = self.below(piece)
+        self._looks += len(under_it)
+        for under in under_it:
             if way[under] >= 0:
                 value[under] = 0.0
                 continue
@@ -149,9 +154,15 @@ class WorkingPlan:
         way, count, self.cost = state
         self.way, self.count = way[:], count[:]
 
+    def over(self, budget: Budget) -> bool:
+        """Whether a budget is, when what was routed since this was asked last has been counted."""
+        budget.work(A_LOOK * self._looks)
+        self._looks = 0
+        return budget.over
+
     def improve(self, budget: Budget, random: Random | None = None) -> None:
         """Route every computed piece anew, again and again, until nothing gets cheaper."""
-        while not budget.over:
+        while not self.over(budget):
             before = self.cost
             pieces = [
                 piece for piece, chosen in enumerate(self.way) if chosen >= 0 and len(self.costs[piece]) > 1
@@ -163,7 +174,7 @@ class WorkingPlan:
             for turn, piece in enumerate(pieces):
                 if self.way[piece] >= 0:
                     self.reroute(piece)
-                if turn % 64 == 63 and budget.over:
+                if turn % 64 == 63 and self.over(budget):
                     return
             if self.cost >= before - TINY * abs(before):
                 return

@@ -12,18 +12,21 @@ from importlib import import_module
 from typing import Any
 
 from stretto.errors import StrettoError
-from stretto.solve.common.budget import Budget
+from stretto.solve.common.budget import PATIENCE, Budget
 from stretto.solve.common.presolve import Residue
 from stretto.solve.common.problem import reached
 from stretto.solve.exact.cost_splitting import pieces_below, repetitions
 
 SCALE_BITS = 40
 """In the integers of CP-SAT the dearest plan costs two to this power."""
-WORKERS = 2
+DETERMINISTIC = 0.5
+"""What CP-SAT counts as work in a second; with one worker the same work has the same end."""
 TOLERANCE = 1e-7
 """What is taken off bounds that were computed in doubles."""
 SMALL = 2_000
 """Variables up to which CP-SAT is asked."""
+A_COLUMN, IN_A_NODE = 1e-4, 2e-5
+"""Seconds that SCIP takes for each column: before it branches, and in a node."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +119,9 @@ def solve_program(
     if budget.over:
         return ProgramResult(None, bound)
     if len(program.costs) > SMALL:
-        values, least = _by_scip(program, hint, budget.left, seed)
+        values, least = _by_scip(program, hint, budget, seed)
     else:
-        values, least = _by_cp_sat(program, hint, budget.left, seed, bound - residue.constant)
+        values, least = _by_cp_sat(program, hint, budget, seed, bound - residue.constant)
     bound = max(bound, residue.constant + least)
     if values is None:
         return ProgramResult(None, bound)
@@ -150,7 +153,7 @@ def _add_rows(model: Any, columns: Sequence[Any], program: BinaryProgram) -> Non
 
 
 def _by_cp_sat(
-    program: BinaryProgram, hint: Sequence[bool], seconds: float, seed: int, bound: float
+    program: BinaryProgram, hint: Sequence[bool], budget: Budget, seed: int, bound: float
 ) -> tuple[list[bool] | None, float]:
     """Costs are rounded down to integers, so that a bound of these is one of the costs."""
     cp_model = loaded("ortools.sat.python.cp_model")
@@ -167,18 +170,26 @@ def _by_cp_sat(
     for column, value in zip(columns, hint, strict=True):
         model.add_hint(column, value)
     solver = cp_model.CpSolver()
-    solver.parameters.max_time_in_seconds = seconds
-    solver.parameters.num_workers = WORKERS
     solver.parameters.linearization_level = 2
     solver.parameters.random_seed = seed
-    status = solver.solve(model)
+    status = run_cp_sat(solver, model, budget)
     if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         return None, 0.0
     return [bool(solver.value(column)) for column in columns], solver.best_objective_bound / scale
 
 
+def run_cp_sat(solver: Any, model: Any, budget: Budget) -> Any:
+    """The status of CP-SAT after as much work as the budget has left."""
+    solver.parameters.num_workers = 1
+    solver.parameters.max_deterministic_time = DETERMINISTIC * budget.left
+    solver.parameters.max_time_in_seconds = PATIENCE * budget.left
+    status = solver.solve(model)
+    budget.work(solver.response_proto.deterministic_time / DETERMINISTIC)
+    return status
+
+
 def _by_scip(
-    program: BinaryProgram, hint: Sequence[bool], seconds: float, seed: int
+    program: BinaryProgram, hint: Sequence[bool], budget: Budget, seed: int
 ) -> tuple[list[bool] | None, float]:
     """What several roots can take is paid for or not; what each root takes follows from that."""
     model_builder = loaded("ortools.linear_solver.python.model_builder")
@@ -194,9 +205,14 @@ def _by_scip(
     for column, value in zip(columns, hint, strict=True):
         model.add_hint(column, float(value))
     solver = model_builder.Solver("scip")
-    solver.set_time_limit_in_seconds(seconds)
-    solver.set_solver_specific_parameters(f"randomization/randomseedshift = {seed}")
+    seconds = budget.left
+    solver.set_time_limit_in_seconds(PATIENCE * seconds)
+    # SCIP does not count its work, but for nodes; what it did is not told, and taken for what it was given.
+    at_first = A_COLUMN * len(columns)
+    nodes = max(1, int((seconds - at_first) / (IN_A_NODE * len(columns))))
+    solver.set_solver_specific_parameters(f"randomization/randomseedshift = {seed}\nlimits/nodes = {nodes}")
     status = solver.solve(model)
+    budget.work(at_first if status == model_builder.SolveStatus.OPTIMAL else seconds)
     if status not in (model_builder.SolveStatus.OPTIMAL, model_builder.SolveStatus.FEASIBLE):
         return None, 0.0
     least = solver.best_objective_bound * dearest * (1 - TOLERANCE)

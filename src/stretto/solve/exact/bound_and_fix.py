@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import inf
 from random import Random
-from time import monotonic
 
 from stretto.solve.common.budget import Budget
 from stretto.solve.common.presolve import KeptWays, NoPlanError, everything, presolve
@@ -24,6 +23,8 @@ from stretto.solve.exact.lagrangian import StepSizes, ascend, most_used
 from stretto.solve.exact.lagrangian_heuristic import LagrangianHeuristic
 from stretto.solve.exact.reduced_cost_fixing import WarmStart, fix, worth_finding
 
+A_PRESOLVED = 2e-5
+"""Seconds that it takes to reduce a part and cut it apart, for each of its ways."""
 MOST_STEPS, FEWEST_STEPS = 1500, 100
 ASCENT_PART = 0.25
 """Of the time left, what an ascent may take; the plans that it guides take about as much again."""
@@ -77,6 +78,7 @@ def solve_component(
     """The best choice for a part if only `kept` ways count and `required` pieces are computed in any case."""
     residue = presolve(part.problem, kept, required)
     inner = components(residue)
+    budget.work(A_PRESOLVED * sum(map(len, residue.inputs.values())))
     found = {i: Solved(one.inward(start), inf, 0.0) for i, one in enumerate(inner)}
     # Parts share nothing, so their plans, costs and bounds add up, and each has its part of the time by its size.
     for _ in range(ATTEMPTS):
@@ -152,17 +154,14 @@ class _ComponentSearch:
 
     def _steps(self, shares: CostSplitting) -> int:
         """As many steps as fit into a part of the time."""
-        # Measured, not estimated: what a step takes depends on the depth of the problem as much as on its size.
-        began = monotonic()
-        shares.bound()
-        shares.trees()
-        each = 2 * (monotonic() - began) + 1e-5
-        return int(min(MOST_STEPS, max(FEWEST_STEPS, ASCENT_PART * self.budget.left / each)))
+        return int(
+            min(MOST_STEPS, max(FEWEST_STEPS, ASCENT_PART * self.budget.left / (2 * shares.step_seconds)))
+        )
 
     def _disturb(self, budget: Budget) -> None:
         """Moves from the best plan, until they have not helped for long."""
         best, idle = self.heuristic.cost, 0
-        while idle < PATIENCE + 2 * self.heuristic.shared and not (budget.over or self.done):
+        while idle < PATIENCE + 2 * self.heuristic.shared and not (self.plan.over(budget) or self.done):
             self.heuristic.disturb(budget)
             idle = idle + 1 if self.heuristic.cost >= best else 0
             best = self.heuristic.cost

@@ -19,6 +19,9 @@ from numpy.typing import NDArray
 
 from stretto.solve.common.presolve import Residue
 
+A_LEVEL = 2e-5
+AN_ARC = 5e-8
+"""Seconds that it takes to find the cheapest trees, for each level and each arc of them."""
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -85,6 +88,11 @@ class CostSplitting:
         self.share: Floats = self.cost[self.way] / self.users[self.way]
         self.value: Floats = np.zeros(len(cells) + 1)
         self.through: Floats = np.zeros(len(ways))
+
+    @property
+    def step_seconds(self) -> float:
+        """What it takes to compute a bound and its trees."""
+        return A_LEVEL * len(self.levels) + AN_ARC * len(self.way)
 
     def bound(self) -> float:
         """What the cheapest trees cost under the shares: no plan costs less."""

@@ -63,6 +63,7 @@ def ascend(
     for step in range(schedule.steps if len(ways) else 0):
         if budget.over or best >= goal():
             break
+        budget.work(shares.step_seconds)
         # A root whose tree uses a way bids more for it. Shares stay positive by the exponential and add up to the cost
         # again by scaling, so that every step is a valid bound: no projection is needed.
         grown = shares.share[contested] * np.exp(schedule.size(step) * recent) + (LEAST * cost)[group]

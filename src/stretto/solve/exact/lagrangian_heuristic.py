@@ -93,7 +93,7 @@ class LagrangianHeuristic:
     def open_and_close(self, budget: Budget) -> None:
         """Open and close shared pieces of the present plan until that helps no more."""
         opening = self._prepared()
-        while not budget.over:
+        while not self.plan.over(budget):
             before = self.plan.cost
             pieces = opening.shared[:]
             self.random.shuffle(pieces)

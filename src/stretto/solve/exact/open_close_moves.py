@@ -29,7 +29,7 @@ class OpenCloseMoves:
         """Close each piece that is computed, open each that is not."""
         roots = frozenset(self.plan.roots)
         for piece in pieces:
-            if budget.over:
+            if self.plan.over(budget):
                 return
             if piece in roots:
                 continue

@@ -12,7 +12,7 @@ from typing import Any, Generic
 import numpy as np
 
 from stretto.solve.common.budget import Budget
-from stretto.solve.exact.binary_program import loaded
+from stretto.solve.exact.binary_program import loaded, run_cp_sat
 from stretto.solve.units.splits import MadeBy, Part
 from stretto.values.rows import F64, I64
 
@@ -159,9 +159,7 @@ class Fewest(Generic[Part]):
                 model.add(used[root] == 1)
         model.add(sum(int(needed[number]) * way for (_, number), way in taken.items()) <= self._units)
         solver = cp_model.CpSolver()
-        solver.parameters.max_time_in_seconds = max(budget.left, 0.01)
-        solver.parameters.num_workers = 1
-        status = solver.solve(model)
+        status = run_cp_sat(solver, model, budget)
         if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
             return None, status == cp_model.INFEASIBLE
         chosen = {part: number for (part, number), way in taken.items() if solver.value(way)}
