@@ -7,7 +7,8 @@ import pyarrow as pa
 import pytest
 from benchmarks.baselines.trends import detections, flat, flatten, two_step
 from hypothesis import given
-from tests.support.strategies import Sample, to_table
+from tests.support.random_events import to_table
+from tests.support.strategies import Sample
 from tests.support.trend_comparison import assert_right_totals, rows_of
 from tests.support.trend_strategies import trend_workloads
 

@@ -5,7 +5,7 @@ from random import Random
 import pyarrow as pa
 import pytest
 from tests.support.comparison import assert_same_matches, matches_of
-from tests.support.strategies import SCHEMA, random_events, to_table
+from tests.support.random_events import SCHEMA, random_events, to_table
 
 from stretto import oracle
 from stretto.engine.planning import optimize

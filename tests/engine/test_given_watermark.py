@@ -6,7 +6,8 @@ from random import Random
 import pyarrow as pa
 import pytest
 from tests.support.comparison import assert_same_matches, matches_of
-from tests.support.strategies import in_batches, out_of_order, random_workload, to_table
+from tests.support.random_events import in_batches, out_of_order, to_table
+from tests.support.strategies import random_workload
 
 from stretto import Engine, EngineError, Schema, Workload, optimize, oracle
 from stretto.errors import QueryError

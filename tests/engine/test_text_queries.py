@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 from tests.support import text_terms
 from tests.support.comparison import assert_same_matches, matches_of
-from tests.support.strategies import in_batches
+from tests.support.random_events import in_batches
 
 from stretto import Engine, Schema, Workload, optimize, oracle, run
 from stretto.engine.stream.scan_index import _divide

@@ -7,7 +7,8 @@ from random import Random
 
 import pytest
 from tests.support.comparison import assert_same_matches, matches_of
-from tests.support.strategies import SCHEMA, Sample, random_events, random_workload, to_table
+from tests.support.random_events import SCHEMA, random_events, to_table
+from tests.support.strategies import Sample, random_workload
 from tests.support.trend_comparison import assert_right_totals, rows_of
 
 from stretto import oracle

@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 from tests.support.cases import SCHEMA, Case, load_cases
 from tests.support.comparison import assert_same_matches, matches_of
-from tests.support.strategies import drop_late, to_table
+from tests.support.random_events import drop_late, to_table
 
 from stretto import oracle
 from stretto.engine.run import Engine

@@ -12,8 +12,8 @@ from tests.exactness.test_derived_streams import expected_of
 from tests.exactness.test_engine import REFUSALS
 from tests.support.alike_streams import alike_streams
 from tests.support.comparison import assert_same_matches
+from tests.support.random_events import SCHEMA
 from tests.support.runners import RUNNERS
-from tests.support.strategies import SCHEMA
 from tests.support.stream_strategies import StreamSample
 
 from stretto.engine.kernels import when_to_compile

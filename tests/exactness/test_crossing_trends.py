@@ -6,7 +6,8 @@ from random import Random
 
 import pytest
 from tests.exactness.test_trends import Runner, batched, restored, whole
-from tests.support.strategies import SCHEMA, Sample, random_events
+from tests.support.random_events import SCHEMA, random_events
+from tests.support.strategies import Sample
 from tests.support.trend_comparison import assert_same_totals, rows_of
 
 from stretto.oracle.trends import totals

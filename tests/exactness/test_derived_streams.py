@@ -11,8 +11,8 @@ from random import Random
 import pytest
 from tests.exactness.test_engine import REFUSALS
 from tests.support.comparison import assert_same_matches
+from tests.support.random_events import SCHEMA, to_table
 from tests.support.runners import RUNNERS, Runner
-from tests.support.strategies import SCHEMA, to_table
 from tests.support.stream_strategies import StreamSample, random_streams
 
 from stretto import oracle

@@ -11,14 +11,9 @@ from random import Random
 import pytest
 from hypothesis import given, settings
 from tests.support.comparison import assert_same_matches, matches_of
+from tests.support.random_events import to_table
 from tests.support.runners import RUNNERS, Found, Runner, batched, disordered, restored
-from tests.support.strategies import (
-    Sample,
-    random_workload,
-    to_table,
-    with_ties,
-    workloads,
-)
+from tests.support.strategies import Sample, random_workload, with_ties, workloads
 
 from stretto import oracle
 from stretto.engine.kernels import when_to_compile

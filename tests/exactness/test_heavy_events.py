@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from benchmarks.decopa_units import HOT, sharing_plan, with_hot_event
 from tests.support.comparison import assert_same_matches, matches_of
-from tests.support.strategies import SCHEMA, in_batches, to_table
+from tests.support.random_events import SCHEMA, in_batches, to_table
 
 from stretto import oracle
 from stretto.engine.run import Engine

@@ -13,8 +13,9 @@ from tests.exactness.test_engine import check, whole_with_ids
 from tests.exactness.test_switching import switch_plans, update_queries
 from tests.plan.spread import test_targets
 from tests.support.last_strategies import last_workload, reading_last
+from tests.support.random_events import SCHEMA
 from tests.support.runners import RUNNERS
-from tests.support.strategies import SCHEMA, with_ties
+from tests.support.strategies import with_ties
 from tests.support.stream_strategies import random_streams
 
 from stretto.engine.kernels import when_to_compile

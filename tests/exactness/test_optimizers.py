@@ -10,7 +10,8 @@ from random import Random
 import pytest
 from tests.exactness.test_engine import RUNNERS
 from tests.support.comparison import assert_same_matches
-from tests.support.strategies import Sample, random_workload, to_table
+from tests.support.random_events import to_table
+from tests.support.strategies import Sample, random_workload
 from tests.support.variations import sharing_workload
 
 from stretto import oracle

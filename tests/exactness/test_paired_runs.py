@@ -6,8 +6,8 @@ import pytest
 from tests.exactness.test_derived_streams import expected_of
 from tests.exactness.test_random_families import rows_of
 from tests.support.comparison import assert_same_matches
+from tests.support.random_events import SCHEMA, random_events
 from tests.support.runners import RUNNERS
-from tests.support.strategies import SCHEMA, random_events
 from tests.support.stream_strategies import StreamSample
 
 from stretto.engine.kernels import when_to_compile

@@ -6,7 +6,7 @@ from random import Random
 import pyarrow as pa
 import pytest
 from tests.exactness.test_derived_streams import compare, expected_of
-from tests.support.strategies import SCHEMA, random_events
+from tests.support.random_events import SCHEMA, random_events
 from tests.support.stream_strategies import StreamSample
 
 from stretto.engine.kernels import when_to_compile

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from tests.support import text_terms
 from tests.support.comparison import assert_same_matches, matches_of
-from tests.support.strategies import in_batches, out_of_order
+from tests.support.random_events import in_batches, out_of_order
 
 from stretto import Engine, Workload, optimize, oracle, run
 from stretto.engine.kernels import when_to_compile

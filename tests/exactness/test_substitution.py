@@ -4,7 +4,8 @@ from random import Random
 
 import pytest
 from tests.support.comparison import assert_same_matches, matches_of
-from tests.support.strategies import SCHEMA, random_events, random_query, to_table
+from tests.support.random_events import SCHEMA, random_events, to_table
+from tests.support.strategies import random_query
 
 import stretto
 from stretto import oracle

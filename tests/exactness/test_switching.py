@@ -11,7 +11,8 @@ from random import Random
 
 import pytest
 from tests.support.comparison import assert_same_matches, matches_of
-from tests.support.strategies import Sample, in_batches, out_of_order, random_workload, to_table
+from tests.support.random_events import in_batches, out_of_order, to_table
+from tests.support.strategies import Sample, random_workload
 from tests.support.variations import sharing_workload
 
 from stretto import oracle

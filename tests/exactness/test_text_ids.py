@@ -13,7 +13,8 @@ import pytest
 from tests.exactness import test_derived_streams, test_random_families
 from tests.support import runners
 from tests.support.comparison import assert_same_matches, matches_of
-from tests.support.strategies import Sample, random_workload, to_table, with_ties
+from tests.support.random_events import to_table
+from tests.support.strategies import Sample, random_workload, with_ties
 
 from stretto import oracle
 from stretto.engine.kernels import when_to_compile

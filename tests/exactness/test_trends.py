@@ -12,7 +12,8 @@ from random import Random
 
 import pyarrow as pa
 import pytest
-from tests.support.strategies import Sample, in_batches, out_of_order, to_table
+from tests.support.random_events import in_batches, out_of_order, to_table
+from tests.support.strategies import Sample
 from tests.support.trend_comparison import assert_same_totals, rows_of
 from tests.support.trend_strategies import random_trends
 

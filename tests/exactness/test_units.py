@@ -8,8 +8,9 @@ import pytest
 from tests.memo.related import related_workload
 from tests.memo.test_rules_oracle import plan_of
 from tests.support.comparison import assert_same_matches, matches_of
+from tests.support.random_events import in_batches, out_of_order, to_table
 from tests.support.runners import RUNNERS
-from tests.support.strategies import Sample, in_batches, out_of_order, random_workload, to_table
+from tests.support.strategies import Sample, random_workload
 
 from stretto import oracle
 from stretto.engine.units.cells import run_cells

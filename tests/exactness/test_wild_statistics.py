@@ -12,8 +12,9 @@ from random import Random
 import pytest
 from tests.exactness.test_trends import whole as all_totals
 from tests.support.comparison import assert_same_matches
+from tests.support.random_events import SCHEMA, random_events
 from tests.support.runners import whole
-from tests.support.strategies import SCHEMA, Sample, random_events, random_workload
+from tests.support.strategies import Sample, random_workload
 from tests.support.trend_comparison import assert_same_totals, rows_of
 from tests.support.trend_strategies import random_trends
 from tests.support.variations import sharing_workload

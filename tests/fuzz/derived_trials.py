@@ -11,8 +11,8 @@ from tests.fuzz.trials import Tally
 from tests.plan.families.test_gathering import alike_queries
 from tests.support.alike_streams import alike_streams
 from tests.support.comparison import assert_same_matches, matches_of
+from tests.support.random_events import SCHEMA, random_events, to_table
 from tests.support.runners import disordered, restored, whole
-from tests.support.strategies import SCHEMA, random_events, to_table
 from tests.support.stream_strategies import StreamSample, random_streams
 
 from stretto.engine.kernels import when_to_compile

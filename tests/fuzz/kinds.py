@@ -14,7 +14,8 @@ from tests.fuzz.sized_trends import TiledTrends, compare_trends, tiled_trends, t
 from tests.fuzz.tiled_trials import compare_tiled
 from tests.fuzz.trials import Differs, Tally, compare
 from tests.fuzz.ways import Way, some_way
-from tests.support.strategies import ATTRIBUTES, SCHEMA, Event, Sample, random_workload
+from tests.support.random_events import ATTRIBUTES, SCHEMA
+from tests.support.strategies import Event, Sample, random_workload
 from tests.support.variations import sharing_workload
 from tests.support.wild import CHARACTERS, wild
 from tests.text.mutations import mutated

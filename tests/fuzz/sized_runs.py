@@ -12,7 +12,8 @@ import pyarrow.compute as pc
 from tests.fuzz.exact_rows import Row, difference, rows_of, table_of
 from tests.fuzz.sized_streams import Sized
 from tests.fuzz.ways import LATENESS, Way
-from tests.support.strategies import Event, to_table
+from tests.support.random_events import to_table
+from tests.support.strategies import Event
 
 from stretto.engine.adapt import AdaptOptions
 from stretto.engine.results.matches import Matches

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
-from tests.support.strategies import TYPES, VALUES, Event, random_query
+from tests.support.random_events import TYPES, VALUES
+from tests.support.strategies import Event, random_query
 from tests.support.variations import sharing_queries
 
 from stretto.pattern.workload import Workload

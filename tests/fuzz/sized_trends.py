@@ -15,7 +15,8 @@ import pyarrow as pa
 from tests.exactness.test_trends import plan_of
 from tests.fuzz.trials import Differs, Tally
 from tests.fuzz.ways import LATENESS, Way
-from tests.support.strategies import SCHEMA, Event, Sample, out_of_order, to_table
+from tests.support.random_events import SCHEMA, out_of_order, to_table
+from tests.support.strategies import Event, Sample
 from tests.support.trend_comparison import assert_same_totals, rows_of
 from tests.support.trend_strategies import random_trends
 

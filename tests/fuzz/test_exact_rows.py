@@ -5,7 +5,8 @@ from collections import Counter
 import pyarrow as pa
 import pytest
 from tests.fuzz.exact_rows import difference, expected_rows, lists_of, plain_match_id, rows_of, table_of
-from tests.support.strategies import SCHEMA, Event, to_table
+from tests.support.random_events import SCHEMA, to_table
+from tests.support.strategies import Event
 
 from stretto import oracle
 from stretto.engine.whole_table import run

@@ -14,7 +14,8 @@ from tests.fuzz.stretches import Judge, TooHeavy
 from tests.fuzz.tiled_rows import TiledJudge
 from tests.fuzz.tiles import Tiling, tiled_workload
 from tests.support.comparison import assert_same_matches
-from tests.support.strategies import SCHEMA, TYPES, Event, random_query
+from tests.support.random_events import SCHEMA, TYPES
+from tests.support.strategies import Event, random_query
 
 from stretto import oracle
 from stretto.engine.whole_table import run

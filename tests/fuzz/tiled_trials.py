@@ -15,7 +15,7 @@ from tests.fuzz.tiled_rows import TiledJudge
 from tests.fuzz.tiles import tiled_workload
 from tests.fuzz.trials import Differs, Tally
 from tests.fuzz.ways import Way
-from tests.support.strategies import SCHEMA
+from tests.support.random_events import SCHEMA
 
 from stretto.engine.kernels import when_to_compile
 from stretto.engine.results.matches import Matches

@@ -14,7 +14,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from tests.fuzz.sized_streams import sized_events, window_sizes
-from tests.support.strategies import ATTRIBUTES, TYPES, Event, random_query, to_table
+from tests.support.random_events import ATTRIBUTES, TYPES, to_table
+from tests.support.strategies import Event, random_query
 
 from stretto.schema import Kind
 

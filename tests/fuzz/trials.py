@@ -16,7 +16,7 @@ from tests.fuzz.sized_runs import BUDGET_S, Life, Run
 from tests.fuzz.sized_streams import Sized
 from tests.fuzz.stretches import Judge, TooHeavy
 from tests.fuzz.ways import Way
-from tests.support.strategies import SCHEMA, to_table
+from tests.support.random_events import SCHEMA, to_table
 
 from stretto.engine import run as engine_run
 from stretto.engine.kernels import when_to_compile

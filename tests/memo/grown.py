@@ -2,7 +2,8 @@
 
 from random import Random
 
-from tests.support.strategies import SCHEMA, Sample, random_events
+from tests.support.random_events import SCHEMA, random_events
+from tests.support.strategies import Sample
 
 TYPES = ("A", "B", "C", "D")
 TERMS = (

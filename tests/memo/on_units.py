@@ -5,8 +5,9 @@ from random import Random
 
 from tests.exactness.test_units import UNITS, grids
 from tests.support.comparison import assert_same_matches, matches_of
+from tests.support.random_events import in_batches, to_table
 from tests.support.runners import RUNNERS
-from tests.support.strategies import Sample, in_batches, to_table
+from tests.support.strategies import Sample
 
 from stretto import oracle
 from stretto.engine.units.staged import StagedRun

@@ -2,7 +2,8 @@
 
 from random import Random
 
-from tests.support.strategies import SCHEMA, Sample, random_events
+from tests.support.random_events import SCHEMA, random_events
+from tests.support.strategies import Sample
 
 TYPES = ("A", "B", "C", "D")
 TERMS = ("{0}.x < {1}.x", "{0}.n <= {1}.n", "{0}.k = {1}.k", "{0}.n < {1}.n + 1", "{0}.x - {1}.x >= {c}")

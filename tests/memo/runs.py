@@ -2,7 +2,8 @@
 
 from random import Random
 
-from tests.support.strategies import SCHEMA, Sample, random_events
+from tests.support.random_events import SCHEMA, random_events
+from tests.support.strategies import Sample
 
 TYPES = ("A", "B", "C", "D")
 OF_TWO = ("v0.n <= v1.n", "v0.k = v1.k", "v1.x > v0.x")

@@ -5,7 +5,8 @@ from random import Random
 
 from tests.memo.on_units import assert_finds_what_the_oracle_finds
 from tests.memo.test_rules_oracle import plan_of
-from tests.support.strategies import SCHEMA, Sample, random_events
+from tests.support.random_events import SCHEMA, random_events
+from tests.support.strategies import Sample
 
 from stretto.memo.explore import Rules, explore
 from stretto.memo.memo import build_memo

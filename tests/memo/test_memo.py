@@ -3,7 +3,7 @@
 from itertools import combinations, permutations
 
 import pytest
-from tests.support.strategies import SCHEMA
+from tests.support.random_events import SCHEMA
 
 from stretto.memo.explore import Rules, explore
 from stretto.memo.memo import Memo, build_memo

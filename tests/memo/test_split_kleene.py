@@ -10,8 +10,9 @@ import pytest
 from tests.memo.on_units import assert_finds_what_the_oracle_finds
 from tests.memo.test_rules_oracle import plan_of
 from tests.support.comparison import assert_same_matches
+from tests.support.random_events import SCHEMA, random_events, to_table
 from tests.support.runners import RUNNERS
-from tests.support.strategies import SCHEMA, Sample, random_events, to_table
+from tests.support.strategies import Sample
 
 from stretto import oracle
 from stretto.engine.run import Engine

@@ -7,7 +7,8 @@ from random import Random
 
 import pytest
 from tests.support.comparison import assert_same_matches
-from tests.support.strategies import SCHEMA, random_events, random_workload
+from tests.support.random_events import SCHEMA, random_events
+from tests.support.strategies import random_workload
 
 from stretto.oracle.detections import Event, Match, matches
 from stretto.oracle.values import evaluate

@@ -11,7 +11,7 @@ from random import Random
 import pytest
 from hypothesis import given, settings
 from tests.support.comparison import assert_same_matches
-from tests.support.strategies import SCHEMA, random_events
+from tests.support.random_events import SCHEMA, random_events
 from tests.support.stream_strategies import StreamSample, random_streams, stream_samples
 
 from stretto import oracle

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given
-from tests.support.strategies import SCHEMA
+from tests.support.random_events import SCHEMA
 from tests.support.trend_strategies import Sample, random_trends, trend_workloads
 
 from stretto.oracle.detections import Event, matches

@@ -1,7 +1,7 @@
 """Cores: what joins compute of a piece, and what is left for later."""
 
 import pytest
-from tests.support.strategies import SCHEMA
+from tests.support.random_events import SCHEMA
 
 from stretto.pattern.core import core_of, repetition_sets
 from stretto.pattern.piece import Piece

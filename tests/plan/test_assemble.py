@@ -6,7 +6,8 @@ from typing import TypeVar
 import pytest
 from tests.plan.reference import Reference
 from tests.support.comparison import assert_same_matches
-from tests.support.strategies import SCHEMA, Sample, random_workload
+from tests.support.random_events import SCHEMA
+from tests.support.strategies import Sample, random_workload
 
 from stretto import oracle
 from stretto.errors import QueryError

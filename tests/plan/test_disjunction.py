@@ -7,8 +7,8 @@ from random import Random
 import pytest
 from tests.memo.disjunctions import disjunctions
 from tests.support.comparison import assert_same_matches
+from tests.support.random_events import SCHEMA
 from tests.support.runners import Runner, batched, disordered, restored, whole
-from tests.support.strategies import SCHEMA
 
 from stretto import oracle
 from stretto.memo.rules.unite_disjunction import RULE

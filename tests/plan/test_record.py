@@ -8,7 +8,8 @@ from random import Random
 import pytest
 from tests.plan.estimated import ALONE, SHARED
 from tests.plan.reference import Reference, Row
-from tests.support.strategies import random_events, random_workload
+from tests.support.random_events import random_events
+from tests.support.strategies import random_workload
 
 from stretto.errors import QueryError
 from stretto.memo.explore import Rules, explore

@@ -7,7 +7,7 @@ from random import Random
 import numpy as np
 import pytest
 from tests.support.comparison import assert_same_matches, matches_of
-from tests.support.strategies import SCHEMA, random_events, to_table
+from tests.support.random_events import SCHEMA, random_events, to_table
 
 from stretto import Engine, oracle
 from stretto.engine.whole_table import run

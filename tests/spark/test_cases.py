@@ -13,7 +13,7 @@ from tests.spark.stream.test_detect_stream import Files, run_to_end
 from tests.support.cases import load_cases
 from tests.support.comparison import assert_same_matches
 from tests.support.joined_cases import LATENESS_US, by_case, in_arrivals, in_time, placed, workload_text
-from tests.support.strategies import ATTRIBUTES, to_table
+from tests.support.random_events import ATTRIBUTES, to_table
 
 from stretto.oracle.detections import Match
 from stretto.schema import Schema

@@ -14,7 +14,7 @@ from tests.exactness.test_derived_streams import expected_of
 from tests.fuzz.derived_trials import REFUSED, sample_of
 from tests.spark.stream.test_detect_stream import Files, run_to_end
 from tests.support.comparison import assert_same_matches
-from tests.support.strategies import SCHEMA, random_events, to_table
+from tests.support.random_events import SCHEMA, random_events, to_table
 from tests.support.stream_strategies import StreamSample
 
 from stretto.errors import QueryError

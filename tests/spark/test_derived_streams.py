@@ -8,7 +8,7 @@ import pytest
 from tests.spark.batch.test_dataframe import found_rows
 from tests.spark.stream.test_detect_stream import Files, run_to_end
 from tests.support.comparison import assert_same_matches
-from tests.support.strategies import SCHEMA, random_events, to_table
+from tests.support.random_events import SCHEMA, random_events, to_table
 
 from stretto import oracle
 from stretto.oracle.detections import Event, Match

@@ -11,7 +11,8 @@ from pyspark.sql import SparkSession
 from tests.spark.stream.stream_cases import END_TYPE, in_milliseconds
 from tests.spark.stream.test_detect_stream import Files, run_to_end
 from tests.spark.stream.trend_cases import assert_totals, expected_totals, grouped
-from tests.support.strategies import SCHEMA, Sample, random_events, to_table
+from tests.support.random_events import SCHEMA, random_events, to_table
+from tests.support.strategies import Sample
 from tests.support.trend_strategies import random_trends
 
 import stretto.spark

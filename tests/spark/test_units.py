@@ -28,15 +28,8 @@ from tests.spark.stream.test_detect_stream import (
     run_to_end,
 )
 from tests.support.comparison import assert_same_matches
-from tests.support.strategies import (
-    SCHEMA,
-    TYPES,
-    Sample,
-    out_of_order,
-    random_events,
-    random_workload,
-    to_table,
-)
+from tests.support.random_events import SCHEMA, TYPES, out_of_order, random_events, to_table
+from tests.support.strategies import Sample, random_workload
 
 import stretto.spark
 from stretto import oracle

@@ -7,7 +7,8 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from tests.stats.worlds import SCHEMA, piece_of, poisson, stats_with
-from tests.support.strategies import to_table, workloads
+from tests.support.random_events import to_table
+from tests.support.strategies import workloads
 
 from stretto.errors import QueryError
 from stretto.pattern.workload import Workload

@@ -8,7 +8,8 @@ import re
 from collections.abc import Callable
 from random import Random
 
-from tests.support.strategies import SCHEMA, Terms, Variable
+from tests.support.random_events import SCHEMA
+from tests.support.strategies import Terms, Variable
 from tests.support.stream_strategies import MOST_DERIVED, StreamSample, _events
 
 from stretto import oracle

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.support.strategies import ATTRIBUTES
+from tests.support.random_events import ATTRIBUTES
 
 from stretto.oracle.detections import Event, Match
 from stretto.schema import Kind, Schema

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tests.support.cases import Case
-from tests.support.strategies import drop_late
+from tests.support.random_events import drop_late
 
 from stretto.oracle.detections import Event, Match
 

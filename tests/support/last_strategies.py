@@ -4,7 +4,8 @@ import re
 from collections.abc import Callable
 from random import Random
 
-from tests.support.strategies import SCHEMA, TYPES, PatternWriter, Sample, Terms, random_events
+from tests.support.random_events import SCHEMA, TYPES, random_events
+from tests.support.strategies import PatternWriter, Sample, Terms
 
 from stretto.errors import QueryError
 from stretto.pattern.workload import Workload

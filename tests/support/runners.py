@@ -6,7 +6,8 @@ from random import Random
 from typing import Any
 
 from tests.support.comparison import matches_of
-from tests.support.strategies import Sample, in_batches, out_of_order, to_table
+from tests.support.random_events import in_batches, out_of_order, to_table
+from tests.support.strategies import Sample
 
 from stretto.engine.run import Engine
 from stretto.engine.whole_table import run

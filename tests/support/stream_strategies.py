@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from random import Random
 
 from hypothesis import strategies as st
-from tests.support.strategies import SCHEMA, PatternWriter, Sample, Terms, Variable, random_events
+from tests.support.random_events import SCHEMA, random_events
+from tests.support.strategies import PatternWriter, Sample, Terms, Variable
 
 from stretto import oracle
 from stretto.errors import QueryError

@@ -11,7 +11,8 @@ from itertools import pairwise
 from random import Random
 
 from hypothesis import strategies as st
-from tests.support.strategies import COMPARE, SCHEMA, Sample, random_events
+from tests.support.random_events import SCHEMA, random_events
+from tests.support.strategies import COMPARE, Sample
 
 from stretto.oracle.bindings import Binding, Search
 from stretto.oracle.values import Event

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from random import Random
 
-from tests.support.strategies import SCHEMA, TYPES, Sample, random_events
+from tests.support.random_events import SCHEMA, TYPES, random_events
+from tests.support.strategies import Sample
 
 TERMS = (
     "{a}.x < {b}.x",

@@ -4,7 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from random import Random
 
-from tests.support.strategies import Sample, to_table
+from tests.support.random_events import to_table
+from tests.support.strategies import Sample
 
 from stretto.oracle.detections import Event
 from stretto.pattern.workload import Workload

@@ -13,7 +13,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from tests.support.strategies import ATTRIBUTES
+from tests.support.random_events import ATTRIBUTES
 from tests.text.mutations import mutated, mutated_json, texts
 
 from stretto.errors import QueryError

@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 from tests.support.comparison import assert_same_matches, matches_of
-from tests.support.strategies import SCHEMA, random_events, to_table
+from tests.support.random_events import SCHEMA, random_events, to_table
 from tests.support.stream_strategies import random_streams
 
 from stretto import oracle

@@ -11,7 +11,8 @@ from tests.engine.memory import bounded
 from tests.engine.memory.bounded import QUERIES, found, plan_of
 from tests.fuzz.sized_streams import sized_workload
 from tests.support.comparison import assert_same_matches, matches_of
-from tests.support.strategies import SCHEMA, in_batches, random_workload, to_table
+from tests.support.random_events import SCHEMA, in_batches, to_table
+from tests.support.strategies import random_workload
 from tests.support.trend_strategies import random_trends
 
 from stretto import oracle

@@ -6,7 +6,8 @@ from random import Random
 import numpy as np
 import pytest
 from tests.exactness import test_engine, test_optimizers, test_trends
-from tests.support.strategies import random_events, random_workload, to_table
+from tests.support.random_events import random_events, to_table
+from tests.support.strategies import random_workload
 from tests.support.variations import sharing_workload
 
 from stretto.engine.kernels import when_to_compile

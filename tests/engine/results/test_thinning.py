@@ -11,7 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from tests.support.comparison import assert_same_matches, matches_of
-from tests.support.strategies import SCHEMA, in_batches, out_of_order, random_workload, to_table
+from tests.support.random_events import SCHEMA, in_batches, out_of_order, to_table
+from tests.support.strategies import random_workload
 
 from stretto import Engine, QueryError, Schema, StrettoError, Workload, optimize, oracle, run
 from stretto.engine.kernels.keep_apart import (

@@ -5,8 +5,8 @@ from random import Random
 import pytest
 from tests.exactness.test_derived_streams import expected_of
 from tests.support.comparison import assert_same_matches
+from tests.support.random_events import SCHEMA, random_events
 from tests.support.runners import RUNNERS
-from tests.support.strategies import SCHEMA, random_events
 from tests.support.stream_strategies import StreamSample
 
 from stretto.pattern.workload import Workload

@@ -4,7 +4,7 @@ from random import Random
 
 import pyarrow as pa
 import pytest
-from tests.support.strategies import SCHEMA, random_events, to_table
+from tests.support.random_events import SCHEMA, random_events, to_table
 
 from stretto.engine.run import Engine
 from stretto.pattern.workload import Workload

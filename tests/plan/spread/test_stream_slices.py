@@ -5,7 +5,7 @@ from random import Random
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.support.strategies import SCHEMA
+from tests.support.random_events import SCHEMA
 
 from stretto.errors import StrettoError
 from stretto.pattern.workload import Workload

@@ -11,15 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from tests.support.comparison import assert_same_matches, matches_of
-from tests.support.strategies import (
-    SCHEMA,
-    Sample,
-    in_batches,
-    random_events,
-    random_workload,
-    to_table,
-    with_ties,
-)
+from tests.support.random_events import SCHEMA, in_batches, random_events, to_table
+from tests.support.strategies import Sample, random_workload, with_ties
 from tests.support.variations import sharing_workload
 
 from stretto import oracle

@@ -10,7 +10,8 @@ import pyarrow as pa
 import pytest
 from tests.plan.spread.test_targets import plan_of, times_of_events
 from tests.spark.stream.trend_cases import assert_totals, expected_totals, grouped
-from tests.support.strategies import Sample, in_batches, to_table
+from tests.support.random_events import in_batches, to_table
+from tests.support.strategies import Sample
 from tests.support.trend_strategies import random_trends
 
 from stretto.engine.trends.totals import TOTALS

@@ -1,6 +1,6 @@
 """Solutions: what is shared is one object and counts once."""
 
-from tests.support.strategies import SCHEMA
+from tests.support.random_events import SCHEMA
 
 from stretto.memo.explore import Rules, explore
 from stretto.memo.memo import Memo, build_memo

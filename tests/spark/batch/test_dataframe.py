@@ -5,7 +5,8 @@ from random import Random
 import pyarrow as pa
 import pytest
 from tests.support.comparison import assert_same_matches
-from tests.support.strategies import SCHEMA, TYPES, Sample, random_events, to_table, with_ties
+from tests.support.random_events import SCHEMA, TYPES, random_events, to_table
+from tests.support.strategies import Sample, with_ties
 from tests.support.variations import _query, _terms
 
 import stretto.spark

@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.support.strategies import SCHEMA, TYPES, Sample, random_events, to_table, with_ties
+from tests.support.random_events import SCHEMA, TYPES, random_events, to_table
+from tests.support.strategies import Sample, with_ties
 
 import stretto.spark
 from stretto import oracle

@@ -12,7 +12,8 @@ from tests.spark.stream.stream_cases import END_TYPE, ended, matches_by_query, w
 from tests.spark.stream.stream_state import Stream, use_folder
 from tests.spark.stream.trend_cases import assert_totals, expected_totals
 from tests.support.comparison import assert_same_matches
-from tests.support.strategies import Sample, in_batches, out_of_order, to_table
+from tests.support.random_events import in_batches, out_of_order, to_table
+from tests.support.strategies import Sample
 
 from stretto import Schema, Workload, optimize, oracle
 from stretto.pattern.nodes import Query

@@ -22,7 +22,8 @@ from tests.spark.stream.stream_cases import (
     without_values,
 )
 from tests.support.comparison import assert_same_matches
-from tests.support.strategies import SCHEMA, Sample, out_of_order, random_events, random_workload, to_table
+from tests.support.random_events import SCHEMA, out_of_order, random_events, to_table
+from tests.support.strategies import Sample, random_workload
 
 from stretto import Schema, StrettoError, Workload, optimize, oracle
 from stretto.oracle.detections import Event

@@ -24,16 +24,8 @@ from tests.spark.stream.stream_cases import (
 from tests.spark.stream.stream_checks import check_changes, check_each
 from tests.spark.stream.stream_state import Stream, use_folder
 from tests.support.comparison import assert_same_matches
-from tests.support.strategies import (
-    SCHEMA,
-    Sample,
-    in_batches,
-    out_of_order,
-    random_events,
-    random_workload,
-    to_table,
-    with_ties,
-)
+from tests.support.random_events import SCHEMA, in_batches, out_of_order, random_events, to_table
+from tests.support.strategies import Sample, random_workload, with_ties
 from tests.support.variations import sharing_workload
 
 from stretto import oracle, run

@@ -10,7 +10,8 @@ import pyarrow.compute as pc
 from tests.spark.stream.stream_cases import ended, in_milliseconds, matches_by_query, without_values
 from tests.spark.stream.stream_state import Stream
 from tests.support.comparison import assert_same_matches
-from tests.support.strategies import Sample, in_batches, out_of_order, random_workload, to_table
+from tests.support.random_events import in_batches, out_of_order, to_table
+from tests.support.strategies import Sample, random_workload
 from tests.support.variations import sharing_workload
 
 from stretto import oracle
