@@ -4,8 +4,7 @@
 own, from one of MCEP's workloads and statistics of 200,000 events; these are made before the clock starts.
 
 `--optimizers rivals` compares `auto` and `exact` with every local search, each also as `NAME/ns`: the same search by
-our cost model in place of its paper's. `--clock processor` lets budgets run by processor time, so that plans do not
-depend on who else uses the machine.
+our cost model in place of its paper's.
 """
 
 import argparse
@@ -34,7 +33,6 @@ from stretto.memo.pricing import Pricing  # noqa: E402
 from stretto.pattern.workload import Workload  # noqa: E402
 from stretto.plan.optimize import planned, uncollected  # noqa: E402
 from stretto.plan.optimizers import RECIPES, Recipe, all_that_fit, model_of  # noqa: E402
-from stretto.solve.common import budget as clock_of_budgets  # noqa: E402
 from stretto.solve.common.budget import Budget  # noqa: E402
 from stretto.solve.common.solution import Solution  # noqa: E402
 from stretto.solve.exact.solver import exact  # noqa: E402
@@ -84,14 +82,13 @@ class Case:
     types: int | None = None
     window: str | None = None
     workload: str = "mcep-stocks"
-    clock: str = "wall"
 
 
 def run(out: Path, data: Path | None, options: Sequence[str]) -> int:
     """Plan, print the table, and write planning.json and planning.txt into `out`."""
     del data  # streams are generated
     given = _parse(options)
-    same = given.budget, given.seed, given.types, given.window, given.workload, given.clock
+    same = given.budget, given.seed, given.types, given.window, given.workload
     if given.one:
         case = Case(given.optimizers[0], given.sizes[0], *same)
         print(json.dumps(asdict(plan(case))))
@@ -119,7 +116,6 @@ def _parse(options: Sequence[str]) -> argparse.Namespace:
         help="such as auto,mcep; or rivals",
     )
     parser.add_argument("--workload", choices=list(STREAMS), default="mcep-stocks")
-    parser.add_argument("--clock", choices=["wall", "processor"], default="wall")
     parser.add_argument("--name", default="planning", help="of the files that are written")
     parser.add_argument("--most", type=int, default=1_000, help="queries that all but auto are tried on")
     parser.add_argument("--budget", type=float, default=10.0, help="seconds of every solver")
@@ -137,8 +133,6 @@ def plan(case: Case) -> Made:
     parsed = Workload.parse(workload(case.workload, case.queries, case.seed, **settled))
     events = generate(STREAMS[case.workload], EVENTS, case.seed, types=case.types)
     stats = Stats.of(events, workload=parsed)
-    if case.clock == "processor":
-        clock_of_budgets.monotonic = time.process_time
     recipe, chosen = CONTESTANTS[case.optimizer], [0.0]
     clock, processor, budget = time.perf_counter(), time.process_time(), Budget(case.budget)
 
@@ -161,7 +155,7 @@ def plan(case: Case) -> Made:
 def _apart(case: Case) -> Made:
     say(f"{case.optimizer}, {case.queries:,} queries")
     options = ["--optimizers", case.optimizer, "--sizes", str(case.queries), "--budget", str(case.budget)]
-    options += ["--seed", str(case.seed), "--workload", case.workload, "--clock", case.clock]
+    options += ["--seed", str(case.seed), "--workload", case.workload]
     options += ["--types", str(case.types)] if case.types is not None else []
     options += ["--window", case.window] if case.window is not None else []
     done = subprocess.run(
@@ -176,7 +170,7 @@ def table(made: Sequence[Made], given: argparse.Namespace) -> str:
     window = "" if given.window is None else f"; {given.window}"
     about = f"{given.workload}; seed {given.seed}{types}{window}"
     lines = [
-        f"planning: {about}; budget {given.budget:g} s ({given.clock} clock); {machine()}",
+        f"planning: {about}; budget {given.budget:g} s; {machine()}",
         " queries optimizer          chosen seconds   CPU s   memory operators       cost  of none      gap",
     ]
     for one in made:

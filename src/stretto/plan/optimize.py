@@ -50,7 +50,7 @@ from stretto.trends.plan import TrendPlan
 DEFAULT_BUDGET_S = 5.0
 EXPLORING = 0.3
 """The part of the time in which ways are sought: to price them takes twice as long, and what has no price is no way."""
-A_FIND, AN_ESTIMATE = 3.5e-5, 1e-4
+A_FIND, AN_ESTIMATE = 3.5e-5, 2.5e-4
 """Seconds that it takes to find a way, with the pieces that it reads; to estimate the rows of a piece."""
 SOLVING = 0.5
 """The part of the time that a solver has at least, however long it took to find what it can choose from."""
