@@ -33,9 +33,9 @@ class Event:
 
     @property
     def order(self) -> tuple[int, tuple[int, ...], str, tuple[str, ...]]:
-        """What positions go by: time, then ids; for events of several streams that share those, the stream's name."""
+        """What positions go by: time, then ids; for events that share those, the stream's name, then that of each id."""
         ids = tuple(one for _, ids in self.leaves for one in ids) if self.leaves else (self.id,)
-        return self.ts, ids, self.type, tuple(name for name, _ in self.leaves)
+        return self.ts, ids, self.type, tuple(name for name, ids in self.leaves for _ in ids)
 
     def leaves_of(self, name: str) -> Leaves:
         """The raw events behind this one, where it goes by a name: the name itself, or `name.leaf`."""

@@ -1,9 +1,9 @@
-"""The one order of events: by time, then by the ids behind them, then by the name of their stream.
+"""The one order of events: by time, then by the ids behind them, the name of their stream, and that of each id.
 
 Positions are counted in it, and it says which of several events of one time comes first to a run of NEXT.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -69,10 +69,11 @@ def _sorted(parts: Sequence[RankedEvents], whole: Block, strings: Strings, *, te
     tied[:-1] |= same
     # Only events that share their time need more than it: places of the order that they take stay theirs.
     rows = np.sort(order[tied])
-    ids, ranks = _keys(parts, rows, strings)
+    ids, names, ranks = _keys(parts, rows, strings)
     if text_ids:
         ids = Sets(ids.offsets, strings.ranks_among(ids.values))
-    order[tied] = rows[_sorted_by(whole.ts[rows], ids, ranks)]
+    columns = [whole.ts[rows], *_columns(ids), ranks, *_columns(names)]
+    order[tied] = rows[np.lexsort(columns[::-1])]
     return order
 
 
@@ -87,34 +88,47 @@ def _by_time(ts: I64, first: int) -> I64:
     return order
 
 
-def _keys(parts: Sequence[RankedEvents], rows: I64, strings: Strings) -> tuple[Sets, I64]:
-    """The ids behind some of all events, and the ranks of their streams."""
+def _keys(parts: Sequence[RankedEvents], rows: I64, strings: Strings) -> tuple[Sets, Sets, I64]:
+    """The ids behind some of all events, the ranks of their names in the stream, and those of the streams."""
     found: list[Sets] = []
+    names: list[Sets] = []
     ranks: list[I64] = []
     start = 0
     for part in parts:
         end = start + len(part.events)
         own = rows[(rows >= start) & (rows < end)] - start
-        found.append(_ids(part, own, strings))
+        ids, named = _ids(part, own, strings)
+        found.append(ids)
+        names.append(named)
         ranks.append(part.ranks[own])
         start = end
-    ends = np.concatenate([[0], *(ids.lengths for ids in found)]).cumsum()
-    return Sets(ends, np.concatenate([ids.values for ids in found])), np.concatenate(ranks)
+    return _one_after_another(found), _one_after_another(names), np.concatenate(ranks)
 
 
-def _ids(part: RankedEvents, rows: I64, strings: Strings) -> Sets:
+def _one_after_another(parts: Sequence[Sets]) -> Sets:
+    ends = np.concatenate([[0], *(part.lengths for part in parts)]).cumsum()
+    return Sets(ends, np.concatenate([part.values for part in parts]))
+
+
+def _ids(part: RankedEvents, rows: I64, strings: Strings) -> tuple[Sets, Sets]:
+    """The ids behind events, and the ranks of the names that they go by; raw events have but one."""
     if not part.leaves:
-        return Sets(np.arange(len(rows) + 1), ids_at(part.source.ids, rows))
+        return Sets(np.arange(len(rows) + 1), ids_at(part.source.ids, rows)), _none_of(len(rows))
     columns = part.source.attributes
-    parts = [leaf_ids(leaf, columns[leaf.column].take(rows), strings) for leaf in part.leaves]
-    return side_by_side(parts, len(rows))
+    ids = [leaf_ids(leaf, columns[leaf.column].take(rows), strings) for leaf in part.leaves]
+    ranks = np.argsort(np.argsort([leaf.path for leaf in part.leaves]))
+    names = [Sets(of.offsets, np.full(len(of.values), rank)) for of, rank in zip(ids, ranks, strict=True)]
+    return side_by_side(ids, len(rows)), side_by_side(names, len(rows))
 
 
-def _sorted_by(ts: I64, ids: Sets, ranks: I64) -> I64:
-    columns = []
-    for place in range(int(ids.lengths.max(initial=0))):
-        has = ids.lengths > place
-        column = np.full(len(ts), NO_ID)  # a shorter list comes before those that go on
-        column[has] = ids.values[ids.offsets[:-1][has] + place]
-        columns.append(column)
-    return np.lexsort((ranks, *reversed(columns), ts))
+def _none_of(count: int) -> Sets:
+    return Sets(np.zeros(count + 1, np.int64), np.zeros(0, np.int64))
+
+
+def _columns(sets: Sets) -> Iterator[I64]:
+    """The first value of each, the second, and so on; a shorter list comes before those that go on."""
+    for place in range(int(sets.lengths.max(initial=0))):
+        has = sets.lengths > place
+        column = np.full(len(has), NO_ID)
+        column[has] = sets.values[sets.offsets[:-1][has] + place]
+        yield column
