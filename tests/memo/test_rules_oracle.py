@@ -35,7 +35,7 @@ from stretto.plan.optimize import plannable
 from stretto.schema import Schema
 from stretto.solve.common.solution import Solution, one_way_each
 
-WORKLOADS = int(os.environ.get("STRETTO_RULE_WORKLOADS", "24"))
+WORKLOADS = int(os.environ.get("STRETTO_RULE_WORKLOADS", "40"))
 SEED = int(os.environ.get("STRETTO_SEED", "7000"))
 MOST_PLANS = 25  # per workload and set of rules
 
