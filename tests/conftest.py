@@ -36,11 +36,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Those on Spark come first: some take minutes, and at the end one process would wait for the other."""
-    items.sort(key=lambda item: "spark" not in item.path.relative_to(item.config.rootpath).parts)
-
-
 def pytest_collection_finish() -> None:
     """Thousands of collected tests live until the end: no garbage collection need look at them again."""
     gc.collect()
