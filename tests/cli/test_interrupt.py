@@ -40,8 +40,8 @@ class Slow:
         time.sleep(30)
 
 def waiting():
-    print("waiting", flush=True)
     try:
+        print("waiting", flush=True)
         time.sleep(30)
     except KeyboardInterrupt:
         py4j = "import logging; logging.error('KeyboardInterrupt while sending command.', exc_info=True)"
