@@ -33,7 +33,7 @@ class Event:
 
     @property
     def order(self) -> tuple[int, tuple[int, ...], str, tuple[str, ...]]:
-        """What positions go by: time, then ids; for events that share those, the stream's name, then that of each id."""
+        """What positions go by: time, then ids; where they are shared, the stream's name, then that of each id."""
         ids = tuple(one for _, ids in self.leaves for one in ids) if self.leaves else (self.id,)
         return self.ts, ids, self.type, tuple(name for name, ids in self.leaves for _ in ids)
 
