@@ -22,7 +22,7 @@ from benchmarks.contestants import events, launch, report  # noqa: E402  (after 
 from benchmarks.contestants.answers import WrongAnswerError  # noqa: E402
 from benchmarks.contestants.worker import MODULES, Job  # noqa: E402
 from benchmarks.contestants.workloads import WORKLOADS  # noqa: E402
-from benchmarks.parts import names_of  # noqa: E402
+from benchmarks.parts import named  # noqa: E402
 
 CHECKED = 20_000
 """Events on which all matches are compared one by one, before anything is timed."""
@@ -54,9 +54,9 @@ def run(out: Path, data: Path | None, options: Sequence[str]) -> int:
 def _parse(options: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="detect", description=__doc__)
     free = psutil.virtual_memory().available / GIB
-    parser.add_argument("--only", type=names_of(WORKLOADS), default=list(WORKLOADS), help="such as W1,W2")
+    parser.add_argument("--only", type=named(WORKLOADS), default=list(WORKLOADS), help="such as W1,W2")
     parser.add_argument(
-        "--contestants", type=names_of(MODULES), default=list(MODULES), help="such as stretto,polars"
+        "--contestants", type=named(MODULES), default=list(MODULES), help="such as stretto,polars"
     )
     parser.add_argument("--events", type=int, default=2_000_000)
     parser.add_argument("--seed", type=int, default=1)

@@ -17,7 +17,8 @@ if str(ROOT) not in sys.path:
 
 from benchmarks.optimizers import Bench, Case, Contestant, Scale, Source  # noqa: E402  (after the path is set)
 from benchmarks.optimizers_command import carry_out, parser_of  # noqa: E402
-from benchmarks.optimizers_report import Figure, Outcome, Point, named, say  # noqa: E402
+from benchmarks.optimizers_report import Figure, Outcome, Point, say  # noqa: E402
+from benchmarks.parts import named  # noqa: E402
 
 from stretto.engine.adapt import AdaptOptions  # noqa: E402
 from stretto.generate.reshuffle import Reshuffle  # noqa: E402

@@ -42,8 +42,12 @@ from benchmarks.muse_report import (  # noqa: E402
     table,
     write,
 )
-from benchmarks.optimizers_report import named, say  # noqa: E402
-from benchmarks.parts import add_join, read  # noqa: E402
+from benchmarks.optimizers_report import say  # noqa: E402
+from benchmarks.parts import (  # noqa: E402
+    add_join,
+    named,
+    read,
+)
 
 from stretto.engine.run import Engine  # noqa: E402
 from stretto.errors import StrettoError  # noqa: E402

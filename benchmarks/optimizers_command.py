@@ -4,8 +4,8 @@ import argparse
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from benchmarks.optimizers_report import Outcome, measured, named, of_all, over_seeds
-from benchmarks.parts import add_join, read
+from benchmarks.optimizers_report import Outcome, measured, of_all, over_seeds
+from benchmarks.parts import add_join, named, read
 
 
 def parser_of(name: str, about: str | None, sweeps: Sequence[str], such: str) -> argparse.ArgumentParser:

@@ -1,10 +1,9 @@
 """What named optimizers did, point by point: tables of gains, a summary, JSON and plots."""
 
-import argparse
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
@@ -264,17 +263,3 @@ def measured(name: str, out: Path, make: Callable[[], Outcome]) -> int:
 def say(text: str) -> None:
     """Where the experiment is, for who watches."""
     print(text, file=sys.stderr, flush=True)
-
-
-def named(known: Iterable[str]) -> Callable[[str], list[str]]:
-    """A parser of names with commas between them."""
-    names = list(known)
-
-    def parse(text: str) -> list[str]:
-        given = text.split(",")
-        for name in given:
-            if name not in names:
-                raise argparse.ArgumentTypeError(f"unknown: {name} (there are: {', '.join(names)})")
-        return given
-
-    return parse

@@ -5,7 +5,7 @@ Each part is run into a folder of its own (`--out`); `--join FILE...` then makes
 
 import argparse
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
@@ -20,15 +20,16 @@ def add_join(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def names_of(known: Collection[str]) -> Callable[[str], list[str]]:
+def named(known: Iterable[str]) -> Callable[[str], list[str]]:
     """The kind of an option that takes some of these names, with commas between them."""
+    names = list(known)
 
     def parse(text: str) -> list[str]:
-        names = text.split(",")
-        for name in names:
-            if name not in known:
-                raise argparse.ArgumentTypeError(f"unknown: {name} (there are: {', '.join(known)})")
-        return names
+        given = text.split(",")
+        for name in given:
+            if name not in names:
+                raise argparse.ArgumentTypeError(f"unknown: {name} (there are: {', '.join(names)})")
+        return given
 
     return parse
 

@@ -26,7 +26,7 @@ if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))  # so that the folder's modules are found however this one was loaded
 
 from benchmarks.contestants.report import machine  # noqa: E402  (after the path is set)
-from benchmarks.parts import add_join, names_of, read  # noqa: E402
+from benchmarks.parts import add_join, named, read  # noqa: E402
 from benchmarks.real_workloads import SETS, events_of, workload_over  # noqa: E402
 from benchmarks.sheets import keep  # noqa: E402
 
@@ -127,8 +127,8 @@ def run(out: Path, data: Path | None, options: Sequence[str]) -> int:
 
 def _parse(options: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="real", description=__doc__)
-    parser.add_argument("--sets", type=names_of(SETS), default=list(SETS), help="such as flights,ticks")
-    parser.add_argument("--optimizers", type=names_of(OPTIMIZERS), default=list(OPTIMIZERS))
+    parser.add_argument("--sets", type=named(SETS), default=list(SETS), help="such as flights,ticks")
+    parser.add_argument("--optimizers", type=named(OPTIMIZERS), default=list(OPTIMIZERS))
     parser.add_argument("--workloads", type=int, default=4, help="of each set")
     parser.add_argument("--queries", type=int, nargs=2, default=(5, 20), metavar=("LEAST", "MOST"))
     parser.add_argument("--events", type=int, default=60_000, help="of each workload, that follow each other")
