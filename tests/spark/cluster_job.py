@@ -2,13 +2,18 @@
 
     cluster_job.py FOLDER MASTER|- batch|stream:SPREAD..
 
-FOLDER holds `events/`, `batch.cep` and `stream.cep`; `-`: the master is that of spark-submit. Batches are done one by
-one, then all streams at a time. Says where executors found the package, `started` when streams run, `done` at the end.
+FOLDER holds `events/`, `batch.cep`, `stream.cep` and, for streams, `arrived/`, the events so far; `-`: the master is
+that of spark-submit. Batches are done one by one, then all streams at a time. Says where executors found the package,
+`started` when streams have done what had arrived, `done` at the end: all has arrived once `arrived/_all` is there.
+
+Streams are started one by one: Spark gives a Python process of a stream ten seconds to start, whatever else there is
+to do, and that of a driver has one trial.
 """
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from time import sleep
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -46,6 +51,8 @@ def main(folder: Path, master: str, jobs: Iterable[str]) -> None:
     plan = _planned(folder / "stream.cep")
     running = [_started(spark, folder, plan, events, name) for kind, name in asked if kind == "stream"]
     print("started", flush=True)
+    while running and not (folder / "arrived" / "_all").exists():
+        sleep(0.05)
     for query in running:
         query.processAllAvailable()
     print("done", flush=True)
@@ -61,9 +68,11 @@ def _started(spark: SparkSession, folder: Path, plan: Plan, events: DataFrame, n
     spread = Slices.of(plan) if name == "time" else COMMON[name](plan)
     spark.conf.set("spark.sql.shuffle.partitions", "2")  # units set their own
     files = spark.readStream.schema(events.schema).option("maxFilesPerTrigger", 1)
-    found = detect(plan, files.parquet(str(folder / "events")), spread=spread, lateness="5 seconds")
+    found = detect(plan, files.parquet(str(folder / "arrived")), spread=spread, lateness="5 seconds")
     writer = found.writeStream.option("checkpointLocation", str(folder / f"checkpoint-{name}"))
-    return writer.format("parquet").start(str(folder / f"stream-{name}"))
+    query = writer.format("parquet").start(str(folder / f"stream-{name}"))
+    query.processAllAvailable()
+    return query
 
 
 def _where(spark: SparkSession) -> str:

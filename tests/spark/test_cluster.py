@@ -9,6 +9,7 @@ import shutil
 import signal
 import sys
 from collections.abc import Iterable, Mapping
+from operator import le
 from pathlib import Path
 from random import Random
 from time import sleep
@@ -64,10 +65,13 @@ class Job(JobProcess):
         self.folder = folder
         super().__init__(call, folder / "job.log", environment)
 
-    def wait_for_batches(self, kind: str, count: int, names: Iterable[str] = UNITS) -> None:
-        """Until each of these streams has planned (`offsets`) or finished (`commits`) so many micro-batches."""
-        places = [self.folder / f"checkpoint-{name}" / kind for name in names]
-        while any(len(_numbered(place)) < count for place in places):
+    def batches(self, kind: str, names: Iterable[str]) -> list[int]:
+        """How many micro-batches each of these streams has planned (`offsets`) or finished (`commits`)."""
+        return [_numbered(self.folder / f"checkpoint-{name}" / kind) for name in names]
+
+    def wait_for_a_batch(self, kind: str, before: Iterable[int], names: Iterable[str]) -> None:
+        """Until each of these streams has one more than before."""
+        while any(map(le, self.batches(kind, names), before)):
             assert self.process.poll() is None, self.last_words()
             sleep(0.02)
 
@@ -85,8 +89,8 @@ class Job(JobProcess):
         return found
 
 
-def _numbered(place: Path) -> list[str]:
-    return [path.name for path in place.iterdir() if path.name.isdigit()] if place.is_dir() else []
+def _numbered(place: Path) -> int:
+    return sum(path.name.isdigit() for path in place.iterdir()) if place.is_dir() else 0
 
 
 def submitted(cluster: StandaloneCluster, folder: Path, how: Iterable[str], arguments: Iterable[str]) -> Job:
@@ -105,7 +109,18 @@ def prepared(folder: Path, seed: int, files: int, streams: str) -> list[list[Eve
     write_files(folder / "events", rng, [*events, end], files)
     (folder / "batch.cep").write_text(WORKLOAD)
     (folder / "stream.cep").write_text(streams)
+    (folder / "arrived").mkdir()
+    arrive(folder, 1)
     return stretches
+
+
+def arrive(folder: Path, count: int | None = None) -> None:
+    """The first files for streams to see, or all the others."""
+    for file in sorted((folder / "events").glob("*.parquet"))[:count]:
+        if not (there := folder / "arrived" / file.name).exists():
+            os.link(file, there)
+    if count is None:
+        (folder / "arrived" / "_all").touch()
 
 
 def written(place: Path) -> list[dict]:
@@ -137,17 +152,19 @@ def test_spark_submit_to_a_cluster_that_loses_a_worker_and_a_driver(tmp_path: Pa
     batches, streams = [f"batch:{name}" for name in SPREADS], [f"stream:{name}" for name in UNITS]
     try:
         with standalone(tmp_path) as cluster:
-            job = submitted(cluster, tmp_path, archive, [*batches, *streams])
-            assert is_of_the_job(job.say(), tmp_path, "package"), job.last_words()
-            job.must_say("started")
-            job.wait_for_batches("offsets", 2)
-            cluster.kill_worker(0)
-            job.wait_for_batches("commits", 2)
-            job.kill()
-            again = submitted(cluster, tmp_path, ["--py-files", package], streams)
-            assert is_of_the_job(again.say(), tmp_path, "package.zip"), again.last_words()
-            assert [again.say(), again.say()] == ["started", "done"], again.last_words()
-            assert again.end() == 0
+            with submitted(cluster, tmp_path, archive, [*batches, *streams]) as job:
+                assert is_of_the_job(job.say(), tmp_path, "package"), job.last_words()
+                job.must_say("started")
+                planned, finished = (job.batches(kind, UNITS) for kind in ("offsets", "commits"))
+                arrive(tmp_path)
+                job.wait_for_a_batch("offsets", planned, UNITS)
+                cluster.kill_worker(0)
+                job.wait_for_a_batch("commits", finished, UNITS)
+                job.kill()
+            with submitted(cluster, tmp_path, ["--py-files", package], streams) as again:
+                assert is_of_the_job(again.say(), tmp_path, "package.zip"), again.last_words()
+                assert [again.say(), again.say()] == ["started", "done"], again.last_words()
+                assert again.end() == 0
     except NoClusterError as error:
         pytest.skip(f"no cluster can be started here: {error}")
     assert_found(tmp_path, WORKLOAD, (f"batch-{name}" for name in SPREADS), stretches)
@@ -168,12 +185,14 @@ def test_local_cluster_loses_an_executor(tmp_path: Path) -> None:
     environment = os.environ | dict.fromkeys(("SPARK_LOCAL_DIRS", "TMPDIR"), str(scratch))
     call = [sys.executable, PROGRAM, str(tmp_path), "local-cluster[2,1,1024]"]
     jobs = [f"{kind}:{name}" for kind in ("batch", "stream") for name in SPREADS]
-    job = Job(tmp_path, [*call, *jobs], environment)
-    assert job.say().endswith("__init__.py"), job.last_words()
-    job.must_say("started")
-    job.wait_for_batches("offsets", 2, SPREADS)
-    one, other = job.executors()
-    os.kill(min(one, other), signal.SIGKILL)
-    job.must_say("done")
-    assert job.end() == 0
+    with Job(tmp_path, [*call, *jobs], environment) as job:
+        assert job.say().endswith("__init__.py"), job.last_words()
+        job.must_say("started")
+        planned = job.batches("offsets", SPREADS)
+        arrive(tmp_path)
+        job.wait_for_a_batch("offsets", planned, SPREADS)
+        one, other = job.executors()
+        os.kill(min(one, other), signal.SIGKILL)
+        job.must_say("done")
+        assert job.end() == 0
     assert_found(tmp_path, WORKLOAD, (one.replace(":", "-") for one in jobs), stretches)

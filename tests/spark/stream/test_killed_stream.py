@@ -108,18 +108,17 @@ def batches(folder: Path, kind: str) -> int:
 def kill_once(folder: Path, rng: Random, moments: list[str]) -> bool:
     """Start the stream and kill it a little later; whether it was still at work."""
     before = batches(folder, "commits")
-    stream = KilledStream(folder)
-    stream.must_say("started")
-    if rng.random() < 0.7:  # else while it is still recovering
-        while batches(folder, "commits") <= before and stream.process.poll() is None:
-            sleep(0.02)
-        recovered = monotonic() - stream.begun
-        sleep(rng.uniform(0.0, 4.0))
-    else:
-        recovered = 0.0
-        sleep(rng.uniform(0.0, 3.0))
-    at_work = stream.process.poll() is None
-    stream.kill() if at_work else stream.end()
+    with KilledStream(folder) as stream:
+        stream.must_say("started")
+        if rng.random() < 0.7:  # else while it is still recovering
+            while batches(folder, "commits") <= before and stream.process.poll() is None:
+                sleep(0.02)
+            recovered = monotonic() - stream.begun
+            sleep(rng.uniform(0.0, 4.0))
+        else:
+            recovered = 0.0
+            sleep(rng.uniform(0.0, 3.0))
+        at_work = stream.process.poll() is None
     planned, finished = batches(folder, "offsets"), batches(folder, "commits")
     where = "inside a batch" if planned > finished else "between batches"
     moments.append(f"{where} {finished}, first batch after {recovered:.1f} s")
@@ -137,9 +136,9 @@ def test_nothing_is_lost_or_repeated_by_kills(spark, tmp_path: Path) -> None:
 
     moments: list[str] = []
     killed = sum(kill_once(tmp_path, rng, moments) for _ in range(KILLS))
-    last = KilledStream(tmp_path)
-    said = [last.say(), last.say()]
-    assert (said, last.end()) == (["started", "done"], 0), last.last_words()
+    with KilledStream(tmp_path) as last:
+        said = [last.say(), last.say()]
+        assert (said, last.end()) == (["started", "done"], 0), last.last_words()
     print(*moments, sep="\n")
     assert killed >= (KILLS + 1) // 2, moments
 
