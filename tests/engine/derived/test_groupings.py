@@ -80,6 +80,7 @@ def test_words_that_are_few_are_numbers_and_others_are_looked_up():
         assert grouping.fit(radices, rows)
         assert grouping.capacity == capacity
         assert not grouping.fit(radices, rows)
-        numbers = grouping.number(StepCodes(columns, radices, n))
+        numbers = np.empty(n, np.int64)
+        grouping.number(StepCodes(columns, radices, n), numbers)
         assert len(np.unique(numbers)) == n
         assert numbers.max() < grouping.capacity

@@ -188,7 +188,7 @@ def test_what_is_in_one_place_is_computed_once():
 def test_sums_by_all_groupings_are_one_call(monkeypatch, of):
     monkeypatch.setattr(when_to_compile, "always", True)
     calls = []
-    for name in ("sum_levels", "sum_whole_levels"):
+    for name in ("sum_levels", "sum_small_levels"):
         loop = getattr(level_sums, name)
         monkeypatch.setattr(level_sums, name, lambda *given, loop=loop: calls.append(loop) or loop(*given))
     over = [
@@ -199,6 +199,20 @@ def test_sums_by_all_groupings_are_one_call(monkeypatch, of):
     for start in (0, 20):
         run_step(operator, [(i, (i % 5, 1.0), (float(i), i), True) for i in range(start, start + 20)])
     assert len(calls) == 2
+
+
+@pytest.mark.parametrize("large", [2**31, 2**38, 2**39, -(2**39), 2**63 - 1, -(2**63)])
+def test_sums_stay_exact_when_small_integers_become_large(monkeypatch, large):
+    monkeypatch.setattr(when_to_compile, "always", True)
+    some = tuple(InputAggregate(function, 1) for function in (Function.SUM, Function.AVG, Function.COUNT))
+    levels = [Level(keys, 7, some) for keys in ((), (0,), (1,), (0, 1))]
+    values = [-3, None, 5, 999, -1000, 0, large, 2, -large - 1, None, 7, large, large, 4, -9] * 2
+    events = [(i, (i % 3, float(i % 2)), (0.0, value), True) for i, value in enumerate(values)]
+    operator, found = WindowAggregates(KEY_KINDS, INPUT_KINDS, levels), [{} for _ in levels]
+    for start in range(0, len(events), 4):
+        collect(found, run_step(operator, events[start : start + 4]), start)
+    for level, rows in zip(levels, found, strict=True):
+        assert rows == {i: tuple(map(bits, values)) for i, values in expected(events, level).items()}
 
 
 def test_a_step_without_events_gives_columns_and_changes_nothing():

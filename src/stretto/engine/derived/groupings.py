@@ -147,13 +147,16 @@ class Grouping:
         self._hashed = None if direct else GroupNumbers([Kind.INT] * len(self._words), capacity)
         return True
 
-    def number(self, codes: "StepCodes") -> I64:
-        """The numbers of the groups that events enter."""
-        words = [codes.word(keys) for keys in self._words]
+    def number(self, codes: "StepCodes", out: I64) -> None:
+        """Write the numbers of the groups that events enter."""
         inside = codes.inside(self.keys)
         if self._hashed is not None:
-            return self._hashed.enter([Vector(word, inside) for word in words], codes.count)
-        return words[0] if inside is None else np.where(inside, words[0], OUTSIDE)
+            words = [Vector(codes.word(keys), inside) for keys in self._words]
+            out[:] = self._hashed.enter(words, codes.count)
+        elif inside is None:
+            codes.write(self.keys, out)
+        else:
+            out[:] = np.where(inside, codes.word(self.keys), OUTSIDE)
 
     def leave(self, numbers: I64) -> None:
         """Events of these groups are no longer in the window."""
@@ -178,10 +181,20 @@ class StepCodes:
             return self._codes[keys[0]]
         found = self._words.get(keys)
         if found is None:
-            found = self.word(keys[:-1]) * self._radices[keys[-1]]
-            found += self._codes[keys[-1]]
-            self._words[keys] = found
+            found = self._words[keys] = self._made(keys, np.empty(self.count, np.int64))
         return found
+
+    def write(self, keys: Keys, out: I64) -> None:
+        """The same to where it is to be; what is there is not to change while other words are asked for."""
+        if len(keys) < 2 or keys in self._words:
+            out[:] = self.word(keys)
+        else:
+            self._words[keys] = self._made(keys, out)
+
+    def _made(self, keys: Keys, out: I64) -> I64:
+        np.multiply(self.word(keys[:-1]), self._radices[keys[-1]], out=out)
+        out += self._codes[keys[-1]]
+        return out
 
     def inside(self, keys: Keys) -> Bool | None:
         """Which events have all of these keys; None: all have."""

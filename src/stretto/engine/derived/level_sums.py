@@ -17,6 +17,7 @@ from stretto.engine.derived.kernels.exact_sums import (
     sum_whole_levels,
 )
 from stretto.engine.derived.kernels.long_accumulator import SUM_COLUMNS, WIDE_SUM_COLUMNS
+from stretto.engine.derived.kernels.small_sums import MOST_EVENTS, MOST_SUM, sum_small_levels
 from stretto.engine.derived.levels import Function, InputAggregate
 from stretto.engine.kernels.when_to_compile import is_due
 from stretto.values.rows import I64, Bool
@@ -59,7 +60,10 @@ class LevelSums:
     ) -> None:
         self._of, self._functions, self._doubles = of, functions, doubles
         self._lines = np.array(lines, np.int64)
-        self._loop: Any = sum_levels if doubles else sum_whole_levels
+        self._use(sum_levels if doubles else sum_small_levels, SUM_COLUMNS if doubles else 1)
+
+    def _use(self, loop: Any, columns: int) -> None:
+        self._loop, self._width = loop, columns
         self.reset()
 
     @property
@@ -72,7 +76,8 @@ class LevelSums:
             count = len(self._lines)
             self._done: I64 = np.zeros((count, 3), np.int64)
             self._sizes: I64 = np.zeros(count, np.int64)
-            self._table: I64 = np.zeros((0, SUM_COLUMNS if self._doubles else WHOLE_COLUMNS), np.int64)
+            self._table: I64 = np.zeros((0, self._width), np.int64)
+            self._largest: int | None = None
             self._wide: I64 = np.zeros((0, WIDE_SUM_COLUMNS), np.int64)
             self._free: I64 = np.zeros(1, np.int64)
         else:
@@ -88,6 +93,8 @@ class LevelSums:
         self, frames: LevelFrames, capacities: I64, bits: I64, valid: Bool
     ) -> list[dict[InputAggregate, Vector]]:
         """The aggregates of every row, level by level. `bits`: integers, or those of doubles, of all in the window."""
+        if self._loop is sum_small_levels and not self._are_small(bits, frames.rows):
+            self._use(sum_whole_levels, WHOLE_COLUMNS)
         few = self._few(frames, capacities, bits, valid)
         if few is not None:
             columns = self._columns(few)
@@ -103,6 +110,13 @@ class LevelSums:
             columns = self._of_doubles(given, shape) if self._doubles else self._of_integers(given, shape)
         named = [(InputAggregate(function, self._of), column) for function, column in columns.items()]
         return [{name: _line(column, level) for name, column in named} for level in range(len(self._lines))]
+
+    def _are_small(self, bits: I64, rows: int) -> bool:
+        """Whether all sums of what is in the window, with so many new events, fit into a part of a word."""
+        new = bits if self._largest is None else bits[len(bits) - rows :]
+        found = max(int(new.max(initial=0)), -int(new.min(initial=0)))
+        self._largest = max(found, self._largest or 0)
+        return len(bits) < MOST_EVENTS and self._largest * len(bits) < MOST_SUM
 
     def _of_integers(self, given: tuple[Any, ...], shape: tuple[int, int]) -> dict[Function, Vector]:
         # Memory that is new costs more than the sums: there is room only for what is asked for.

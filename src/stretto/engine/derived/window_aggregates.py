@@ -316,8 +316,8 @@ class WindowAggregates:
             again = by.fit(tuple(radices[key] for key in by.keys), len(self))
             if again and everything is None:
                 everything = self._step_codes(radices, 0)
-            numbers = by.number(everything if again and everything is not None else new)
-            self._window.column(self._numbers_at + i)[len(self) - len(numbers) :] = numbers
+            codes = everything if again and everything is not None else new
+            by.number(codes, self._window.column(self._numbers_at + i)[len(self) - codes.count :])
             if again and start:  # else nobody has seen an event that is still there
                 self._reset(by.keys)
 
