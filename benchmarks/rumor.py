@@ -22,7 +22,7 @@ import numpy as np  # noqa: E402  (after the path is set)
 import pyarrow as pa  # noqa: E402
 import pyarrow.compute as pc  # noqa: E402
 import pyarrow.parquet as pq  # noqa: E402
-from benchmarks.rumor_measure import Case, Cell, apart, with_stretto  # noqa: E402
+from benchmarks.rumor_measure import Case, Cell, Contestant, apart, in_turns, with_stretto  # noqa: E402
 from benchmarks.rumor_report import FITTED, Figure, Outcome, Point, draw, table, write  # noqa: E402
 
 from benchmarks import rumor_duckdb as duck  # noqa: E402
@@ -40,6 +40,7 @@ SHARES = (1.0, 0.25, 0.0)
 """Of the T that may match, to tell what a match costs from what an event costs: a line through all of them."""
 EQUAL_SHARES = (0.1, 0.02, 0.0)
 """The same of workload 2, of which 10,000 queries would give 3,000 matches an event."""
+NOT_TRIED = "not tried with more than {:,} queries"
 LONGER = 10
 """So many times the events where what a run begins with must not count."""
 
@@ -62,6 +63,9 @@ class Sizes:
     streams: int = 100
     shared: int = 10_000
     repeat: int = 2
+    turns: int = 10
+    turn_s: float = 0.25
+    """Where contestants take turns: how many, and of so many seconds each."""
     limit: float | None = 40.0
     """Seconds of one measurement; without, none has a process of its own."""
     unshared: int = 100
@@ -72,7 +76,8 @@ class Sizes:
 
 QUICK = Sizes(
     events=2_000, many=(10, 100), equal=(5, 80), rows=200, usual=70, domains=(10, 100), capacities=(2, 4),
-    channel=(8,), rounds=200, hybrid=(2, 5), readings=104 * 20, streams=4, shared=400, repeat=1, limit=None,
+    channel=(8,), rounds=200, hybrid=(2, 5), readings=104 * 20, streams=4, shared=400, repeat=1, turns=1, turn_s=0.0,
+    limit=None,
 )  # fmt: skip
 
 
@@ -100,10 +105,17 @@ class Bench:
         cells = []
         for name in self.optimizers:
             if queries > most and name in (NONE, NO_CHANNELS):
-                cells.append(Cell(name, missing=f"not tried with more than {most:,} queries"))
+                cells.append(Cell(name, missing=NOT_TRIED.format(most)))
             else:
                 cells.append(with_stretto(case, name, sizes.repeat, sizes.limit))
         return Point(str(at), queries, agreeing([*cells, *others]))
+
+    def in_turns(self, contestants: Sequence[Contestant]) -> list[Cell]:
+        """Those that a goal sets beside one another, in one process."""
+        sizes = self.sizes
+        return in_turns(
+            contestants, sizes.turns, sizes.turn_s, sizes.limit and len(contestants) * sizes.limit
+        )
 
     def events(self, share: float = 1.0, keys: int = 1_000, count: int | None = None) -> pa.Table:
         """S and T in turn; only this share of T has values that a query can ask for."""
@@ -257,11 +269,20 @@ def figure_11(bench: Bench) -> Iterator[Figure]:
     ]
     yield Figure("11a", "hybrid: number of queries, sel 0.5", "queries", tuple(points))
     for queries in (10, bench.sizes.hybrid[-1]):
-        points = []
-        for sel in (0.0, 0.2, 0.5, 1.0):
-            text = workload("rumor-hybrid", queries, bench.seed, sel=sel)
-            found = bench.point(sel, Case(text, readings), queries, unshared=most)
-            points.append(replace(found, at=str(sel)))
+        # The goal is how far the points are apart.
+        cases = {
+            sel: Case(workload("rumor-hybrid", queries, bench.seed, sel=sel), readings)
+            for sel in (0.0, 0.2, 0.5, 1.0)
+        }
+        columns = []
+        for name in bench.optimizers:
+            if queries > most and name in (NONE, NO_CHANNELS):
+                columns.append([Cell(name, missing=NOT_TRIED.format(most))] * len(cases))
+            else:
+                columns.append(bench.in_turns([Contestant(name, name, [case]) for case in cases.values()]))
+        points = [
+            Point(str(sel), queries, agreeing(cells)) for sel, *cells in zip(cases, *columns, strict=True)
+        ]
         yield Figure(f"11b, {queries} queries", f"hybrid: sel, {queries:,} queries", "sel", tuple(points))
     if bench.data is not None:
         yield from _on_nab(bench, bench.data / "cpu_nab_aws.parquet")
@@ -329,15 +350,16 @@ def shared_streams(bench: Bench) -> Iterator[Figure]:
         for name in ("a1", "a9"):
             events = events.set_column(events.column_names.index(name), name, values)
         made = definitions(kind, sizes.streams)
-        alone = _one_by_one(bench, kind, made, events)
         case = Case(streams_text(kind, made), events)
-        cells = [with_stretto(case, name, sizes.repeat, sizes.limit) for name in bench.optimizers]
+        single = [Case(streams_text(kind, [one], number), events) for number, one in enumerate(made)]
+        alone = Contestant(ALONE, NONE, single)
+        cells = bench.in_turns([*(Contestant(name, name, [case]) for name in bench.optimizers), alone])
         others = (
             [apart(duck.LABEL, _windowed(kind, sizes.streams, events), sizes.limit)]
             if kind != "windows"
             else []
         )
-        points.append(Point(kind, sizes.streams, agreeing([*cells, alone, *others])))
+        points.append(Point(kind, sizes.streams, agreeing([*cells, *others])))
     yield Figure(
         "streams",
         f"{sizes.streams} streams over one, which the paper never measured",
@@ -347,23 +369,7 @@ def shared_streams(bench: Bench) -> Iterator[Figure]:
 
 
 ALONE = "one by one"
-
-
-def _one_by_one(bench: Bench, kind: str, made: Sequence[str], events: pa.Table) -> Cell:
-    """Every stream in an engine of its own, without sharing."""
-
-    sizes = bench.sizes
-
-    def all_of_them() -> Cell:
-        cells = [
-            with_stretto(Case(streams_text(kind, [one], number), events), NONE, sizes.repeat, None)
-            for number, one in enumerate(made)
-        ]
-        missing = next((cell.missing for cell in cells if cell.missing), "")
-        matches, seconds = sum(cell.outputs for cell in cells), sum(cell.run for cell in cells)
-        return Cell(ALONE, events.num_rows, matches, run=0.0 if missing else seconds, missing=missing)
-
-    return apart(ALONE, all_of_them, bench.sizes.limit and 3 * bench.sizes.limit)
+"""Every stream in an engine of its own, without sharing."""
 
 
 def _windowed(kind: str, count: int, events: pa.Table) -> Callable[[], Cell]:

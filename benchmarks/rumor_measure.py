@@ -1,6 +1,8 @@
 """One measurement of `rumor`: a workload over events by one optimizer, in a process of its own that is watched.
 
-Parsing, planning and running are timed apart, by CPU time; running is repeated and the best counts.
+Parsing, planning and running are timed apart, by CPU time; running is repeated and the best counts. What is compared
+with one another to a tenth runs in turns in one process: a machine that others use, too, is faster at one time than at
+another.
 """
 
 import hashlib
@@ -10,8 +12,9 @@ import resource
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import duckdb
 import numpy as np
@@ -19,10 +22,14 @@ import pyarrow as pa
 
 from stretto import run
 from stretto.engine.planning import optimize
+from stretto.engine.results.matches import Matches
 from stretto.errors import StrettoError
 from stretto.pattern.workload import Workload
+from stretto.plan.dag import Plan
 from stretto.plan.optimizers import about
 from stretto.stats.profile import Stats
+
+Answer = TypeVar("Answer")
 
 SAMPLE = 1 << 15
 MOST_COMPARED = 3_000_000
@@ -46,6 +53,15 @@ class Case:
     file: str = ""
     budget: float = 2.0
     told_by: tuple[str, ...] = ("match_id",)
+
+
+@dataclass(frozen=True, slots=True)
+class Contestant:
+    """Who runs some cases, one after the other."""
+
+    label: str
+    optimizer: str
+    cases: Sequence[Case]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,20 +92,85 @@ def with_stretto(case: Case, optimizer: str, repeat: int, limit: float | None) -
 
 
 def _measured(case: Case, optimizer: str, repeat: int) -> Cell:
-    workload, parse = _timed(lambda: Workload.parse(case.text, case.file))
-    stats = Stats.of(case.events, sample=SAMPLE)
-    plan, planning = _timed(lambda: optimize(workload, stats, optimizer, case.budget))
-    # What a plan prepares once, such as constants in order, is part of planning; a run finds it.
-    _, preparing = _timed(lambda: run(plan, case.events.slice(0, 64)))
+    ready = _Ready.of(Contestant(optimizer, optimizer, [case]))
     times: list[float] = []
     # Runs of milliseconds scatter more than long ones: as many as it takes to see a good one.
     while len(times) < repeat or (sum(times) < ENOUGH and len(times) < MOST_RUNS):
-        found, seconds = _timed(lambda: run(plan, case.events))
-        times.append(seconds)
-    cell = Cell(optimizer, case.events.num_rows, len(found), parse, planning + preparing, min(times))
-    return (
-        cell if len(found) > MOST_COMPARED else replace(cell, digest=digest(found.to_arrow(), case.told_by))
-    )
+        times.append(ready.timed_run())
+    return ready.cell(min(times))
+
+
+def in_turns(
+    contestants: Sequence[Contestant], rounds: int, turn_s: float, limit: float | None
+) -> list[Cell]:
+    """What each of some needs for all of its cases.
+
+    Each has as many seconds in every round, or one run, and its best round counts.
+    """
+    over = [Cell(one.label, missing=_given_up(limit or 0.0)) for one in contestants]
+    return _answered(lambda: _in_turns(contestants, rounds, turn_s), limit, over)
+
+
+def _in_turns(contestants: Sequence[Contestant], rounds: int, turn_s: float) -> list[Cell]:
+    ready = [_tried(one.label, partial(_Ready.of, one)) for one in contestants]
+    best = [float("inf")] * len(ready)
+    for _ in range(rounds):
+        for i, one in enumerate(ready):
+            if isinstance(one, _Ready):
+                turn = _tried(one.contestant.label, partial(one.turn, turn_s))
+                if isinstance(turn, Cell):
+                    ready[i] = turn
+                else:
+                    best[i] = min(best[i], turn)
+    each = zip(ready, best, strict=True)
+    return [one.cell(seconds) if isinstance(one, _Ready) else one for one, seconds in each]
+
+
+@dataclass(slots=True)
+class _Ready:
+    """A contestant whose plans are made, with the seconds of that, and what the last run found."""
+
+    contestant: Contestant
+    plans: list[Plan]
+    parse: float
+    plan: float
+    found: list[Matches]
+
+    @classmethod
+    def of(cls, contestant: Contestant) -> "_Ready":
+        ready = cls(contestant, [], 0.0, 0.0, [])
+        for case in contestant.cases:
+            workload, parse = _timed(partial(Workload.parse, case.text, case.file))
+            stats = Stats.of(case.events, sample=SAMPLE)
+            plan, planning = _timed(partial(optimize, workload, stats, contestant.optimizer, case.budget))
+            # What a plan prepares once, such as constants in order, is part of planning; a run finds it.
+            _, preparing = _timed(partial(run, plan, case.events.slice(0, 64)))
+            ready.plans.append(plan)
+            ready.parse += parse
+            ready.plan += planning + preparing
+        return ready
+
+    def turn(self, seconds: float) -> float:
+        """Seconds of a run, on average of as many as a turn has room for."""
+        times: list[float] = []
+        while not times or sum(times) < seconds:
+            times.append(self.timed_run())
+        return sum(times) / len(times)
+
+    def timed_run(self) -> float:
+        """The seconds of one run of each case."""
+        given = zip(self.plans, self.contestant.cases, strict=True)
+        self.found, seconds = _timed(lambda: [run(plan, case.events) for plan, case in given])
+        return seconds
+
+    def cell(self, seconds: float) -> Cell:
+        case, outputs = self.contestant.cases[0], sum(map(len, self.found))
+        told = ""
+        if len(self.plans) == 1 and outputs <= MOST_COMPARED:
+            told = digest(self.found[0].to_arrow(), case.told_by)
+        return Cell(
+            self.contestant.label, case.events.num_rows, outputs, self.parse, self.plan, seconds, digest=told
+        )
 
 
 def digest(matches: pa.Table, told_by: Sequence[str]) -> str:
@@ -107,27 +188,42 @@ def _timed(work: Callable[[], Any]) -> tuple[Any, float]:
 
 
 def apart(label: str, work: Callable[[], Cell], limit: float | None) -> Cell:
-    """What a piece of work gives in a process of its own, with the most memory it had.
+    """What a piece of work gives in a process of its own, with the most memory it had."""
+    over = Cell(label, missing=_given_up(limit or 0.0))
+    return _answered(lambda: _with_memory(_tried(label, work), limit), limit, over)
+
+
+def _given_up(limit: float) -> str:
+    return f"over {limit:.0f} s, or out of memory"
+
+
+def _with_memory(cell: Cell, limit: float | None) -> Cell:
+    if limit is None:  # of a process that has done other things, too
+        return cell
+    return replace(cell, peak_mb=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+
+
+def _answered(work: Callable[[], Answer], limit: float | None, over: Answer) -> Answer:
+    """What a piece of work gives in a process of its own.
 
     It is given up past the limit, in seconds of CPU, or ten times as much on the clock. Without one it is done here.
     """
     if limit is None:
-        return _tried(label, work)
+        return work()
     context = mp.get_context("fork")
     receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(target=_send, args=(label, work, sender))
+    process = context.Process(target=_send, args=(work, sender))
     process.start()
     sender.close()
     try:
-        over = Cell(label, missing=f"over {limit:.0f} s, or out of memory")
-        cell: Cell = receiver.recv() if _waited(receiver, process.pid, limit) else over
+        answer: Answer = receiver.recv() if _waited(receiver, process.pid, limit) else over
     except EOFError:  # it was ended from outside
-        cell = over
+        answer = over
     finally:
         process.kill()
         process.join()
         receiver.close()
-    return cell
+    return answer
 
 
 def _waited(receiver: Any, pid: int | None, limit: float) -> bool:
@@ -152,13 +248,13 @@ def _cpu_seconds(pid: int | None) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def _send(label: str, work: Callable[[], Cell], sender: Any) -> None:
-    cell = _tried(label, work)
-    sender.send(replace(cell, peak_mb=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024))
+def _send(work: Callable[[], Any], sender: Any) -> None:
+    sender.send(work())
     sender.close()
 
 
-def _tried(label: str, work: Callable[[], Cell]) -> Cell:
+def _tried(label: str, work: Callable[[], Any]) -> Any:
+    """What the work gives, or a cell that says what was wrong."""
     try:
         return work()
     except (StrettoError, MemoryError, duckdb.Error) as error:

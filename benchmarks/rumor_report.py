@@ -88,7 +88,8 @@ def _rows(figure: Figure) -> list[list[str]]:
 def _text(cell: Cell | None) -> str:
     if cell is None or not cell.run:
         return "n/a"
-    more = f" [{cell.parse + cell.plan:.1f}, {cell.peak_mb:.0f}]" if cell.parse or cell.plan else ""
+    memory = f", {cell.peak_mb:.0f}" if cell.peak_mb else ""
+    more = f" [{cell.parse + cell.plan:.1f}{memory}]" if cell.parse or cell.plan else ""
     return f"{cell.rate / 1000:,.1f}{more}"
 
 

@@ -4,7 +4,10 @@ import time
 from collections.abc import Callable
 
 import pyarrow as pa
-from benchmarks.rumor_measure import Cell, apart, digest
+from benchmarks.rumor_measure import Case, Cell, Contestant, apart, digest, in_turns
+
+from stretto.generate.streams import generate
+from stretto.generate.workloads import workload
 
 
 def _busy(rounds: int) -> int:
@@ -49,3 +52,18 @@ def test_answers_are_compared_by_what_tells_them_apart() -> None:
     assert of(rows, "match_id") != of(other_ids, "match_id")
     for wrong in (rows[:3], [*rows[:3], ("b", 2, 4, "z")], [*rows[:3], ("a", 2, 5, "z")]):
         assert of(rows, *told_by) != of(wrong, *told_by)
+
+
+def test_who_takes_turns_has_the_answers_of_all_of_its_cases() -> None:
+    events = generate("rumor", 400)
+    one, other = (Case(workload("rumor-2", count), events) for count in (3, 5))
+    wrong = Case("QUERY q PATTERN A a", events)
+    asked = [("one", [one]), ("both", [one, other]), ("wrong", [one, wrong]), ("other", [other])]
+    found = in_turns([Contestant(name, "auto", cases) for name, cases in asked], 2, 0.01, 60.0)
+    cells = {cell.label: cell for cell in found}
+    assert list(cells) == [name for name, _ in asked]
+    assert "WITHIN" in cells.pop("wrong").missing
+    assert all(cell.run > 0 and cell.parse > 0 and cell.plan > 0 for cell in cells.values())
+    assert cells["both"].outputs == cells["one"].outputs + cells["other"].outputs > cells["other"].outputs > 0
+    assert cells["one"].digest != cells["other"].digest
+    assert "over" in in_turns([Contestant("long", "auto", [one])], 10**6, 0.01, 0.5)[0].missing
