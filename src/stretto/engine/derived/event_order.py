@@ -69,7 +69,7 @@ def _sorted(parts: Sequence[RankedEvents], whole: Block, strings: Strings, *, te
     tied[:-1] |= same
     # Only events that share their time need more than it: places of the order that they take stay theirs.
     rows = np.sort(order[tied])
-    ids, names, ranks = _keys(parts, rows, strings)
+    ids, names, ranks = _keys(parts, whole, rows, strings)
     if text_ids:
         ids = Sets(ids.offsets, strings.ranks_among(ids.values))
     columns = [whole.ts[rows], *_columns(ids), ranks, *_columns(names)]
@@ -88,8 +88,13 @@ def _by_time(ts: I64, first: int) -> I64:
     return order
 
 
-def _keys(parts: Sequence[RankedEvents], rows: I64, strings: Strings) -> tuple[Sets, Sets, I64]:
+def _keys(
+    parts: Sequence[RankedEvents], whole: Block, rows: I64, strings: Strings
+) -> tuple[Sets, Sets, I64]:
     """The ids behind some of all events, the ranks of their names in the stream, and those of the streams."""
+    if not any(part.leaves for part in parts):
+        alone = Sets(np.arange(len(rows) + 1), ids_at(whole.ids, rows))
+        return alone, _none_of(len(rows)), np.concatenate([part.ranks for part in parts])[rows]
     found: list[Sets] = []
     names: list[Sets] = []
     ranks: list[I64] = []

@@ -205,7 +205,9 @@ def _by_time(blocks: list[Block]) -> Block:
     return blocks[0]
 
 
-def _values(items: Iterable[Return], block: Block, strings: Strings) -> dict[str, Vector]:
+def _values(items: Sequence[Return], block: Block, strings: Strings) -> dict[str, Vector]:
+    if not items:
+        return {}
     events, n = BlockEvents((block,), strings), len(block)
     return {item.name: value(item.value, (events.places,), n, events).over(n) for item in items}
 
@@ -275,7 +277,7 @@ class _Aggregating:
     """Aggregates of the same events, which are kept once however they are grouped."""
 
     def __init__(self, parts: Sequence[Aggregation]) -> None:
-        self._parts = parts
+        self._parts = [(part.stream.name, (*_plain(part), *part.carried)) for part in parts]
         self._source = parts[0].stream.source
         self._asked = AskedAggregates.of([part.stream for part in parts])
         self._window = self._asked.window()
@@ -290,17 +292,16 @@ class _Aggregating:
         events = BlockEvents((block,), streams.strings)
         found = self._window.step(block.ts, *self._asked.read(events, events.places))
         known: dict[Expr, Vector] = {}  # of the whole block, which most parts have all of
-        for part, names, rows in zip(self._parts, self._asked.names, found, strict=True):
+        for (name, items), names, rows in zip(self._parts, self._asked.names, found, strict=True):
             whole = len(rows.events) == len(block)
             own = block if whole else block.take(rows.events)
-            items = (*_plain(part), *part.carried)
             new = [item for item in items if not whole or item.value not in known]
             attributes = _values(new, own, streams.strings)
             if whole:
                 known |= {item.value: attributes[item.name] for item in new}
                 attributes = {item.name: known[item.value] for item in items}
             attributes |= dict(zip(names, rows.values, strict=True))
-            streams.add(part.stream.name, Block(own.ts, own.types, own.ids, attributes))
+            streams.add(name, Block(own.ts, own.types, own.ids, attributes))
 
 
 class _ChannelAggregating:
