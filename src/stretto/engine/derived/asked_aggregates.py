@@ -1,6 +1,6 @@
 """What aggregate streams over the same events ask of one window: keys, inputs, and a level for each stream."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from stretto.engine.derived.levels import Function, InputAggregate, Level
@@ -24,14 +24,15 @@ class AskedAggregates:
     @classmethod
     def of(cls, streams: Sequence[WindowAggregate]) -> "AskedAggregates":
         windowed = [[one for one in each.columns if isinstance(one, WindowedValue)] for each in streams]
-        keys = _numbered(group for stream in streams for group in stream.groups)
-        inputs = _numbered(one.value for each in windowed for one in each if one.value is not None)
+        keys, inputs = _Numbered(), _Numbered()
         levels = tuple(
             Level(
-                tuple(keys[group] for group in stream.groups),
+                tuple(map(keys.number, stream.groups)),
                 stream.window_us,
                 tuple(
-                    InputAggregate(Function(one.function), None if one.value is None else inputs[one.value])
+                    InputAggregate(
+                        Function(one.function), None if one.value is None else inputs.number(one.value)
+                    )
                     for one in each
                 ),
             )
@@ -54,9 +55,8 @@ class AskedAggregates:
         return keys, [value(one, (places,), n, events).over(n) for one in self.inputs]
 
 
-def _numbered(exprs: Iterable[Expr]) -> dict[Expr, int]:
+class _Numbered(dict[Expr, int]):
     """Expressions with their numbers, each once."""
-    found: dict[Expr, int] = {}
-    for expr in exprs:
-        found.setdefault(expr, len(found))
-    return found
+
+    def number(self, expr: Expr) -> int:
+        return self.setdefault(expr, len(self))

@@ -88,9 +88,7 @@ def _by_time(ts: I64, first: int) -> I64:
     return order
 
 
-def _keys(
-    parts: Sequence[RankedEvents], whole: Block, rows: I64, strings: Strings
-) -> tuple[Sets, Sets, I64]:
+def _keys(parts: Sequence[RankedEvents], whole: Block, rows: I64, strings: Strings) -> tuple[Sets, Sets, I64]:
     """The ids behind some of all events, the ranks of their names in the stream, and those of the streams."""
     if not any(part.leaves for part in parts):
         alone = Sets(np.arange(len(rows) + 1), ids_at(whole.ids, rows))

@@ -4,7 +4,7 @@ A step holds all events of the times it covers. So every stream is complete up t
 was made has to be taken back.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
