@@ -63,7 +63,7 @@ class Sizes:
     streams: int = 100
     shared: int = 10_000
     repeat: int = 2
-    turns: int = 10
+    turns: int = 25
     turn_s: float = 0.25
     """Where contestants take turns: how many, and of so many seconds each."""
     limit: float | None = 40.0

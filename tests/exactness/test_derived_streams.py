@@ -115,6 +115,21 @@ def check_text(text: str, events: tuple[Event, ...]) -> list[Match]:
     return expected
 
 
+@pytest.mark.parametrize("policy", ["ANY", "STRICT", "NEXT"])
+@pytest.mark.parametrize("pattern", ["A p+", "A p{,2}", "SEQ(B b, A p+)"])
+@pytest.mark.parametrize(
+    "having",
+    ["MAX(p.n) >= 2", "MAX(p.n) + p.k >= 2", "AVG(p.n) > p.k", "COUNT(p) + p.k >= 2", "LAST(p).n > 1"],
+)
+def test_what_is_said_of_a_set_that_may_have_one_event_only(policy: str, pattern: str, having: str) -> None:
+    text = f"QUERY q PATTERN {pattern} HAVING COUNT(p) <= 1 AND {having} WITHIN 6 us SELECT {policy};"
+    events = tuple(
+        Event(number, number, kind, {"k": number % 2, "n": (number * 5) % 4})
+        for number, kind in enumerate("BABAABAAAB")
+    )
+    assert check_text(text, events)
+
+
 @pytest.mark.parametrize("one", ["A p", "S1 p"])
 def test_a_variable_over_streams_with_the_same_kind_of_an_attribute(one: str) -> None:
     """S0 has another kind of n, so there are two columns: that of integers is one for all who have them."""

@@ -30,6 +30,12 @@ def test_a_term_over_the_last_repetition_alone_narrows_its_stream() -> None:
     assert core == piece_of("PATTERN SEQ(A a, B b) WHERE b.x > 1 WITHIN 5 s")
 
 
+@pytest.mark.parametrize("one", ["COUNT(b) = 1", "COUNT(b) < 2"])
+def test_terms_of_a_set_that_may_have_one_event_only_narrow_its_stream(one: str) -> None:
+    piece = piece_of(f"PATTERN B b+ WHERE {one} AND MAX(b.x) > 1 AND b[i].x > b[i-1].x WITHIN 5 s")
+    assert piece == piece_of("PATTERN B b WHERE b.x > 1 WITHIN 5 s")
+
+
 @pytest.mark.parametrize(
     "condition", ["FIRST(b).x > a.x", "COUNT(b) != 3", "b[i].x > b[i-1].x", "SUM(b.x) > a.x"]
 )

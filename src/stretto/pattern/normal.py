@@ -1,6 +1,6 @@
 """The normal form of a detection query: alternatives split off, each a piece over its own columns."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, combinations
 
@@ -30,9 +30,9 @@ from stretto.pattern.predicates import (
     Ref,
     Which,
     position_among,
-    rewrite,
     walk,
 )
+from stretto.pattern.repetition_terms import as_single
 from stretto.pattern.split_conjunctions import separated
 from stretto.schema import Kind
 
@@ -110,7 +110,7 @@ class _Normalizer:
     def returned(
         self, item: Return, lists: frozenset[int], always: frozenset[int], column: dict[int, int]
     ) -> Return:
-        value = _as_single(item.value, lambda i: i not in lists, always)
+        value = as_single(item.value, lambda i: i not in lists, always)
         return replace(item, value=value.moved(column))
 
     def branch(self, part: Alternative, column: dict[int, int]) -> Branch:
@@ -247,23 +247,7 @@ class _Scope:
             if isinstance(node, Ref) and node.column not in self.repeated and node.which in NEIGHBOURS:
                 return None
         always = self.always if counted else frozenset()
-        return _term(_as_single(term.expr, lambda i: i not in self.repeated, always))
-
-
-def _as_single(expr: Expr, is_single: Callable[[int], bool], always: frozenset[int]) -> Expr:
-    """Sets of one event read as that event. A COUNT stays where its variable may be unbound."""
-
-    def rule(node: Expr) -> Expr | None:
-        if isinstance(node, Ref) and node.which is not Which.EACH and is_single(node.column):
-            return Ref(node.column, node.attribute, node.kind)
-        if isinstance(node, Reduce) and is_single(node.column):
-            if node.function == "COUNT":
-                return Const(1, Kind.INT) if node.column in always else None
-            if node.function != "AVG":  # an average does not know the kind of its attribute
-                return Ref(node.column, node.attribute, node.kind)
-        return None
-
-    return rewrite(expr, rule)
+        return _term(as_single(term.expr, lambda i: i not in self.repeated, always))
 
 
 def _ordered_by_terms(order: Order, terms: Sequence[Expr]) -> tuple[Order, list[Expr]]:

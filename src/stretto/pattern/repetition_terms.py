@@ -1,7 +1,7 @@
 """How terms use repeated slots, and terms rewritten for the columns of one operator."""
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -118,6 +118,22 @@ def duty(term: Expr, piece: Piece, growing: frozenset[int]) -> Duty:
     )
 
 
+def as_single(expr: Expr, is_single: Callable[[int], bool], always: frozenset[int]) -> Expr:
+    """Sets of one event read as that event. A COUNT stays where its variable may be unbound."""
+
+    def rule(node: Expr) -> Expr | None:
+        if isinstance(node, Ref) and node.which is not Which.EACH and is_single(node.column):
+            return Ref(node.column, node.attribute, node.kind)
+        if isinstance(node, Reduce) and is_single(node.column):
+            if node.function == "COUNT":
+                return Const(1, Kind.INT) if node.column in always else None
+            if node.function != "AVG":  # an average does not know the kind of its attribute
+                return Ref(node.column, node.attribute, node.kind)
+        return None
+
+    return rewrite(expr, rule)
+
+
 def survives_flattening(term: Expr, columns: range) -> bool:
     """Whether a term over a repeated group can be judged on its grown sets, which mix the repetitions."""
     found = [n for n in walk(term) if isinstance(n, Ref | Reduce) and n.column in columns]
@@ -146,7 +162,24 @@ def tighten(piece: Piece) -> Piece:
             slots[slot] = replace(slots[slot], low=bounds[0], high=bounds[1])
     if len(kept) == len(piece.terms):
         return piece
+    for column, i in starts.items():
+        if piece.slots[i].repeats and not slots[i].repeats:
+            slots[i], kept = _single(slots[i], column, kept)
     return replace(piece, slots=tuple(slots), terms=tuple(kept))
+
+
+def _single(slot: Slot, column: int, terms: Sequence[Expr]) -> tuple[Slot, list[Expr]]:
+    """A slot of one event with what terms say of it alone, and the other terms."""
+    assert isinstance(slot.source, Stream)
+    mine = [term for term in terms if columns_of(term) == {column}]
+    plain = [
+        as_single(term, lambda _: True, frozenset([column])).moved({column: 0})
+        for term in mine
+        if not neighbours(term)  # it has none, so the term holds
+    ]
+    where = tuple(dict.fromkeys((*slot.source.where, *plain)))
+    others = [term for term in terms if term not in mine]
+    return replace(slot, source=replace(slot.source, where=where)), others
 
 
 def _counted(term: Expr) -> tuple[int, str, int] | None:
