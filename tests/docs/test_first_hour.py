@@ -39,7 +39,6 @@ def run(project: Path, block: str) -> subprocess.CompletedProcess[str]:
         "PATH": f"{project / 'bin'}:{os.environ['PATH']}",
         "PYTHON": sys.executable,
         "PYTHONPATH": f"{project / 'src'}:{project}",
-        "PYTHONDONTWRITEBYTECODE": "1",
     }
     return subprocess.run(
         ["bash", "-euo", "pipefail", "-c", block],

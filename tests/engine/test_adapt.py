@@ -123,14 +123,14 @@ def test_no_query_at_all_is_a_workload_too():
 
 
 def test_a_switch_that_fails_leaves_the_engine_as_it_was():
-    n = 3000
+    n = 900
     stream = events(np.arange(n), ["A", "B"] * (n // 2))
     wide = "QUERY q PATTERN AND(A a, B b, A c) WITHIN 1 SECOND;"
-    engine = Engine(plan_of("QUERY q PATTERN SEQ(A a, B b) WITHIN 1 SECOND;"), memory_bytes=100 << 20)
-    found = len(engine.push(stream.slice(0, 2000)))
+    engine = Engine(plan_of("QUERY q PATTERN SEQ(A a, B b) WITHIN 1 SECOND;"), memory_bytes=12 << 20)
+    found = len(engine.push(stream.slice(0, 600)))
     with pytest.raises(EngineError, match="out of memory"):
         engine.update(Workload.parse(wide))
-    found += len(engine.push(stream.slice(2000))) + len(engine.flush())
+    found += len(engine.push(stream.slice(600))) + len(engine.flush())
     assert found == n // 2 * (n // 2 + 1) // 2
 
 

@@ -42,7 +42,7 @@ from stretto.plan.placement.cells import ByCell
 from stretto.plan.spread.staged import staged_for
 from stretto.spark.batch.find_in_files import detect_files
 from stretto.spark.hash_partitions import keys_apart, partitions_for, spark_hash
-from stretto.spark.stream.detect_stream import detect_stream
+from stretto.spark.stream.detect_stream import PARTITIONS, detect_stream
 
 SEED = int(os.environ.get("STRETTO_SEED", "20261118"))
 WORKLOADS = 12
@@ -146,13 +146,16 @@ def test_a_batch_on_staged_units(spark, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("staged", [False, True], ids=["cells", "staged"])
 def test_a_stream_by_units(spark, tmp_path: Path, *, staged: bool) -> None:
-    """The same events twice: in other micro-batches, on other numbers of units, the same matches."""
+    """The same events twice: in other micro-batches, on other numbers of units, the same matches.
+
+    Staged units are in as many partitions as the stream asks for, then in few, where they share the store of a task.
+    """
     plan = short_plan() if staged else cell_plan()
     rng = Random(SEED)
     stretches = list(far_apart(rng))
     events = [event for stretch in stretches for event in stretch]
     arriving = out_of_order(rng, sorted(events, key=lambda event: event.ts), LATENESS_US)
-    for units, batches in ((2, 2), (3, 3)) if staged else ((3, 3), (7, 4)):
+    for units, batches, partitions in ((2, 2, None), (3, 3, 5)) if staged else ((3, 2, None), (7, 3, None)):
         folder = tmp_path / f"{units} units"
         folder.mkdir()
         files = Files(folder / "events")
@@ -163,6 +166,8 @@ def test_a_stream_by_units(spark, tmp_path: Path, *, staged: bool) -> None:
         files.write(to_table([Event(-1, START_US + 1000 * PAUSE_US, END_TYPE, {})]))
         spread = staged_for(plan, units) if staged else cells(units)
         stream = detect_stream(plan, files.stream(spark), spread=spread, lateness_us=LATENESS_US)
+        if partitions is not None:
+            spark.conf.set(PARTITIONS, str(partitions))
         written, progress = run_to_end(stream, folder / "checkpoint", folder / "out")
         rows = written.toArrow().to_pylist()
         results = matches_by_query(rows)

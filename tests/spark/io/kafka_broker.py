@@ -90,7 +90,8 @@ def maven(*arguments: str | Path) -> None:
 @contextmanager
 def broker(folder: Path) -> Iterator[str]:
     """The address of a broker that lives as long as the context."""
-    java = [java_home() / "bin" / "java", "-Xmx512m", "-cp", f"{jars()}/*"]
+    quick = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")  # it lives for a minute
+    java = [java_home() / "bin" / "java", "-Xmx512m", *quick, "-cp", f"{jars()}/*"]
     port, controller = free_port(), free_port()
     settings = folder / "server.properties"
     settings.write_text(SETTINGS.format(port=port, controller=controller, folder=folder))

@@ -12,7 +12,7 @@ from tests.spark.io.kafka_broker import broker, connector_jars
 from stretto.spark.io.sinks import committed_files
 from stretto.spark.setup.kafka_connector import SETTING
 
-STRETTO = [sys.executable, "-c", "from stretto.cli.main import main; main()"]
+PROGRAM = Path(__file__).with_name("stream_calls.py")
 RISE = "QUERY rise PATTERN SEQ(A a, B b) WITHIN 2 SECONDS RETURN b.x - a.x AS gain;"
 # What records hold as objects are structs to their reader.
 TWICE = """
@@ -21,11 +21,13 @@ WHERE a.match_id != b.match_id AND a.returned.gain = b.returned.gain WITHIN 1 MI
 """
 
 
-def stream(folder: Path, *arguments: str, code: int = 0) -> str:
-    call = [*STRETTO, "stream", *arguments, "--trigger", "available-now", "--master", "local[2]"]
+def streams(folder: Path, *calls: list[str]) -> list[tuple[int, str]]:
+    """The exit codes and messages of calls, in one process: Java starts with the connector once."""
+    to_end = ["--trigger", "available-now", "--master", "local[2]"]
+    (folder / "calls.json").write_text(json.dumps([[*call, *to_end] for call in calls]))
     jars = ",".join(map(str, connector_jars()))
     done = subprocess.run(
-        call,
+        [sys.executable, PROGRAM, "calls.json", "said.json"],
         cwd=folder,
         env={**os.environ, SETTING: jars},
         capture_output=True,
@@ -33,8 +35,8 @@ def stream(folder: Path, *arguments: str, code: int = 0) -> str:
         timeout=300,
         check=False,
     )
-    assert done.returncode == code, done.stderr
-    return done.stderr
+    assert done.returncode == 0, done.stderr
+    return [(code, said) for code, said in json.loads((folder / "said.json").read_text())]
 
 
 def test_matches_of_matches(tmp_path: Path) -> None:
@@ -45,23 +47,19 @@ def test_matches_of_matches(tmp_path: Path) -> None:
     (tmp_path / "rise.cep").write_text(RISE)
     (tmp_path / "twice.cep").write_text(TWICE)
     with broker(tmp_path) as address:
-        said = stream(
+        columns = ["--ts", "detected", "--type", "query", "--sink", "files:out", "--checkpoint"]
+        first, wrong, second = streams(
             tmp_path,
-            "rise.cep",
-            "--source",
-            "files:in",
-            "--sink",
-            f"kafka:{address}/found",
-            "--checkpoint",
-            "one",
+            ["rise.cep", "--source", "files:in", "--sink", f"kafka:{address}/found", "--checkpoint", "one"],
+            ["twice.cep", "--source", f"kafka:{address}/fount", *columns, "wrong"],
+            ["twice.cep", "--source", f"kafka:{address}/found", *columns, "two"],
         )
-        assert "41 events, 19 matches, 0 late, 1 rejected, 1 replaced" in said
-        columns = ["--ts", "detected", "--type", "query", "--sink", "files:out", "--checkpoint", "two"]
-        said = stream(tmp_path, "twice.cep", "--source", f"kafka:{address}/fount", *columns, code=2)
-        assert said == f"--source: {address} has no topic `fount`, did you mean `found`?\n"
-        assert not (tmp_path / "two").exists()
-        said = stream(tmp_path, "twice.cep", "--source", f"kafka:{address}/found", *columns)
-        assert "19 events" in said
+    assert first[0] == 0, first
+    assert "41 events, 19 matches, 0 late, 1 rejected, 1 replaced" in first[1]
+    assert wrong == (2, f"--source: {address} has no topic `fount`, did you mean `found`?\n")
+    assert not (tmp_path / "wrong").exists()
+    assert second[0] == 0, second
+    assert "19 events" in second[1]
     files = [file for file in committed_files(tmp_path / "out") if file.parent.name == "kind=matches"]
     rows = [row for file in files for row in pq.ParquetFile(file).read().to_pylist()]
     assert {row["query"] for row in rows} == {"twice"}

@@ -104,7 +104,9 @@ def test_a_stream_of_single_events_takes_others_later(stream: Call, tmp_path: Pa
     assert "3 events, 1 match" in said
 
 
-def test_a_checkpoint_is_of_one_sink_and_of_the_same_columns(stream: Call, tmp_path: Path) -> None:
+def test_a_checkpoint_refuses_another_sink_other_columns_and_damaged_notes(
+    stream: Call, tmp_path: Path
+) -> None:
     put(tmp_path, "1.csv", "00,A,1", "01,B,2", "10,D,0")
     assert stream()[0] == 0
     for options, sink, message in (
@@ -117,12 +119,6 @@ def test_a_checkpoint_is_of_one_sink_and_of_the_same_columns(stream: Call, tmp_p
         assert (code, message in said) == (2, True), said
         assert "needs another checkpoint" in said
         assert len(said.splitlines()) == 1
-    assert stream()[0] == 0
-
-
-def test_a_note_that_was_cut_off_is_named(stream: Call, tmp_path: Path) -> None:
-    put(tmp_path, "1.csv", "00,A,1", "01,B,2", "10,D,0")
-    assert stream()[0] == 0
     for name in ("source.json", "job.json", "spread.json"):
         note = tmp_path / "state" / "stretto" / name
         whole = note.read_bytes()
@@ -132,6 +128,7 @@ def test_a_note_that_was_cut_off_is_named(stream: Call, tmp_path: Path) -> None:
         assert said.startswith(f"the checkpoint is damaged: {note} cannot be read; ")
         assert len(said.splitlines()) == 1
         note.write_bytes(whole)
+    assert stream()[0] == 0
 
 
 def test_a_wrong_start_ends_with_two(stream: Call, tmp_path: Path) -> None:
