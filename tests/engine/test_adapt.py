@@ -284,6 +284,26 @@ def test_events_are_run_while_a_plan_is_made(monkeypatch):
     assert found == len(run(plan, whole))
 
 
+def test_rates_that_stay_as_they_are_call_for_no_second_plan(monkeypatch):
+    """The plan comes long after the events were measured: what happened before it is no part of its counts."""
+    release = Event()
+    monkeypatch.setattr(run_module, "optimize", lambda *given: (release.wait(60), optimize(*given))[1])
+    workload = Workload.parse(CHAIN)
+    whole = pa.concat_tables([part_of(8000, BEFORE, 1), part_of(40_000, AFTER, 2, 200_000)]).combine_chunks()
+    plan = optimize(workload, Stats.of(whole.slice(0, 8000), workload=workload))
+    engine = Engine(plan, adapt=AdaptOptions(every=4000))
+    for number, batch in enumerate(whole.to_batches(1000)):
+        engine.push(batch)
+        if number == 22:  # the look after this one would be due soon
+            release.set()
+            for thread in enumerate_threads():
+                if thread.name == "planner":
+                    thread.join(60)
+    engine.flush()
+    assert [adaptation.switched for adaptation in engine.adaptations] == [True]
+    assert engine._planner is None
+
+
 def test_a_plan_for_queries_that_have_gone_is_not_taken(monkeypatch):
     release = Event()
     monkeypatch.setattr(run_module, "optimize", lambda *given: (release.wait(60), optimize(*given))[1])

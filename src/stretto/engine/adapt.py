@@ -169,6 +169,7 @@ class DriftWatch:
         self._noticed = self._changed(rates, shares, seconds)
         if self._noticed:
             self._recent.clear()
+            self._next = events + min(self.options.sample, self.options.every)  # more is not kept of them
         self._rates = rates | self._rates  # streams and operators that were added are known from now on
         self._shares = shares | self._shares
         return False
@@ -188,13 +189,14 @@ class DriftWatch:
             self._recent.clear()
             self._before, self._since, self._next = now, until, events + self._shortly
 
-    def switched(self, plan: Plan) -> None:
-        """Another plan runs: its operators count from zero."""
+    def switched(self, plan: Plan, events: int, until: int) -> None:
+        """Another plan runs, after so many events and at this time: its operators count from zero, from now on."""
         self._shares = {}
         self._expected = _Expected.of(plan)
         self._lately = None
         if self._before is not None:
-            self._before = Counters.of(len(plan.ops))
+            self._before, self._since = Counters.of(len(plan.ops)), until
+            self._next, self._soon = events + self.options.every, events + self._shortly
 
     def stats(self, schema: Schema) -> Stats | None:
         """The statistics of the last events; None if there are none to speak of."""

@@ -358,7 +358,7 @@ class Engine:
             vars(self).update(before)
             raise
         if self._watch is not None:
-            self._watch.switched(plan)
+            self._watch.switched(plan, self.counts.events, self._live.until)
 
     def _has_made(self, plan: Plan) -> bool:
         """Whether the derived events that are kept are those of a plan, with all columns that it reads."""
