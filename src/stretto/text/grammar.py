@@ -3,7 +3,6 @@
 import json
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from importlib.util import cache_from_source
@@ -17,6 +16,7 @@ from lark.grammar import Rule
 from lark.lexer import Lexer, LexerState, TerminalDef
 
 from stretto.errors import Mistake
+from stretto.records import dataclass
 from stretto.text import syntax
 from stretto.text.actions import Actions
 from stretto.text.clauses import parts_at
