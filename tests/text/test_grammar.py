@@ -1,10 +1,16 @@
 """The grammar file describes whole workloads, not only the clauses that the parser starts from."""
 
+import json
+from pathlib import Path
+
 import pytest
 from lark import Lark
+from tests.support.golden import Golden
 
-from stretto.text.grammar import GRAMMAR, _Given, _lark
+from stretto.text import grammar
+from stretto.text.grammar import GRAMMAR, TABLES, _Given, _lark, made, saved, tables_of
 from stretto.text.messages import expectation
+from stretto.text.parser import parse
 from stretto.text.tokens import KEYWORDS, Token
 
 
@@ -34,3 +40,30 @@ def test_every_terminal_goes_by_a_human_name() -> None:
 )
 def test_expectation(accepted: set[str], text: str) -> None:
     assert expectation(accepted) == text
+
+
+def test_the_tables_are_of_this_grammar(golden: Golden, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`--bless` writes them. States have other numbers in every process, so that their texts are not compared."""
+    monkeypatch.setattr(grammar, "_made_before", lambda: False)
+    if golden.bless and json.loads(TABLES.read_text("utf-8"))["of"] != tables_of():
+        Path(str(TABLES)).write_text(saved(made()), encoding="utf-8")
+    assert json.loads(TABLES.read_text("utf-8"))["of"] == tables_of(), (
+        "`pytest --bless` writes text/grammar.json"
+    )
+
+
+def test_tables_that_are_kept_read_as_those_that_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (
+        "QUERY q PATTERN SEQ(A a, NOT(B b), C+ c) WHERE a.x + 1 > 2 AND [y] WITHIN 1 MINUTE RETURN a.x AS x;"
+    )
+    kept = parse(text)
+    monkeypatch.setattr(grammar, "_made_before", lambda: False)
+    monkeypatch.setattr(grammar, "_lark", made)
+    assert parse(text) == kept
+
+
+def test_tables_of_another_lark_are_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(grammar, "_made_before", lambda: False)
+    monkeypatch.setattr(grammar, "lark_version", "0.1")
+    parser = _lark.__wrapped__()
+    assert parser.source_path != "<deserialized>"

@@ -1,6 +1,5 @@
 """`stretto check`: is a workload right, by itself or for some events?"""
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from typer import Exit, Option
@@ -9,6 +8,7 @@ from stretto.cli.console import WRONG, reported, tell
 from stretto.cli.functions import FunctionFiles
 from stretto.cli.options import ColumnNames, SomeEventsPath, WorkloadPath
 from stretto.cli.records import takes
+from stretto.records import dataclass
 from stretto.screen import counted, visible
 
 

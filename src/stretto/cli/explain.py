@@ -1,7 +1,7 @@
 """`stretto explain`: how a workload is understood and planned."""
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -21,6 +21,7 @@ from stretto.cli.options import (
     bytes_of,
 )
 from stretto.cli.records import takes
+from stretto.records import dataclass
 
 if TYPE_CHECKING:
     from stretto.data.files import EventFile

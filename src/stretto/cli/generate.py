@@ -1,6 +1,5 @@
 """`stretto generate`: the papers' event streams as files."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
@@ -9,6 +8,7 @@ from stretto.cli.console import FAILED, reported, told
 from stretto.cli.options import OutPath, Seed
 from stretto.cli.records import takes
 from stretto.errors import StrettoError
+from stretto.records import dataclass
 
 if TYPE_CHECKING:
     from stretto.generate.streams import StreamOptions

@@ -5,7 +5,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from stretto.plan.dag import Plan, attributes_of
 from stretto.plan.spread.choice import choose, describe, rejected
 from stretto.plan.spread.reach import MatchReach
 from stretto.plan.spread.spreads import Spread
+from stretto.records import dataclass
 from stretto.schema import Special
 from stretto.spark.batch.event_files import EventFiles, open_files, profile_files, survey
 from stretto.spark.batch.find_in_files import ASIDE, find

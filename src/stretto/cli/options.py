@@ -1,13 +1,13 @@
 """The options that several commands take, and how their values are read."""
 
 import time
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
 from stretto.errors import StrettoError
+from stretto.records import dataclass
 
 if TYPE_CHECKING:
     from stretto.schema import Special

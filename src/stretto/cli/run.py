@@ -1,7 +1,6 @@
 """`stretto run`: find the matches of a workload in some events."""
 
 from contextlib import closing
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
@@ -27,6 +26,7 @@ from stretto.cli.options import (
 )
 from stretto.cli.records import takes
 from stretto.cli.where import chosen
+from stretto.records import dataclass
 
 if TYPE_CHECKING:
     from stretto.cli.results.layout import ResultLayout

@@ -1,6 +1,5 @@
 """`stretto stats`: rates of events and selectivities of a workload's terms."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
@@ -11,6 +10,7 @@ from stretto.cli.functions import FunctionFiles
 from stretto.cli.options import ColumnNames, EventsPath, Master, On, RunOn, Seed, WorkloadPath
 from stretto.cli.records import takes
 from stretto.cli.where import chosen
+from stretto.records import dataclass
 from stretto.screen import counted
 
 if TYPE_CHECKING:

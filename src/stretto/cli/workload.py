@@ -1,6 +1,5 @@
 """`stretto workload`: the papers' query workloads as files."""
 
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,6 +10,7 @@ from stretto.atomic import write_text
 from stretto.cli.console import reported, show, told
 from stretto.cli.options import Seed
 from stretto.cli.records import given, takes
+from stretto.records import dataclass
 
 _mcep = partial(Option, rich_help_panel="mcep")
 _motto = partial(Option, rich_help_panel="motto")

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 from stretto.data.casts import SHARE, is_text, is_timelike, to_time, to_types
 from stretto.data.parts import ReadChunk, Rejected, need_content, need_special, need_time
 from stretto.errors import EventsError
+from stretto.records import dataclass
 from stretto.schema import Special
 from stretto.values.texts import value_texts
 from stretto.values.time_units import JudgedUnit, need_unit

@@ -2,7 +2,7 @@
 
 import csv
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from stretto.data.casts import TYPES, WORDS, Mask, fit, kind_of_texts, to_time
 from stretto.data.parts import Numbers, ReadChunk, Rejected, need_content, need_special, need_time
 from stretto.data.utf8 import MARK, MarkedUtf8
 from stretto.errors import EventsError
+from stretto.records import dataclass
 from stretto.schema import Kind, Special
 from stretto.values.time_units import JudgedUnit, need_unit
 

@@ -3,7 +3,7 @@
 import io
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
@@ -18,6 +18,7 @@ from stretto.data.json_text import open_json
 from stretto.data.marks import TimeMarks
 from stretto.data.parts import FilePart, ReadChunk, Rejected, need_content, unknown_ending
 from stretto.errors import EventsError
+from stretto.records import dataclass
 from stretto.schema import Kind, Schema, Special, kind_of, sources_of
 from stretto.values.rows import I64
 from stretto.values.strings import decoded

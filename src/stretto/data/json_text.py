@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from stretto.data.json_paths import Path, Places, at, blocked, flat, nested_sche
 from stretto.data.json_values import convert, kind_of_values, load
 from stretto.data.parts import Numbers, ReadChunk, Rejected, need_special, need_time
 from stretto.errors import EventsError
+from stretto.records import dataclass
 from stretto.schema import Kind, Special, fields_of, kind_of
 from stretto.values.convert import MOST
 from stretto.values.time_units import JudgedUnit, need_unit

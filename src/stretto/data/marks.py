@@ -1,11 +1,12 @@
 """The times of every so many-th event: how long any number of events usually takes, without all their times."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import inf
 from typing import Final
 
 import numpy as np
 
+from stretto.records import dataclass
 from stretto.values.rows import I64
 
 MOST: Final = 1 << 13

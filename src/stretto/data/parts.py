@@ -1,7 +1,7 @@
 """What every kind of event file offers to the reader, and how rows that cannot be read are set apart."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from stretto.errors import EventsError, near
+from stretto.records import dataclass
 from stretto.schema import Kind, Special, need_once
 from stretto.values.time_units import JudgedUnit
 

@@ -1,7 +1,7 @@
 """The typed layout of results: a table per query, a column for each variable, RETURN column, label and aggregate."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final, Self
 
 import pyarrow as pa
@@ -13,6 +13,7 @@ from stretto.engine.results.match_chunks import Output
 from stretto.engine.results.returned_events import returned_columns
 from stretto.pattern.nodes import TIMES, TrendQuery
 from stretto.plan.dag import Plan
+from stretto.records import dataclass
 from stretto.schema import Kind
 
 WINDOW: Final = ("window_start", "window_end")

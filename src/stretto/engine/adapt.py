@@ -6,7 +6,7 @@ share of its candidates that a join lets through the selectivity of its terms.
 
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import sqrt
 
 import pyarrow as pa
@@ -15,6 +15,7 @@ from stretto.engine.counters import Counters
 from stretto.pattern.nodes import Stream
 from stretto.plan.dag import Plan
 from stretto.plan.ops import Filter, Join, Scan
+from stretto.records import dataclass
 from stretto.schema import Schema, Special, sources_of
 from stretto.stats.profile import Stats
 from stretto.stats.sampling import good

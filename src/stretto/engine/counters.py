@@ -1,7 +1,8 @@
 """What each operator of a running plan has done so far."""
 
-from dataclasses import dataclass
 from typing import Self
+
+from stretto.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,11 @@
 """How many events a step has: few where operators make many rows, many where calling them is most of the work."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
 from stretto.engine.stream.arena import Block
+from stretto.records import dataclass
 
 STEP = 1 << 16
 LARGE_STEP = 1 << 20

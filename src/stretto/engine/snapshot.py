@@ -6,7 +6,7 @@ so a store that keeps them by name writes only what is new.
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any, Final, Self
 
 import numpy as np
@@ -15,6 +15,7 @@ import pyarrow as pa
 from stretto.engine.results.returned_values import arrow_array
 from stretto.engine.stream.arena import Block
 from stretto.errors import EngineError
+from stretto.records import dataclass
 from stretto.schema import Kind, Special
 from stretto.values.strings import Strings
 

@@ -1,7 +1,7 @@
 """One step through all operators: run, undone where it does not fit into memory, and run again in parts."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from time import perf_counter
 
 import numpy as np
@@ -23,6 +23,7 @@ from stretto.engine.trends.run import Trends
 from stretto.errors import EngineError
 from stretto.plan.dag import Plan
 from stretto.plan.ops import Emit
+from stretto.records import dataclass
 from stretto.values.rows import Rows
 from stretto.values.times import START_OF_TIME
 

@@ -5,7 +5,6 @@ Rows are compared by what they compute, not by how they are numbered or joined.
 
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from stretto.errors import StrettoError
@@ -14,6 +13,7 @@ from stretto.explain.model import Explanation, Row, TrendEdge
 from stretto.pattern.canonical.pieces import canonical
 from stretto.pattern.describe import piece_text
 from stretto.pattern.piece import Piece
+from stretto.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,13 +2,14 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any, Final
 
 from stretto.explain.numbers import columns, in_format, rate_text, some, time_text
 from stretto.memo.memo import Memo
 from stretto.memo.pricing import Pricing
 from stretto.pattern.describe import piece_text
+from stretto.records import dataclass
 from stretto.screen import as_lines, counted
 
 SHOWN: Final = 20

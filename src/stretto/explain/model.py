@@ -5,12 +5,13 @@ are nanoseconds per second of the stream.
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Final
 
 from stretto.explain.units import UnitsShown
 from stretto.pattern.piece import Piece
+from stretto.records import dataclass
 from stretto.screen import counted
 
 NANOSECONDS: Final = 1e9

@@ -1,9 +1,9 @@
 """Units of a plan, as pages and texts show them: what a model expects of each, and what a run measured."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from stretto.explain.numbers import columns, number_text, rate_text, time_text
+from stretto.records import dataclass
 
 NANOSECONDS = 1e9
 

@@ -7,7 +7,6 @@ rates fits every stream with as many types.
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
@@ -16,6 +15,7 @@ import pyarrow as pa
 
 from stretto.data.casts import TIME
 from stretto.errors import EventsError, instead_of
+from stretto.records import dataclass
 
 START_US = 1_577_836_800_000_000  # 2020-01-01, UTC
 BLOCK = 1 << 16

@@ -5,13 +5,13 @@ some packets are lost, which may show as an error, and some acknowledgments neve
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from stretto.data.casts import TIME
+from stretto.records import dataclass
 
 TYPES = ("start", "delivery", "end", "ack", "error", "cpu", "net")
 START, DELIVERY, END, ACK, ERROR, CPU, NET = range(len(TYPES))

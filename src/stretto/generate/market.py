@@ -6,13 +6,13 @@ are small where they are frequent, so that no price runs away. Trading comes in 
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from stretto.generate.arrivals import BLOCK, F64, I64, Grouped, Sources, blocks, coded, sources
+from stretto.records import dataclass
 
 SYMBOLS = 300
 RUN = 1 << 10

@@ -2,7 +2,7 @@
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import combinations, permutations
 from math import exp, log
 from random import Random
@@ -10,6 +10,7 @@ from typing import Final
 
 from stretto.errors import StrettoError
 from stretto.generate.arrivals import F64, HIGHEST, LOWEST
+from stretto.records import dataclass
 
 TRIES: Final = 50
 DRAWS: Final = 12

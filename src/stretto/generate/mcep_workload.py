@@ -7,7 +7,6 @@ Some are more popular than others; the more so, the denser the multi-pattern gra
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from math import sqrt
 from typing import Final
 
@@ -18,6 +17,7 @@ from stretto.generate import market, traffic
 from stretto.generate.arrivals import F64, HIGHEST, LOWEST, Sources
 from stretto.generate.mcep_patterns import DRAWS, Limits, Maker, McepPattern, PatternFrame, TooFewError
 from stretto.generate.workload_text import LETTERS, Written, need_shares
+from stretto.records import dataclass
 from stretto.text.parser import parse
 from stretto.text.syntax import Query
 

@@ -8,7 +8,6 @@ which MOTTO compares them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import product
 from typing import Final
 
@@ -17,6 +16,7 @@ import numpy as np
 from stretto.errors import StrettoError
 from stretto.generate.streams import SYMBOLS
 from stretto.generate.workload_text import LETTERS, Written, need_shares
+from stretto.records import dataclass
 from stretto.text.parser import option_us
 from stretto.text.values import duration_text
 

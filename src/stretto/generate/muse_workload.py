@@ -8,7 +8,6 @@ frequent type comes back after others.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import sqrt
 from typing import Final
 
@@ -17,6 +16,7 @@ import numpy as np
 from stretto.errors import StrettoError, instead_of
 from stretto.generate import rides, ticks
 from stretto.generate.workload_text import LETTERS, Written, need_shares
+from stretto.records import dataclass
 from stretto.text.parser import option_us
 
 TRIES: Final = 1_000

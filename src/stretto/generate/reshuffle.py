@@ -6,13 +6,13 @@ before it left, so that rates drift for good.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
 from stretto.errors import EventsError
 from stretto.generate.arrivals import I64, coded
+from stretto.records import dataclass
 
 DRAWN = 256
 """Stretches whose random numbers are drawn together."""

@@ -7,7 +7,6 @@ Travel there is for every other event, the longer are the runs of Travel between
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -15,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from stretto.generate.arrivals import BLOCK, F64, I64, Grouped, blocks, coded, settle_rates
+from stretto.records import dataclass
 from stretto.values.hashing import GOLDEN, LANES
 
 SHARES: Final[Mapping[str, float]] = MappingProxyType(

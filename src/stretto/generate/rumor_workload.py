@@ -4,7 +4,6 @@ Smaller constants and longer windows are the likelier ones, so that many queries
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -13,6 +12,7 @@ import pyarrow as pa
 
 from stretto.errors import StrettoError
 from stretto.generate.workload_text import Written, need_shares
+from stretto.records import dataclass
 from stretto.text.parser import option_us
 
 I64 = npt.NDArray[np.int64]

@@ -5,7 +5,6 @@ and a longer stream starts with the shorter one.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from stretto.generate.rides import ride_blocks
 from stretto.generate.rumor_streams import alternating_blocks, counter_blocks
 from stretto.generate.ticks import tick_blocks
 from stretto.generate.traffic import traffic_blocks
+from stretto.records import dataclass
 
 RATE = 10.0
 SYMBOLS = ("AAPL", "MSFT", "INTC", "FB", "IBM", "GOOG", "AMZN", "CSCO", "ORCL", "SAP", "HPQ", "DELL", "QCOM")

@@ -6,13 +6,13 @@ of which one has the greater difference in both violate the rule: 0.5% to 15% of
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from stretto.generate.arrivals import BLOCK, F64, I64, START_US, Grouped, Sources, blocks, coded, sources
+from stretto.records import dataclass
 
 POINTS = 449
 DAY_US = 86_400_000_000

@@ -1,9 +1,9 @@
 """What the generators of workloads have in common: readable files of queries, and checks of options."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from stretto.errors import StrettoError
+from stretto.records import dataclass
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 WIDE = 90

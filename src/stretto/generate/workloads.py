@@ -1,7 +1,7 @@
 """Generators of the papers' query workloads: the same seed gives the same text."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any, Final
 
 from stretto.errors import StrettoError, instead_of
@@ -10,6 +10,7 @@ from stretto.generate import motto_workload as motto
 from stretto.generate import muse_workload as muse
 from stretto.generate import rumor_workload as rumor
 from stretto.generate.workload_text import Written, workload_text
+from stretto.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

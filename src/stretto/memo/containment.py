@@ -5,7 +5,6 @@ comparing sets. Windows, `same` and the types of the slots are compared apart.
 """
 
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
@@ -16,6 +15,7 @@ from stretto.pattern.linear_extensions import linear_extensions
 from stretto.pattern.nodes import Stream
 from stretto.pattern.piece import FORBIDDEN, Negation, Piece, Slot
 from stretto.pattern.predicates import Apply, Const, Expr, columns_of, numbered
+from stretto.records import dataclass
 from stretto.schema import Kind
 
 MOST_ARRANGEMENTS: Final = 24  # ways to match slots of the same type that are tried

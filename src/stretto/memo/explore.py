@@ -1,10 +1,10 @@
 """Applying rules to a memo until they find nothing new."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 
 from stretto.memo.memo import Memo, never
 from stretto.memo.ways import Way
+from stretto.records import dataclass
 
 PieceRule = Callable[[int, Memo], Iterator[Way]]
 """Ways to compute one piece; pieces that they read are interned and looked at in turn."""

@@ -1,7 +1,7 @@
 """The memo: every piece once, in its one form, and the ways to compute it; an AND-OR graph without cycles."""
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final, TypeVar
 
 from stretto.memo.ways import Input, Way, WayKind
@@ -14,6 +14,7 @@ from stretto.pattern.piece import Detection, Group, Piece, Slot
 from stretto.pattern.predicates import numbered
 from stretto.pattern.project import Projector
 from stretto.pattern.repetition_terms import tighten
+from stretto.records import dataclass
 
 Analysed = TypeVar("Analysed")
 

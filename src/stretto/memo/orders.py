@@ -1,11 +1,11 @@
 """What a partial order between slots says of their events: how many total orders it allows, and how a join uses it."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 
 from stretto.pattern.linear_extensions import count_linear_extensions
 from stretto.pattern.order import Order, mask_of, members
+from stretto.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

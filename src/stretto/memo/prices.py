@@ -3,12 +3,13 @@
 import json
 import math
 import os
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any, Final, Self
 
 from stretto.atomic import write_text
 from stretto.errors import StrettoError
+from stretto.records import dataclass
 
 VARIABLE: Final = "STRETTO_PRICES"
 STEP: Final = 1 << 16

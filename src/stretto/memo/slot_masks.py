@@ -1,7 +1,6 @@
 """What the cost of joins depends on in a piece, gathered once: slots as bits, orders and terms as masks of them."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
@@ -14,6 +13,7 @@ from stretto.pattern.order import members
 from stretto.pattern.piece import Piece
 from stretto.pattern.predicates import Apply, Expr, Ref, columns_of
 from stretto.pattern.project import Projector
+from stretto.records import dataclass
 from stretto.schema import Kind
 
 COMPARISONS: Final = frozenset({"=", "<", "<=", ">", ">="})

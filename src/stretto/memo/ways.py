@@ -1,7 +1,9 @@
 """Ways to compute a piece: what they read, and the rule that found them."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
+
+from stretto.records import dataclass
 
 
 class WayKind(StrEnum):

@@ -5,7 +5,6 @@ several ways; of the weaker piece all are tried.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import partial
 
 from stretto.memo.containment import (
@@ -20,6 +19,7 @@ from stretto.memo.containment import (
 from stretto.memo.memo import Memo
 from stretto.memo.ways import Input
 from stretto.pattern.piece import Piece
+from stretto.records import dataclass
 
 Key = tuple[tuple[str, ...], tuple[str, ...], str]
 

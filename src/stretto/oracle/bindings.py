@@ -5,12 +5,12 @@ repetition of each group that took it, so that the scope of a term can be read o
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 
 from stretto.oracle.values import Event, evaluate
 from stretto.pattern.nodes import Atom, Combine, Not, Pattern, Query, Repeat, Stream
 from stretto.pattern.predicates import Which
+from stretto.records import dataclass
 
 Path = tuple[tuple[int, int], ...]  # the repetitions around a variable: (group, number of the repetition)
 

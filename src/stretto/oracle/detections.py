@@ -6,7 +6,6 @@ and the policy are then judged on whole matches. The values of expressions are P
 """
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise, product
 
 from stretto.oracle.bindings import Binding, Gap, Path, Search, Taken, gaps_of
@@ -15,6 +14,7 @@ from stretto.oracle.latest import latest
 from stretto.oracle.values import Chosen, Event, Sets, evaluate
 from stretto.pattern.nodes import Atom, Combine, Not, Pattern, Policy, Query, Repeat
 from stretto.pattern.predicates import Expr, Reduce, Ref, Value, Which, columns_of, walk
+from stretto.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

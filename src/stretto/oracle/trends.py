@@ -8,13 +8,13 @@ events, and sharing nothing with the automata, the plans or the engine. Sums are
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 from stretto.oracle.detections import bound_matches
 from stretto.oracle.values import Event
 from stretto.pattern.nodes import Aggregate, Query, TrendQuery, Window
 from stretto.pattern.predicates import Value
+from stretto.records import dataclass
 from stretto.schema import Kind
 
 Number = int | float | Fraction

@@ -3,7 +3,6 @@
 import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from typing import Any, Final
@@ -13,6 +12,7 @@ import numpy as np
 from stretto.oracle.texts import FUNCTIONS
 from stretto.pattern.functions import user_function
 from stretto.pattern.predicates import Apply, Const, Element, Expr, Reduce, Ref, Value, Which, rewrite
+from stretto.records import dataclass
 from stretto.schema import Kind
 
 Leaves = tuple[tuple[str, tuple[int, ...]], ...]

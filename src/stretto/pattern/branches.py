@@ -1,7 +1,6 @@
 """The alternatives of a bound pattern: OR, ANY, `?` and `*` split off, nesting flattened into a partial order."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain, product
 from math import prod
 from typing import Final
@@ -9,6 +8,7 @@ from typing import Final
 from stretto.pattern.nodes import Atom, Combine, Not, Pattern, Repeat, Stream
 from stretto.pattern.order import NO_ORDER, Order
 from stretto.pattern.piece import Place
+from stretto.records import dataclass
 
 MAX_BRANCHES: Final = 4096
 

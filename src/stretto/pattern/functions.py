@@ -1,9 +1,9 @@
 """The functions that terms may call: those of the language, and those that users register."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
+from stretto.records import dataclass
 from stretto.schema import LISTS, Kind
 
 NUMBERS: Final = frozenset({Kind.INT, Kind.FLOAT})

@@ -1,13 +1,14 @@
 """A bound query: names resolved, predicates typed, nothing rewritten yet. The oracle reads this form."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Final
 from typing import Literal as OneOf
 
 from stretto.errors import Span
 from stretto.pattern.predicates import Expr
+from stretto.records import dataclass
 from stretto.schema import Kind
 
 

@@ -1,7 +1,7 @@
 """The normal form of a detection query: alternatives split off, each a piece over its own columns."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain, combinations
 
 from stretto.errors import Mistake, QueryError
@@ -34,6 +34,7 @@ from stretto.pattern.predicates import (
 )
 from stretto.pattern.repetition_terms import as_single
 from stretto.pattern.split_conjunctions import separated
+from stretto.records import dataclass
 from stretto.schema import Kind
 
 

@@ -1,8 +1,9 @@
 """Partial orders between numbered things, as bit masks: a total order of n things is n masks, not n² pairs."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from stretto.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Pieces: what is left of a query when OR/ANY are split off and its nesting is flattened into a partial order."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from itertools import accumulate
 from typing import Final
@@ -9,6 +9,7 @@ from typing import Final
 from stretto.pattern.nodes import Policy, Return, Stream, Thinning, Window
 from stretto.pattern.order import Order
 from stretto.pattern.predicates import Expr, HashedOnce, Renumbering, hashed_once
+from stretto.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

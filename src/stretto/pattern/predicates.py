@@ -20,12 +20,13 @@ column of its rows. Trees are frozen values; equal terms are equal objects. Thei
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from functools import lru_cache
 from operator import is_
 from typing import Final, Protocol, Self, TypeVar
 
+from stretto.records import dataclass
 from stretto.schema import Kind
 
 Value = int | float | str | bool | tuple[int | float | str | None, ...] | None

@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 
 from stretto.pattern.comparisons import RANGES, flipped
@@ -20,6 +20,7 @@ from stretto.pattern.predicates import (
     rewrite,
     walk,
 )
+from stretto.records import dataclass
 from stretto.schema import Kind
 
 

@@ -1,7 +1,7 @@
 """A workload: the statements of a text or a program, and what becomes of them against a schema."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -15,6 +15,7 @@ from stretto.pattern.derived.tables import LookupTable, TableError, make_table, 
 from stretto.pattern.nodes import Query, TrendQuery
 from stretto.pattern.normal import normalize
 from stretto.pattern.piece import Detection
+from stretto.records import dataclass
 from stretto.schema import Schema
 from stretto.screen import counted, html_table
 from stretto.text import syntax

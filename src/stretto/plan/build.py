@@ -1,13 +1,14 @@
 """A plan under construction: operators are added one by one, equal streams are scanned once."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from stretto.pattern.comparisons import equal
 from stretto.pattern.nodes import Stream
 from stretto.pattern.predicates import Ref, Which
 from stretto.plan.ops import Op, Scan
 from stretto.plan.record import Computed, Record
+from stretto.records import dataclass
 from stretto.schema import Kind
 
 

@@ -1,7 +1,6 @@
 """The operators of joins and filters: whatever their inputs do not provide is checked as early as it can be."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from stretto.pattern.nodes import Window
 from stretto.pattern.piece import Piece
@@ -21,6 +20,7 @@ from stretto.plan.residual import (
     missing_terms,
     missing_where,
 )
+from stretto.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

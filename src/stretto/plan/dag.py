@@ -1,7 +1,7 @@
 """The plan: operators in topological order, the query each Emit answers, and what follows from them."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from html import escape
 from importlib import import_module
@@ -21,6 +21,7 @@ from stretto.plan.front.stages import Front
 from stretto.plan.ops import Emit, Filter, Forbid, Join, Last, Next, Op, Repeat, Scan, Union
 from stretto.plan.placement.placement import Placement
 from stretto.plan.record import Record
+from stretto.records import dataclass
 from stretto.schema import Kind, Schema
 from stretto.screen import counted
 from stretto.solve.common.solution import Replay

@@ -1,7 +1,7 @@
 """A plan as an explanation: one row for each operator, for the events of trends and for each of their units."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -24,6 +24,7 @@ from stretto.plan.front.rows import SIDE, front_rows
 from stretto.plan.ops import Emit, Filter, Forbid, Join, Last, Next, Op, Repeat, Scan, Union
 from stretto.plan.record import Computed
 from stretto.plan.trend_rows import trend_edges, trend_rows
+from stretto.records import dataclass
 from stretto.schema import Kind
 from stretto.trends.work import TrendWork
 

@@ -1,11 +1,11 @@
 """Operators that compute a piece, as those above them need to know them."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from stretto.pattern.piece import Piece
 from stretto.plan.build import Builder, Part
 from stretto.plan.draft import Draft
+from stretto.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,13 @@ constants, so some of them are priced, and what a few more add to the cost is ta
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from stretto.pattern.derived.families import Family
 from stretto.pattern.nodes import Query
 from stretto.pattern.workload import BoundWorkload
+from stretto.records import dataclass
 
 SOME: Final = 8
 """Queries of a group that are priced, and as many again, which show what one more costs."""

@@ -5,7 +5,7 @@ unbound in a row (an alternative that lacks it); a term that reads an unbound co
 has a first and a last time. Terms are conjuncts; their columns are those given at each operator.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal as OneOf
 
 from stretto.pattern.nodes import Return, Stream, Thinning, Window
@@ -13,6 +13,7 @@ from stretto.pattern.piece import Place
 from stretto.pattern.predicates import Expr
 from stretto.plan.families.members import Constants, Route
 from stretto.plan.front.leaves import Listing
+from stretto.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """The named optimizers: rules that say what is possible, a cost to go by, a solver that chooses."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from math import inf
 from types import MappingProxyType
@@ -43,6 +43,7 @@ from stretto.papers.rumor.driver import always, merged
 from stretto.papers.rumor.rules import CHANNELS, PRIORITIES
 from stretto.papers.rumor.rules import Rule as MRule
 from stretto.pattern.nodes import Policy, Query
+from stretto.records import dataclass
 from stretto.solve.auto import auto
 from stretto.solve.common.budget import Budget
 from stretto.solve.common.solution import Solution

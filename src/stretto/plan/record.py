@@ -1,6 +1,6 @@
 """What is kept of an operator besides what it does: what its rows are, by which rule, how many, and at what cost."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 
 from stretto.memo.memo import NO_WINDOW
@@ -11,6 +11,7 @@ from stretto.pattern.order import NO_ORDER
 from stretto.pattern.piece import Negation, Piece, Slot
 from stretto.pattern.predicates import Expr
 from stretto.pattern.project import Projector
+from stretto.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """What a way has to check itself: what its piece demands and its inputs do not provide."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from stretto.pattern.canonical.pieces import parted_terms
 from stretto.pattern.canonical.terms import (
@@ -17,6 +17,7 @@ from stretto.pattern.nodes import Stream
 from stretto.pattern.order import Order
 from stretto.pattern.piece import FORBIDDEN, Negation, Piece
 from stretto.pattern.predicates import Expr, Ref, numbered
+from stretto.records import dataclass
 
 
 @dataclass(slots=True)

@@ -1,7 +1,6 @@
 """`detect` and `aggregate`: one call each for batches and streams."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -14,6 +13,7 @@ from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan
 from stretto.plan.spread.spreads import ByTime, Spread
 from stretto.plan.spread.stream_slices import Slices, StreamSpread
+from stretto.records import dataclass
 from stretto.schema import Special
 from stretto.spark.batch import dataframe
 from stretto.spark.errors import StrettoSparkError, clear_failures

@@ -4,7 +4,7 @@ A row costs Spark and Python about the same whatever it holds, so a shuffle of c
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 import pyarrow as pa
@@ -15,6 +15,7 @@ from stretto.engine.snapshot import from_ipc, to_ipc
 from stretto.engine.trends.totals import TOTALS
 from stretto.errors import EventsError
 from stretto.plan.spread.stream_slices import TargetStream
+from stretto.records import dataclass
 from stretto.schema import Kind, Special, kind_of
 from stretto.values.convert import as_kind
 

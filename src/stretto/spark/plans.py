@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, Literal
 
 from pyspark.sql import DataFrame
@@ -15,6 +15,7 @@ from stretto.plan.dag import Plan
 from stretto.plan.spread.choice import choose
 from stretto.plan.spread.event_load import EventLoad
 from stretto.plan.spread.spreads import Spread
+from stretto.records import dataclass
 from stretto.schema import Schema, Special
 from stretto.spark.errors import StrettoSparkError
 from stretto.spark.io.columns import arrow_columns, refuse_ids

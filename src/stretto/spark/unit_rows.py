@@ -1,7 +1,6 @@
 """Packed rows between units: what a source or a unit gives, and what the units of later stages take."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
@@ -16,6 +15,7 @@ from stretto.engine.units.staged_unit import Given, StagedPlan, StagedUnit
 from stretto.plan.dag import Plan
 from stretto.plan.placement.fragments import Fragment
 from stretto.plan.spread.staged import Staged
+from stretto.records import dataclass
 from stretto.spark.packed import EVENTS, MATCHES, REJECTED, Packed, from_payload, to_payload
 
 SCANNED: Final = "scanned"

@@ -1,12 +1,12 @@
 """Drawn tuples, and the events of a sample that may stand in one more slot beside each of them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from stretto.pattern.predicates import Expr
+from stretto.records import dataclass
 from stretto.stats.drawn_tuples import Link, TupleFrame, Tuples, room_for
 from stretto.stats.sample import Sample
 from stretto.values.evaluate import holds

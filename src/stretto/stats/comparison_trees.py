@@ -7,13 +7,13 @@ without listing one: an event gets the share of the events behind each edge that
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 
 from stretto.pattern.comparisons import FLIPPED
 from stretto.pattern.predicates import Apply, Expr, columns_of
+from stretto.records import dataclass
 from stretto.schema import Kind
 from stretto.stats.sample import Sample
 from stretto.stats.term_clusters import Cluster

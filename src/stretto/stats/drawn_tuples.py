@@ -7,7 +7,6 @@ weights become uneven the tuples are drawn again by weight, which lets rare conj
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +15,7 @@ from stretto.pattern.linear_extensions import linear_extensions
 from stretto.pattern.nodes import Stream, Window
 from stretto.pattern.order import Order
 from stretto.pattern.predicates import Expr, columns_of
+from stretto.records import dataclass
 from stretto.stats.sample import NULL, Sample, Starts
 from stretto.values.evaluate import holds
 from stretto.values.rows import F64, I64, Bool

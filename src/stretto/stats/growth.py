@@ -6,7 +6,7 @@ over pieces of single events with more and more slots, and the terms of that sum
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice, product
 from math import exp, inf, lgamma, log, prod
 from typing import Final, NamedTuple
@@ -29,6 +29,7 @@ from stretto.pattern.predicates import (
     walk,
 )
 from stretto.pattern.repetition_terms import Use, duty
+from stretto.records import dataclass
 from stretto.values.rows import F64
 
 BRANCHES: Final = 8  # alternatives of a piece that are looked at; more are counted as if they were like these

@@ -3,7 +3,7 @@
 import json
 import warnings
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import combinations, islice
 from typing import Any, Final, Self
 
@@ -13,6 +13,7 @@ from stretto.errors import StrettoError, StrettoWarning
 from stretto.pattern.piece import Detection, Piece
 from stretto.pattern.project import Projector
 from stretto.pattern.workload import Workload
+from stretto.records import dataclass
 from stretto.schema import Kind, Schema, Special
 from stretto.screen import counted, html_table
 from stretto.stats.estimate import Estimator

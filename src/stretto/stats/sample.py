@@ -5,7 +5,6 @@ there. Rare types get some events of their own besides: they tell of values, not
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
@@ -14,6 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from stretto.pattern.nodes import Stream, Window
+from stretto.records import dataclass
 from stretto.schema import LISTS, Kind, Schema, column_of
 from stretto.stats.remembered import remembered
 from stretto.values.convert import as_kind, plain

@@ -1,7 +1,7 @@
 """Selectivities of terms: measured on a sample when they are first asked for, read from a file, or assumed."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import prod, sqrt
 from typing import Any, Final, NamedTuple
 from zlib import crc32
@@ -12,6 +12,7 @@ from stretto.pattern.describe import stream_text
 from stretto.pattern.nodes import Stream
 from stretto.pattern.order import NO_ORDER
 from stretto.pattern.predicates import Apply, Const, Expr, Reduce, Ref, columns_of, numbered, walk
+from stretto.records import dataclass
 from stretto.stats.comparison_trees import share_in_tree
 from stretto.stats.drawn_tuples import Link, TupleFrame, Tuples, draw
 from stretto.stats.remembered import remembered

@@ -1,12 +1,13 @@
 """How unevenly the values of an attribute are spread, and what that says of equalities."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from math import inf, isinf
 from typing import Any, Final, Self
 
 import numpy as np
 
+from stretto.records import dataclass
 from stretto.stats.sample import NULL, Sample
 from stretto.values.rows import I64
 

@@ -4,12 +4,13 @@ Everything here is immutable. A word gives an object that wraps a syntax node; `
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from math import isfinite
 from typing import Any, Literal, Self, cast
 
 from stretto.errors import Mistake, QueryError
+from stretto.records import dataclass
 from stretto.text import syntax
 from stretto.text.actions import conjuncts
 from stretto.text.keeping import problems

@@ -1,10 +1,11 @@
 """Derived streams built in Python: `stream("smoothed", "cpu").select("pid", load="AVG(load)").within("60 s")`."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from typing import Self, overload
 
 from stretto.errors import Mistake, QueryError
+from stretto.records import dataclass
 from stretto.text import syntax
 from stretto.text.build import Event, QueryBuilder, conditions, positive_us
 from stretto.text.parser import parse_expression

@@ -4,10 +4,10 @@ So a broken clause does not spoil others, and every clause can report its own mi
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 
 from stretto.errors import Mistake
+from stretto.records import dataclass
 from stretto.text.tokens import KEYWORDS, Token, TokenChunk, is_indexed
 
 

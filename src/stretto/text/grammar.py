@@ -1,18 +1,22 @@
 """Runs the grammar: reads the tokens of one clause to its value, by the start rule of that clause."""
 
+import json
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from importlib.util import cache_from_source
 from pathlib import Path
 from typing import Any, Final
+from zlib import crc32
 
 from lark import Lark, UnexpectedToken
-from lark.lexer import Lexer, LexerState
+from lark import __version__ as lark_version
+from lark.grammar import Rule
+from lark.lexer import Lexer, LexerState, TerminalDef
 
 from stretto.errors import Mistake
+from stretto.records import dataclass
 from stretto.text import syntax
 from stretto.text.actions import Actions
 from stretto.text.clauses import parts_at
@@ -31,6 +35,8 @@ from stretto.text.walk import MAX_DEPTH, depth_of
 
 GRAMMAR: Final = files("stretto.text") / "grammar.lark"
 """Also where the package is read from an archive, as executors may do."""
+TABLES: Final = files("stretto.text") / "grammar.json"
+"""The parser's tables: making them takes longer than reading a hundred queries. They are data: nothing is run."""
 _READERS: Final[dict[str, Reader]] = {
     "pattern": as_pattern,
     "expression": as_expression,
@@ -78,7 +84,19 @@ class _Given(Lexer):
 
 @cache
 def _lark() -> Lark:
-    """The parser, made on first use and kept: making it takes longer than parsing a hundred queries."""
+    """The parser, made on first use and kept: from its tables, if they are of this grammar and this lark."""
+    kept = json.loads(TABLES.read_text("utf-8"), object_hook=_numbered)
+    if kept["of"] != tables_of():
+        return made()
+    data = kept["data"]
+    data["options"]["lexer"] = data["parser"]["lexer_conf"]["lexer_type"] = _Given
+    whole: Any = Lark  # what it makes of tables has no types
+    parser: Lark = whole._load_from_dict(data, kept["memo"], transformer=Actions())  # noqa: SLF001
+    return parser
+
+
+def made() -> Lark:
+    """The parser, from the grammar."""
     return Lark(
         GRAMMAR.read_text("utf-8"),
         parser="lalr",
@@ -87,12 +105,31 @@ def _lark() -> Lark:
         transformer=Actions(),
         keep_all_tokens=True,
         maybe_placeholders=False,
-        cache=_tables(),
+        cache=_made_before(),
     )
 
 
-def _tables() -> str | bool:
-    """Where the parser's tables are kept: beside Python's compiled modules, if it keeps any."""
+def saved(parser: Lark) -> str:
+    """The tables of a parser, as they are kept; what is an object in it is ours and not kept."""
+    data, memo = parser.memo_serialize([TerminalDef, Rule])
+    ours = {"lexer", "transformer", "cache", "_plugins"}
+    data["options"] = {name: value for name, value in data["options"].items() if name not in ours}
+    del data["parser"]["lexer_conf"]["lexer_type"]
+    return json.dumps({"of": tables_of(), "data": data, "memo": memo}, separators=(",", ":")) + "\n"
+
+
+def tables_of() -> str:
+    """What tables are made of."""
+    return f"lark {lark_version}, grammar {crc32(GRAMMAR.read_bytes()):08x}"
+
+
+def _numbered(node: dict[str, Any]) -> dict[str | int, Any]:
+    """Keys that are numbers, which JSON does not have."""
+    return {int(key) if key.isdigit() else key: value for key, value in node.items()}
+
+
+def _made_before() -> str | bool:
+    """Where lark keeps what it made: beside Python's compiled modules, if it keeps any."""
     folder = Path(cache_from_source(__file__)).parent
     if sys.dont_write_bytecode or not folder.is_dir():
         return False

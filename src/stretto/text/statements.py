@@ -1,10 +1,11 @@
 """Makes statements of drafts: which clauses a statement has, in which order, and what they must say."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from stretto.errors import Mistake, Span, near
+from stretto.records import dataclass
 from stretto.text import syntax
 from stretto.text.clauses import SECOND_WORDS, Clause, StatementDraft, is_word
 from stretto.text.grammar import read

@@ -4,10 +4,11 @@ Patterns, expressions and statements only; no names are resolved here. The span 
 equality, so that a query built in Python equals the same query read from text.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal as OneOf
 
 from stretto.errors import Span
+from stretto.records import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,11 +1,12 @@
 """Expressions made with Python's operators: the same syntax as text gives."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, NoReturn
 
 from stretto.errors import Mistake, QueryError
+from stretto.records import dataclass
 from stretto.text import syntax
 from stretto.text.actions import logic
 from stretto.text.printer import expression_text

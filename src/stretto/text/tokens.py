@@ -3,10 +3,11 @@
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NamedTuple
 
 from stretto.errors import Mistake, Span
+from stretto.records import dataclass
 
 
 class Token(NamedTuple):

@@ -7,13 +7,14 @@ forward in the pattern and loops back: only loops of several `+` around one part
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import chain, pairwise
 
 from stretto.pattern.canonical.terms import canonical_conditions
 from stretto.pattern.nodes import Atom, Combine, Pattern, Repeat, Stream, TrendQuery
 from stretto.pattern.predicates import Expr, Ref, Which, columns_of, rewrite, walk
 from stretto.pattern.split_conjunctions import separated
+from stretto.records import dataclass
 from stretto.trends.plan import Automaton, Condition, Edge, Entry
 
 Pair = tuple[int, int]

@@ -6,8 +6,9 @@ MatStates. More queries with as many MatStates gain more (Lemma 1), and more Mat
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import log2
+
+from stretto.records import dataclass
 
 INTAKE = 1.0
 """What handing an event to a unit costs, in updates of one value by one event."""

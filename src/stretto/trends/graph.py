@@ -1,9 +1,9 @@
 """The automata of all queries merged into one graph: each stream once, each edge with the queries that have it."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from stretto.pattern.nodes import Stream
+from stretto.records import dataclass
 from stretto.trends.plan import Automaton, Edge, Entry, GraphNode, LabelledEdge
 
 

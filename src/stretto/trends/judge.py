@@ -1,9 +1,10 @@
 """What sharing some nodes is worth to some queries: the loads of the benefit model, drawn from the graph."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from stretto.pattern.nodes import TrendQuery
+from stretto.records import dataclass
 from stretto.trends.benefit import EdgeLoad, Model, engine_costs
 from stretto.trends.graph import TrendGraph
 from stretto.trends.measures import measures_of

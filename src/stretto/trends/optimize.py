@@ -1,10 +1,10 @@
 """Trend queries to their plan."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from stretto.pattern.disjoint_sets import DisjointSets
 from stretto.pattern.nodes import TrendQuery
+from stretto.records import dataclass
 from stretto.stats.profile import Stats
 from stretto.trends.automaton import automaton
 from stretto.trends.benefit import Model, engine_costs

@@ -1,11 +1,11 @@
 """The result of planning trend queries: their automata, the graph of all of them, and what they share."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Literal as OneOf
 
 from stretto.pattern.nodes import Stream, TrendQuery
 from stretto.pattern.predicates import Expr
+from stretto.records import dataclass
 
 Condition = tuple[tuple[Expr, ...], ...]
 """Any of these conjunctions holds. Column 0 is the (earlier) event, column 1 the later of two neighbours."""

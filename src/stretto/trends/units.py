@@ -8,11 +8,12 @@ are one unit.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import combinations
 
 from stretto.pattern.disjoint_sets import DisjointSets
 from stretto.pattern.nodes import TrendQuery
+from stretto.records import dataclass
 from stretto.trends.graph import TrendGraph
 from stretto.trends.judge import Edges, Judge, Queries, SharedPart
 from stretto.trends.measures import measures_of

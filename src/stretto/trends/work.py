@@ -1,7 +1,9 @@
 """What a run did for the trend queries of a plan."""
 
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple
+
+from stretto.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ elements do.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Protocol
 
@@ -26,6 +25,7 @@ from stretto.pattern.predicates import (
     columns_of,
     walk,
 )
+from stretto.records import dataclass
 from stretto.schema import Kind
 from stretto.values.lists import flattened, list_texts
 from stretto.values.operations import Failures, apply, call

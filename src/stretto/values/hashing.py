@@ -1,10 +1,10 @@
 """Hash functions over 64-bit words, the same in every process."""
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+
+from stretto.records import dataclass
 
 U64 = npt.NDArray[np.uint64]
 

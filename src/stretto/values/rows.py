@@ -1,11 +1,12 @@
 """Rows of partial matches, column by column: event positions, and the first and last time of each row."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+
+from stretto.records import dataclass
 
 if TYPE_CHECKING:
     from stretto.pattern.predicates import Reduce

@@ -1,12 +1,12 @@
 """Integers as times: in which unit they count from 1970, judged by their size where nobody says."""
 
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 
 from stretto.errors import EventsError
+from stretto.records import dataclass
 from stretto.schema import Kind
 from stretto.values.convert import as_kind
 from stretto.values.rows import I64

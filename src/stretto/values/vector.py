@@ -1,12 +1,12 @@
 """Vectors: the values of an expression over many rows, and which of them are null."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from stretto.records import dataclass
 from stretto.schema import Kind
 from stretto.values.rows import Bool
 

@@ -1,12 +1,12 @@
 """Prices that explain measured times: least squares, none below zero."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from stretto.memo.prices import Prices
+from stretto.records import dataclass
 
 F64 = npt.NDArray[np.float64]
 

@@ -1,7 +1,6 @@
 """Small workloads over generated events, each heavy in one kind of work: what prices are fitted to."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from time import process_time
 from typing import Any
 
@@ -25,6 +24,7 @@ from stretto.plan.build import Builder
 from stretto.plan.check import check
 from stretto.plan.dag import Plan
 from stretto.plan.optimize import plannable
+from stretto.records import dataclass
 from stretto.solve.common.solution import Solution, one_way_each
 from stretto.stats.estimate import Estimator
 from stretto.stats.profile import Stats

@@ -1,6 +1,5 @@
 """`stretto demo`: the main job on generated data, on local Spark, from trades to matches and a page about it."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +10,7 @@ from stretto.cli.console import FAILED, reported, tell
 from stretto.cli.options import Budget, Master, Quiet, Seed
 from stretto.cli.records import takes
 from stretto.cli.where import need_spark
+from stretto.records import dataclass
 from stretto.screen import counted
 
 

@@ -1,13 +1,14 @@
 """What the matches of `stretto demo` tell: how many there are, when, and which moved the most money."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
+
+from stretto.records import dataclass
 
 TOP: Final = 8
 BAR_MINUTES: Final = 5

@@ -1,7 +1,6 @@
 """What `stretto demo` did, as one HTML page that loads nothing from elsewhere."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from stretto.explain.html.page import rendered
@@ -9,6 +8,7 @@ from stretto.explain.html.picture import picture
 from stretto.explain.model import ENDS, SOURCES, Explanation, Row
 from stretto.explain.numbers import factor_text, rate_text, share_text, time_text
 from stretto.explain.text import explanation_text, saving_text
+from stretto.records import dataclass
 
 MOST_SHARED: Final = 15
 

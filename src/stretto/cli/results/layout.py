@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from stretto.data.typed import match_columns, trend_columns, typed_matches, type
 from stretto.engine.results.python_values import reader_of
 from stretto.errors import StrettoError
 from stretto.plan.dag import Plan
+from stretto.records import dataclass
 
 Tables = Mapping[str, pa.Table]
 

@@ -4,7 +4,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Literal
 
@@ -26,6 +26,7 @@ from stretto.engine.snapshot import Counts
 from stretto.engine.trends.totals import TOTALS
 from stretto.errors import StrettoError
 from stretto.plan.dag import Plan, attributes_of
+from stretto.records import dataclass
 from stretto.screen import counted, visible
 from stretto.values.texts import value_texts
 from stretto.values.times import END_OF_TIME

@@ -1,6 +1,5 @@
 """`stretto stream`: find the matches of a workload in events as they come, on Spark."""
 
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -23,6 +22,7 @@ from stretto.cli.options import (
 from stretto.cli.records import takes
 from stretto.cli.where import need_spark
 from stretto.errors import QueryError, StrettoError
+from stretto.records import dataclass
 
 if TYPE_CHECKING:
     from stretto.spark.stream.job import StreamJob

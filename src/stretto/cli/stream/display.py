@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import timedelta
 from typing import Protocol
 
@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from stretto.cli.console import repeated_ids, say
+from stretto.records import dataclass
 from stretto.screen import LINES, counted, shortened, visible
 from stretto.spark.stream.job import RunningStream
 from stretto.spark.stream.metrics import StreamMetrics

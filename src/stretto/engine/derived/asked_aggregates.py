@@ -1,12 +1,12 @@
 """What aggregate streams over the same events ask of one window: keys, inputs, and a level for each stream."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from stretto.engine.derived.levels import Function, InputAggregate, Level
 from stretto.engine.derived.window_aggregates import WindowAggregates
 from stretto.pattern.derived.streams import WindowAggregate, WindowedValue
 from stretto.pattern.predicates import Expr
+from stretto.records import dataclass
 from stretto.values.evaluate import Events, kind_of, value
 from stretto.values.rows import I64
 from stretto.values.vector import Vector

@@ -1,7 +1,6 @@
 """SUM, AVG and COUNT of integers for blocks of streams, over a window that holds an event once for all of them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -13,6 +12,7 @@ from stretto.engine.derived.kernels.exact_sums import ENTERED, LEFT
 from stretto.engine.derived.level_sums import OF_SUMS
 from stretto.engine.derived.levels import Function
 from stretto.engine.kernels.when_to_compile import is_due
+from stretto.records import dataclass
 from stretto.values.rows import I64, Bool
 from stretto.values.vector import Vector
 

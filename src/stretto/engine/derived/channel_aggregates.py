@@ -6,7 +6,6 @@ block in two copies its groups: until then both parts had the same events.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from stretto.engine.derived.block_sums import ClassBlocks
 from stretto.engine.derived.block_window import BlockWindow
 from stretto.engine.derived.levels import Copies, RawInputs
 from stretto.pattern.derived.streams import WindowAggregate
+from stretto.records import dataclass
 from stretto.values.member_sets import member_sets
 from stretto.values.rows import I64, Bool
 from stretto.values.strings import Strings

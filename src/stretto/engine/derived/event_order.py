@@ -4,7 +4,6 @@ Positions are counted in it, and it says which of several events of one time com
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from stretto.engine.results.leaf_ids import leaf_ids, side_by_side
 from stretto.engine.results.match_chunks import NO_ID
 from stretto.engine.stream.arena import Block, concat_blocks, ids_at
 from stretto.plan.front.leaves import StreamLeaf
+from stretto.records import dataclass
 from stretto.values.rows import I64, Sets
 from stretto.values.strings import Strings
 

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -14,6 +13,7 @@ from stretto.engine.derived.kernels.exact_deviations import deviations_in_window
 from stretto.engine.derived.kernels.exact_sums import ENTERED, LEFT, ROW
 from stretto.engine.derived.kernels.long_accumulator import SQUARE_COLUMNS, WIDE_SQUARE_COLUMNS
 from stretto.engine.kernels.when_to_compile import is_due
+from stretto.records import dataclass
 from stretto.values.rows import F64, I64, Bool
 
 FEWEST_WIDE = 8

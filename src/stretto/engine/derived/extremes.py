@@ -1,7 +1,5 @@
 """MIN, MAX and COUNT of one input over one grouping and window."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from stretto.engine.derived.exact_sums import more_rows
@@ -13,6 +11,7 @@ from stretto.engine.derived.kernels.monotone_deques import (
     extremes_in_windows,
 )
 from stretto.engine.kernels.when_to_compile import is_due
+from stretto.records import dataclass
 from stretto.values.rows import I64, Bool
 
 GROUP_COLUMNS = 4

@@ -1,12 +1,11 @@
 """Which events of the window a row's aggregates are over."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from stretto.engine.derived.kernels.merged_places import places_after
 from stretto.engine.kernels.sorted_search import seek_reference
 from stretto.engine.kernels.when_to_compile import is_due
+from stretto.records import dataclass
 from stretto.values.rows import I64, Bool
 
 LEAST = np.iinfo(np.int64).min

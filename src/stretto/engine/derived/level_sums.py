@@ -1,7 +1,6 @@
 """SUM, AVG and COUNT of one input over one window, by all groupings at once: Python is paid once a step."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from stretto.engine.derived.kernels.long_accumulator import SUM_COLUMNS, WIDE_SU
 from stretto.engine.derived.kernels.small_sums import MOST_EVENTS, MOST_SUM, sum_small_levels
 from stretto.engine.derived.levels import Function, InputAggregate
 from stretto.engine.kernels.when_to_compile import is_due
+from stretto.records import dataclass
 from stretto.values.rows import I64, Bool
 from stretto.values.vector import Vector
 

@@ -1,10 +1,10 @@
 """What is aggregated: functions of inputs, over groupings and windows."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
 
+from stretto.records import dataclass
 from stretto.schema import Kind
 from stretto.values.rows import I64
 from stretto.values.vector import Vector

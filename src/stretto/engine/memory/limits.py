@@ -1,12 +1,13 @@
 """The bound on memory: bytes that are held, and bytes that a step makes, counted as blocks of them are allocated."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
 from stretto.engine.memory.freed_memory import keep_freed_memory
 from stretto.engine.memory.spare_blocks import SpareBlocks
+from stretto.records import dataclass
 from stretto.values.rows import Rows
 from stretto.values.strings import Strings
 from stretto.values.vector import Vector

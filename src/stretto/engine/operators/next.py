@@ -1,7 +1,6 @@
 """Skip till next match: runs that take, step by step, the first event that a move accepts."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from stretto.engine.rows.linked_sets import LinkedNodes, LinkedSets, no_events
 from stretto.engine.rows.next_moves import BEGIN, Candidates, Move, moves_from, pending_having, pending_terms
 from stretto.engine.rows.running_reductions import running_reductions
 from stretto.plan.ops import Next
+from stretto.records import dataclass
 from stretto.values.evaluate import Events, holds
 from stretto.values.rows import I64, UNBOUND, Bool, Column, Rows, Sets, concat_rows, empty_rows
 

@@ -6,7 +6,6 @@ AI indices, sec. 4.3).
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from stretto.engine.rows.next_moves import EVENT
 from stretto.engine.stream.pair_index import PairIndex, pair_index, prepared
 from stretto.pattern.predicates import columns_of
 from stretto.plan.ops import PairedNext
+from stretto.records import dataclass
 from stretto.values.rows import I64, Rows, Sets, spread
 from stretto.values.strings import Strings
 

@@ -1,11 +1,11 @@
 """What the engine knows of an operator before any row: the shape of its rows, and the time a step has reached."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from stretto.engine.memory.limits import Meter, Undo
 from stretto.pattern.order import NO_ORDER, Order
+from stretto.records import dataclass
 from stretto.values.evaluate import Events
 from stretto.values.rows import Rows
 

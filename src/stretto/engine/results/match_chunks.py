@@ -1,7 +1,7 @@
 """Matches of a query as they are held: ids, times and returned values in columns, formatted by nobody yet."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import chain
 from typing import Final
 
@@ -12,6 +12,7 @@ from stretto.engine.results.returned_events import returned_columns
 from stretto.engine.results.routed import Routed, joined
 from stretto.pattern.nodes import TIMES, Return, column_of
 from stretto.plan.families.members import FamilyMembers
+from stretto.records import dataclass
 from stretto.schema import Kind
 from stretto.values.rows import I64, Column, Sets, concat_columns, take_column, whole_times
 from stretto.values.strings import Strings, stretches

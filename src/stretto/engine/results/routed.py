@@ -1,13 +1,14 @@
 """Whose a match of a family is: rows that are a match of several members, as ranges of the order of all members."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from stretto.plan.families.members import FamilyMembers
+from stretto.records import dataclass
 from stretto.values.rows import I64
 
 

@@ -5,7 +5,6 @@ key`: doubles map to integers in their order, `<` takes one from the bound, `>` 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from stretto.engine.operators.protocol import RowShape
 from stretto.engine.stream.arena import Arena
 from stretto.pattern.comparisons import RANGES, flipped
 from stretto.pattern.predicates import Apply, Expr, Ref, Which, columns_of, walk
+from stretto.records import dataclass
 from stretto.schema import Kind
 from stretto.values.evaluate import Events, value
 from stretto.values.hashing import GOLDEN

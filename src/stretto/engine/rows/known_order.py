@@ -1,11 +1,12 @@
 """What is known of the order in time of the events that a row binds, and what follows from it for a join."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from stretto.engine.operators.protocol import RowShape
 from stretto.pattern.order import mask_of
 from stretto.pattern.predicates import Apply, Expr, Ref, Which
+from stretto.records import dataclass
 
 
 def order_of(term: Expr) -> tuple[int, int] | None:

@@ -1,7 +1,6 @@
 """SELECT LAST: what its loop reads of a step, as arrays; and the questions that it leaves to be judged."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
@@ -14,6 +13,7 @@ from stretto.engine.operators.protocol import RowShape
 from stretto.engine.rows.join_keys import KeyTerm, probing_keys, split_terms, stored_keys
 from stretto.pattern.predicates import Changed, Expr, columns_of
 from stretto.plan.ops import Last
+from stretto.records import dataclass
 from stretto.values.evaluate import Events, holds, kind_of
 from stretto.values.hashing import LANES
 from stretto.values.rows import I64, Bool, Rows

@@ -1,7 +1,7 @@
 """Skip till next match: the moves of a run from step to step, and the first event that each move accepts."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from stretto.engine.operators.protocol import RowShape
 from stretto.engine.rows.join_keys import KeyTerm, probing_keys, split_terms, stored_keys
 from stretto.pattern.predicates import Expr, Reduce, Ref, Which, columns_of, rewrite, walk
 from stretto.plan.ops import Next
+from stretto.records import dataclass
 from stretto.schema import Kind
 from stretto.values.evaluate import Events, holds
 from stretto.values.rows import I64, Bool, Column, Rows, Sets, spread, take_column

@@ -1,11 +1,10 @@
 """Rows that wait until a coordinate of time has passed."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from stretto.engine.memory.limits import Meter, Undo, size_of
 from stretto.engine.rows.sets import sliced
+from stretto.records import dataclass
 from stretto.values.rows import I64, Rows, concat_rows
 
 MERGED = 1 << 16

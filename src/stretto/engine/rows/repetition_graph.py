@@ -1,7 +1,6 @@
 """Which repetition may precede which: the graph whose paths are the chains that a Repeat adds to its rows."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -9,6 +8,7 @@ import numpy as np
 from stretto.engine.memory.limits import Meter
 from stretto.engine.rows.band import Band
 from stretto.engine.rows.sets import as_sets
+from stretto.records import dataclass
 from stretto.values.evaluate import Events
 from stretto.values.rows import I64, Column, Rows
 

@@ -4,11 +4,11 @@ Doubles are added up from the left, as everywhere, so the sum of one more is wha
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
 
 from stretto.pattern.predicates import Expr, Reduce, walk
+from stretto.records import dataclass
 from stretto.schema import Kind
 from stretto.values.rows import I64, Bool
 from stretto.values.vector import Data, Vector

@@ -1,11 +1,11 @@
 """Columns seen as sets of events, and rows whose columns have no event in common."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from stretto.engine.operators.protocol import RowShape
+from stretto.records import dataclass
 from stretto.values.rows import I64, UNBOUND, Bool, Column, Rows, Sets
 
 

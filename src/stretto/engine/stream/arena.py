@@ -1,7 +1,6 @@
 """The raw events that a window can still reach, column by column, found by position."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy.typing as npt
 from stretto.engine.memory import reuse
 from stretto.engine.memory.limits import vector_size
 from stretto.pattern.predicates import POSITION
+from stretto.records import dataclass
 from stretto.values.rows import I64
 from stretto.values.strings import Strings
 from stretto.values.vector import Vector, concat_vectors

@@ -7,7 +7,6 @@ want them.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +20,7 @@ from stretto.engine.kernels.segmented_search import (
     seek_in_segments_reference,
 )
 from stretto.engine.kernels.when_to_compile import is_due
+from stretto.records import dataclass
 from stretto.schema import Kind
 from stretto.values.rows import I64, Bool
 from stretto.values.vector import Vector

@@ -1,7 +1,6 @@
 """Arrow batches to blocks: columns checked and converted, bad events set apart with the reason."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -10,6 +9,7 @@ from stretto.engine.kernels.counting_sort import recoded
 from stretto.engine.kernels.when_to_compile import is_due
 from stretto.engine.stream.arena import Block
 from stretto.errors import EventsError, near
+from stretto.records import dataclass
 from stretto.schema import LISTS, Kind, Special, column_of, kind_of, need_once
 from stretto.values.convert import as_kind, beyond, plain
 from stretto.values.lists import list_texts

@@ -6,7 +6,6 @@ of minima. What is left of the terms is evaluated on the pairs.
 """
 
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -24,6 +23,7 @@ from stretto.pattern.comparisons import RANGES, flipped
 from stretto.pattern.predicates import NEIGHBOURS, Apply, Expr, Param, Ref, Which, columns_of, walk
 from stretto.pattern.split_conjunctions import separated
 from stretto.plan.families.members import Constants
+from stretto.records import dataclass
 from stretto.schema import Kind
 from stretto.values.evaluate import Events, holds, value
 from stretto.values.rows import I64, Column, take_column

@@ -1,11 +1,12 @@
 """The buffer in front of the engine: events go out in time order, as far as the watermark lets them."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
 from stretto.engine.stream.arena import Block, concat_blocks
+from stretto.records import dataclass
 from stretto.values.rows import I64, Bool
 from stretto.values.times import END_OF_TIME, START_OF_TIME
 

@@ -7,7 +7,6 @@ Types that one scan reads are judged together with all others of which the same 
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from stretto.engine.rows.join_keys import order_keys
 from stretto.pattern.comparisons import RANGES, flipped
 from stretto.pattern.nodes import Stream
 from stretto.pattern.predicates import Apply, Const, Expr, columns_of
+from stretto.records import dataclass
 from stretto.schema import Kind
 from stretto.text.regular_expressions import like_parts
 from stretto.values.evaluate import holds, value

@@ -6,12 +6,12 @@ selections and layer of it, so what a step gives does not grow with how many sel
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from stretto.engine.stream.box_cells import BoxCells, Boxes, concat_boxes
 from stretto.engine.stream.selection_terms import IndexedSelection, KeyBox, RangeTerm, Shape, boxes
+from stretto.records import dataclass
 from stretto.values.rows import I64, Bool
 from stretto.values.vector import Vector
 

@@ -1,9 +1,10 @@
 """Selections as boxes: what a conjunction asks of each attribute, as ranges of order keys."""
 
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass
 from itertools import product
 from typing import Final
+
+from stretto.records import dataclass
 
 MOST_BOXES: Final = 4096
 """A conjunction of several INs becomes so many boxes at most; what would make more is left to be checked after."""

@@ -1,6 +1,6 @@
 """A program run over cells: occurrences placed in stores, room for all values, and the totals that come of it."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from stretto.engine.trends.numbers import I32, Values, take_values, zeros
 from stretto.engine.trends.pair_conditions import ScannedRead, pair_blocks
 from stretto.engine.trends.program import UnitProgram
 from stretto.engine.trends.stores import FoundGroups, Ranked
+from stretto.records import dataclass
 from stretto.values.evaluate import Events
 from stretto.values.rows import I64, Bool
 

@@ -1,12 +1,11 @@
 """Windows that are closed together: their events by cell (a window and a partition) and time."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from stretto.engine.kernels.counting_sort import split_by_code
 from stretto.engine.trends.kept_events import KeptEvents
 from stretto.engine.trends.numbers import I32
+from stretto.records import dataclass
 from stretto.values.rows import I64, Bool, spread
 
 

@@ -6,7 +6,7 @@ prefix of ranks. `!=` is two such prefixes. What fits none of this is decided pa
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from stretto.engine.kernels.order_keys import LEAST, MOST
 from stretto.engine.rows.join_keys import order_keys
 from stretto.pattern.comparisons import COMPARISONS, RANGES, flipped
 from stretto.pattern.predicates import Apply, Const, Expr, Ref, Which, columns_of, rewrite
+from stretto.records import dataclass
 from stretto.schema import Kind
 from stretto.trends.plan import Condition, Edge
 from stretto.values.evaluate import Events, holds, value

@@ -1,11 +1,11 @@
 """What goes into an executor of trend totals and what comes out."""
 
-from dataclasses import dataclass
 from typing import Final, Protocol
 
 import numpy as np
 
 from stretto.engine.trends.numbers import I32, Values, concat_values, size_of, take_values, zeros
+from stretto.records import dataclass
 from stretto.values.evaluate import Events
 from stretto.values.rows import I64, Bool
 

@@ -6,11 +6,11 @@ a row of weights is a value with lane 0 one, lane 1 + n the n-th linear column, 
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from stretto.engine.trends.numbers import I32, Values, extreme_keys, scaled
+from stretto.records import dataclass
 from stretto.trends.plan import Measure, TrendUnit, UnitPart
 from stretto.values.evaluate import Events
 from stretto.values.rows import I64

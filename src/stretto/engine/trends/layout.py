@@ -1,7 +1,7 @@
 """A unit as the arrays that the loops read."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -18,6 +18,7 @@ from stretto.engine.trends.lanes import (
     weight_lanes,
 )
 from stretto.pattern.nodes import TrendQuery
+from stretto.records import dataclass
 from stretto.trends.plan import TrendUnit, UnitPart
 from stretto.values.rows import I64
 

@@ -1,12 +1,11 @@
 """MatStates of cells, known before anything is computed: where what enters the shared nodes has changed."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from stretto.engine.trends.cells import Cells
 from stretto.engine.trends.conditions import meets
 from stretto.engine.trends.program import merged
+from stretto.records import dataclass
 from stretto.trends.plan import Condition, TrendUnit, UnitPart
 from stretto.values.evaluate import Events
 from stretto.values.rows import I64, Bool

@@ -9,13 +9,13 @@ Extremes are keys in the order of the values. The keys of MAX are turned over, s
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from stretto.engine.trends.kernels.numbers import DOWN, HIGH, I32, LEAST, LOW, MOST, U64, UP, Values
+from stretto.records import dataclass
 from stretto.values.rows import F64, I64, Bool
 from stretto.values.vector import Vector
 

@@ -1,13 +1,13 @@
 """Conditions that only pairs can tell: which of them hold, for some ticks at a time."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from stretto.engine.trends.cells import Cells
 from stretto.engine.trends.conditions import StoreLookup, pairs_meet
 from stretto.engine.trends.stores import FoundGroups, Ranked
+from stretto.records import dataclass
 from stretto.values.evaluate import Events
 from stretto.values.rows import I64, Bool, spread
 

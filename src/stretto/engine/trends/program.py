@@ -2,13 +2,13 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from stretto.engine.trends.conditions import Store, StoreLookup, looks_of
 from stretto.engine.trends.kernels.tables import ints, ragged
 from stretto.engine.trends.lanes import Columns, LaneMap, shared_lanes, shared_measures, split, weight_lanes
+from stretto.records import dataclass
 from stretto.trends.plan import Condition, Edge, Entry, Measure, Member, TrendUnit
 from stretto.values.rows import I64
 

@@ -1,7 +1,7 @@
 """All trend queries of a plan over a stream: events in, the totals of closed windows out."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from time import perf_counter
 
 import numpy as np
@@ -13,6 +13,7 @@ from stretto.engine.trends.executor import Executor, TakenEvents
 from stretto.engine.trends.running import RunningTotals
 from stretto.engine.trends.totals import total_rows
 from stretto.engine.trends.windowed import Windowed
+from stretto.records import dataclass
 from stretto.schema import Kind
 from stretto.trends.plan import TrendPlan, TrendUnit
 from stretto.trends.work import TrendWork, UnitWork

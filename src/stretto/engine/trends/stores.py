@@ -1,13 +1,12 @@
 """Where occurrences stand in the stores of their edges: groups, ranks there, and the counts that others ask for."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from stretto.engine.kernels.sorted_search import look_up
 from stretto.engine.trends.cells import Cells
 from stretto.engine.trends.conditions import Store, StoreLookup, asked, kept
 from stretto.engine.trends.numbers import I32
+from stretto.records import dataclass
 from stretto.values.evaluate import Events
 from stretto.values.rows import I64, Bool
 

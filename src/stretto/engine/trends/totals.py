@@ -1,7 +1,6 @@
 """What trend queries found, as rows: one per query, window, group and aggregate."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -12,6 +11,7 @@ from stretto.engine.rows.partitions import Partitions
 from stretto.engine.trends.executor import Results
 from stretto.engine.trends.numbers import Values, doubles, extreme_doubles, extreme_integers, integers, log2
 from stretto.pattern.nodes import Aggregate, TrendQuery
+from stretto.records import dataclass
 from stretto.schema import Kind
 from stretto.trends.measures import places_in
 from stretto.trends.plan import TrendPlan, TrendUnit, What

@@ -5,7 +5,6 @@ values are kept for each MatState while these are few, and for the members side 
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -22,6 +21,7 @@ from stretto.engine.trends.numbers import Values, take_values
 from stretto.engine.trends.program import UnitProgram, program_of
 from stretto.pattern.nodes import TrendQuery
 from stretto.pattern.predicates import Ref, walk
+from stretto.records import dataclass
 from stretto.trends.plan import TrendUnit
 from stretto.values.evaluate import Events
 from stretto.values.rows import I64, Bool

@@ -2,11 +2,11 @@
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from stretto.engine.stream.arena import Arena, Block, concat_blocks, ids_at
+from stretto.records import dataclass
 from stretto.values.rows import I64
 
 

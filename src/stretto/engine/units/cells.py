@@ -1,7 +1,5 @@
 """The cells of a plan one after another in one process, each an engine of its own."""
 
-from dataclasses import dataclass
-
 import numpy as np
 import pyarrow as pa
 
@@ -11,6 +9,7 @@ from stretto.engine.whole_table import run
 from stretto.errors import StrettoError
 from stretto.plan.dag import Plan
 from stretto.plan.placement.cells import ByCell
+from stretto.records import dataclass
 from stretto.schema import Special
 
 

@@ -1,7 +1,6 @@
 """An operator that runs on several units, each with its share of the rows."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from time import thread_time
 
 from stretto.engine.memory.limits import Undo
@@ -11,6 +10,7 @@ from stretto.engine.units.shared_counts import SharedCounts
 from stretto.plan.ops import Join, Op
 from stretto.plan.placement.heavy import HeavyEvent
 from stretto.plan.placement.placement import Grid
+from stretto.records import dataclass
 from stretto.values.rows import Rows
 
 

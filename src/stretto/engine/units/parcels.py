@@ -1,7 +1,7 @@
 """What goes from unit to unit: rows, and the events that they hold, each once."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Self
 
 import numpy as np
@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from stretto.engine.snapshot import from_ipc, to_arrow, to_ipc
 from stretto.engine.stream.arena import Arena
+from stretto.records import dataclass
 from stretto.schema import Kind, Special
 from stretto.values.rows import I64, UNBOUND, Column, Rows, Sets
 

@@ -2,7 +2,7 @@
 
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from time import thread_time
 
 import numpy as np
@@ -26,6 +26,7 @@ from stretto.errors import EngineError
 from stretto.plan.dag import Plan
 from stretto.plan.ops import Scan
 from stretto.plan.placement.fragments import Fragment, fragments
+from stretto.records import dataclass
 from stretto.values.rows import I64, Rows
 from stretto.values.strings import Strings
 from stretto.values.times import START_OF_TIME

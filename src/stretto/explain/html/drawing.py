@@ -1,8 +1,9 @@
 """Drawings: boxes and lines with places, which the template `drawing.html` writes as SVG."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from stretto.records import dataclass
 
 BOX_WIDTH: Final = 168
 BOX_HEIGHT: Final = 26

@@ -1,9 +1,9 @@
 """Units drawn as lanes: a bar per operator on a unit, as long as its load, and what a run measured below it."""
 
-from dataclasses import dataclass
 from typing import Final, Literal
 
 from stretto.explain.units import UnitLane, UnitShare, UnitsShown
+from stretto.records import dataclass
 
 LEFT: Final = 64
 FULL: Final = 760

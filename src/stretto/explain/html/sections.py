@@ -4,7 +4,6 @@ Cells are texts; the template escapes them.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from stretto.explain.html.drawing import Drawing
@@ -16,6 +15,7 @@ from stretto.explain.numbers import number_text, rate_text, share_text, some, ti
 from stretto.explain.text import label
 from stretto.explain.units import UnitsShown
 from stretto.explain.units import cells_of as units_cells
+from stretto.records import dataclass
 from stretto.screen import counted
 
 FIGURE: Final = "operators"

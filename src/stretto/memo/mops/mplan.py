@@ -1,9 +1,10 @@
 """Sets of operators that are computed as one (m-ops), the channels between them, and how it came to that."""
 
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from stretto.memo.mops.operators import OperatorKind, StreamOperator
+from stretto.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ reported.
 """
 
 from collections.abc import Hashable, Iterable, Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 
 from stretto.memo.mops.patterns import Parts, parts_of
@@ -19,6 +18,7 @@ from stretto.pattern.derived.streams import (
     WindowedValue,
 )
 from stretto.pattern.nodes import Query, Return, Stream
+from stretto.records import dataclass
 
 
 class OperatorKind(StrEnum):

@@ -5,7 +5,7 @@ left of a query without its first terms, and without what is checked last, is wh
 """
 
 from collections.abc import Hashable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from stretto.pattern.nodes import (
     Atom,
@@ -20,6 +20,7 @@ from stretto.pattern.nodes import (
     streams_of,
 )
 from stretto.pattern.predicates import Changed, Expr, Reduce, Ref, Which, columns_of, walk
+from stretto.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """What two pieces have in common, as a piece of its own."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from stretto.memo.containment import Before, Fact, Holds, Lacks, Passes, claims, strongest
@@ -12,6 +12,7 @@ from stretto.pattern.nodes import Stream
 from stretto.pattern.order import NO_ORDER, Order
 from stretto.pattern.piece import Piece, Slot
 from stretto.pattern.project import project
+from stretto.records import dataclass
 
 EACH: Final = 3  # pieces invented per set of types
 COMPARED: Final = 60  # pieces compared per set of types

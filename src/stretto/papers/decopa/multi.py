@@ -6,11 +6,12 @@ once more with all that the others have. A sub-query that nobody else came to re
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from stretto.papers.decopa.baselines import proportional
 from stretto.papers.decopa.construction import construct, total_comparisons
+from stretto.records import dataclass
 from stretto.solve.units.allocation import Allocated
 from stretto.solve.units.loads import Capacity, MakingStep
 from stretto.solve.units.rates import RatedQuery, SubQuery, Tree

@@ -1,7 +1,7 @@
 """DecoPa's construction for the queries of a memo, with the rates and windows that they have (sec. 6.2 and 6.3)."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -15,6 +15,7 @@ from stretto.papers.decopa.construction import construct, total_comparisons
 from stretto.pattern.nodes import Stream
 from stretto.pattern.order import mask_of, members
 from stretto.pattern.predicates import numbered
+from stretto.records import dataclass
 from stretto.solve.common.budget import Budget
 from stretto.solve.common.solution import Solution, number_of, one_way_each
 from stretto.solve.quick.as_written import none

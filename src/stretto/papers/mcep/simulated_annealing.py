@@ -4,7 +4,6 @@ Source: MCEP, App. B: a dearer neighbour is taken with probability exp(-differen
 starts as the largest difference among 1,000 neighbours of the start and is multiplied by 0.99 in every step.
 """
 
-from dataclasses import dataclass
 from functools import partial
 from itertools import chain, cycle
 from math import exp, inf
@@ -12,6 +11,7 @@ from typing import Final
 
 from stretto.papers.mcep.local_search import search
 from stretto.papers.mcep.walk import A_MOVE, Walk
+from stretto.records import dataclass
 from stretto.solve.common.budget import Budget
 
 

@@ -13,7 +13,7 @@ ratio, the gain of computing them once, and the winners chosen by approximating 
 - What is not covered is joined from left to right, covered substrings being single steps.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from heapq import heappop, heappush
 from math import inf
 
@@ -23,6 +23,7 @@ from stretto.memo.ways import Input, Way, WayKind
 from stretto.papers.mcep.local_plans import A_JOIN
 from stretto.papers.mcep.sub_patterns import CoreParts, SubPatterns
 from stretto.pattern.predicates import numbered
+from stretto.records import dataclass
 from stretto.solve.common.budget import Budget
 from stretto.solve.common.solution import Computation, NodeOf, Solution, around_cores
 

@@ -5,11 +5,11 @@ source among the taken ones and the root, and that is a tree. So a solution is a
 """
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 from math import inf
 from typing import Final
 
 from stretto.pattern.disjoint_sets import DisjointSets
+from stretto.records import dataclass
 
 ROOT: Final = -1
 

@@ -1,8 +1,9 @@
 """Common substrings of operand lists, and the strings that their single operands add up to."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from stretto.records import dataclass
 
 MOST_STRINGS: Final = 16  # long strings of one pair of lists
 

@@ -5,11 +5,11 @@ another, as much as the cheapest arc into them still has left; what is paid is a
 how much a tree through them costs at least beyond it.
 """
 
-from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from math import inf
 
 from stretto.papers.motto.arborescence import ROOT, Arborescence
+from stretto.records import dataclass
 from stretto.solve.common.budget import Budget
 
 AN_ARC = 3e-7

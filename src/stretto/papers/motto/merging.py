@@ -1,7 +1,6 @@
 """Ways that read a query or sub-query as one operand of another, and where such sources are found."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Final
 
@@ -10,6 +9,7 @@ from stretto.memo.memo import Memo
 from stretto.memo.ways import Input, Way, WayKind
 from stretto.papers.motto.operands import Operands, levels
 from stretto.pattern.piece import Piece
+from stretto.records import dataclass
 
 MOST_OPERANDS: Final = 10  # lists of so many are looked up by all of their subsequences
 

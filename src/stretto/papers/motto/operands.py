@@ -6,7 +6,7 @@ are equal.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal as OneOf
 
 from stretto.memo.containment import Before, Fact, claims
@@ -16,6 +16,7 @@ from stretto.pattern.nodes import Window
 from stretto.pattern.order import Order
 from stretto.pattern.piece import Piece
 from stretto.pattern.project import project
+from stretto.records import dataclass
 
 Word = OneOf["SEQ", "AND", "MIXED"]
 

@@ -4,7 +4,7 @@ Source: MOTTO, sec. V. The root is the virtual ground, queries are wanted vertic
 from a source costs what it costs to compute a query from it, an arc from the root what it costs from scratch.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf
 from typing import Final
 
@@ -14,6 +14,7 @@ from stretto.memo.rules.unite_disjunction import RULE as UNITED
 from stretto.memo.ways import Way, WayKind
 from stretto.papers.motto.arborescence import ROOT, Arborescence, components, restricted
 from stretto.papers.motto.steiner_search import EQUAL, anneal_tree, branch_and_bound, descended
+from stretto.records import dataclass
 from stretto.solve.common.budget import Budget
 from stretto.solve.common.problem import A_WAY
 from stretto.solve.common.solution import Solution, by_ways

@@ -1,7 +1,6 @@
 """Searches for directed Steiner trees: descent, branch and bound, simulated annealing."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from heapq import heappop, heappush
 from math import exp, inf
 from random import Random
@@ -9,6 +8,7 @@ from typing import Final
 
 from stretto.papers.motto.arborescence import ROOT, Arborescence, restricted
 from stretto.papers.motto.dual_ascent import dual_ascent, hopeless
+from stretto.records import dataclass
 from stretto.solve.common.budget import Budget
 
 EQUAL: Final = 1e-9  # relative difference of costs that counts as none

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -15,6 +15,7 @@ from stretto.papers.motto.merging import read_as_operand
 from stretto.papers.motto.operands import Operands, levels
 from stretto.pattern.nodes import Window
 from stretto.pattern.piece import Negation, Piece
+from stretto.records import dataclass
 
 PARTNERS: Final = 120  # lists that one list is compared with: those with the most operands in common
 

@@ -1,7 +1,7 @@
 """Queries of a text that are alike, bound once: a template over the table of their constants."""
 
 from bisect import bisect_right
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 import pyarrow as pa
@@ -13,6 +13,7 @@ from stretto.pattern.binding.scope import FamilyRow, Report
 from stretto.pattern.derived.families import Family
 from stretto.pattern.derived.tables import LookupTable
 from stretto.pattern.nodes import Query
+from stretto.records import dataclass
 from stretto.schema import Kind
 from stretto.text import syntax
 from stretto.text.alike.expressions import placed

@@ -1,7 +1,6 @@
 """What the names after FROM, EACH and in patterns stand for: types, named selections, derived streams, tables."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Final
 
 from stretto.errors import Mistake, Span, near
@@ -13,6 +12,7 @@ from stretto.pattern.derived.streams import DerivedStream, PatternStream, attrib
 from stretto.pattern.derived.tables import LookupTable, TableError
 from stretto.pattern.nodes import Stream
 from stretto.pattern.split_conjunctions import separated
+from stretto.records import dataclass
 from stretto.schema import Schema
 from stretto.text import syntax
 

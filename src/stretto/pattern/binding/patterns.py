@@ -1,13 +1,14 @@
 """Patterns as written to bound patterns: variables numbered, types looked up, every part in its place checked."""
 
 from collections import ChainMap
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Final
 
 from stretto.errors import Span
 from stretto.pattern import nodes
 from stretto.pattern.binding.catalog import Catalog
 from stretto.pattern.binding.scope import Attributes, Known, Report
+from stretto.records import dataclass
 from stretto.text import syntax
 
 MAX_DEPTH: Final = 100

@@ -1,12 +1,13 @@
 """What names mean while a statement is bound, and the list its mistakes are collected in."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Final
 
 from stretto.errors import Mistake, Span, near
 from stretto.pattern.derived.tables import LookupTable
 from stretto.pattern.nodes import Stream
+from stretto.records import dataclass
 from stretto.schema import Kind, Schema
 from stretto.text.values import size_problem
 

@@ -1,7 +1,7 @@
 """Statements as written to a bound workload, with every mistake listed."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from stretto.errors import Mistake
 from stretto.pattern.binding.alike import bind_alike
@@ -14,6 +14,7 @@ from stretto.pattern.derived.streams import DerivedStream
 from stretto.pattern.derived.substitution import plain_selections, substituted
 from stretto.pattern.derived.tables import LookupTable, TableError
 from stretto.pattern.nodes import Query, TrendQuery, streams_of
+from stretto.records import dataclass
 from stretto.schema import Schema
 from stretto.text import syntax
 from stretto.text.alike.statements import AlikeQueries, Statements, with_names_once

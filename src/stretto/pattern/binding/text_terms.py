@@ -1,7 +1,6 @@
 """Terms over texts, times and lists as written to typed terms: patterns, networks, units and zones are checked here."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from ipaddress import ip_network
 from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -11,6 +10,7 @@ from stretto.pattern.binding.kinds import a, kind_of, to_float
 from stretto.pattern.binding.scope import listing
 from stretto.pattern.functions import NUMBERS, SIGNATURES, Signature
 from stretto.pattern.predicates import Apply, Const, Element, Expr
+from stretto.records import dataclass
 from stretto.schema import LISTS, Kind
 from stretto.text import syntax
 from stretto.text.regular_expressions import regex_problem

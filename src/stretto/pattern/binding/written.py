@@ -1,11 +1,11 @@
 """What stands in a clause as written: its terms, and how variables are named in them."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from stretto.errors import Span
 from stretto.pattern.binding.scope import Known
 from stretto.pattern.predicates import Which
+from stretto.records import dataclass
 from stretto.text import syntax
 
 

@@ -8,13 +8,13 @@ Isomorphism" (1981). Invariant: a colour depends on the piece alone, never on th
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from stretto.pattern.canonical.terms import canonical_negation, canonical_term, key
 from stretto.pattern.order import Order, members
 from stretto.pattern.piece import Negation
 from stretto.pattern.predicates import Changed, Expr, Ref, columns_of
+from stretto.records import dataclass
 
 MAX_TRIES: Final = 256
 MAX_LOOKS: Final = 1 << 16  # at what stands around slots; a piece of few slots has had all its tries by then

@@ -1,7 +1,7 @@
 """One form for pieces that mean the same: equal parts of differently written queries become equal objects."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from itertools import combinations, islice, permutations, product
 from math import factorial
@@ -22,6 +22,7 @@ from stretto.pattern.nodes import Stream
 from stretto.pattern.order import Order
 from stretto.pattern.piece import Branch, Group, Negation, Piece, Slot
 from stretto.pattern.predicates import Expr, Ref, numbered
+from stretto.records import dataclass
 
 MAX_FORMS: Final = 24  # ways to number a group's columns that are tried around it
 

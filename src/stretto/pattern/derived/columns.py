@@ -6,7 +6,7 @@ column for each kind, since a variable may stand for events of several streams t
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from typing import TypeVar
 
@@ -34,6 +34,7 @@ from stretto.pattern.nodes import (
     atoms_of,
 )
 from stretto.pattern.predicates import Expr, Reduce, Ref, rewrite
+from stretto.records import dataclass
 from stretto.schema import Kind
 
 Types = Mapping[int, Sequence[str]]

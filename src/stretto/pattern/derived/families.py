@@ -2,12 +2,13 @@
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from stretto.errors import Span
 from stretto.pattern.derived.tables import LookupTable
 from stretto.pattern.nodes import Query, Window
 from stretto.pattern.predicates import Apply, Const, Expr, Param, Value, rewrite, walk
+from stretto.records import dataclass
 from stretto.schema import Kind
 
 

@@ -9,11 +9,11 @@ derived stream, wherever it stands: in these sources and in the atoms of pattern
   and of a pattern stream are told apart by the ids of their leaves: the join's aliases, the variables of the query.
 """
 
-from dataclasses import dataclass
 from typing import Literal as OneOf
 
 from stretto.pattern.nodes import Query, Return, Stream, streams_of
 from stretto.pattern.predicates import Expr, Ref
+from stretto.records import dataclass
 from stretto.schema import Kind
 
 Function = OneOf["AVG", "SUM", "COUNT", "MIN", "MAX", "STDDEV"]

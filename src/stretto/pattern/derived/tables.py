@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from hashlib import blake2b
 from itertools import accumulate
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from stretto.pattern.predicates import Value
+from stretto.records import dataclass
 from stretto.schema import Kind, kind_of
 from stretto.screen import visible
 

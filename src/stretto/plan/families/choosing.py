@@ -4,10 +4,11 @@ Where neither is right, each member is a query of its own, and the reason is tol
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from stretto.pattern.nodes import Atom, Combine, Pattern, Policy, Query, Repeat, Stream, atoms_of
 from stretto.pattern.predicates import Apply, Expr, Param, Reduce, Ref, columns_of, walk
+from stretto.records import dataclass
 
 
 class NoTemplate(Exception):  # noqa: N818 - caught where members become queries

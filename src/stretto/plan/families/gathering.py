@@ -5,7 +5,7 @@ the columns of a table; each query is what the template is with its row of them.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 import pyarrow as pa
@@ -19,6 +19,7 @@ from stretto.pattern.nodes import Atom, Combine, Pattern, Query, Stream, Window
 from stretto.pattern.predicates import Apply, Changed, Const, Expr, Param, Value, rewrite
 from stretto.pattern.workload import BoundWorkload
 from stretto.plan.families.choosing import NoTemplate, chosen
+from stretto.records import dataclass
 from stretto.schema import Kind
 
 FEWEST: Final = 64

@@ -1,7 +1,7 @@
 """Families of a workload as queries that a plan can answer, each with the way from its rows to the members."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -29,6 +29,7 @@ from stretto.plan.families.classes import begins_with_class, over_classes
 from stretto.plan.families.members import ENTRY, Constants, FamilyMembers, Route, by_entry
 from stretto.plan.families.pair_cost import pairs_per_event
 from stretto.plan.ops import Emit
+from stretto.records import dataclass
 from stretto.schema import Kind, Schema
 from stretto.stats.profile import Stats
 from stretto.values.rows import I64

@@ -1,11 +1,11 @@
 """Streams whose events are of several streams at once: a hidden column says of which."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from stretto.pattern.derived.streams import Selection, WindowAggregate
 from stretto.pattern.nodes import Return, Stream
 from stretto.pattern.predicates import Apply, Const, Expr, Ref
+from stretto.records import dataclass
 from stretto.schema import Kind
 from stretto.values.member_sets import MEET, MEETS, MEMBER, RENUMBER
 

@@ -1,7 +1,7 @@
 """From the matches of a merged query to those of its members: which are whose, and what is left to check of them."""
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +16,7 @@ from stretto.plan.front.channel_streams import class_of, is_member
 from stretto.plan.front.merging import MergedQuery, QueryMember
 from stretto.plan.ops import Emit, Filter, Op
 from stretto.plan.record import Record
+from stretto.records import dataclass
 
 
 def with_members(plan: Plan, merged: Sequence[MergedQuery]) -> Plan:

@@ -1,7 +1,6 @@
 """What a match lists of an event that is no raw one: the raw events behind it, by the names of a join or a pattern."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 from stretto.pattern.derived.streams import (
     DerivedStream,
@@ -12,6 +11,7 @@ from stretto.pattern.derived.streams import (
 )
 from stretto.pattern.nodes import Query, Return, atoms_of
 from stretto.pattern.predicates import Expr, Ref
+from stretto.records import dataclass
 from stretto.schema import Kind
 
 ID = "@id"

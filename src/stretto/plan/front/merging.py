@@ -5,7 +5,7 @@ channel have the same number in all channels that are made of it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from stretto.memo.mops.mplan import MOp, MPlan
 from stretto.memo.mops.operators import OperatorKind, selected
@@ -28,6 +28,7 @@ from stretto.plan.front.channel_streams import (
     decoded,
     kept_class,
 )
+from stretto.records import dataclass
 from stretto.schema import Kind
 
 BEGUN = (OperatorKind.SEQ, OperatorKind.MU)

@@ -1,7 +1,7 @@
 """Plans for derived streams: the stages of a front, and the queries that read what it makes."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeVar
 
 from stretto.errors import QueryError
@@ -41,6 +41,7 @@ from stretto.plan.front.stages import (
     with_itself,
 )
 from stretto.plan.ops import Emit
+from stretto.records import dataclass
 from stretto.schema import Kind
 from stretto.stats.profile import Stats
 

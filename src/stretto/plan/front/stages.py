@@ -5,7 +5,7 @@ the same earlier streams are planned together, with all the sharing of other que
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from stretto.pattern.derived.streams import (
@@ -19,6 +19,7 @@ from stretto.pattern.nodes import Atom, Combine, Query, Return, Stream, Variable
 from stretto.pattern.predicates import Changed, Expr
 from stretto.plan.families.members import Pairing
 from stretto.plan.front.leaves import Leaves, StreamLeaf, ids_of
+from stretto.records import dataclass
 from stretto.schema import Kind
 
 if TYPE_CHECKING:

@@ -7,7 +7,6 @@ among the cells that it goes to: there it is counted, and reported if it is late
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import product
 from math import prod
 
@@ -20,6 +19,7 @@ from stretto.plan.placement.refusals import why_no_units
 from stretto.plan.spread.event_load import EventLoad
 from stretto.plan.spread.key_buckets import buckets_of
 from stretto.plan.spread.partition_keys import why_thinned
+from stretto.records import dataclass
 from stretto.schema import Special
 from stretto.values.rows import F64, I64, Bool
 from stretto.values.times import END_OF_TIME, START_OF_TIME

@@ -6,7 +6,6 @@ cross from one fragment to another and nowhere else.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from stretto.errors import StrettoError
 from stretto.pattern.predicates import Reduce, Ref, walk
@@ -15,6 +14,7 @@ from stretto.plan.ops import Emit, Filter, Op, Scan, Union
 from stretto.plan.placement.placement import ALONE, Grid
 from stretto.plan.placement.refusals import why_no_units
 from stretto.plan.spread.partition_keys import why_thinned
+from stretto.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,11 @@
 """How the work of operators is divided among units: a grid for each operator, and what its inputs are routed by."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import isqrt
 from typing import Final
 
 from stretto.plan.ops import Emit, Filter, Forbid, Join, Op, Repeat, Scan
+from stretto.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ over stages of the greatest load in each, where stages run one after another and
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import Literal
 
@@ -17,6 +17,7 @@ from stretto.plan.placement.placement import ALONE, Grid, Placement, stages
 from stretto.plan.placement.refusals import refuse_units
 from stretto.plan.placement.rivals import as_rivals
 from stretto.plan.placement.work import OperatorWork, grids, works_of
+from stretto.records import dataclass
 from stretto.solve.units.allocation import Allocation
 from stretto.solve.units.loads import Capacity, capacity_of
 from stretto.stats.estimate import Estimator

@@ -1,7 +1,7 @@
 """What the operators of a plan take in, compare and keep in a second, and what of that falls to each unit of a grid."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import log, sqrt
 from typing import Final
 
@@ -15,6 +15,7 @@ from stretto.plan.dag import Plan, window_of
 from stretto.plan.ops import Forbid, Join, Op, Repeat
 from stretto.plan.placement.heavy import HeavyEvent, pairs_of
 from stretto.plan.placement.placement import Grid, why_not
+from stretto.records import dataclass
 from stretto.solve.units.loads import Capacity
 from stretto.stats.estimate import Estimator
 

@@ -1,10 +1,11 @@
 """What is to be spread over targets."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from stretto.plan.spread.time_slices import Times
+from stretto.records import dataclass
 
 MOST_ROWS: Final = 1 << 22
 """Events that one target may have to hold in memory at a time."""

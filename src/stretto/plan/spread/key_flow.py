@@ -5,7 +5,6 @@ one key can be made on one target. Which of its attributes still hold the key de
 """
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from stretto.pattern.comparisons import equality
 from stretto.pattern.derived.streams import (
@@ -20,6 +19,7 @@ from stretto.pattern.nodes import Policy, Query, Return, Stream, TrendQuery, ato
 from stretto.pattern.normal import normalize
 from stretto.pattern.piece import Piece
 from stretto.pattern.predicates import Apply, Const, Expr, Param, Ref, partition_of, walk
+from stretto.records import dataclass
 
 Holders = Callable[[str], frozenset[str]]
 """The attributes of a type or a stream that hold the key."""

@@ -1,7 +1,6 @@
 """Attributes on which all events of a match, or of a total, agree: events with other values may be elsewhere."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from stretto.pattern.derived.streams import DerivedStream
 from stretto.pattern.nodes import Query, TrendQuery, streams_of
@@ -11,6 +10,7 @@ from stretto.pattern.predicates import Ref
 from stretto.plan.dag import Plan
 from stretto.plan.ops import Emit
 from stretto.plan.spread.key_flow import key_flow, read_streams, why_untied_piece
+from stretto.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

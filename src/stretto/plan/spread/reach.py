@@ -1,12 +1,12 @@
 """How far in time and in events the matches of a plan reach: slices of time overlap by as much."""
 
-from dataclasses import dataclass
 from typing import Self
 
 from stretto.pattern.piece import Place
 from stretto.plan.dag import Plan, window_of
 from stretto.plan.ops import Filter, Forbid, Next, Union
 from stretto.plan.spread.time_slices import Times
+from stretto.records import dataclass
 from stretto.values.times import END_OF_TIME, START_OF_TIME
 
 

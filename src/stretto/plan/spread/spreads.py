@@ -5,7 +5,6 @@ time that overlap by what a match may reach; by cells, which have all events but
 reported by exactly one target, and so are the totals of every window and group.
 """
 
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final, Self
 
@@ -20,6 +19,7 @@ from stretto.plan.spread.partition_keys import of_single_events, why_thinned, wh
 from stretto.plan.spread.reach import MatchReach, Slice
 from stretto.plan.spread.staged import Staged
 from stretto.plan.spread.time_slices import Times
+from stretto.records import dataclass
 from stretto.schema import Kind, Special
 from stretto.values.convert import as_kind, plain
 from stretto.values.rows import F64, I64

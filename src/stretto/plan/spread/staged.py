@@ -5,7 +5,7 @@ events (see `plan/placement/fragments.py`). A unit has an address, a number belo
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from hashlib import blake2b
 
 import numpy as np
@@ -20,6 +20,7 @@ from stretto.plan.placement.refusals import why_no_units
 from stretto.plan.spread.cell_choice import rates_of
 from stretto.plan.spread.event_load import EventLoad
 from stretto.plan.spread.partition_keys import why_thinned
+from stretto.records import dataclass
 from stretto.values.rows import F64
 
 

@@ -1,6 +1,5 @@
 """Whether units pay for a stream: the work of an event against what it costs to send it, and rows, to several."""
 
-from dataclasses import dataclass
 from typing import Final
 
 from stretto.errors import StrettoError
@@ -8,6 +7,7 @@ from stretto.plan.dag import Plan
 from stretto.plan.placement.cells import ByCell
 from stretto.plan.spread.cell_choice import MOVED, cells_for, rates_of, work_share
 from stretto.plan.spread.staged import Staged, share_of, staged_for
+from stretto.records import dataclass
 
 HOP: Final = 0.3
 """Seconds that a further stateful stage adds to a micro-batch. Measured on Spark."""

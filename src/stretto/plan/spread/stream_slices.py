@@ -1,6 +1,5 @@
 """Slices of time for a stream, which has no end: targets take them in turn."""
 
-from dataclasses import dataclass
 from typing import Final, Self
 
 import numpy as np
@@ -13,6 +12,7 @@ from stretto.plan.spread.partition_keys import why_thinned
 from stretto.plan.spread.reach import MatchReach
 from stretto.plan.spread.spreads import TOO_LITTLE, ByKey, Whole, times_of
 from stretto.plan.spread.staged import Staged
+from stretto.records import dataclass
 from stretto.schema import Special
 from stretto.text.values import duration_text
 from stretto.values.rows import I64, Bool

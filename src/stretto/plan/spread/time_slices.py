@@ -1,12 +1,12 @@
 """When events come: stretches of so many events between two times, and the slices of time that are cut from them."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Self
 
 import numpy as np
 
+from stretto.records import dataclass
 from stretto.values.rows import F64, I64
 from stretto.values.times import END_OF_TIME, START_OF_TIME
 

@@ -5,7 +5,6 @@ judged by the same prices before and after, and what differs is what was misjudg
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import sqrt
 
 from stretto.memo.cost import HALF, chains
@@ -45,6 +44,7 @@ from stretto.pattern.predicates import Apply, Expr, Ref, columns_of
 from stretto.plan.dag import Plan
 from stretto.plan.ops import Emit, Filter, Forbid, Join, Last, Next, Op, Repeat, Scan, Union
 from stretto.plan.record import Computed
+from stretto.records import dataclass
 
 LEFT, RIGHT = 1, 2
 

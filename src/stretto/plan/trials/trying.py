@@ -6,7 +6,7 @@ else the machine is doing. After Wu, Naughton and Singh, Sampling-Based Query Re
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Final
 
 import pyarrow as pa
@@ -16,6 +16,7 @@ from stretto.memo.cost import CostModel
 from stretto.plan.dag import Plan
 from stretto.plan.record import Record
 from stretto.plan.trials.counted_work import Counted, WorkOf
+from stretto.records import dataclass
 from stretto.solve.common.budget import Budget
 from stretto.stats.profile import Stats
 

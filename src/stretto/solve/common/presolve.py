@@ -7,10 +7,10 @@ what a pattern does not share).
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import reduce as fold
 from itertools import chain
 
+from stretto.records import dataclass
 from stretto.solve.common.problem import NO_WAY, Problem, post_order, reached
 
 KeptWays = Mapping[int, Collection[int]]

@@ -1,13 +1,13 @@
 """The choice as numbers alone: pieces, ways with costs, roots. Solvers that need no more than that read this."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from math import inf
 from typing import Final
 
 from stretto.memo.memo import Memo
 from stretto.memo.pricing import Pricing
+from stretto.records import dataclass
 from stretto.solve.common.budget import Budget
 
 A_WAY: Final = 4e-5

@@ -1,12 +1,12 @@
 """What a solver finds: for every root a tree of computations, in which a shared one is one object."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from stretto.memo.memo import Memo
 from stretto.memo.pricing import Pricing
 from stretto.memo.ways import Way
+from stretto.records import dataclass
 from stretto.solve.common.problem import post_order
 
 WayOf = Callable[[int], Way]

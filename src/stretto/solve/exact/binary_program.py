@@ -7,11 +7,12 @@ the relaxation has to carry the proof, SCIP, which solves it at every step of it
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from importlib import import_module
 from typing import Any
 
 from stretto.errors import StrettoError
+from stretto.records import dataclass
 from stretto.solve.common.budget import PATIENCE, Budget
 from stretto.solve.common.presolve import Residue
 from stretto.solve.common.problem import reached

@@ -9,10 +9,10 @@ only what no plan cheaper than the best known one does, so what is proven of the
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import inf
 from random import Random
 
+from stretto.records import dataclass
 from stretto.solve.common.budget import Budget
 from stretto.solve.common.presolve import KeptWays, NoPlanError, everything, presolve
 from stretto.solve.common.working_plan import WorkingPlan

@@ -1,9 +1,9 @@
 """What is left to choose, cut where nothing can be shared: each part is a problem of its own."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from stretto.pattern.disjoint_sets import DisjointSets
+from stretto.records import dataclass
 from stretto.solve.common.presolve import Residue
 from stretto.solve.common.problem import Problem
 

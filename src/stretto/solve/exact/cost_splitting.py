@@ -11,12 +11,12 @@ that can occur m times in one tree is charged an m-th of its share each time.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
 
+from stretto.records import dataclass
 from stretto.solve.common.presolve import Residue
 
 A_LEVEL = 2e-5

@@ -7,10 +7,10 @@ subgradient ascent is Held and Karp's (Mathematical Programming 1, 1971), the mu
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
+from stretto.records import dataclass
 from stretto.solve.common.budget import Budget
 from stretto.solve.exact.cost_splitting import CostSplitting, Floats, Ints
 

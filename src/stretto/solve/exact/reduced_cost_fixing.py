@@ -7,10 +7,9 @@ costs at least L plus what every root loses without it. This is reduced-cost fix
 Operations Research 2, 1954), with the slacks of the Lagrangian bound as reduced costs.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from stretto.records import dataclass
 from stretto.solve.common.presolve import Residue
 from stretto.solve.exact.components import Component
 from stretto.solve.exact.cost_splitting import CostSplitting, Floats

@@ -1,10 +1,10 @@
 """Units for a fixed split: one more to the most loaded sub-query, until none is left."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from heapq import heapify, heapreplace
 from typing import Literal
 
+from stretto.records import dataclass
 from stretto.solve.units.loads import Capacity, LoadedGrid
 from stretto.solve.units.rates import SubQuery
 from stretto.solve.units.splits import Split

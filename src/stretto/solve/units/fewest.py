@@ -6,11 +6,11 @@ shared, with what it shares counted once; and CP-SAT for what lies between.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Generic
 
 import numpy as np
 
+from stretto.records import dataclass
 from stretto.solve.common.budget import Budget
 from stretto.solve.exact.binary_program import loaded, run_cp_sat
 from stretto.solve.units.splits import MadeBy, Part

@@ -5,13 +5,13 @@ share of the scarcer one that replay at the speed of the stream takes; the repla
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
 import numpy as np
 
 from stretto.memo.prices import Prices
+from stretto.records import dataclass
 from stretto.values.rows import F64
 
 

@@ -5,12 +5,12 @@ rows taken in, and what is left of a way's cost as comparisons, which the units 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from stretto.memo.cost import CostModel
 from stretto.memo.memo import Memo
 from stretto.memo.ways import Way, WayKind
+from stretto.records import dataclass
 from stretto.solve.common.budget import Budget
 from stretto.solve.common.problem import post_order
 from stretto.solve.common.solution import Replay, Solution, number_of, one_way_each

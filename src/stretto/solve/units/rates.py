@@ -6,11 +6,11 @@ where s is the selectivity between two of its events and p that between one of t
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, NamedTuple
 
 from stretto.pattern.order import members
+from stretto.records import dataclass
 
 
 class Tree(NamedTuple):

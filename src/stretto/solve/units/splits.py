@@ -1,10 +1,10 @@
 """Splits of a query: a step for every sub-query that is used, and the ways there are to make each."""
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from stretto.pattern.order import members
+from stretto.records import dataclass
 from stretto.solve.units.loads import MakingStep
 from stretto.solve.units.rates import RatedQuery, SubQuery
 

@@ -7,7 +7,7 @@ columns that the plan needs. Other files are read whole, one task each, and thei
 import json
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
@@ -24,6 +24,7 @@ from stretto.data.parts import FilePart, ReadChunk, Rejected
 from stretto.pattern.workload import Workload
 from stretto.plan.spread.event_load import EventLoad
 from stretto.plan.spread.time_slices import Times
+from stretto.records import dataclass
 from stretto.schema import Schema, Special
 from stretto.spark.batch.profile import Range, heaviest_of, sample_rows, stats_of, wanted_sample
 from stretto.spark.batch.row_groups import ReadUnit, TimeRange, read_group, row_groups

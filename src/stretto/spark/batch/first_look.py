@@ -3,7 +3,7 @@
 How many events there are in all, and until when, is not known then, so large ones are spread in ways that do not ask.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 import pyarrow as pa
@@ -12,6 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
 from stretto.pattern.workload import Workload
 from stretto.plan.spread.event_load import EventLoad
+from stretto.records import dataclass
 from stretto.schema import Schema, Special, sources_of
 from stretto.spark.batch.summary import Summary
 from stretto.stats.profile import Stats

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
@@ -13,6 +12,7 @@ import pyarrow.parquet as pq
 
 from stretto.data.casts import to_time, to_types
 from stretto.plan.spread.time_slices import Stretch
+from stretto.records import dataclass
 from stretto.schema import Special
 from stretto.values.convert import plain
 from stretto.values.rows import I64, Bool

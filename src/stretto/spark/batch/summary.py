@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final, Self
 
 import numpy as np
@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from stretto.plan.spread.spreads import times_of
 from stretto.plan.spread.time_slices import Stretch, Times, stretches_of
+from stretto.records import dataclass
 from stretto.schema import Special
 from stretto.stats.sample import names_of
 from stretto.values.strings import decoded

@@ -1,7 +1,6 @@
 """Targets of a batch: events are packed for them, moved, and run through the plan, target by target."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
@@ -12,6 +11,7 @@ from pyspark.sql.types import StructType
 
 from stretto.plan.placement.cells import ByCell
 from stretto.plan.spread.unseen import BatchTargets
+from stretto.records import dataclass
 from stretto.schema import Kind, Special
 from stretto.spark.batch.worker import Share, Work, chunks_of, rows_of
 from stretto.spark.errors import at_work

@@ -4,7 +4,7 @@ import gc
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache, partial
 from typing import Final, Self
 
@@ -18,6 +18,7 @@ from stretto.plan.placement.cells import ByCell
 from stretto.plan.spread.spreads import ALWAYS, times_of
 from stretto.plan.spread.stream_slices import Slices
 from stretto.plan.spread.unseen import BatchTargets
+from stretto.records import dataclass
 from stretto.schema import Special
 from stretto.spark.packed import (
     LATE,

@@ -5,7 +5,6 @@ table for each kind of results: matches, trends, late, rejected.
 """
 
 import json
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
@@ -14,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 
+from stretto.records import dataclass
 from stretto.spark.errors import StrettoSparkError, at_work
 from stretto.spark.io.upsert import RESULT_TABLES, with_event_texts
 from stretto.spark.packed import LATE, MATCHES, REJECTED, TRENDS

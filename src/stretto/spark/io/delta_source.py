@@ -7,7 +7,6 @@ Delta's own extension (delta-spark) reads by that.
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
@@ -20,6 +19,7 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.streaming.datasource import SupportsTriggerAvailableNow
 from pyspark.sql.types import StructType
 
+from stretto.records import dataclass
 from stretto.spark.errors import StrettoSparkError, at_work
 from stretto.spark.io.delta import deltalake
 from stretto.spark.packed import as_schema

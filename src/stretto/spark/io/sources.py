@@ -6,7 +6,7 @@ events tell, or, where there were none, each by itself.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 from functools import partial
 from io import BytesIO
@@ -20,6 +20,7 @@ from pyspark.sql import types as T  # noqa: N812 - as everybody calls it
 from stretto.data.json_text import open_json
 from stretto.data.parts import need_special
 from stretto.errors import EventsError
+from stretto.records import dataclass
 from stretto.schema import Schema, Special
 from stretto.spark.io.columns import (
     NANOS_AS_LONG,

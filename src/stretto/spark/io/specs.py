@@ -1,10 +1,11 @@
 """How sources and sinks are written: a kind, and what it reads or writes."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Final
 
+from stretto.records import dataclass
 from stretto.spark.errors import StrettoSparkError
 from stretto.spark.io.passwords import redacted
 

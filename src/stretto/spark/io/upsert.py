@@ -10,7 +10,7 @@ import re
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from importlib import import_module
 from typing import Any, Final
 
@@ -20,6 +20,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from stretto.data.json_write import json_texts
+from stretto.records import dataclass
 from stretto.spark.errors import StrettoSparkError, at_work
 from stretto.spark.io.passwords import hiding, redacted
 from stretto.spark.io.postgres_values import held_by_postgres

@@ -7,9 +7,11 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from threading import Event, Thread
 from typing import Final
+
+from stretto.records import dataclass
 
 NOISE: Final = (
     b"Starting Streaming TransformWithStateInPandas Python worker",

@@ -5,7 +5,7 @@ shows in it, so that a batch that is run again gives the same ids and the same m
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from stretto.data.json_write import json_texts
 from stretto.engine.stream.intake import Intake, set_apart
 from stretto.engine.stream.reorder import is_in_order, order_of, with_equals
+from stretto.records import dataclass
 from stretto.schema import Kind, Special, kind_of
 from stretto.spark.packed import from_payload, joined
 from stretto.values.rows import I64, Bool

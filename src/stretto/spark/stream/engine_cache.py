@@ -11,12 +11,12 @@ import pickle
 import shutil
 import struct
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from pyspark import TaskContext
 
+from stretto.records import dataclass
 from stretto.spark.setup.private_folder import OWNER_ONLY, is_private
 
 MAGIC: Final = b"stretto1"

@@ -3,7 +3,7 @@
 import atexit
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from pathlib import Path
 from threading import Thread
@@ -22,6 +22,7 @@ from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan
 from stretto.plan.spread.spreads import Whole
 from stretto.plan.spread.stream_slices import StreamSpread
+from stretto.records import dataclass
 from stretto.schema import Schema, Special
 from stretto.spark.checkpoint_notes import read_note, write_note
 from stretto.spark.errors import StrettoSparkError, failure_in, plain_failures, said_by_spark

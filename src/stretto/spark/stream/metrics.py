@@ -7,12 +7,13 @@ choice of order, so each target has a column of its own, beside the sums.
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from typing import Any, Final
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
+from stretto.records import dataclass
 from stretto.spark.packed import LATE, MATCHES, METRICS, REJECTED, TRENDS
 from stretto.values.times import END_OF_TIME, START_OF_TIME
 

@@ -1,7 +1,7 @@
 """The stateful operator: one engine per target, its window in Spark's state store, timers for what waits."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from time import perf_counter
 from typing import Any, Final
@@ -19,6 +19,7 @@ from stretto.plan.dag import Plan, attributes_of
 from stretto.plan.placement.cells import ByCell
 from stretto.plan.spread.spreads import times_of
 from stretto.plan.spread.stream_slices import Slices, TargetStream
+from stretto.records import dataclass
 from stretto.schema import Special, column_of
 from stretto.spark.errors import StrettoSparkError, at_work
 from stretto.spark.hash_partitions import keys_apart

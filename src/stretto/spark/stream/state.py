@@ -6,7 +6,7 @@ ones reads no events. Partial matches are no state: they can be found again from
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from typing import Final
 
 import numpy as np
@@ -14,6 +14,7 @@ import pyarrow as pa
 from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
 
 from stretto.engine.snapshot import Counts
+from stretto.records import dataclass
 from stretto.spark.errors import StrettoSparkError
 from stretto.spark.packed import from_payload, to_payload
 from stretto.values.rows import I64

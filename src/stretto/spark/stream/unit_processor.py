@@ -6,7 +6,7 @@ through.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from time import perf_counter
 from typing import Any, Final
 
@@ -20,6 +20,7 @@ from stretto.engine.run import MEMORY_BYTES
 from stretto.engine.units.parcels import split_at
 from stretto.engine.units.staged_unit import StagedUnit
 from stretto.plan.spread.spreads import times_of
+from stretto.records import dataclass
 from stretto.schema import Special
 from stretto.spark.errors import StrettoSparkError, at_work
 from stretto.spark.packed import (

@@ -10,7 +10,7 @@ import pickle
 import re
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any, Final
@@ -25,6 +25,7 @@ from stretto.pattern.derived.tables import table_files
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan, attributes_of
 from stretto.plan.optimize import optimize
+from stretto.records import dataclass
 from stretto.schema import Kind, Schema, Special
 from stretto.spark.errors import StrettoSparkError
 from stretto.spark.packed import WORKLOAD

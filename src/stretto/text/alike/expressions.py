@@ -8,9 +8,10 @@ on the way. A text that does not match, or whose constants are none (a window of
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import field, fields, is_dataclass
 from typing import Any, Final, Literal
 
+from stretto.records import dataclass
 from stretto.text import syntax
 from stretto.text.tokens import IDENTIFIER, KEYWORDS, SKIPPED, Token
 from stretto.text.values import UNITS, duration_us, size_problem

@@ -2,11 +2,12 @@
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import chain
 from operator import itemgetter
 from typing import Any, Final, overload
 
+from stretto.records import dataclass
 from stretto.text import syntax
 from stretto.text.alike.expressions import Row, Template, make_template, signature
 from stretto.text.clauses import drafts
