@@ -102,27 +102,29 @@ def first_ones(
     """As the reference."""
     alike = key.shape[0] == 0
     count, shared = counts
-    row = 0
+    row = own = 0
     while row < time.shape[0]:
-        last = state[0 if alike else key[row]]
+        own = own if alike else key[row]
         then = since + np.int64(time[row])
-        again = last[1] == then
-        mark = last[2] if again else last[0]
+        again = state[own, 1] == then
+        mark = state[own, 2] if again else state[own, 0]
         # Most rows end here, and their ranks are not read.
         if not by_rank and mark != NEVER and then - mark < gap:
             row = _next_at(time, row, mark + gap - since) if alike else row + 1
             continue
         ranked = since + np.int64(rank[row])
-        if by_rank and mark != NEVER and ranked - mark < gap or (again and ranked > last[3]):
+        if (by_rank and mark != NEVER and ranked - mark < gap) or (again and ranked > state[own, 3]):
             row += 1
             continue
-        number = found[1, last[4]] if again else shared
+        number = found[1, state[own, 4]] if again else shared
         shared += not again
-        if not again or ranked < last[3]:
-            if again and (alike or last[4] == count - 1):
-                count = last[4]
-            last[0] = last[1] = then
-            last[2], last[3], last[4] = mark, ranked, count
+        if not again or ranked < state[own, 3]:
+            if again and (alike or state[own, 4] == count - 1):
+                count = state[own, 4]
+            state[own, 0] = state[own, 1] = then
+            state[own, 2] = mark
+            state[own, 3] = ranked
+            state[own, 4] = count
         found[0, count] = before + row
         found[1, count] = number
         count += 1

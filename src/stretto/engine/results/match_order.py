@@ -27,29 +27,31 @@ def in_order(chunk: MatchChunk, *, text_ids: bool = False) -> I64:
 
 def first_of_each(chunk: MatchChunk, numbers: I64, *, text_ids: bool = False) -> I64:
     """Of the matches that share a number, all of one `detected`, the first in that order: ascending."""
-    by_number = np.argsort(numbers, kind="stable")
+    rows = np.flatnonzero(np.bincount(numbers)[numbers] > 1)
+    mine = numbers[rows]
+    order = _sorted([mine, chunk.end[rows], chunk.start[rows], *_bound(chunk, rows, text_ids)])
+    mine = mine[order]
     first = np.ones(len(numbers), np.bool_)
-    numbers = numbers[by_number]
-    tied = _tied([numbers])
-    rows, numbers = by_number[tied], numbers[tied]
-    order = _sorted([numbers, chunk.end[rows], chunk.start[rows], *_bound(chunk, rows, text_ids)])
-    later = np.concatenate(([False], numbers[1:] == numbers[:-1])) if len(numbers) else tied[:0]
-    first[rows[order[later]]] = False
+    first[rows[order[1:][mine[1:] == mine[:-1]]]] = False
     return np.flatnonzero(first)
 
 
 def _sorted(keys: Sequence[I64]) -> I64:
-    """The order of rows by their keys, the first one first; seldom is there anything to sort."""
-    count = len(keys[0])
-    same = np.ones(max(count - 1, 0), np.bool_)
+    """The order of rows by their keys, the first one first. Often they lie in it, or do but for the first key."""
+    order: I64 = np.arange(len(keys[0]))
+    if _ascend(keys):
+        return order
+    order = np.argsort(keys[0], kind="stable")
+    return order if _ascend([key[order] for key in keys]) else np.lexsort(keys[::-1])
+
+
+def _ascend(keys: Sequence[I64]) -> bool:
+    same = np.ones(max(len(keys[0]) - 1, 0), np.bool_)
     for key in keys:
-        falls = key[1:] < key[:-1]
-        if (same & falls).any():
-            return np.lexsort(keys[::-1])
+        if (same & (key[1:] < key[:-1])).any():
+            return False
         same &= key[1:] == key[:-1]
-        if not same.any():
-            break
-    return np.arange(count)
+    return True
 
 
 def _tied(keys: Sequence[I64]) -> Bool:

@@ -38,10 +38,12 @@ from stretto.plan.ops import Emit
 from stretto.schema import LISTS, Kind
 from stretto.values.convert import as_kind, plain
 from stretto.values.lists import list_texts
-from stretto.values.rows import I64, Bool, Column, Sets
+from stretto.values.rows import I64, Bool, Column, Sets, spread
 from stretto.values.strings import Strings
 from stretto.values.vector import Vector, concat_vectors
 
+MANY: Final = 1 << 12
+"""Neighbouring numbers among which values are found by their place, whether there is such a value or not."""
 KEY_BYTES: Final = 160
 """About what the mark of one combination of values takes."""
 
@@ -95,12 +97,13 @@ class Thinner:
             found = self._longest(joined_chunks([chunk.wide() for chunk in chunks]), until)
             count -= self._undecided
         else:
-            found = self._kept(chunks, count) if chunks else None
+            # Marks that nothing which comes later is close to are forgotten.
+            oldest = reach if self.rule.word == "APART" else until - self.rule.lasting_us + 1
+            found = self._kept(chunks, count, oldest) if chunks else None
         if found is None or not len(found):
             self.dropped += count
             return []
         found = self._limited(found)
-        self._forget(until, reach)
         self.dropped += count - len(found)
         returned = tuple(found.returned[i] for i in self._shown)
         return [replace(found, returned=returned, routed=self._routed(len(found)))]
@@ -112,15 +115,15 @@ class Thinner:
         members = self.op.route.members
         return Routed(members, first, first + 1, members.order)
 
-    def _kept(self, chunks: list[MatchChunk], count: int) -> MatchChunk | None:
+    def _kept(self, chunks: list[MatchChunk], count: int, oldest: int) -> MatchChunk | None:
         """What FIRST and APART keep of so many matches, and what LIMIT alone may keep."""
         if self.rule.word == "ALL":
             return self._early(chunks, count)
         if self.rule.word == "APART" and any(self.op.waits):
-            return self._apart(chunks)
-        return self._first_ones(chunks, count)
+            return self._apart(chunks, oldest)
+        return self._first_ones(chunks, count, oldest)
 
-    def _first_ones(self, chunks: list[MatchChunk], count: int) -> MatchChunk | None:
+    def _first_ones(self, chunks: list[MatchChunk], count: int, oldest: int) -> MatchChunk | None:
         """What FIRST or APART keep where the mark of a match is when it was detected."""
         # Those of one time are looked at by `end`, which is that time where nothing waits, and then by `start`.
         waits, apart = any(self.op.waits), self.rule.word == "APART"
@@ -135,7 +138,7 @@ class Thinner:
             own = numbers[at : at + len(detected)]
             walk(detected, rank, since, own, state, gap, apart, at, found, counts)
             at += len(detected)
-        self._mark(keys, state[:, 0])
+        self._mark(keys, state[:, 0], oldest)
         rows, shared = found[:, : counts[0]]
         if order is not None:
             place = np.argsort(order[rows])
@@ -157,7 +160,7 @@ class Thinner:
         rows = found[:few]
         return picked(chunks, rows if order is None else np.sort(order[rows]))
 
-    def _apart(self, chunks: list[MatchChunk]) -> MatchChunk | None:
+    def _apart(self, chunks: list[MatchChunk], oldest: int) -> MatchChunk | None:
         """What APART keeps where a match ends before it is detected."""
         found = joined_chunks([chunk.wide() for chunk in chunks])
         assert found is not None
@@ -167,14 +170,17 @@ class Thinner:
         last = self._marked(keys)
         walk = keep_apart if is_due(keep_apart, len(found)) else keep_apart_reference
         kept: Bool = walk(found.start, found.end, numbers, last, 1)
-        self._mark(keys, last)
+        self._mark(keys, last, oldest)
         return found.take(np.flatnonzero(kept))
 
     def _marked(self, keys: list[tuple[Any, ...]]) -> I64:
-        return np.array([self._marks.get(key, NEVER) for key in keys], np.int64)
+        marks = self._marks
+        return np.array([marks.get(key, NEVER) for key in keys] if marks else [NEVER] * len(keys), np.int64)
 
-    def _mark(self, keys: list[tuple[Any, ...]], marks: I64) -> None:
-        self._marks |= ((key, mark) for key, mark in zip(keys, marks.tolist(), strict=True) if mark != NEVER)
+    def _mark(self, keys: list[tuple[Any, ...]], marks: I64, oldest: int) -> None:
+        """Keep the marks that something which comes later may be close to."""
+        new = {keys[i]: int(marks[i]) for i in np.flatnonzero((marks >= oldest) & (marks != NEVER)).tolist()}
+        self._marks = {key: mark for key, mark in self._marks.items() if mark >= oldest} | new
 
     def _keys(
         self, vectors: Mapping[int, Vector], strings: Strings, count: int
@@ -212,8 +218,9 @@ class Thinner:
         if kept.all():
             return found
         # Of the times at which the last one is left, more than the time decides which it is.
-        torn = np.flatnonzero(kept[:-1] & ~kept[1:] & (found.detected[:-1] == found.detected[1:]))
-        rows = np.flatnonzero(np.isin(found.detected, found.detected[torn]))
+        torn = found.detected[np.flatnonzero(kept[:-1] & ~kept[1:])]
+        starts, ends = (np.searchsorted(found.detected, torn, side=side) for side in ("left", "right"))
+        rows = spread(starts, ends - starts, np.append(0, np.cumsum(ends - starts)))
         order = np.arange(len(found))
         order[rows] = rows[in_order(found.take(rows), text_ids=self.text_ids)]
         return found.take(order[kept])
@@ -264,15 +271,6 @@ class Thinner:
         if self.text_ids:
             ids = tuple(_ids_of(_id_array(column, chunk.strings), strings) for column in chunk.ids)
         return MatchChunk(ids, chunk.start, chunk.end, chunk.detected, returned, strings)
-
-    def _forget(self, until: int, reach: int) -> None:
-        """Marks that nothing which comes later is close to."""
-        if self.rule.word == "FIRST":
-            self._marks = {
-                key: mark for key, mark in self._marks.items() if mark + self.rule.lasting_us > until
-            }
-        elif self.rule.word == "APART":
-            self._marks = {key: mark for key, mark in self._marks.items() if mark >= reach}
 
     # ---- state ---------------------------------------------------------------------------------------------
 
@@ -363,9 +361,14 @@ def _numbers(vector: Vector, kind: Kind, strings: Strings, n: int) -> tuple[I64,
     if kind is Kind.FLOAT:
         data = np.where(data == 0, 0.0, np.where(np.isnan(data), np.nan, data))
     bits = np.ascontiguousarray(data).view(np.int64) if data.dtype.itemsize == 8 else data.astype(np.int64)
-    coded = pa.array(bits).dictionary_encode()  # by hash: there are few different ones among many
-    distinct = coded.dictionary.to_numpy()
-    place = coded.indices.to_numpy().astype(np.int64) + 1
+    low = int(bits.min(initial=MANY))
+    width = int(bits.max(initial=low)) - low + 1
+    if kind is not Kind.FLOAT and width <= min(MANY, n):
+        distinct, place = np.arange(low, low + width), bits - (low - 1)
+    else:
+        coded = pa.array(bits).dictionary_encode()  # by hash: there are few different ones among many
+        distinct = coded.dictionary.to_numpy()
+        place = coded.indices.to_numpy().astype(np.int64) + 1
     if given.valid is not None:
         place = np.where(given.valid, place, 0)
     if kind is Kind.STRING or kind in LISTS:
