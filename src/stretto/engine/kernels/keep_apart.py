@@ -73,7 +73,7 @@ def first_ones_reference(
         mark, now, earlier, least, place = kept[own]
         again = now == then
         mark = earlier if again else mark
-        if mark != NEVER and (ranked if by_rank else then) - mark < gap or (again and ranked > least):
+        if (mark != NEVER and (ranked if by_rank else then) - mark < gap) or (again and ranked > least):
             continue
         number = found[1, place] if again else shared
         shared += not again
@@ -135,11 +135,11 @@ def first_ones(
 def earliest_reference(
     time: I64, since: int, length: int, most: int, state: I64, before: int, found: I64
 ) -> int:
-    """Which rows, in the order of their times, are among the first `most` of their stretch of time, if those of one time
-    were in some order: all of the time at which there are so many.
+    """Which rows, in the order of their times, may be among the first `most` of their stretch of time.
 
-    Times are counted from `since`, and stretches are so long. Writes the rows, numbered from `before` on, to `found` and
-    says how many they are. `state`: the stretch, the rows of it so far, and the time of the last of the first.
+    Which of one time comes first is open: the last of these rows come with all of their time. Times are counted from
+    `since`, and a stretch has this length. Writes the rows, numbered from `before` on, to `found` and says how many
+    they are. `state`: the stretch, the rows of it so far, and the time of the last of the first.
     """
     stretch, rows, last = state.tolist()
     kept = []
