@@ -19,6 +19,8 @@ from stretto.values.vector import Vector
 _END: Final = "\x1f"
 _MARK: Final = "\\"
 _NULL: Final = "\\0"
+_SWAPPED: Final = np.arange(256, dtype=np.uint8)
+_SWAPPED[[ord(_END), ord(_MARK)]] = ord(_MARK), ord(_END)
 _ESCAPED: Final = re.compile(r"\\([\\1])")
 
 
@@ -66,10 +68,42 @@ def _plain(part: str) -> str:
     return _ESCAPED.sub(lambda found: _END if found[1] == "1" else _MARK, part) if _MARK in part else part
 
 
+def lists_of(texts: pa.Array, kind: Kind) -> pa.Array:
+    """The lists that a column of texts is; null where the text is. What `list_texts` was given."""
+    assert kind.element is not None
+    whole = pc.fill_null(texts, "").cast(pa.large_string())
+    bounds = np.frombuffer(whole.buffers()[1], np.int64)[whole.offset :][: len(whole) + 1]
+    data = np.frombuffer(whole.buffers()[2] or b"", np.uint8)[bounds[0] : bounds[-1]]
+    is_end = data == ord(_END)
+    ends = np.flatnonzero(is_end)
+    starts = np.append(0, ends - np.arange(len(ends)))  # as if the signs that end elements were not there
+    flat = pa.LargeStringArray.from_buffers(len(ends), pa.py_buffer(starts), pa.py_buffer(data[~is_end]))
+    flat = pc.if_else(pc.equal(flat, _NULL), pa.scalar(None, pa.large_string()), flat)
+    if kind is Kind.STRINGS:
+        flat = _unmarked(flat)
+    offsets = np.searchsorted(ends, bounds - bounds[0]).astype(np.int32)
+    mask = texts.is_null() if texts.null_count else None
+    return pa.ListArray.from_arrays(pa.array(offsets), flat.cast(kind.element.arrow), mask=mask)
+
+
+def _unmarked(elements: pa.Array) -> pa.Array:
+    """Elements without marks."""
+    marked = pc.fill_null(pc.match_substring(elements, _MARK), False)
+    if not pc.any(marked).as_py():
+        return elements
+    # No element holds the sign that ends it: that stands for marks of the text until those that escape are gone.
+    own = pc.replace_substring(elements.filter(marked), "\\\\", _END)
+    bare = pc.replace_substring(own, "\\1", _MARK)
+    data = np.frombuffer(bare.buffers()[2], np.uint8)
+    swapped = pa.py_buffer(_SWAPPED[data])
+    there = pa.LargeStringArray.from_buffers(len(bare), bare.buffers()[1], swapped, offset=bare.offset)
+    return pc.replace_with_mask(elements, marked, there)
+
+
 def lists_array(codes: I64, valid: Bool | None, kind: Kind, strings: Strings) -> pa.Array:
     """Lists, given by codes, as an Arrow array."""
     distinct, place = np.unique(codes if valid is None else codes[valid], return_inverse=True)
-    few = pa.array([elements_of(strings.text(code), kind) for code in distinct.tolist()], kind.arrow)
+    few = lists_of(strings.texts(distinct), kind)
     if valid is None:
         return few.take(pa.array(place.reshape(-1)))
     index = np.zeros(len(codes), np.int64)
@@ -79,10 +113,9 @@ def lists_array(codes: I64, valid: Bool | None, kind: Kind, strings: Strings) ->
 
 def flattened(codes: I64, kind: Kind, strings: Strings) -> tuple[I64, Vector]:
     """The elements of these lists, one after another, and how many each has."""
-    assert kind.element is not None
-    lists = [elements_of(strings.text(code), kind) for code in codes.tolist()]
-    lengths = np.array([len(one) for one in lists], np.int64)
-    array = pa.array([element for one in lists for element in one], kind.element.arrow)
+    lists = lists_of(strings.texts(codes), kind)
+    lengths: I64 = np.diff(lists.offsets.to_numpy()).astype(np.int64)
+    array = lists.flatten()
     if kind is Kind.STRINGS:
         return lengths, strings.encode(array)
     zero = 0 if kind is Kind.INTS else 0.0

@@ -18,10 +18,12 @@ from stretto import Engine, QueryError, Schema, StrettoError, Workload, optimize
 from stretto.engine.kernels.keep_apart import (
     NEVER,
     begun,
+    earliest,
+    earliest_reference,
+    first_ones,
+    first_ones_reference,
     keep_apart,
     keep_apart_reference,
-    may_keep,
-    may_keep_reference,
 )
 from stretto.engine.snapshot import Snapshot
 from stretto.plan.dag import Plan
@@ -158,7 +160,7 @@ def test_a_spread_that_would_part_what_keep_looks_at_is_refused() -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_the_loop_is_its_twin(seed: int) -> None:
+def test_the_walk_is_its_twin(seed: int) -> None:
     rng = np.random.default_rng(seed)
     n, keys = int(rng.integers(0, 60)), int(rng.integers(1, 5))
     begin, key = rng.integers(0, 50, n), rng.integers(0, keys, n)
@@ -169,38 +171,65 @@ def test_the_loop_is_its_twin(seed: int) -> None:
     kept = keep_apart(begin, mark, key, ours, gap)
     assert kept.tolist() == keep_apart_reference(begin, mark, key, theirs, gap).tolist()
     assert ours.tolist() == theirs.tolist()
-    own = key if seed % 3 else key[:0]  # all alike
-    time, rank = np.sort(mark), rng.integers(0, 3, n)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_of_those_with_one_time_and_key_the_first_ones_are_what_the_walk_keeps(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n, keys = int(rng.integers(0, 80)), int(rng.integers(1, 5))
+    key = rng.integers(0, keys, n) if seed % 3 else np.zeros(0, np.int64)  # or all alike
+    last = np.where(rng.random(keys) < 0.5, NEVER, rng.integers(0, 20, keys))
+    time = np.sort(rng.integers(20, 20 + (20, 2_000)[seed % 2], n))
+    rank = time - rng.integers(0, 4, n)
     for narrow, by_rank in product((np.int64, np.uint32), (False, True)):
-        ours, theirs = (
-            _walked(walk, time.astype(narrow), rank.astype(narrow), own, last, gap, by_rank)
-            for walk in (may_keep, may_keep_reference)
-        )
-        assert ours == theirs
-    assert may_keep(time[::-1].copy(), rank, 0, own, begun(last), gap, False, np.empty(n, np.int64)) in (
-        (-1,) if len(set(time)) > 1 else (0, n)
-    )
-    # What the walk keeps in the order of time and rank is among what it may keep, for marks that are times.
-    for gap in (0, 1, 5):
-        may = np.zeros(n, np.bool_)
-        may[_walked(may_keep, time, rank, key, last, gap, by_rank=False)[0]] = True
-        order = np.lexsort((rank, time))
-        kept = keep_apart(time[order], time[order], key[order], last.copy(), gap)
-        assert may[order][kept].all()
-        begin = np.minimum(rank + 40, time)  # as APART has it, which goes by the start
-        may[:] = False
-        may[_walked(may_keep, time, begin, key, last, gap, by_rank=True)[0]] = True
-        order = np.lexsort((begin, time))
-        kept = keep_apart(begin[order], time[order], key[order], last.copy(), gap)
-        assert may[order][kept].all()
+        gap = 1 if by_rank else int(rng.integers(1, 40))
+        since = 0 if narrow is np.int64 else -7
+        given = (time - since).astype(narrow), (rank - since).astype(narrow), since, key, last, gap, by_rank
+        rows, numbers, marks = _first_ones(first_ones, *given)
+        assert (rows, numbers, marks) == _first_ones(first_ones_reference, *given)
+        assert rows == sorted(set(rows))
+        # Which of equal ranks comes first is open, so let it be the first that lies there.
+        firsts = {
+            number: min((rank[row], row) for row, one in zip(rows, numbers, strict=True) if one == number)
+            for number in numbers
+        }
+        order, walked = np.lexsort((rank, time)), last.copy()
+        mine = (key if len(key) else np.zeros(n, np.int64))[order]
+        begin = (rank if by_rank else time)[order]
+        kept = order[keep_apart_reference(begin, time[order], mine, walked, gap)]
+        assert sorted(row for _, row in firsts.values()) == sorted(kept.tolist())
+        assert marks == walked.tolist()
 
 
-def _walked(walk, time, rank, key, last, gap: int, by_rank: bool) -> tuple[list[int], list]:
-    """What may be kept, walked in two parts, counted from a time, and the state behind it."""
-    state, found, half = begun(last), [], len(time) // 2
+def _first_ones(walk, time, rank, since, key, last, gap, by_rank) -> tuple[list[int], list[int], list[int]]:
+    """What the walk gives in two parts, and the marks behind it."""
+    state, found, counts = begun(last), np.empty((2, len(time)), np.int64), np.zeros(2, np.int64)
+    half = len(time) // 2
     for at in (slice(0, half), slice(half, None)):
-        some = np.empty(len(time[at]), np.int64)
-        since = np.int64(0 if time.dtype == np.int64 else -7)
-        count = walk(time[at], rank[at], since, key[at], state, gap, by_rank, some)
-        found += (some[:count] + at.start).tolist()
-    return found, state.tolist()
+        walk(time[at], rank[at], since, key[at], state, gap, by_rank, at.start, found, counts)
+    rows, numbers = found[:, : counts[0]].tolist()
+    assert len(set(numbers)) == counts[1]
+    return rows, numbers, state[:, 0].tolist()
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_earliest_of_a_stretch_are_those_up_to_the_time_of_the_last(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n, length, most = int(rng.integers(0, 80)), int(rng.integers(1, 30)), int(rng.integers(1, 5))
+    time = np.sort(rng.integers(-20, (20, 500)[seed % 2], n))
+    # The stretch that was begun before is the first of these, or none of them.
+    known, before = int(time.min(initial=0)) // length - int(rng.integers(0, 2)), int(rng.integers(0, 6))
+    expected = []
+    for row, then in enumerate(time.tolist()):
+        earlier = [
+            row for row, one in enumerate(time.tolist()) if one // length == then // length and one < then
+        ]
+        expected += [row] if len(earlier) + (before if then // length == known else 0) < most else []
+    for narrow, walk in product((np.int64, np.uint32), (earliest, earliest_reference)):
+        since = 0 if narrow is np.int64 else -30
+        state, found, half = np.array([known, before, NEVER]), [], n // 2
+        for at in (slice(0, half), slice(half, None)):
+            some = np.empty(n, np.int64)
+            count = walk((time[at] - since).astype(narrow), since, length, most, state, at.start, some)
+            found += some[:count].tolist()
+        assert found == expected

@@ -7,7 +7,6 @@ from stretto.values.rows import I64, Bool
 
 NEVER: int = int(np.iinfo(np.int64).min)
 """The mark of a key of which nothing was kept yet."""
-MOST: int = int(np.iinfo(np.int64).max)
 
 
 def keep_apart_reference(begin: I64, mark: I64, key: I64, last: I64, gap: int) -> Bool:
@@ -39,73 +38,163 @@ def keep_apart(begin: I64, mark: I64, key: I64, last: I64, gap: int) -> Bool:  #
 
 
 def begun(last: I64) -> I64:
-    """For the walk below, where `last` are the marks that keys have: the mark of each, the time of what may be kept
-    last, the mark before that time, and the least rank in it.
+    """For the walk below, where `last` are the marks that keys have. Per key: its mark, the time of what was kept last,
+    the mark before that time, the least rank in it, and the place of the first row that has it.
     """
-    return np.stack([last, np.full_like(last, NEVER), np.full_like(last, NEVER), np.full_like(last, MOST)])
+    state = np.full((len(last), 5), NEVER)
+    state[:, 0] = last
+    return state
 
 
-def may_keep_reference(
-    time: I64, rank: I64, since: int, key: I64, state: I64, gap: int, by_rank: bool, found: I64
+def first_ones_reference(
+    time: I64,
+    rank: I64,
+    since: int,
+    key: I64,
+    state: I64,
+    gap: int,
+    by_rank: bool,
+    before: int,
+    found: I64,
+    counts: I64,
+) -> None:
+    """Which rows, in the order of their times, the walk above keeps if those of one time are in the order of `rank`.
+
+    For rows whose mark is their time; they begin then or, `by_rank`, at their rank, and `gap` is more than nothing: of
+    those with one time and key, one is kept. Times and ranks are counted from `since`. Which of equal ranks comes first
+    is open, so all of these are written: to `found[0]` their rows, numbered from `before` on and ascending, to
+    `found[1]` a number that they share; one of a greater rank may be among them. `counts`: rows and numbers written so
+    far. `state`: as `begun` gives it. With these, rows in several parts are walked part by part.
+    """
+    count, shared = counts.tolist()
+    kept = state.tolist()
+    times, ranks = ((values.astype(np.int64) + since).tolist() for values in (time, rank))
+    for row, (then, ranked, own) in enumerate(zip(times, ranks, _own(key, len(time)), strict=True)):
+        mark, now, earlier, least, place = kept[own]
+        again = now == then
+        mark = earlier if again else mark
+        if (mark != NEVER and (ranked if by_rank else then) - mark < gap) or (again and ranked > least):
+            continue
+        number = found[1, place] if again else shared
+        shared += not again
+        if not again or ranked < least:
+            # What was written for a greater rank is written over, where nothing else came after it.
+            count = place if again and (not len(key) or place == count - 1) else count
+            kept[own] = [then, then, mark, ranked, count]
+        found[:, count] = before + row, number
+        count += 1
+    state[:], counts[:] = kept, (count, shared)
+
+
+@njit(cache=True, nogil=True)
+def first_ones(
+    time: I64,
+    rank: I64,
+    since: int,
+    key: I64,
+    state: I64,
+    gap: int,
+    by_rank: bool,
+    before: int,
+    found: I64,
+    counts: I64,
+) -> None:  # pragma: no cover - compiled
+    """As the reference."""
+    alike = key.shape[0] == 0
+    count, shared = counts
+    row = own = 0
+    while row < time.shape[0]:
+        own = own if alike else key[row]
+        then = since + np.int64(time[row])
+        again = state[own, 1] == then
+        mark = state[own, 2] if again else state[own, 0]
+        # Most rows end here, and their ranks are not read.
+        if not by_rank and mark != NEVER and then - mark < gap:
+            row = _next_at(time, row, mark + gap - since) if alike else row + 1
+            continue
+        ranked = since + np.int64(rank[row])
+        if (by_rank and mark != NEVER and ranked - mark < gap) or (again and ranked > state[own, 3]):
+            row += 1
+            continue
+        number = found[1, state[own, 4]] if again else shared
+        shared += not again
+        if not again or ranked < state[own, 3]:
+            if again and (alike or state[own, 4] == count - 1):
+                count = state[own, 4]
+            state[own, 0] = state[own, 1] = then
+            state[own, 2] = mark
+            state[own, 3] = ranked
+            state[own, 4] = count
+        found[0, count] = before + row
+        found[1, count] = number
+        count += 1
+        row += 1
+    counts[0], counts[1] = count, shared
+
+
+def earliest_reference(
+    time: I64, since: int, length: int, most: int, state: I64, before: int, found: I64
 ) -> int:
-    """Which rows, in the order of their times, the walk above could keep if those of one time were in order of `rank`.
+    """Which rows, in the order of their times, may be among the first `most` of their stretch of time.
 
-    For rows whose mark is their time; they begin then or, `by_rank`, at their rank. Times and ranks are counted from
-    `since`. Which of equal ranks comes first is open; what is left out is kept in no case. Writes the rows to `found`
-    and says how many they are; -1 where times are out of order. `state`: as `begun` gives it, for rows that follow.
+    Which of one time comes first is open: the last of these rows come with all of their time. Times are counted from
+    `since`, and a stretch has this length. Writes the rows, numbered from `before` on, to `found` and says how many
+    they are. `state`: the stretch, the rows of it so far, and the time of the last of the first.
     """
-    times = time.astype(np.int64)
-    if (times[1:] < times[:-1]).any():
-        return -1
-    marks, now, before, least = state.tolist()
+    stretch, rows, last = state.tolist()
     kept = []
-    rows = zip(
-        (times + since).tolist(),
-        (rank.astype(np.int64) + since).tolist(),
-        _own(key, len(time)),
-        strict=True,
-    )
-    for row, (then, ranks, own) in enumerate(rows):
-        again = now[own] == then
-        mark = before[own] if again else marks[own]
-        begins = ranks if by_rank else then
-        # One that is kept rules out the others of its time, unless they may follow it at once.
-        if (mark == NEVER or begins - mark >= gap) and (not again or gap <= 0 or ranks <= least[own]):
-            kept.append(row)
-            before[own], now[own], marks[own], least[own] = mark, then, then, ranks
-    state[:] = marks, now, before, least
+    for row, then in enumerate((time.astype(np.int64) + since).tolist()):
+        if then // length != stretch:
+            stretch, rows, last = then // length, 0, NEVER
+        if rows < most or then == last:
+            last = then if rows < most else last
+            rows += 1
+            kept.append(before + row)
+    state[:] = stretch, rows, last
     found[: len(kept)] = kept
     return len(kept)
 
 
 @njit(cache=True, nogil=True)
-def may_keep(
-    time: I64, rank: I64, since: int, key: I64, state: I64, gap: int, by_rank: bool, found: I64
+def earliest(
+    time: I64, since: int, length: int, most: int, state: I64, before: int, found: I64
 ) -> int:  # pragma: no cover - compiled
     """As the reference."""
-    count = 0
-    latest = np.int64(NEVER)
-    for row in range(time.shape[0]):
-        own = key[row] if key.shape[0] else 0
+    stretch, rows, last = state
+    count = row = 0
+    while row < time.shape[0]:
         then = since + np.int64(time[row])
-        if then < latest:
-            return -1
-        latest = then
-        again = state[1, own] == then
-        mark = state[2, own] if again else state[0, own]
-        # Most rows end here, and their ranks are not read.
-        if not by_rank and mark != NEVER and then - mark < gap:
+        if then // length != stretch:
+            stretch, rows, last = then // length, 0, NEVER
+        if rows >= most and then != last:
+            row = _next_at(time, row, (stretch + 1) * length - since)
             continue
-        ranks = since + np.int64(rank[row])
-        begins = ranks if by_rank else then
-        if (mark == NEVER or begins - mark >= gap) and (not again or gap <= 0 or ranks <= state[3, own]):
-            found[count] = row
-            count += 1
-            state[0, own] = then
-            state[1, own] = then
-            state[2, own] = mark
-            state[3, own] = ranks
+        if rows < most:
+            last = then
+        rows += 1
+        found[count] = before + row
+        count += 1
+        row += 1
+    state[0], state[1], state[2] = stretch, rows, last
     return count
+
+
+@njit(cache=True, nogil=True)
+def _next_at(ascending: I64, begin: int, least: int) -> int:  # pragma: no cover - compiled
+    """The first row after `begin`, whose value is less, that has at least this value: galloping search."""
+    step = 1
+    while begin + step < ascending.shape[0] and np.int64(ascending[begin + step]) < least:
+        begin += step
+        step *= 2
+    end = min(begin + step, ascending.shape[0])
+    begin += 1
+    while begin < end:
+        middle = (begin + end) // 2
+        if np.int64(ascending[middle]) < least:
+            begin = middle + 1
+        else:
+            end = middle
+    return begin
 
 
 def _own(key: I64, count: int) -> list[int]:

@@ -11,6 +11,8 @@ BLOCK = 1 << 20
 
 def contained(chunk: MatchChunk, rows: I64) -> Bool:
     """Which of these matches another one of the chunk contains: all their events, in the same variables, and more."""
+    if _alike(chunk):
+        return np.zeros(len(rows), np.bool_)
     owner, token = _events(chunk)
     count = len(chunk)
     sizes = np.bincount(owner, minlength=count)
@@ -47,6 +49,14 @@ def contained(chunk: MatchChunk, rows: I64) -> Bool:
         found[block] = np.isin(rows[block], mine[all_there])
         begin = end
     return found
+
+
+def _alike(chunk: MatchChunk) -> bool:
+    """Whether all bind as many events, each variable as many: then none contains another."""
+    return all(
+        not np.ptp(column.lengths) if isinstance(column, Sets) else (column != NO_ID).all()
+        for column in chunk.ids
+    )
 
 
 def _events(chunk: MatchChunk) -> tuple[I64, I64]:

@@ -7,10 +7,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stretto.engine.results.returned_values import arrow_array, json_array, json_objects_of
+from stretto.engine.results.returned_values import arrow_array, json_array, json_lists, json_objects_of
 from stretto.pattern.nodes import EventField, Return
 from stretto.schema import LISTS, Kind
-from stretto.values.lists import elements_of
+from stretto.values.lists import lists_of
 from stretto.values.strings import Strings
 from stretto.values.vector import Vector
 
@@ -69,11 +69,7 @@ def _whole_events(parts: Sequence[EventField], arrays: Sequence[Any]) -> pa.Arra
 
 def _elements(values: Any, kind: Kind) -> Any:
     """Values that were kept in a list, as what they are."""
-    if kind in LISTS:
-        return pa.array(
-            [None if one is None else elements_of(one, kind) for one in values.to_pylist()], kind.arrow
-        )
-    return values.cast(kind.arrow)
+    return lists_of(values, kind) if kind in LISTS else values.cast(kind.arrow)
 
 
 def nested_objects(returns: Sequence[Return], values: Sequence[Vector], strings: Strings) -> pa.Array:
@@ -90,9 +86,4 @@ def _json(array: Any, items: Sequence[Return]) -> Any:
     structs = array.flatten() if parts[0].many else array
     fields = zip(parts, structs.flatten(), strict=True)
     texts = json_objects_of({part.field: json_array(field, part.kind) for part, field in fields})
-    if not parts[0].many:
-        return pc.if_else(array.is_valid(), texts, "null")
-    lengths = pc.fill_null(pc.list_value_length(array), 0)
-    offsets = pa.concat_arrays([pa.array([0], pa.int32()), pc.cumulative_sum(lengths).cast(pa.int32())])
-    joined = pc.binary_join(pa.ListArray.from_arrays(offsets, texts), ", ")
-    return pc.if_else(array.is_valid(), pc.binary_join_element_wise("[", joined, "]", ""), "null")
+    return json_lists(array, texts) if parts[0].many else pc.if_else(array.is_valid(), texts, "null")

@@ -1,8 +1,7 @@
 """Returned values as Arrow columns and as JSON texts."""
 
 import json
-import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stretto.schema import LISTS, Kind
-from stretto.values.lists import elements_of, lists_array
+from stretto.values.lists import lists_array
+from stretto.values.rows import I64
 from stretto.values.strings import Strings
 from stretto.values.texts import time_texts
 from stretto.values.vector import Vector
@@ -50,16 +50,18 @@ def json_objects_of(texts: Mapping[str, Any]) -> pa.Array:
 def json_array(array: Any, kind: Kind) -> pa.Array:
     """The same as `json_values` of an Arrow array."""
     if kind is Kind.STRING:
-        encoded = array.dictionary_encode()
-        texts = _quoted(encoded.dictionary).take(encoded.indices)
+        texts = _quoted(array)
     elif kind in LISTS:
-        texts = pa.array([None if one is None else _json_list(one) for one in array.to_pylist()], pa.string())
+        assert kind.element is not None
+        elements = array.flatten()
+        of_each = _listed_doubles(elements) if kind is Kind.FLOATS else json_array(elements, kind.element)
+        texts = json_lists(array, of_each)
     elif kind in (Kind.FLOAT, Kind.TIME):
-        plain = array.cast(pa.int64()) if kind is Kind.TIME else array
-        zero = 0 if kind is Kind.TIME else 0.0
-        valid = plain.is_valid().to_numpy(zero_copy_only=False) if plain.null_count else None
-        vector = Vector(plain.fill_null(zero).to_numpy(zero_copy_only=False), valid)
-        texts = _json_times(vector) if kind is Kind.TIME else _json_doubles(vector)
+        texts = (
+            _json_times(_vector(array.cast(pa.int64())))
+            if kind is Kind.TIME
+            else _json_doubles(_vector(array))
+        )
     else:
         texts = (array.cast(pa.int64()) if kind is Kind.DURATION else array).cast(pa.string())
     return texts.fill_null("null")
@@ -68,42 +70,66 @@ def json_array(array: Any, kind: Kind) -> pa.Array:
 def json_values(vector: Vector, kind: Kind, strings: Strings) -> pa.Array:
     """A JSON value per row."""
     if kind is Kind.STRING:
-        texts = _json_strings(vector, strings)
+        texts = _each_once(vector, lambda codes: _quoted(strings.texts(codes)))
     elif kind is Kind.FLOAT:
         texts = _json_doubles(vector)
     elif kind is Kind.TIME:
         texts = _json_times(vector)
     elif kind in LISTS:
-        texts = _json_lists(vector, kind, strings)
+        texts = _each_once(vector, lambda codes: json_array(lists_array(codes, None, kind, strings), kind))
     else:
         plain = pa.array(vector.data, mask=None if vector.valid is None else ~vector.valid)
         texts = plain.cast(pa.string())
     return texts.fill_null("null")
 
 
-def _json_strings(vector: Vector, strings: Strings) -> pa.Array:
-    """Each distinct text is quoted once."""
-    encoded = strings.texts(vector.data, vector.valid).dictionary_encode()
-    return _quoted(encoded.dictionary).take(encoded.indices)
+def _each_once(vector: Vector, written: Callable[[I64], pa.Array]) -> pa.Array:
+    """What is written for codes, of which each is looked at once; null where there is none."""
+    codes = vector.data if vector.valid is None else vector.data[vector.valid]
+    distinct, place = np.unique(codes, return_inverse=True)
+    if vector.valid is None:
+        return written(distinct).take(pa.array(place.reshape(-1)))
+    index = np.zeros(len(vector), np.int64)
+    index[vector.valid] = place.reshape(-1)
+    return written(distinct).take(pa.array(index, mask=~vector.valid))
+
+
+def json_lists(lists: Any, elements: pa.Array) -> pa.Array:
+    """JSON arrays where there are lists, of elements that are JSON already, those of all lists one after another."""
+    lengths = pc.fill_null(pc.list_value_length(lists), 0)
+    offsets = pa.concat_arrays([pa.array([0], pa.int32()), pc.cumulative_sum(lengths).cast(pa.int32())])
+    joined = pc.binary_join(pa.ListArray.from_arrays(offsets, elements), ", ")
+    return pc.if_else(lists.is_valid(), pc.binary_join_element_wise("[", joined, "]", ""), "null")
+
+
+def _vector(array: Any) -> Vector:
+    """An array of numbers."""
+    valid = array.is_valid().to_numpy(zero_copy_only=False) if array.null_count else None
+    return Vector(array.fill_null(0).to_numpy(zero_copy_only=False), valid)
 
 
 def _quoted(texts: Any) -> pa.Array:
-    return pa.array([json.dumps(text, ensure_ascii=False) for text in texts.to_pylist()], pa.string())
+    """Texts as JSON has them, null where there is none."""
+    marked = pc.replace_substring(pc.replace_substring(texts, "\\", "\\\\"), '"', '\\"')
+    quoted = pc.binary_join_element_wise('"', marked, '"', "")
+    odd = pc.fill_null(pc.match_substring_regex(texts, r"[\x00-\x1f]"), False)
+    if not pc.any(odd).as_py():
+        return quoted
+    distinct = texts.filter(odd).dictionary_encode()
+    few = [json.dumps(text, ensure_ascii=False) for text in distinct.dictionary.to_pylist()]
+    return pc.replace_with_mask(quoted, odd, pa.array(few, pa.string()).take(distinct.indices))
 
 
-def _json_lists(vector: Vector, kind: Kind, strings: Strings) -> pa.Array:
-    """Each distinct list is written once; NaN and infinities in it are null."""
-    codes = vector.data if vector.valid is None else np.where(vector.valid, vector.data, -1)
-    distinct, place = np.unique(codes, return_inverse=True)
-    texts = [
-        None if code < 0 else _json_list(elements_of(strings.text(code), kind)) for code in distinct.tolist()
-    ]
-    return pa.array(texts, pa.string()).take(pa.array(place.reshape(-1)))
-
-
-def _json_list(elements: Iterable[float | str | None]) -> str:
-    plain = [None if isinstance(one, float) and not math.isfinite(one) else one for one in elements]
-    return json.dumps(plain, ensure_ascii=False)
+def _listed_doubles(array: Any) -> pa.Array:
+    """Doubles in lists, as Python writes them, which is another way than outside where they are very small or large."""
+    vector = _vector(array)
+    texts, size = _json_doubles(vector).fill_null("null"), np.abs(vector.data)
+    odd = np.isfinite(size) & (size != 0) & ((size < 1e-4) | (size >= 1e10))
+    if not odd.any():
+        return texts
+    distinct, place = np.unique(vector.data[odd], return_inverse=True)
+    few = pa.array(list(map(repr, distinct.tolist())), pa.string())
+    return pc.replace_with_mask(texts, pa.array(odd), few.take(pa.array(place.reshape(-1))))
 
 
 def _json_doubles(vector: Vector) -> pa.Array:

@@ -17,27 +17,33 @@ import pyarrow as pa
 from stretto.engine.kernels.keep_apart import (
     NEVER,
     begun,
+    earliest,
+    earliest_reference,
+    first_ones,
+    first_ones_reference,
     keep_apart,
     keep_apart_reference,
-    may_keep,
-    may_keep_reference,
 )
 from stretto.engine.kernels.when_to_compile import is_due
 from stretto.engine.results.longest import contained
 from stretto.engine.results.match_chunks import NO_ID, MatchChunk, joined_chunks
-from stretto.engine.results.match_order import in_order
+from stretto.engine.results.match_order import first_of_each, in_order
 from stretto.engine.results.returned_values import arrow_array
 from stretto.engine.results.routed import Routed
+from stretto.engine.results.walked import in_turn, picked
+from stretto.engine.rows.row_blocks import rises
 from stretto.engine.snapshot import from_ipc, to_ipc
 from stretto.plan.dag import Plan
 from stretto.plan.ops import Emit
 from stretto.schema import LISTS, Kind
 from stretto.values.convert import as_kind, plain
 from stretto.values.lists import list_texts
-from stretto.values.rows import I64, Bool, Column, Sets, spread, whole_times
+from stretto.values.rows import I64, Bool, Column, Sets, spread
 from stretto.values.strings import Strings
 from stretto.values.vector import Vector, concat_vectors
 
+MANY: Final = 1 << 12
+"""Neighbouring numbers among which values are found by their place, whether there is such a value or not."""
 KEY_BYTES: Final = 160
 """About what the mark of one combination of values takes."""
 
@@ -86,20 +92,18 @@ class Thinner:
         # A query that is thinned out is for one member of its family at most: whose its matches are is known.
         chunks = [replace(chunk, routed=None) for chunk in chunks if len(chunk)]
         count = sum(map(len, chunks))
-        found = joined_chunks([chunk.wide() for chunk in self._candidates(chunks)])
         if self.rule.word == "LONGEST":
             count += self._undecided
-            found = self._longest(found, until)
+            found = self._longest(joined_chunks([chunk.wide() for chunk in chunks]), until)
             count -= self._undecided
+        else:
+            # Marks that nothing which comes later is close to are forgotten.
+            oldest = reach if self.rule.word == "APART" else until - self.rule.lasting_us + 1
+            found = self._kept(chunks, count, oldest) if chunks else None
         if found is None or not len(found):
             self.dropped += count
             return []
-        found = found.take(in_order(found, text_ids=self.text_ids))
-        kept = self._kept(found)
-        if not kept.all():
-            found = found.take(np.flatnonzero(kept))
         found = self._limited(found)
-        self._forget(until, reach)
         self.dropped += count - len(found)
         returned = tuple(found.returned[i] for i in self._shown)
         return [replace(found, returned=returned, routed=self._routed(len(found)))]
@@ -111,108 +115,72 @@ class Thinner:
         members = self.op.route.members
         return Routed(members, first, first + 1, members.order)
 
-    def _candidates(self, chunks: list[MatchChunk]) -> list[MatchChunk]:
-        """What may be kept: most matches are dropped by their times alone, before anything else of them is read."""
-        walks = self.rule.word == "FIRST" or (self.rule.word == "APART" and not any(self.op.waits))
-        if not chunks or not (walks or (self.rule.word == "ALL" and self.rule.most)):
-            return chunks
-        places = (walks and self._walked(chunks)) or self._placed(chunks, walks=walks)
-        return [
-            chunk if len(at) == len(chunk) else chunk.take(at)
-            for chunk, at in zip(chunks, places, strict=True)
-            if len(at)
-        ]
+    def _kept(self, chunks: list[MatchChunk], count: int, oldest: int) -> MatchChunk | None:
+        """What FIRST and APART keep of so many matches, and what LIMIT alone may keep."""
+        if self.rule.word == "ALL":
+            return self._early(chunks, count)
+        if self.rule.word == "APART" and any(self.op.waits):
+            return self._apart(chunks, oldest)
+        return self._first_ones(chunks, count, oldest)
 
-    def _placed(self, chunks: list[MatchChunk], *, walks: bool) -> list[I64]:
-        """Which rows of each chunk the walk, or LIMIT alone, may keep, whatever order they are in."""
-        detected, order = _together([(chunk.detected, chunk.since) for chunk in chunks]), None
-        if (detected[1:] < detected[:-1]).any():
-            order = np.argsort(detected, kind="stable")
-            detected = detected[order]
-        at = self._walked_in(order, detected, chunks) if walks else self._early(detected)
-        at = at if order is None else np.sort(order[at])
-        starts = np.cumsum([0, *map(len, chunks)])
-        cuts = np.searchsorted(at, starts).tolist()
-        return [at[cuts[i] : cuts[i + 1]] - starts[i] for i in range(len(chunks))]
-
-    def _walked(self, chunks: list[MatchChunk]) -> list[I64] | None:
-        """Which rows of each chunk FIRST or APART may keep; None where their times are out of order.
-
-        Chunk by chunk, as they lie: nothing is written but what may be kept.
-        """
-        latest = NEVER
-        for chunk in chunks:
-            if chunk.since + int(chunk.detected[0]) < latest:
-                return None
-            latest = chunk.since + int(chunk.detected[-1])
-        keys, numbers = self._keys(self._told_apart(chunks), chunks[0].strings, sum(map(len, chunks)))
-        state = self._begun(keys)
-        found, at = [], 0
-        for chunk in chunks:
-            own = numbers[at : at + len(chunk)]
-            some = self._may_keep(chunk.detected, self._rank(chunk), chunk.since, own, state)
-            if some is None:
-                return None
-            found.append(some)
-            at += len(chunk)
-        return found
-
-    def _walked_in(self, order: I64 | None, detected: I64, chunks: list[MatchChunk]) -> I64:
-        """The same for rows of all chunks put in order: their places in it."""
-        vectors, rank = self._told_apart(chunks), _together([(self._rank(c), c.since) for c in chunks])
+    def _first_ones(self, chunks: list[MatchChunk], count: int, oldest: int) -> MatchChunk | None:
+        """What FIRST or APART keep where the mark of a match is when it was detected."""
+        # Those of one time are looked at by `end`, which is that time where nothing waits, and then by `start`.
+        waits, apart = any(self.op.waits), self.rule.word == "APART"
+        parts, order = in_turn([(c.detected, c.end if waits else c.start, c.since) for c in chunks])
+        vectors = {i: concat_vectors([chunk.returned[i] for chunk in chunks]) for i in self._hidden}
+        keys, numbers = self._keys(vectors, chunks[0].strings, count)
+        numbers = numbers if order is None or not len(numbers) else numbers[order]
+        state, gap = begun(self._marked(keys)), 1 if apart else self.rule.lasting_us
+        walk = first_ones if is_due(first_ones, count) else first_ones_reference
+        found, counts, at = np.empty((2, count), np.int64), np.zeros(2, np.int64), 0
+        for detected, rank, since in parts:
+            own = numbers[at : at + len(detected)]
+            walk(detected, rank, since, own, state, gap, apart, at, found, counts)
+            at += len(detected)
+        self._mark(keys, state[:, 0], oldest)
+        rows, shared = found[:, : counts[0]]
         if order is not None:
-            vectors = {i: vector.take(order) for i, vector in vectors.items()}
-            rank = rank[order]
-        keys, numbers = self._keys(vectors, chunks[0].strings, len(detected))
-        found = self._may_keep(detected, rank, 0, numbers, self._begun(keys))
+            place = np.argsort(order[rows])
+            rows, shared = order[rows][place], shared[place]
+        kept = picked(chunks, rows)
+        if kept is None or counts[0] == counts[1]:
+            return kept
+        return kept.take(first_of_each(kept, shared, text_ids=self.text_ids))
+
+    def _early(self, chunks: list[MatchChunk], count: int) -> MatchChunk | None:
+        """Those not after the last that LIMIT leaves of their stretch."""
+        parts, order = in_turn([(chunk.detected, chunk.start, chunk.since) for chunk in chunks])
+        walk = earliest if is_due(earliest, count) else earliest_reference
+        state, found = np.array([*self._stretch, NEVER], np.int64), np.empty(count, np.int64)
+        few = at = 0
+        for detected, _, since in parts:
+            few += walk(detected, since, self.rule.stretch_us, self.rule.most, state, at, found[few:])
+            at += len(detected)
+        rows = found[:few]
+        return picked(chunks, rows if order is None else np.sort(order[rows]))
+
+    def _apart(self, chunks: list[MatchChunk], oldest: int) -> MatchChunk | None:
+        """What APART keeps where a match ends before it is detected."""
+        found = joined_chunks([chunk.wide() for chunk in chunks])
         assert found is not None
-        return found
-
-    def _may_keep(self, detected: I64, rank: I64, since: int, numbers: I64, state: I64) -> I64 | None:
-        by_rank = self.rule.word == "APART"
-        gap = 1 if by_rank else self.rule.lasting_us
-        walk = may_keep if is_due(may_keep, len(detected)) else may_keep_reference
-        if detected.dtype != rank.dtype:  # so that there are two loops to compile at most
-            detected, rank = detected.astype(np.int64), rank.astype(np.int64)
-        detected, rank = np.ascontiguousarray(detected), np.ascontiguousarray(rank)
-        found = np.empty(len(detected), np.int64)
-        count = walk(detected, rank, since, numbers, state, gap, by_rank, found)
-        return None if count < 0 else found[:count].copy()
-
-    def _rank(self, chunk: MatchChunk) -> I64:
-        """Those of one time are looked at by `end`, which is that time where nothing waits, and then by `start`."""
-        return chunk.end if any(self.op.waits) else chunk.start
-
-    def _told_apart(self, chunks: list[MatchChunk]) -> dict[int, Vector]:
-        return {i: concat_vectors([chunk.returned[i] for chunk in chunks]) for i in self._hidden}
-
-    def _begun(self, keys: list[tuple[Any, ...]]) -> I64:
-        return begun(np.array([self._marks.get(key, NEVER) for key in keys], np.int64))
-
-    def _early(self, detected: I64) -> I64:
-        """The places, among these ascending times, of those not after the last that LIMIT leaves of their stretch."""
-        stretch = detected // self.rule.stretch_us
-        starts = np.flatnonzero(np.concatenate(([True], stretch[1:] != stretch[:-1])))
-        ends = np.append(starts[1:], len(stretch))
-        known, before = self._stretch
-        left = self.rule.most - np.where(stretch[starts] == known, before, 0)
-        some = left > 0
-        starts, lasts = starts[some], np.minimum(starts + left, ends)[some] - 1
-        lengths = np.searchsorted(detected, detected[lasts], side="right") - starts
-        return spread(starts, lengths, np.append(0, np.cumsum(lengths)))
-
-    def _kept(self, found: MatchChunk) -> Bool:
-        if self.rule.word not in ("FIRST", "APART"):
-            return np.ones(len(found), np.bool_)
-        keys, numbers = self._keys({i: found.returned[i] for i in self._hidden}, found.strings, len(found))
-        last = np.array([self._marks.get(key, NEVER) for key in keys], np.int64)
-        first = self.rule.word == "FIRST"
-        begin, mark = (found.detected, found.detected) if first else (found.start, found.end)
-        gap = self.rule.lasting_us if first else 1
+        found = found.take(in_order(found, text_ids=self.text_ids))
+        vectors = {i: found.returned[i] for i in self._hidden}
+        keys, numbers = self._keys(vectors, found.strings, len(found))
+        last = self._marked(keys)
         walk = keep_apart if is_due(keep_apart, len(found)) else keep_apart_reference
-        kept: Bool = walk(np.ascontiguousarray(begin), np.ascontiguousarray(mark), numbers, last, gap)
-        self._marks |= zip(keys, last.tolist(), strict=True)
-        return kept
+        kept: Bool = walk(found.start, found.end, numbers, last, 1)
+        self._mark(keys, last, oldest)
+        return found.take(np.flatnonzero(kept))
+
+    def _marked(self, keys: list[tuple[Any, ...]]) -> I64:
+        marks = self._marks
+        return np.array([marks.get(key, NEVER) for key in keys] if marks else [NEVER] * len(keys), np.int64)
+
+    def _mark(self, keys: list[tuple[Any, ...]], marks: I64, oldest: int) -> None:
+        """Keep the marks that something which comes later may be close to."""
+        new = {keys[i]: int(marks[i]) for i in np.flatnonzero((marks >= oldest) & (marks != NEVER)).tolist()}
+        self._marks = {key: mark for key, mark in self._marks.items() if mark >= oldest} | new
 
     def _keys(
         self, vectors: Mapping[int, Vector], strings: Strings, count: int
@@ -236,16 +204,26 @@ class Thinner:
         return keys, np.ascontiguousarray(place.reshape(-1), np.int64)
 
     def _limited(self, found: MatchChunk) -> MatchChunk:
-        """The first ones of each stretch; they are in the order of `detected`."""
+        """The first ones of each stretch."""
         if not self.rule.most or not len(found):
             return found
+        if not rises(found.detected):
+            found = found.take(np.argsort(found.detected, kind="stable"))
         stretch = found.detected // self.rule.stretch_us
         known, before = self._stretch
         rank = np.arange(len(stretch)) - np.searchsorted(stretch, stretch, side="left")
         rank += np.where(stretch == known, before, 0)
-        last = int(stretch[-1])
-        self._stretch = (last, int(rank[-1]) + 1)
-        return found.take(np.flatnonzero(rank < self.rule.most))
+        self._stretch = (int(stretch[-1]), int(rank[-1]) + 1)
+        kept = rank < self.rule.most
+        if kept.all():
+            return found
+        # Of the times at which the last one is left, more than the time decides which it is.
+        torn = found.detected[np.flatnonzero(kept[:-1] & ~kept[1:])]
+        starts, ends = (np.searchsorted(found.detected, torn, side=side) for side in ("left", "right"))
+        rows = spread(starts, ends - starts, np.append(0, np.cumsum(ends - starts)))
+        order = np.arange(len(found))
+        order[rows] = rows[in_order(found.take(rows), text_ids=self.text_ids)]
+        return found.take(order[kept])
 
     def _longest(self, found: MatchChunk | None, until: int) -> MatchChunk | None:
         """Hold what was found until its window has passed; give what is certain now and contained in nothing.
@@ -293,15 +271,6 @@ class Thinner:
         if self.text_ids:
             ids = tuple(_ids_of(_id_array(column, chunk.strings), strings) for column in chunk.ids)
         return MatchChunk(ids, chunk.start, chunk.end, chunk.detected, returned, strings)
-
-    def _forget(self, until: int, reach: int) -> None:
-        """Marks that nothing which comes later is close to."""
-        if self.rule.word == "FIRST":
-            self._marks = {
-                key: mark for key, mark in self._marks.items() if mark + self.rule.lasting_us > until
-            }
-        elif self.rule.word == "APART":
-            self._marks = {key: mark for key, mark in self._marks.items() if mark >= reach}
 
     # ---- state ---------------------------------------------------------------------------------------------
 
@@ -382,18 +351,6 @@ class Thinners:
                 fresh.restore(states[query], strings)
 
 
-def _together(parts: list[tuple[I64, int]]) -> I64:
-    """Times of several chunks, each of which counts them from a time of its own, as they are."""
-    if len(parts) == 1:
-        return whole_times(*parts[0])
-    found = np.empty(sum(len(times) for times, _ in parts), np.int64)
-    at = 0
-    for times, since in parts:
-        np.add(times, np.int64(since), out=found[at : at + len(times)])
-        at += len(times)
-    return found
-
-
 # ---- values that tell matches apart --------------------------------------------------------------------------
 
 
@@ -404,9 +361,14 @@ def _numbers(vector: Vector, kind: Kind, strings: Strings, n: int) -> tuple[I64,
     if kind is Kind.FLOAT:
         data = np.where(data == 0, 0.0, np.where(np.isnan(data), np.nan, data))
     bits = np.ascontiguousarray(data).view(np.int64) if data.dtype.itemsize == 8 else data.astype(np.int64)
-    coded = pa.array(bits).dictionary_encode()  # by hash: there are few different ones among many
-    distinct = coded.dictionary.to_numpy()
-    place = coded.indices.to_numpy().astype(np.int64) + 1
+    low = int(bits.min(initial=MANY))
+    width = int(bits.max(initial=low)) - low + 1
+    if kind is not Kind.FLOAT and width <= min(MANY, n):
+        distinct, place = np.arange(low, low + width), bits - (low - 1)
+    else:
+        coded = pa.array(bits).dictionary_encode()  # by hash: there are few different ones among many
+        distinct = coded.dictionary.to_numpy()
+        place = coded.indices.to_numpy().astype(np.int64) + 1
     if given.valid is not None:
         place = np.where(given.valid, place, 0)
     if kind is Kind.STRING or kind in LISTS:
