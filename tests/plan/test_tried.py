@@ -6,7 +6,7 @@ import pytest
 from tests.plan.bursts import bursty, queries
 
 from stretto.engine.planning import optimize
-from stretto.engine.trial import TRIED_STEP, try_out
+from stretto.engine.trial import TRIED_STEP, Tryout
 from stretto.engine.whole_table import run
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan
@@ -79,7 +79,7 @@ def test_records_hold_the_rows_that_were_counted() -> None:
     assert plan.estimate is not None
     assert plan.estimate.tried is not None
     events = trying.sampled(by_estimates(workload, stats, "auto", 5.0), stats)
-    *_, counted = try_out(plan, events)
+    *_, counted = Tryout(events)(plan)
     scale = stats.total_rate / counted.events
     sure = [i for i, rows in enumerate(counted.rows) if rows >= trying.KNOWN_ROWS]
     assert sure
@@ -102,7 +102,7 @@ def test_other_optimizers_try_nothing() -> None:
 
 def test_a_trial_can_be_ended_after_each_step() -> None:
     plan, stats, _ = planned(1)
-    first = next(try_out(plan, bursty(3 * TRIED_STEP, 1)))
+    first = next(Tryout(bursty(3 * TRIED_STEP, 1))(plan))
     assert TRIED_STEP <= first.events < 2 * TRIED_STEP
     work = WorkOf(plan, model_of(stats).estimator).all(first)
     assert len(work) == len(plan.ops)
@@ -114,7 +114,7 @@ def test_a_join_whose_sides_both_look_counts_twice_as_in_the_estimate(pattern: s
     table = bursty(EVENTS, 1)
     stats = Stats.of(table)
     plan = by_estimates(Workload.parse(f"QUERY q PATTERN {pattern} WITHIN 1 SECOND"), stats, "none")
-    found = list(try_out(plan, table))[-1]
+    found = list(Tryout(table)(plan))[-1]
     assert WorkOf(plan, model_of(stats).estimator).calls(found) == [0.5, 0.5, calls, 0.5]
 
 

@@ -55,7 +55,7 @@ def plan_for(workload: Workload, known: "Schema | Stats", planning: PlanningOpti
     from stretto.engine.planning import optimize
 
     with mistakes_of(workload):
-        plan = optimize(workload, known, planning.named, planning.budget)
+        plan = optimize(workload, known, planning.named, planning.budget, once=True)
     if not plan.queries and plan.trends is None:
         raise StrettoError(f"{workload.file}: the workload holds no query to run")
     return plan
@@ -106,7 +106,8 @@ def measure(events: "EventFile", workload: Workload, most: int | None = None) ->
     if most is None or rows <= most:
         return Stats.of_batches(events.batches(), events.schema, rows, stretches=number)
     stats = Stats.of_batches(_first(events.batches(), most), events.schema, most, stretches=number)
-    return replace(stats, schema=events.schema)  # other types may come later
+    # Other types may come later, and the plan is for all events.
+    return replace(stats, schema=events.schema, events=rows, seconds=stats.seconds * rows / stats.events)
 
 
 def _first(batches: Iterable["RecordBatch"], most: int) -> Iterator["RecordBatch"]:

@@ -1,6 +1,6 @@
 """Planning where an engine is at hand: the best few plans are tried before one is taken."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import pyarrow as pa
 
@@ -19,18 +19,20 @@ def optimize(
     budget: float | None = None,
     *,
     without: Sequence[str] = (),
+    once: bool = False,
 ) -> Plan:
     """The plan for a workload's queries over events with these statistics, or just this schema.
 
     `budget`: seconds that an optimizer which searches may take. Where the statistics hold a sample, `auto` tries the
-    best few plans on it. `without`: names of rules that `rumor` or `auto` may not use. Raises QueryError if the
+    best few plans on it. `without`: names of rules that `rumor` or `auto` may not use. `once`: the plan is for the
+    events that were measured alone, so that planning should not take longer than it saves. Raises QueryError if the
     workload does not fit the schema or holds a statement that no plan can run.
     """
-    return planning.optimize(workload, known, optimizer, budget, _trial, without)
+    return planning.optimize(workload, known, optimizer, budget, _trial, without, once=once)
 
 
-def _trial(plan: Plan, events: pa.Table) -> Iterator[Counted]:
+def _trial(events: pa.Table) -> Callable[[Plan], Iterator[Counted]]:
     """The engine is loaded when something is tried: a plan alone needs no kernel."""
-    from stretto.engine.trial import try_out
+    from stretto.engine.trial import Tryout
 
-    return try_out(plan, events)
+    return Tryout(events)

@@ -37,9 +37,10 @@ def optimize(
     read = workload_of(workload)
     if isinstance(read, Plan):
         return read
-    found = known if isinstance(known, Stats | Schema) else _measured(read, known, Special(), ts_unit)
+    is_table = not isinstance(known, Stats | Schema)
+    found = _measured(read, known, Special(), ts_unit) if is_table else known
     warn_of(read, found)
-    plan = planning.optimize(read, found, optimizer, budget)
+    plan = planning.optimize(read, found, optimizer, budget, once=is_table)
     if isinstance(found, Stats):
         for text in too_many(plan, found.events, found.seconds, MEMORY_BYTES):
             warn(text)
@@ -72,7 +73,7 @@ def run(
     if not isinstance(read, Plan):
         stats = Stats.of(table, chosen, workload=read)
         warn_of(read, stats)
-        read = planning.optimize(read, stats, optimizer, budget)
+        read = planning.optimize(read, stats, optimizer, budget, once=True)
         for text in too_many(read, stats.events, stats.seconds, options.get("memory_bytes", MEMORY_BYTES)):
             warn(text)
     return whole_table.run(read, table, special=chosen, **options)

@@ -7,7 +7,7 @@ from typing import Final
 from typing import Literal as OneOf
 
 from stretto.errors import Span
-from stretto.pattern.predicates import Expr
+from stretto.pattern.predicates import Expr, HashedOnce, hashed_once
 from stretto.records import dataclass
 from stretto.schema import Kind
 
@@ -27,8 +27,9 @@ class Window:
     unit: OneOf["us", "events"] = "us"
 
 
+@hashed_once
 @dataclass(frozen=True, slots=True)
-class Stream:
+class Stream(HashedOnce):
     """Events of one type, or of one derived stream, that pass the terms, which read them as column 0."""
 
     type: str

@@ -71,14 +71,17 @@ def optimize(
     budget: float | None = None,
     trial: Trial | None = None,
     without: Sequence[str] = (),
+    *,
+    once: bool = False,
 ) -> Plan:
     """The plan for a workload's queries over events with these statistics, or just this schema.
 
     `budget`: seconds that an optimizer which searches may take. `trial`: how plans are tried on sampled events, by an
-    optimizer that compares some; without one the estimates decide. `without`: rules that may not be used. Raises
+    optimizer that compares some; without one the estimates decide. `without`: rules that may not be used. `once`: the
+    plan is for the events that were counted alone, and its making should not take longer than it saves. Raises
     QueryError if the workload does not fit the schema or holds a statement that no plan can run.
     """
-    time = Budget(DEFAULT_BUDGET_S if budget is None else budget)
+    time = Budget(DEFAULT_BUDGET_S if budget is None else budget, once=once)
     optimizer = named_without(optimizer, without)
     with uncollected():
         return planned(workload, known, optimizer, recipe_of(optimizer), time, trial)

@@ -173,15 +173,20 @@ class _Walk:
 
     def range(self, slot: int) -> tuple[I64, I64]:
         """The positions that the window and the order leave for a slot."""
-        bound = [self.columns[other] for other in self.bound]
-        least, most = np.minimum.reduce(bound), np.maximum.reduce(bound)
-        low, high = self.reach.low[most], self.reach.high[least]
+        low: list[I64] = []
+        high: list[I64] = []
         for other in self.bound:
             if (other, slot) in self.frame.order:
-                low = np.maximum(low, self.sample.after[self.columns[other]])
+                low.append(self.sample.after[self.columns[other]])
             elif (slot, other) in self.frame.order:
-                high = np.minimum(high, self.sample.before[self.columns[other]])
-        return low, high
+                high.append(self.sample.before[self.columns[other]])
+        # Behind all of them, or before all, only the other end of the window says more.
+        bound = [self.columns[other] for other in self.bound]
+        if len(low) < len(bound):
+            low.append(self.reach.low[np.maximum.reduce(bound)])
+        if len(high) < len(bound):
+            high.append(self.reach.high[np.minimum.reduce(bound)])
+        return np.maximum.reduce(low), np.minimum.reduce(high)
 
     def _among_equals(self, slot: int, link: Link, low: I64, high: I64) -> tuple[I64, I64, I64]:
         """The range of a slot's events by value, for the value that the bound side has."""

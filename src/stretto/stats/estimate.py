@@ -30,7 +30,7 @@ from stretto.stats.growth import (
     thinned,
     with_earlier,
 )
-from stretto.stats.meetings import MOST_COUNTED
+from stretto.stats.meetings import MOST_COUNTED, ONE_BY_ONE
 from stretto.stats.next_runs import latest_runs, runs
 from stretto.stats.remembered import remembered
 from stretto.stats.safe_estimates import otherwise
@@ -142,7 +142,7 @@ class Estimator:
     def _meeting(self, piece: Piece, i: int, j: int) -> float:
         if (j, i) in piece.order:
             i, j = j, i
-        order = Order.total(2) if (i, j) in piece.order else NO_ORDER
+        order = ONE_BY_ONE if (i, j) in piece.order else NO_ORDER
         one, other = self._any_stream(piece.slots[i]), self._any_stream(piece.slots[j])
         return self.counts.meetings.of_pair(one, other, order, piece.window)
 
@@ -434,7 +434,7 @@ class Estimator:
         if width == 1:
             gaps = gaps_between(slots, piece.order, one.order, two.order)
             stream = stream_of(piece.slots[repeated.slots[0]])
-            crowd = self.counts.meetings.of_pair(stream, stream, Order.total(2), piece.window)
+            crowd = self.counts.meetings.of_pair(stream, stream, ONE_BY_ONE, piece.window)
         else:
             ways = count_linear_extensions(slots + width, one.order)
             among = count_linear_extensions(slots, piece.order) or 1

@@ -19,6 +19,7 @@ from stretto.stats.selectivity import Selectivities, Selectivity
 from stretto.stats.term_clusters import frame_words
 from stretto.values.rows import F64, I64
 
+ONE_BY_ONE: Final = Order.total(2)
 MEETINGS: Final = "meetings"
 BURST: Final = "burst"
 NEAR: Final = 0.1  # a departure from independent streams that is none
@@ -60,7 +61,7 @@ class Meetings:
         assert frame.window is not None
         if (j, i) in frame.order:
             i, j = j, i
-        order = Order.total(2) if (i, j) in frame.order else NO_ORDER
+        order = ONE_BY_ONE if (i, j) in frame.order else NO_ORDER
         return self.of_pair(frame.streams[i], frame.streams[j], order, frame.window)
 
     @remembered

@@ -4,7 +4,7 @@ It is made of a few stretches of the stream, each complete, so that what lies in
 there. Rare types get some events of their own besides: they tell of values, not of neighbours.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, Literal
 
@@ -25,6 +25,9 @@ from stretto.values.vector import Vector
 
 NULL = -1
 RANKS = 64  # streams whose ranks are kept
+LONGEST = 1 << 60  # of a window: neither that nor a time of any size may leave what 64 bits hold
+SMALL = 1 << 16
+SPARSE = 2  # so many numbers for each value are still numbers to count by
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +46,22 @@ class Starts:
     complete: bool
 
 
-@dataclass(frozen=True, slots=True)
 class WindowReach:
-    """For each position the half-open range of positions that one window can hold together with it."""
+    """For each position the half-open range of positions that one window can hold together with it.
 
-    low: I64
-    high: I64
+    Where events are in sequence only one of its ends is asked for.
+    """
+
+    def __init__(self, low: Callable[[], I64], high: Callable[[], I64]) -> None:
+        self._low, self._high = low, high
+
+    @cached_property
+    def low(self) -> I64:
+        return self._low()
+
+    @cached_property
+    def high(self) -> I64:
+        return self._high()
 
 
 class Sample:
@@ -120,7 +133,7 @@ class Sample:
         if not len(self):
             return {}
         names, numbers = types_of(self._table[self._schema.special.type])
-        order = np.argsort(numbers, kind="stable")
+        order = in_groups(numbers)
         cuts = np.searchsorted(numbers[order], np.arange(len(names) + 1))
         return {name: order[cuts[i] : cuts[i + 1]].astype(np.int64) for i, name in enumerate(names)}
 
@@ -147,12 +160,22 @@ class Sample:
     @cached_property
     def before(self) -> I64:
         """For each position of a stretch the first one of the same time."""
-        return self._found(self._stretched, "left")
+        here = np.arange(self.inside, dtype=np.int64)
+        return np.maximum.accumulate(np.where(self._is_later, here, 0))
 
     @cached_property
     def after(self) -> I64:
-        """For each position of a stretch the first one of a later time."""
-        return self._found(self._stretched, "right")
+        """For each position of a stretch the first one of a later time, or that behind its stretch."""
+        times = np.append(np.flatnonzero(self._is_later), self.inside)
+        return np.repeat(times[1:], np.diff(times))
+
+    @property
+    def _is_later(self) -> Bool:
+        """Which events of stretches are the first of their time, or of their stretch."""
+        later = np.ones(self.inside, np.bool_)
+        later[1:] = self._stretched[1:] != self._stretched[:-1]
+        later[[start for start in self._ends[:-1] if start < self.inside]] = True
+        return later
 
     @property
     def _stretched(self) -> I64:
@@ -171,18 +194,17 @@ class Sample:
         """What a window holds around each position; None: everything is together with everything."""
         if window is None:
             whole = np.zeros(len(self), np.int64)
-            return WindowReach(whole, whole + len(self))
-        here = np.arange(self.inside, dtype=np.int64)
+            return WindowReach(lambda: whole, lambda: whole + len(self))
         if window.unit == "events":
-            size = min(window.size, len(self) + 1)
-            low, high = here - size + 1, here + size
-        else:
-            # Neither a window nor a time of any size may leave what 64 bits hold.
-            size = min(window.size, 1 << 60)
-            ts = self._stretched
-            low = self._found(np.maximum(ts, size - (1 << 62)) - size, "left")
-            high = self._found(np.minimum(ts, (1 << 62) - size) + size, "right")
-        return WindowReach(np.maximum(low, self._begin), np.minimum(high, self._end))
+            size, here = min(window.size, len(self) + 1), np.arange(self.inside, dtype=np.int64)
+            return WindowReach(
+                lambda: np.maximum(here - size + 1, self._begin), lambda: np.minimum(here + size, self._end)
+            )
+        size, ts = min(window.size, LONGEST), self._stretched
+        return WindowReach(
+            lambda: self._found(np.maximum(ts, size - (1 << 62)) - size, "left"),
+            lambda: self._found(np.minimum(ts, (1 << 62) - size) + size, "right"),
+        )
 
     def seen_behind(self, window: Window, positions: I64) -> F64:
         """How much of the window behind each event the sample has seen: microseconds, or places."""
@@ -214,10 +236,16 @@ class Sample:
         positions = members.positions[: members.inside]
         if self.whole:
             return Starts(positions, complete=True)
-        reach = self.reach(window)
-        kept = reach.high[positions] < self._end[positions]
+        begin, end = self._begin[positions], self._end[positions]
+        if window.unit == "events":
+            kept = end - positions > window.size
+            before = positions - begin >= window.size
+        else:
+            size, ts = min(window.size, LONGEST), self.ts[positions]
+            kept = self.ts[end - 1] - ts > size
+            before = ts - self.ts[begin] > size
         if around:
-            kept &= reach.low[positions] > self._begin[positions]
+            kept &= before
         complete = 2 * int(np.count_nonzero(kept)) >= len(positions)
         return Starts(positions[kept] if complete else positions, complete)
 
@@ -227,8 +255,7 @@ class Sample:
     def codes(self, left: str, right: str) -> tuple[I64, I64]:
         """Numbers for the values of two attributes, equal where the values are; -1 where null or NaN."""
         vectors = [self._column(name) for name in dict.fromkeys((left, right))]
-        _, numbers = np.unique(np.concatenate([v.data for v in vectors]), return_inverse=True)
-        numbers = numbers.astype(np.int64)
+        numbers = _in_order(np.concatenate([v.data for v in vectors]))
         for i, vector in enumerate(vectors):
             numbers[i * len(self) : (i + 1) * len(self)][_missing(vector)] = NULL
         return numbers[: len(self)], numbers[-len(self) :]
@@ -242,9 +269,28 @@ class Sample:
         positions = self.members(stream).positions
         codes = self.codes(probe, attribute)[1][positions]
         positions = positions[codes != NULL]
-        keys = codes[codes != NULL] * len(self) + positions
-        order = np.argsort(keys, kind="stable")
-        return keys[order], positions[order]
+        codes = codes[codes != NULL]
+        order = in_groups(codes)
+        positions = positions[order]
+        return codes[order] * len(self) + positions, positions
+
+
+def in_groups(numbers: I64) -> I64:
+    """The places of some numbers, none below zero, by number; equal ones as they stand."""
+    if len(numbers) and numbers.max() < SMALL:
+        numbers = numbers.astype(np.uint16)  # NumPy counts these in place of comparing them
+    found: I64 = np.argsort(numbers, kind="stable")
+    return found
+
+
+def _in_order(values: npt.NDArray[Any]) -> I64:
+    """Numbers from 0 on, in the order of the values and equal where these are, not many more than there are values."""
+    if len(values) and values.dtype.kind == "i":
+        least = int(values.min())
+        if int(values.max()) - least <= SPARSE * len(values):
+            return values.astype(np.int64) - least
+    _, numbers = np.unique(values, return_inverse=True)
+    return numbers.astype(np.int64)
 
 
 def _missing(vector: Vector) -> Bool:
@@ -264,10 +310,21 @@ def micros_of(column: pa.ChunkedArray) -> Vector:
 
 
 def types_of(column: pa.ChunkedArray) -> tuple[list[str], I64]:
-    """The names in a column of types, and for each event the number of its own; null has that behind the last."""
-    words = in_one(names_of(column)).dictionary_encode()
-    names = decoded(words.dictionary)
-    return names, words.indices.fill_null(len(names)).to_numpy(zero_copy_only=False).astype(np.int64)
+    """The names in a column of types, and for each event the number of its own; null has that behind the last.
+
+    Of a column of dictionaries also names that no event has.
+    """
+    number: dict[str, int] = {}
+    parts = [np.zeros(0, np.int64)]
+    for chunk in column.chunks:
+        words = chunk if pa.types.is_dictionary(chunk.type) else chunk.cast(pa.string()).dictionary_encode()
+        names = decoded(words.dictionary.cast(pa.string()))
+        numbers = [NULL if name is None else number.setdefault(name, len(number)) for name in names]
+        places = words.indices.cast(pa.int64()).fill_null(len(names)).to_numpy(zero_copy_only=False)
+        parts.append(np.array([*numbers, NULL], np.int64)[places])
+    found = np.concatenate(parts)
+    found[found == NULL] = len(number)
+    return list(number), found
 
 
 def in_one(column: pa.ChunkedArray) -> pa.Array:

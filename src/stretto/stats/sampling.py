@@ -71,9 +71,11 @@ class Stretches:
 
     def _count(self, table: pa.Table, outside: I64) -> None:
         names, codes = types_of(table[self._schema.special.type])
-        for name, count in zip(names, np.bincount(codes, minlength=len(names)).tolist(), strict=False):
-            self._counts[name] = self._counts.get(name, 0) + count
-        wanted = [i for i, name in enumerate(names) if self._waiting.setdefault(name, LOOSE)]
+        counts = np.bincount(codes, minlength=len(names)).tolist()[: len(names)]
+        for name, count in zip(names, counts, strict=True):
+            if count:
+                self._counts[name] = self._counts.get(name, 0) + count
+        wanted = [i for i, name in enumerate(names) if counts[i] and self._waiting.setdefault(name, LOOSE)]
         if not wanted or not len(outside):
             return
         chosen: list[I64] = []

@@ -7,6 +7,7 @@ else the machine is doing. After Wu, Naughton and Singh, Sampling-Based Query Re
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import fields, replace
+from math import inf
 from typing import Final
 
 import pyarrow as pa
@@ -20,8 +21,8 @@ from stretto.records import dataclass
 from stretto.solve.common.budget import Budget
 from stretto.stats.profile import Stats
 
-Trial = Callable[[Plan, pa.Table], Iterator[Counted]]
-"""What a plan has done after each step of some events; the engine knows how."""
+Trial = Callable[[pa.Table], Callable[[Plan], Iterator[Counted]]]
+"""For some events, what a plan has done after each step of them; the engine knows how."""
 
 FEWEST_EVENTS: Final = 20_000
 """Inputs with fewer events are run sooner than plans are compared."""
@@ -44,6 +45,10 @@ HOPELESS: Final = 2.0
 """A plan that is estimated so many times the counted cost of another is not tried: rows are rarely overestimated so."""
 MANY_QUERIES: Final = 50
 """Of more queries rivals take long to find: they are tried only where a plan did more than was estimated."""
+SHORT_NS: Final = 2e9
+"""A run that takes less is over before rivals of its plan are made and tried, if it does what was estimated."""
+SURPRISING: Final = 1.15
+"""It does if its counted cost is not so many times the estimated one."""
 CLEARLY: Final = 0.97
 """A plan takes the place of the one with the least estimate if its counted cost is less than this part of its own."""
 
@@ -94,8 +99,7 @@ def best_tried(
     if best is None:
         return first
     limit, seen = best.counted.events, {computations(first)}
-    surprising = first.estimate is None or best.cost > first.estimate.cost
-    for rival in rivals if surprising or len(first.queries) <= MANY_QUERIES else ():
+    for rival in rivals if _is_raced(best, stats, time) else ():
         if rival.cost > HOPELESS * best.cost:
             continue
         plan = rival.make()
@@ -106,6 +110,15 @@ def best_tried(
         if found is not None and found.cost < CLEARLY * best.cost:
             best = found
     return _told(best, stats, len(seen), time)
+
+
+def _is_raced(first: _Outcome, stats: Stats, time: Budget) -> bool:
+    """Whether others may be so much better than the first plan that it pays to make and try them."""
+    estimate = first.plan.estimate
+    surprise = inf if estimate is None else first.cost / estimate.cost
+    if time.once and first.cost * stats.seconds < SHORT_NS:
+        return surprise > SURPRISING
+    return surprise > 1.0 or len(first.plan.queries) <= MANY_QUERIES
 
 
 def computations(plan: Plan) -> frozenset[int]:
@@ -121,7 +134,7 @@ class _Race:
     """Runs plans on the same events."""
 
     def __init__(self, events: pa.Table, stats: Stats, model: CostModel, trial: Trial) -> None:
-        self._events, self._stats, self._model, self._trial = events, stats, model, trial
+        self._stats, self._model, self._steps = stats, model, trial(events)
 
     def run(self, plan: Plan, most: float, limit: int | None) -> _Outcome | None:
         """What a plan does with the first `limit` events; None where that is more than `most`.
@@ -129,7 +142,7 @@ class _Race:
         Without a limit `most` are the nanoseconds after which a trial ends, as far as it has come.
         """
         work, found = WorkOf(plan, self._model.estimator), None
-        for counted in self._trial(plan, self._events):
+        for counted in self._steps(plan):
             found = self._outcome(plan, work, counted, counted.events if limit is None else limit)
             if limit is None:
                 if found.cost * counted.events / max(self._stats.total_rate, 1e-9) > most:

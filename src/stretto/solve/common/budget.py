@@ -40,11 +40,15 @@ class Budget:
     """A number of seconds that starts to run now, by the work that is done or by another clock.
 
     `free`: units of work that are done however short the time, so that small workloads have good plans without any.
+    `once`: what is planned runs once, over events that were counted, so that planning is worth what it saves of that.
     """
 
-    def __init__(self, seconds: float, clock: Clock | None = None, free: int = 0) -> None:
+    def __init__(
+        self, seconds: float, clock: Clock | None = None, free: int = 0, *, once: bool = False
+    ) -> None:
         self.seconds = seconds
         self.free = free
+        self.once = once
         self._clock = WorkClock() if clock is None else clock
         self._start = self._clock()
 
@@ -85,4 +89,4 @@ class Budget:
 
     def of(self, seconds: float, free: int = 0) -> "Budget":
         """So many seconds from now, by the same clock."""
-        return Budget(seconds, self._clock, free)
+        return Budget(seconds, self._clock, free, once=self.once)
