@@ -45,6 +45,17 @@ def test_random_text_queries_find_what_the_oracle_finds(part: int) -> None:
         check(seed)
 
 
+@pytest.mark.parametrize("form", ["STARTS_WITH(a.s, '{}')", "ENDS_WITH(a.s, '{}')", "a.s CONTAINS '{}'"])
+def test_alike_rules_about_texts_are_judged_by_distinct_texts(form: str) -> None:
+    """A template would hold every event against the constant of every rule."""
+    text = "".join(f"QUERY q{i} PATTERN A a WHERE {form.format(i)} WITHIN 1 s;\n" for i in range(100))
+    bound = Workload.parse(text).bind(text_terms.SCHEMA)
+    assert (len(bound.detections), bound.templates) == (100, ())
+    lines = enumerate(text.splitlines())
+    numbered = "\n".join(line.replace("WHERE", f"WHERE a.n = {i} AND") for i, line in lines)
+    assert len(Workload.parse(numbered).bind(text_terms.SCHEMA).templates) == 1  # found by the number
+
+
 def test_many_prefixes_are_looked_up_at_once() -> None:
     """LIKE 'ab%' and STARTS_WITH are equalities of the beginning, which the index of scans sorts once."""
     rng = Random(5)

@@ -1,7 +1,7 @@
 """Functions of texts, times and lists over vectors: computed once for each distinct combination of arguments."""
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Any, Final
 
@@ -56,10 +56,11 @@ def text_function(expr: Apply, arguments: Sequence[Vector], n: int, strings: Str
     if not len(rows):
         return Vector(np.zeros(size, DTYPES[expr.kind]), np.zeros(size, np.bool_))
     columns = np.stack([argument.data[rows].view(np.int64) for argument in given])
-    cut = expr.op == "substr" and all(isinstance(part, Const) for part in expr.arguments[1:])
-    if len(columns) == 1 or cut:
-        few, place = np.unique(columns[0], return_inverse=True)
-        few = few.reshape(1, -1)
+    alone = all(isinstance(part, Const) for part in expr.arguments[1:])
+    cut = expr.op == "substr" and alone
+    if alone:
+        of, place = np.unique(columns[0], return_inverse=True)
+        few = np.concatenate([of.reshape(1, -1), np.repeat(columns[1:, :1], len(of), axis=1)])
     else:
         few, place = np.unique(columns, axis=1, return_inverse=True)
     if cut:
@@ -125,13 +126,21 @@ def _has(_: Apply, elements: Sequence[Any], value: Any) -> bool | None:
 
 
 def _cidr_match(expr: Apply, text: str, *_: str) -> bool | None:
-    try:
-        address: IPv4Address | IPv6Address = ip_address(text)
-    except ValueError:
+    address = _address(text)
+    if address is None:
         return None
     return any(address.version == network.version and address in network for network in _networks(expr))
 
 
+@lru_cache(maxsize=1 << 16)  # of all rules on one column
+def _address(text: str) -> IPv4Address | IPv6Address | None:
+    try:
+        return ip_address(text)
+    except ValueError:
+        return None
+
+
+@lru_cache(maxsize=1 << 12)
 def _networks(expr: Apply) -> list[Network]:
     return [ip_network(str(part.value)) for part in expr.arguments[1:] if isinstance(part, Const)]
 

@@ -1,6 +1,7 @@
 """Queries of a text that are alike, bound once: a template over the table of their constants."""
 
 from bisect import bisect_right
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, Final
 
@@ -13,6 +14,7 @@ from stretto.pattern.binding.scope import FamilyRow, Report
 from stretto.pattern.derived.families import Family
 from stretto.pattern.derived.tables import LookupTable
 from stretto.pattern.nodes import Query
+from stretto.pattern.predicates import Apply, Expr, Param, walk
 from stretto.records import dataclass
 from stretto.schema import Kind
 from stretto.text import syntax
@@ -22,6 +24,7 @@ from stretto.text.tokens import line_starts
 
 # No text can name it: the row whose columns take the place of the constants.
 _ROW: Final = "\0constants"
+_LOOKED_FOR: Final = frozenset(("starts_with", "ends_with", "contains"))
 _KINDS: Final = {"int": Kind.INT, "float": Kind.FLOAT, "str": Kind.STRING, "duration": Kind.DURATION}
 
 
@@ -33,7 +36,9 @@ class BoundAlike:
 
 
 def bind_alike(run: AlikeQueries, catalog: Catalog) -> BoundAlike | None:
-    """The family of alike queries; None where one of them has a mistake, or they are about trends."""
+    """The family of alike queries; None where one of them has a mistake, they are about trends, or an event would have
+    to be held against the constants of each.
+    """
     columns, windows, nodes = _constants(run)
     query = placed(run.template.first, nodes)
     if windows is not None:
@@ -49,7 +54,18 @@ def bind_alike(run: AlikeQueries, catalog: Catalog) -> BoundAlike | None:
         return None
     if bound is None:
         return BoundAlike(None)
+    if _only_in_texts((*bound.terms, *bound.having)):
+        return None
     return BoundAlike(Family(bound, table, None, names, windows, names, _Spans(run)))
+
+
+def _only_in_texts(terms: Iterable[Expr]) -> bool:
+    """Whether constants are nothing but texts that are looked for in others, as in `STARTS_WITH(a.name, 'x')`.
+
+    No index finds the queries of an event then; with the constant known, each distinct text is judged once.
+    """
+    read = [term for term in terms if any(isinstance(node, Param) for node in walk(term))]
+    return bool(read) and all(isinstance(term, Apply) and term.op in _LOOKED_FOR for term in read)
 
 
 @dataclass(frozen=True, slots=True)
