@@ -21,9 +21,9 @@ from stretto.data.sinks import STDOUT, Sink, ending_of, open_sink
 from stretto.engine.adapt import Adaptation, AdaptOptions
 from stretto.engine.results.match_rows import match_schema
 from stretto.engine.results.matches import Matches
+from stretto.engine.results.totals import TOTALS
 from stretto.engine.run import MEMORY_BYTES, Engine
 from stretto.engine.snapshot import Counts
-from stretto.engine.trends.totals import TOTALS
 from stretto.errors import StrettoError
 from stretto.plan.dag import Plan, attributes_of
 from stretto.records import dataclass

@@ -1,8 +1,8 @@
 """Matches that keep a distance from the last one kept, key by key: the greedy walk of interval scheduling."""
 
 import numpy as np
-from numba import njit
 
+from stretto.values.loops import loop
 from stretto.values.rows import I64, Bool
 
 NEVER: int = int(np.iinfo(np.int64).min)
@@ -26,7 +26,7 @@ def keep_apart_reference(begin: I64, mark: I64, key: I64, last: I64, gap: int) -
     return kept
 
 
-@njit(cache=True, nogil=True)
+@loop
 def keep_apart(begin: I64, mark: I64, key: I64, last: I64, gap: int) -> Bool:  # pragma: no cover - compiled
     """As the reference."""
     kept = np.zeros(begin.shape[0], np.bool_)
@@ -78,7 +78,7 @@ def may_keep_reference(
     return len(kept)
 
 
-@njit(cache=True, nogil=True)
+@loop
 def may_keep(
     time: I64, rank: I64, since: int, key: I64, state: I64, gap: int, by_rank: bool, found: I64
 ) -> int:  # pragma: no cover - compiled
