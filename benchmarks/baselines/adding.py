@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from stretto.engine.trends.totals import TOTALS
+from stretto.engine.results.totals import TOTALS
 from stretto.values.rows import F64, I64
 
 Numbers = npt.NDArray[Any]

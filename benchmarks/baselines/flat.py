@@ -14,7 +14,7 @@ from benchmarks.baselines import adding
 from benchmarks.baselines.adding import Grouping
 from benchmarks.baselines.words import Word, flat_terms, paths_of, words
 
-from stretto.engine.trends.totals import TOTALS
+from stretto.engine.results.totals import TOTALS
 from stretto.errors import StrettoError
 from stretto.pattern.nodes import Aggregate, TrendQuery
 from stretto.pattern.workload import Workload

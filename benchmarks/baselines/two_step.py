@@ -17,8 +17,8 @@ from benchmarks.baselines.adding import Grouping, Numbers
 
 from stretto.engine.results.matches import Matches
 from stretto.engine.results.returned_values import json_values
+from stretto.engine.results.totals import TOTALS
 from stretto.engine.run import MEMORY_BYTES, Engine
-from stretto.engine.trends.totals import TOTALS
 from stretto.errors import EngineError
 from stretto.pattern.nodes import Aggregate, TrendQuery, column_of
 from stretto.pattern.workload import Workload

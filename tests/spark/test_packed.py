@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from stretto.engine.results.match_rows import SCHEMA
-from stretto.engine.trends.totals import TOTALS
+from stretto.engine.results.totals import TOTALS
 from stretto.errors import EventsError
 from stretto.plan.spread.spreads import ByKey, Whole
 from stretto.schema import Special

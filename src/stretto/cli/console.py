@@ -6,7 +6,7 @@ import sys
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NoReturn
+from typing import NoReturn, TextIO
 
 import typer
 
@@ -71,6 +71,11 @@ def say(message: str) -> None:
 def tell(message: str) -> None:
     """A message on standard output."""
     typer.echo(visible(message, LINES))
+
+
+def is_terminal(stream: TextIO) -> bool:
+    """Whether somebody looks at a stream, or wants it to be as if."""
+    return stream.isatty() or bool(os.environ.get("FORCE_COLOR"))
 
 
 def show(document: str) -> None:

@@ -1,7 +1,8 @@
 """A plan at work: its operators, and the events that its windows can still reach."""
 
 from collections import deque
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -18,15 +19,18 @@ from stretto.engine.step_runner import StepRunner
 from stretto.engine.stream.arena import Arena, Block
 from stretto.engine.stream.intake import Intake
 from stretto.engine.stream.scan_index import ScanIndex
-from stretto.engine.trends.run import Trends
 from stretto.pattern.nodes import Stream
 from stretto.pattern.predicates import partition_of
 from stretto.plan.dag import Plan, read_columns
 from stretto.plan.ops import Emit, Scan
 from stretto.schema import Kind, Special
+from stretto.trends.plan import TrendPlan
 from stretto.values.strings import Strings
 from stretto.values.times import START_OF_TIME
 from stretto.values.vector import DTYPES, Vector
+
+if TYPE_CHECKING:
+    from stretto.engine.trends.run import Trends
 
 
 class LivePlan:
@@ -73,7 +77,7 @@ class LivePlan:
             learning=updatable,
             text_ids=plan.text_ids,
         )
-        self.trends = None if plan.trends is None else Trends(plan.trends, self.kinds, self.strings)
+        self.trends = None if plan.trends is None else _trends(plan.trends, self.kinds, self.strings)
         self.steps: deque[StepRange] = deque()
         self.rejected: list[pa.RecordBatch] = []
         self._told: set[int] = set()
@@ -242,6 +246,12 @@ class LivePlan:
         """Events as a batch that the intake takes again."""
         found = to_arrow(block, self.index.codes, self.kinds, self._special, self.strings)
         return with_text_ids(found, self._special, self.strings) if self.plan.text_ids else found
+
+
+def _trends(plan: TrendPlan, kinds: Mapping[str, Kind], strings: Strings) -> "Trends":
+    from stretto.engine.trends.run import Trends  # noqa: PLC0415 - few workloads have trends
+
+    return Trends(plan, kinds, strings)
 
 
 def outputs_of(plan: Plan) -> list[Output]:

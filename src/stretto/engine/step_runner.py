@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from time import perf_counter
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -19,13 +20,15 @@ from stretto.engine.results.thinning import Thinners
 from stretto.engine.snapshot import StepRange
 from stretto.engine.stream.arena import Arena
 from stretto.engine.stream.scan_index import ScanIndex
-from stretto.engine.trends.run import Trends
 from stretto.errors import EngineError
 from stretto.plan.dag import Plan
 from stretto.plan.ops import Emit
 from stretto.records import dataclass
 from stretto.values.rows import Rows
 from stretto.values.times import START_OF_TIME
+
+if TYPE_CHECKING:
+    from stretto.engine.trends.run import Trends
 
 SHOWN = 8
 """Queries that an error names."""
@@ -51,7 +54,7 @@ class StepRunner:
         plan: Plan,
         index: ScanIndex,
         operators: Mapping[int, Operator | EmitOperator],
-        trends: Trends | None,
+        trends: "Trends | None",
         arena: Arena,
         meter: Meter,
     ) -> None:

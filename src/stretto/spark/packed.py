@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stretto.engine.results.match_rows import SCHEMA, match_schema
+from stretto.engine.results.totals import TOTALS
 from stretto.engine.snapshot import from_ipc, to_ipc
-from stretto.engine.trends.totals import TOTALS
 from stretto.errors import EventsError
 from stretto.plan.spread.stream_slices import TargetStream
 from stretto.records import dataclass

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from stretto.values.loops import loop
 from stretto.values.rows import F64, I64, Bool
 
 ALL_PRESENT: Bool = np.zeros(0, np.bool_)
 
 
-@njit(cache=True, nogil=True)
+@loop
 def sum_ints(offsets: I64, values: I64, present: Bool) -> tuple[I64, I64, Bool]:
     """Sums, counts, and whether the sum fits into 64 bits (sums on the way need not)."""
     n = len(offsets) - 1
@@ -50,7 +50,7 @@ def sum_ints_reference(offsets: I64, values: I64, present: Bool) -> tuple[I64, I
     return (high << 32) + (low & 0xFFFFFFFF), _counts(offsets, present), fits
 
 
-@njit(cache=True, nogil=True)
+@loop
 def sum_floats(offsets: I64, values: F64, present: Bool) -> tuple[F64, I64]:
     """Sums, added up strictly from the left, and counts."""
     n = len(offsets) - 1
@@ -79,7 +79,7 @@ def sum_floats_reference(offsets: I64, values: F64, present: Bool) -> tuple[F64,
     return sums, _counts(offsets, present)
 
 
-@njit(cache=True, nogil=True)
+@loop
 def extremes(
     offsets: I64, values: npt.NDArray[Any], present: Bool, highest: bool
 ) -> tuple[npt.NDArray[Any], I64]:

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from numba import njit
 
+from stretto.values.loops import loop
 from stretto.values.rows import I64, Bool
 
 Bytes = npt.NDArray[np.uint8]
@@ -18,7 +18,7 @@ FEW = 1 << 16
 """Texts for which a loop would not pay for its compilation."""
 
 
-@njit(cache=True, nogil=True)
+@loop
 def holding(data: Bytes, offsets: I64, word: Bytes) -> Bool:  # pragma: no cover - compiled
     """Which of the texts data[offsets[i]:offsets[i + 1]] hold the word, which has at least one byte."""
     n, size = offsets.shape[0] - 1, word.shape[0]

@@ -14,7 +14,7 @@ from tests.support.random_events import in_batches, to_table
 from tests.support.strategies import Sample
 from tests.support.trend_strategies import random_trends
 
-from stretto.engine.trends.totals import TOTALS
+from stretto.engine.results.totals import TOTALS
 from stretto.errors import StrettoError
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan

@@ -12,7 +12,7 @@ from random import Random
 import pyarrow as pa
 from pyspark.sql import Row
 
-from stretto.engine.trends.totals import TOTALS
+from stretto.engine.results.totals import TOTALS
 from stretto.spark.packed import (
     ARROW,
     LATE,

@@ -8,7 +8,7 @@ import pyarrow as pa
 from tests.support.strategies import Sample
 from tests.support.trend_comparison import assert_same_totals, rows_of
 
-from stretto.engine.trends.totals import TOTALS
+from stretto.engine.results.totals import TOTALS
 from stretto.oracle.trends import Total, totals
 from stretto.oracle.values import Event
 from stretto.pattern.workload import Workload

@@ -9,11 +9,8 @@ from pathlib import Path
 from typing import Literal
 
 import pyarrow as pa
-from rich.console import Console
-from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn
-from rich.text import Text
 
-from stretto.cli.console import repeated_ids, say
+from stretto.cli.console import is_terminal, repeated_ids, say
 from stretto.cli.results.layout import ResultLayout, TypedSink, typed_path
 from stretto.cli.results.tables import show_counts, show_matches, show_totals
 from stretto.data.files import EventFile
@@ -21,9 +18,9 @@ from stretto.data.sinks import STDOUT, Sink, ending_of, open_sink
 from stretto.engine.adapt import Adaptation, AdaptOptions
 from stretto.engine.results.match_rows import match_schema
 from stretto.engine.results.matches import Matches
+from stretto.engine.results.totals import TOTALS
 from stretto.engine.run import MEMORY_BYTES, Engine
 from stretto.engine.snapshot import Counts
-from stretto.engine.trends.totals import TOTALS
 from stretto.errors import StrettoError
 from stretto.plan.dag import Plan, attributes_of
 from stretto.records import dataclass
@@ -332,23 +329,13 @@ def as_texts(batch: pa.RecordBatch, events: EventFile) -> pa.Table:
     return pa.Table.from_arrays(columns, schema=shape)
 
 
-class _Numbers(ProgressColumn):
-    """Events, events per second and matches so far."""
-
-    def render(self, task: Task) -> Text:
-        speed = task.completed / task.elapsed if task.elapsed else 0.0
-        matches = task.fields["matches"]
-        return Text(f"{int(task.completed):,} events  {speed:,.0f} events/s  {matches:,} matches")
-
-
 @contextmanager
 def progress(total: int | None, *, quiet: bool) -> Iterator[Callable[[Counts], None]]:
     """A bar on standard error, if that is a terminal; yields what moves it on."""
-    console = Console(stderr=True)
-    if quiet or not console.is_terminal:
+    if quiet or not is_terminal(sys.stderr):
         yield lambda _: None
         return
-    columns = (SpinnerColumn(), BarColumn(bar_width=20), TextColumn("{task.percentage:>3.0f}%"), _Numbers())
-    with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("", total=total, matches=0)
-        yield lambda counts: bar.update(task, completed=counts.events, matches=counts.matches)
+    from stretto.cli.results.terminal import bar_of
+
+    with bar_of(total) as moved:
+        yield moved

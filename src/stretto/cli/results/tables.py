@@ -1,15 +1,14 @@
 """Tables on standard output: framed and coloured in a terminal, plain columns elsewhere."""
 
 import json
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
-from rich import box
-from rich.console import Console
-from rich.table import Table
 
+from stretto.cli.console import is_terminal
 from stretto.engine.results.python_values import reader_of
 from stretto.explain.numbers import columns
 from stretto.pattern.derived.families import member_name
@@ -23,16 +22,12 @@ LONGEST = 300
 def show_table(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]], words: int = 1) -> None:
     """Print a table; the first `words` columns hold texts, the others numbers."""
     heads, *cells = [[shortened(visible(text), LONGEST) for text in row] for row in (heads, *rows)]
-    console = Console(highlight=False, markup=False)
-    if not console.is_terminal:
+    if not is_terminal(sys.stdout):
         print("\n".join([*([title] if title else []), *columns([heads, *cells], words)]), end="\n\n")
         return
-    table = Table(title=title or None, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
-    for number, head in enumerate(heads):
-        table.add_column(head, justify="left" if number < words else "right", overflow="fold")
-    for row in cells:
-        table.add_row(*row)
-    console.print(table)
+    from stretto.cli.results.terminal import show_framed
+
+    show_framed(title, heads, cells, words)
 
 
 Readers = Mapping[str, Callable[[str | None], dict[str, Any]]]

@@ -6,9 +6,9 @@ stopped, so that a block of pairs stays in the cache whatever the number of pair
 """
 
 import numpy as np
-from numba import njit
 
 from stretto.values.hashing import GOLDEN
+from stretto.values.loops import loop
 from stretto.values.rows import I64, spread
 
 FRESH = -2
@@ -38,7 +38,7 @@ def chained_pairs_reference(lanes: I64, lo: I64, hi: I64, keys: I64, bounds: I64
     return probe[passed], stored[passed], len(probe)
 
 
-@njit(cache=True, nogil=True)
+@loop
 def band_pairs(
     lanes: I64, lo: I64, hi: I64, bounds: I64, probe: I64, stored: I64, i: int, j: int
 ) -> tuple[int, int, int]:
@@ -102,7 +102,7 @@ def band_rows_reference(
     return np.array([first, probing[1, probe], *columns])
 
 
-@njit(cache=True, nogil=True)
+@loop
 def band_rows(
     lanes: I64,
     lo: I64,
@@ -147,7 +147,7 @@ def band_rows(
     return n, i, j
 
 
-@njit(cache=True, nogil=True)
+@loop
 def chained_pairs(
     lanes: I64,
     heads: I64,

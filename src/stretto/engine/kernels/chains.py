@@ -13,8 +13,8 @@ the work is in proportion to the nodes of the chains that are written.
 from collections.abc import Iterator
 
 import numpy as np
-from numba import njit
 
+from stretto.values.loops import loop
 from stretto.values.rows import I64, Bool
 
 Ranges = tuple[I64, I64]
@@ -43,7 +43,7 @@ def chain_lengths_reference(nodes: Ranges, links: I64, starts: Bool) -> I64:
     return np.array([sum(1 << length for length in found) for found in lengths], np.int64)
 
 
-@njit(cache=True, nogil=True)
+@loop
 def chain_lengths(nodes: Ranges, links: I64, starts: Bool) -> I64:  # pragma: no cover - compiled
     """As `chain_lengths_reference`."""
     node_lo, node_hi = nodes
@@ -83,7 +83,7 @@ def chains_reference(
         yield from back(row, roots[0][row], roots[1][row], ())
 
 
-@njit(cache=True, nogil=True)
+@loop
 def chains(  # pragma: no cover - compiled
     roots: Ranges,
     nodes: Ranges,

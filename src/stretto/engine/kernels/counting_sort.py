@@ -2,8 +2,8 @@
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from stretto.values.loops import loop
 from stretto.values.rows import I64
 
 
@@ -24,7 +24,7 @@ def recoded_reference(codes: npt.NDArray[np.int32], other: npt.NDArray[np.int32]
     return found
 
 
-@njit(cache=True, nogil=True)
+@loop
 def recoded(
     codes: npt.NDArray[np.int32], other: npt.NDArray[np.int32]
 ) -> npt.NDArray[np.int32]:  # pragma: no cover - compiled
@@ -36,7 +36,7 @@ def recoded(
     return found
 
 
-@njit(cache=True, nogil=True)
+@loop
 def split_by_code(
     codes: npt.NDArray[np.int32], count: int, least: int
 ) -> tuple[I64, I64]:  # pragma: no cover - compiled

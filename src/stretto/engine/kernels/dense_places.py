@@ -2,12 +2,12 @@
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from stretto.values.loops import loop
 from stretto.values.rows import I64
 
 
-@njit(cache=True, nogil=True)
+@loop
 def found_at_places(
     keys: I64, least: int, numbers: npt.NDArray[np.int32]
 ) -> I64:  # pragma: no cover - compiled

@@ -1,13 +1,13 @@
 """Of many lists of times, each with another list: the next time behind each, found by merging the two."""
 
 import numpy as np
-from numba import njit
 
 from stretto.engine.kernels.segmented_search import seek_in_segments_reference
+from stretto.values.loops import loop
 from stretto.values.rows import I64, spread
 
 
-@njit(cache=True, nogil=True)
+@loop
 def followers(
     firsts: I64,
     first_starts: I64,

@@ -6,13 +6,13 @@ slots that are taken stay short; nothing is ever deleted, so the first free slot
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from stretto.values.hashing import GOLDEN
+from stretto.values.loops import loop
 from stretto.values.rows import I64
 
 
-@njit(cache=True, nogil=True)
+@loop
 def first_with_key(keys: npt.NDArray[np.uint64]) -> I64:
     """Per row, the number of the first row with the same key; keys are hashes, so their low bits are spread."""
     size = 16
@@ -40,7 +40,7 @@ def first_with_key_reference(keys: npt.NDArray[np.uint64]) -> I64:
 EMPTY = np.iinfo(np.int64).min
 
 
-@njit(cache=True, nogil=True)
+@loop
 def seen_again(ids: I64, before: I64, now: I64, shift: np.uint64) -> npt.NDArray[np.bool_]:
     """Which ids are in one of two hash tables, or come again among them; all are put into `now`. None is EMPTY.
 

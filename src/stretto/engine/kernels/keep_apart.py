@@ -1,8 +1,8 @@
 """Matches that keep a distance from the last one kept, key by key: the greedy walk of interval scheduling."""
 
 import numpy as np
-from numba import njit
 
+from stretto.values.loops import loop
 from stretto.values.rows import I64, Bool
 
 NEVER: int = int(np.iinfo(np.int64).min)
@@ -25,7 +25,7 @@ def keep_apart_reference(begin: I64, mark: I64, key: I64, last: I64, gap: int) -
     return kept
 
 
-@njit(cache=True, nogil=True)
+@loop
 def keep_apart(begin: I64, mark: I64, key: I64, last: I64, gap: int) -> Bool:  # pragma: no cover - compiled
     """As the reference."""
     kept = np.zeros(begin.shape[0], np.bool_)
@@ -86,7 +86,7 @@ def first_ones_reference(
     state[:], counts[:] = kept, (count, shared)
 
 
-@njit(cache=True, nogil=True)
+@loop
 def first_ones(
     time: I64,
     rank: I64,
@@ -155,7 +155,7 @@ def earliest_reference(
     return len(kept)
 
 
-@njit(cache=True, nogil=True)
+@loop
 def earliest(
     time: I64, since: int, length: int, most: int, state: I64, before: int, found: I64
 ) -> int:  # pragma: no cover - compiled
@@ -179,7 +179,7 @@ def earliest(
     return count
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _next_at(ascending: I64, begin: int, least: int) -> int:  # pragma: no cover - compiled
     """The first row after `begin`, whose value is less, that has at least this value: galloping search."""
     step = 1

@@ -11,8 +11,8 @@ question that had no answer, and mostly far beyond, as every first step stands f
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from stretto.values.loops import loop
 from stretto.values.rows import I64, Bool
 
 NOWHERE = -1
@@ -20,7 +20,7 @@ NEVER = np.iinfo(np.int64).max
 UNKNOWN, NO, YES = 0, 1, 2
 
 
-@njit(cache=True, nogil=True)
+@loop
 def follow_latest(
     starts: I64,
     carried: I64,

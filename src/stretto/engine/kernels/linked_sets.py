@@ -1,12 +1,12 @@
 """Sets that grow at one end as lists of nodes: each has the event that came last and the node of the set before it."""
 
 import numpy as np
-from numba import njit
 
+from stretto.values.loops import loop
 from stretto.values.rows import I64, Bool
 
 
-@njit(cache=True, nogil=True)
+@loop
 def written_out(parents: I64, positions: I64, heads: I64, offsets: I64) -> I64:
     """The events of the sets whose latest node is `heads`, each in time order; `offsets` say where each begins."""
     values = np.empty(offsets[-1], np.int64)
@@ -29,7 +29,7 @@ def written_out_reference(parents: I64, positions: I64, heads: I64, offsets: I64
     return values
 
 
-@njit(cache=True, nogil=True)
+@loop
 def reached(parents: I64, heads: I64) -> Bool:
     """Which nodes are in the set of some head; a head less than 0 has none."""
     found = np.zeros(len(parents), np.bool_)

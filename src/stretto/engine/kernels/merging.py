@@ -1,12 +1,12 @@
 """Lists of events that are in order become one."""
 
 import numpy as np
-from numba import njit
 
+from stretto.values.loops import inlined, loop
 from stretto.values.rows import I64
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def _stays(ts: I64, ids: I64, ranks: I64, one: int, other: int) -> bool:  # pragma: no cover - compiled
     """Whether one event comes before another, or is equal to it."""
     if ts[one] != ts[other]:
@@ -16,7 +16,7 @@ def _stays(ts: I64, ids: I64, ranks: I64, one: int, other: int) -> bool:  # prag
     return bool(ranks[one] <= ranks[other])
 
 
-@njit(cache=True, nogil=True)
+@loop
 def merged_order(ts: I64, ids: I64, ranks: I64, ends: I64) -> tuple[I64, bool]:  # pragma: no cover - compiled
     """The order of all events by time, id and rank, given as lists that end at `ends`; of equal ones as they stand.
 

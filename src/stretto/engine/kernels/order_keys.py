@@ -5,8 +5,8 @@ Doubles compare as their bits do, once those of negative ones are turned over: t
 """
 
 import numpy as np
-from numba import njit
 
+from stretto.values.loops import loop
 from stretto.values.rows import I64
 
 LEAST = np.iinfo(np.int64).min
@@ -40,7 +40,7 @@ def keys_at_reference(
     return keys, bool(good)
 
 
-@njit(cache=True, nogil=True)
+@loop
 def keys_at(
     bits: I64, base: int, positions: I64, is_float: int, turned: int, less: int
 ) -> tuple[I64, bool]:  # pragma: no cover - compiled

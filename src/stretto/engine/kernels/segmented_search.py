@@ -1,12 +1,12 @@
 """Places of many values in sorted arrays that lie one after another, and boxes that cover a cell."""
 
 import numpy as np
-from numba import njit
 
+from stretto.values.loops import loop
 from stretto.values.rows import I64, Bool
 
 
-@njit(cache=True, nogil=True)
+@loop
 def seek_in_segments(edges: I64, starts: I64, segments: I64, values: I64) -> I64:
     """Per value, how many edges of its segment are at most it; -1 where the segment is -1.
 
@@ -40,7 +40,7 @@ def seek_in_segments_reference(edges: I64, starts: I64, segments: I64, values: I
     return ranks
 
 
-@njit(cache=True, nogil=True)
+@loop
 def any_box_covers(
     low: I64, high: I64, reach: I64, starts: I64, alive: Bool, cells: I64, groups: I64
 ) -> Bool:

@@ -5,8 +5,8 @@ place of the last value is the finger, a few steps go on from there, and what th
 """
 
 import numpy as np
-from numba import njit
 
+from stretto.values.loops import loop
 from stretto.values.rows import I64, Bool
 
 MOST = np.iinfo(np.int64).max
@@ -28,7 +28,7 @@ def seek_reference(array: I64, values: I64, *, after: bool) -> I64:
     return np.searchsorted(array, values, side="right" if after else "left")
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _place(array: I64, bound: int, at: int, stays: bool) -> int:  # pragma: no cover - compiled
     """How many entries are less than the bound, searched from the place `at` on, where the last value was.
 
@@ -59,7 +59,7 @@ def _place(array: I64, bound: int, at: int, stays: bool) -> int:  # pragma: no c
     return low
 
 
-@njit(cache=True, nogil=True)
+@loop
 def seek(array: I64, values: I64, after: int) -> I64:  # pragma: no cover - compiled
     """As the reference."""
     n = array.shape[0]
@@ -89,7 +89,7 @@ def spans_reference(
     return first, last, int((last - first).sum())
 
 
-@njit(cache=True, nogil=True)
+@loop
 def spans(
     lows: I64, low: I64, low_after: int, highs: I64, high: I64, high_after: int, begin: int
 ) -> tuple[I64, I64, int]:  # pragma: no cover - compiled

@@ -4,8 +4,8 @@ McCreight, Priority search trees (1985), over an array: work grows with what is 
 """
 
 import numpy as np
-from numba import njit
 
+from stretto.values.loops import loop
 from stretto.values.rows import I64, Bool
 
 
@@ -22,7 +22,7 @@ def minima(keys: I64) -> I64:
     return tree
 
 
-@njit(cache=True, nogil=True)
+@loop
 def next_at_most(tree: I64, begin: int, bound: int) -> int:
     """The first place, from `begin` on, whose key is at most the bound; the number of leaves if there is none."""
     size: int = tree.shape[0] // 2
@@ -43,7 +43,7 @@ def next_at_most(tree: I64, begin: int, bound: int) -> int:
     return found
 
 
-@njit(cache=True, nogil=True)
+@loop
 def found_in_prefixes(tree: I64, low: I64, high: I64, bounds: I64, rows: I64, places: I64) -> int:
     """Pairs of a row i and a place in low[i]..high[i] - 1 whose key is at most bounds[i]; how many there are.
 

@@ -14,7 +14,7 @@ from stretto.engine.results.match_chunks import MatchChunk, Output, in_blocks
 from stretto.engine.results.match_rows import file_rows, match_schema, typed_rows
 from stretto.engine.results.python_values import reader_of
 from stretto.engine.results.routed import member_counts
-from stretto.engine.trends.totals import TOTALS, totals_beginning
+from stretto.engine.results.totals import TOTALS, totals_beginning
 from stretto.errors import instead_of
 from stretto.screen import html_table
 from stretto.values.rows import I64, Bool, whole_times

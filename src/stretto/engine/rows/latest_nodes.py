@@ -1,7 +1,7 @@
 """SELECT LAST: what its loop reads of a step, as arrays; and the questions that it leaves to be judged."""
 
 from collections.abc import Sequence
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -185,7 +185,8 @@ class Nodes:
         nodes = (self.positions, self.ts, key, self.parents, self.first_ts, self.first_position, dead)
         after = np.array([gap.after for gap in op.gaps], np.int64)
         looks = len(self.positions) + int(gap_starts[-1])
-        loop = follow_latest if is_due(follow_latest, WEIGHT * looks) else follow_latest.py_func
+        compiled: Any = follow_latest
+        loop = compiled if is_due(compiled, WEIGHT * looks) else compiled.py_func
         looked = 0
         while True:
             state = begun.copy()

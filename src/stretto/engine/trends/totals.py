@@ -1,12 +1,13 @@
 """What trend queries found, as rows: one per query, window, group and aggregate."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 import numpy as np
 import pyarrow as pa
 
 from stretto.engine.results.returned_values import json_objects
+from stretto.engine.results.totals import TOTALS
 from stretto.engine.rows.partitions import Partitions
 from stretto.engine.trends.executor import Results
 from stretto.engine.trends.numbers import Values, doubles, extreme_doubles, extreme_integers, integers, log2
@@ -18,18 +19,6 @@ from stretto.trends.plan import TrendPlan, TrendUnit, What
 from stretto.values.rows import F64, I64, Bool
 from stretto.values.strings import Strings, stretches
 
-TOTALS: Final = pa.schema(
-    [
-        ("query", pa.string()),
-        ("window_start", pa.timestamp("us")),
-        ("window_end", pa.timestamp("us")),
-        ("group", pa.string()),
-        ("name", pa.string()),
-        ("value", pa.float64()),
-        ("exact", pa.string()),
-        ("log2_count", pa.float64()),
-    ]
-)
 LIMB: Final = 512
 """Bits of one step of a scaled double's exponent."""
 
@@ -58,16 +47,6 @@ def total_rows(
                 names = [_repeated(name, len(part)) for name in (query.name, aggregate.name)]
                 columns = _Lanes(part.values, place, linear).columns(aggregate)
                 yield pa.RecordBatch.from_arrays([names[0], *times, label, names[1], *columns], schema=TOTALS)
-
-
-def totals_beginning(
-    batches: Iterable[pa.RecordBatch], kept: Callable[[I64], Bool]
-) -> Iterator[pa.RecordBatch]:
-    """The totals of windows that begin at a time, in microseconds, that is `kept`."""
-    for batch in batches:
-        begins = kept(batch.column("window_start").cast(pa.int64()).to_numpy())
-        if begins.any():
-            yield batch if begins.all() else batch.filter(pa.array(begins))
 
 
 def _repeated(text: str, n: int) -> pa.Array:

@@ -1,14 +1,13 @@
 """Sums and counts of integers over sliding windows, for all blocks of streams that an event is of."""
 
-from numba import njit
-
 from stretto.engine.derived.kernels.exact_sums import COUNT, ENTERED, HIGH, LEFT, LOW, MASK
+from stretto.values.loops import loop
 from stretto.values.rows import F64, I64, Bool
 
 COLUMNS = LOW + 1
 
 
-@njit(cache=True, nogil=True)
+@loop
 def sum_blocks(
     groups: I64,
     classes: I64,

@@ -6,7 +6,6 @@ Apart from sums, so that who asks for sums alone waits for a small loop to be co
 import math
 
 import numpy as np
-from numba import njit
 
 from stretto.engine.derived.kernels.exact_sums import (
     COUNT,
@@ -35,10 +34,11 @@ from stretto.engine.derived.kernels.long_accumulator import (
     has_wide_room,
     read_section,
 )
+from stretto.values.loops import loop
 from stretto.values.rows import F64, I64, Bool
 
 
-@njit(cache=True, nogil=True)
+@loop
 def add_squared(
     table: I64, wide: I64, free: I64, group: int, number: np.uint64, place: int, times: int
 ) -> bool:
@@ -53,7 +53,7 @@ def add_squared(
     return True
 
 
-@njit(cache=True, nogil=True)
+@loop
 def change_squares(
     table: I64, wide: I64, free: I64, group: int, bits: int, times: int, doubles: bool
 ) -> bool:
@@ -74,7 +74,7 @@ def change_squares(
     return True
 
 
-@njit(cache=True, nogil=True)
+@loop
 def deviation(table: I64, wide: I64, group: int, unit: int, digits: I64, squares: I64, work: I64) -> float:
     """The standard deviation of a sample of at least two finite values."""
     n = table[group, COUNT]
@@ -84,7 +84,7 @@ def deviation(table: I64, wide: I64, group: int, unit: int, digits: I64, squares
     return math.sqrt(rounded_quotient(work, length, 32 * first + 2 * unit, n))
 
 
-@njit(cache=True, nogil=True)
+@loop
 def deviations_in_windows(
     groups: I64,
     bits: I64,

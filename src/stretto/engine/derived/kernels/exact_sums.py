@@ -7,7 +7,6 @@ grow, so every event is added once and taken away once, and what is between is t
 import math
 
 import numpy as np
-from numba import njit
 
 from stretto.engine.derived.kernels.long_accumulator import (
     SUM_LIMBS,
@@ -23,6 +22,7 @@ from stretto.engine.derived.kernels.long_accumulator import (
     read_section,
     rounded_sum,
 )
+from stretto.values.loops import inlined, loop
 from stretto.values.rows import F64, I64, Bool
 
 COUNT, NAN, ABOVE, BELOW = 0, 1, 2, 3
@@ -38,7 +38,7 @@ HIGH, LOW, WHOLE_COLUMNS = 1, 2, 4
 MASK = 0xFFFFFFFF
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def parts(bits: int, doubles: bool) -> tuple[np.uint64, int]:
     """The absolute value as number 2^place, in units of the least double; of an infinity or NaN the place is -1."""
     if not doubles:
@@ -51,13 +51,13 @@ def parts(bits: int, doubles: bool) -> tuple[np.uint64, int]:
     return number, place
 
 
-@njit(cache=True, nogil=True)
+@loop
 def count_odd(table: I64, group: int, bits: int, times: int) -> None:
     """Count an infinity or a NaN."""
     table[group, NAN if bits & (UNIT - 1) else BELOW if bits < 0 else ABOVE] += times
 
 
-@njit(cache=True, nogil=True)
+@loop
 def not_finite(table: I64, group: int) -> float:
     """The sum of a group with infinities or NaN; 0 if there are none."""
     if table[group, NAN] or (table[group, ABOVE] and table[group, BELOW]):
@@ -65,7 +65,7 @@ def not_finite(table: I64, group: int) -> float:
     return math.inf if table[group, ABOVE] else -math.inf if table[group, BELOW] else 0.0
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def add_value(
     table: I64, wide: I64, free: I64, group: int, number: np.uint64, place: int, signed: int
 ) -> bool:
@@ -81,7 +81,7 @@ def add_value(
     return done
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def change(table: I64, wide: I64, free: I64, group: int, bits: int, times: int, doubles: bool) -> bool:
     """Add a value to its group (`times` 1) or take it away (-1); False, and nothing is done, if room is wanting."""
     if doubles and times > 0 and table[group, COUNT] == 0:
@@ -103,7 +103,7 @@ def change(table: I64, wide: I64, free: I64, group: int, bits: int, times: int, 
     return True
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def is_alone(table: I64, group: int) -> bool:
     """Whether ALONE has the bits of the one value that a group has.
 
@@ -113,7 +113,7 @@ def is_alone(table: I64, group: int) -> bool:
     return bool(table[group, COUNT] == 1 and (odd | table[group, WIDE] | table[group, SUMS]) == 0)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def add_bits(table: I64, wide: I64, free: I64, group: int, bits: int, times: int, doubles: bool) -> bool:
     """Add a value to what a group sums up to, so many times; False, and nothing is done, if room is wanting."""
     number, place = parts(bits, doubles)
@@ -125,7 +125,7 @@ def add_bits(table: I64, wide: I64, free: I64, group: int, bits: int, times: int
     return done
 
 
-@njit(cache=True, nogil=True)
+@loop
 def sum_windows(
     groups: I64,
     bits: I64,
@@ -180,7 +180,7 @@ def sum_windows(
     return True
 
 
-@njit(cache=True, nogil=True)
+@loop
 def sum_whole_windows(
     groups: I64,
     bits: I64,
@@ -238,7 +238,7 @@ def sum_whole_windows(
     done[ENTERED], done[LEFT] = entered, left
 
 
-@njit(cache=True, nogil=True)
+@loop
 def sum_levels(
     numbers: I64,
     lines: I64,
@@ -269,7 +269,7 @@ def sum_levels(
     return True
 
 
-@njit(cache=True, nogil=True)
+@loop
 def sum_whole_levels(
     numbers: I64,
     lines: I64,

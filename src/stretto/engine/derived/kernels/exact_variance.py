@@ -7,9 +7,9 @@ section 4.3.1, exercise 16), so what comes out is the double next to the rationa
 import math
 
 import numpy as np
-from numba import njit
 
 from stretto.engine.derived.kernels.long_accumulator import MASK, leading
+from stretto.values.loops import loop
 from stretto.values.rows import I64
 
 BELOW_POINT = 4
@@ -20,7 +20,7 @@ LEAST_NORMAL, LEAST = -1022, -1074
 """Exponents of the first bit of the least normal double, and of the last bit of all doubles below."""
 
 
-@njit(cache=True, nogil=True)
+@loop
 def numerator(
     sums: I64, sum_count: int, sum_at: int, squares: I64, square_count: int, square_at: int, n: int, out: I64
 ) -> tuple[int, int]:
@@ -48,7 +48,7 @@ def numerator(
     return count, at - BELOW_POINT
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _subtract_square(digits: I64, skip: int, count: int, out: I64, to: int) -> None:
     for i in range(skip, count):
         borrow = 0
@@ -65,7 +65,7 @@ def _subtract_square(digits: I64, skip: int, count: int, out: I64, to: int) -> N
             at += 1
 
 
-@njit(cache=True, nogil=True)
+@loop
 def rounded_quotient(digits: I64, count: int, exponent: int, n: int) -> float:
     """The double next to digits 2^exponent / (n (n - 1)), ties to even; n is below 2^27. Digits are written over."""
     while count > 0 and digits[count - 1] == 0:
@@ -88,7 +88,7 @@ def rounded_quotient(digits: I64, count: int, exponent: int, n: int) -> float:
     return _round_once(number, exponent + 32 * start + last)
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _divide(digits: I64, start: int, count: int, divisor: int) -> bool:
     """Divide in place by less than 2^32; whether there is a remainder."""
     by = np.uint64(divisor)
@@ -101,7 +101,7 @@ def _divide(digits: I64, start: int, count: int, divisor: int) -> bool:
     return bool(remainder)
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _round_once(number: np.int64, exponent: int) -> float:
     """The double next to a number of 56 to 63 bits times 2^exponent, ties to even; its last bit is for all below."""
     if exponent + 62 >= LEAST_NORMAL and number >> max(0, LEAST_NORMAL - exponent):

@@ -6,9 +6,9 @@ table is filled anew with those that live.
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from stretto.values.hashing import GOLDEN
+from stretto.values.loops import loop
 from stretto.values.rows import I64, Bool
 
 Slots = npt.NDArray[np.int32]
@@ -17,14 +17,14 @@ USED, FREE = 0, 1
 """Of a table: numbers given so far, and how many of them are on the list of free ones."""
 
 
-@njit(cache=True, nogil=True)
+@loop
 def mix(mixed: np.uint64, key: int) -> np.uint64:
     """A hash of what was mixed so far and one more key."""
     mixed = (mixed ^ np.uint64(key)) * GOLDEN
     return mixed ^ (mixed >> np.uint64(32))
 
 
-@njit(cache=True, nogil=True)
+@loop
 def number_rows(
     keys: I64,
     inside: Bool,
@@ -80,7 +80,7 @@ def number_rows(
     return int(keys.shape[0])
 
 
-@njit(cache=True, nogil=True)
+@loop
 def fill_table(slots: Slots, known: I64, groups: I64) -> None:
     """Put these groups into an empty table; no two have the same keys."""
     mask = np.uint64(slots.shape[0] - 1)

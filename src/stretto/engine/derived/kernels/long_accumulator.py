@@ -15,8 +15,8 @@ the first column has the number of the next one, plus 1.
 import math
 
 import numpy as np
-from numba import njit
 
+from stretto.values.loops import inlined, loop
 from stretto.values.rows import I64
 
 WIDE = 4
@@ -32,7 +32,7 @@ IN_WIDE = -1
 MASK = 0xFFFFFFFF
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def add_half(table: I64, row: int, column: int, half: np.uint64, shift: np.uint64, times: int) -> None:
     """Add 32 bits, shifted by less than 32, so many times (-1: take them away)."""
     moved = half << shift
@@ -40,14 +40,14 @@ def add_half(table: I64, row: int, column: int, half: np.uint64, shift: np.uint6
     table[row, column + 1] += times * np.int64(moved >> np.uint64(32))
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def add_number(table: I64, row: int, column: int, number: np.uint64, shift: np.uint64, times: int) -> None:
     """Add a number of 64 bits to three limbs."""
     add_half(table, row, column, number & np.uint64(MASK), shift, times)
     add_half(table, row, column + 1, number >> np.uint64(32), shift, times)
 
 
-@njit(cache=True, nogil=True)
+@loop
 def add_square(table: I64, row: int, column: int, number: np.uint64, shift: np.uint64, times: int) -> None:
     """Add the square of a number of 64 bits to five limbs: l^2 + 2hl 2^32 + h^2 2^64."""
     low, high = number & np.uint64(MASK), number >> np.uint64(32)
@@ -56,7 +56,7 @@ def add_square(table: I64, row: int, column: int, number: np.uint64, shift: np.u
     add_number(table, row, column + 2, high * high, shift, times)
 
 
-@njit(cache=True, nogil=True)
+@loop
 def has_room(table: I64, group: int, head: int, limbs: int, at: int, span: int) -> bool:
     """Whether the limbs `at`..`at + span - 1` are in the group's row; an empty section takes its place around them."""
     if table[group, head] == 0:
@@ -66,7 +66,7 @@ def has_room(table: I64, group: int, head: int, limbs: int, at: int, span: int) 
     return bool(table[group, head] > 0 and column >= 0 and column + span < limbs)
 
 
-@njit(cache=True, nogil=True)
+@loop
 def has_wide_room(
     table: I64, wide: I64, free: I64, group: int, head: int, limbs: int, wide_head: int, at: int, span: int
 ) -> bool:
@@ -91,7 +91,7 @@ def has_wide_room(
     return True
 
 
-@njit(cache=True, nogil=True)
+@loop
 def forget(table: I64, wide: I64, free: I64, group: int) -> None:
     """All values have left the group: its limbs are 0, and its places are free."""
     if table[group, WIDE]:
@@ -103,7 +103,7 @@ def forget(table: I64, wide: I64, free: I64, group: int) -> None:
         table[group, SQUARES] = 0
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def read_digits(table: I64, row: int, column: int, count: int, digits: I64) -> int:
     """Write the absolute value of some limbs as digits of 32 bits, one more than limbs; the sign comes back."""
     carry = 0
@@ -121,7 +121,7 @@ def read_digits(table: I64, row: int, column: int, count: int, digits: I64) -> i
     return -1 if carry < 0 else 1
 
 
-@njit(cache=True, nogil=True)
+@loop
 def read_wide(wide: I64, row: int, head: int, digits: I64) -> tuple[int, int, int]:
     low, high = wide[row, head], wide[row, head + 1]
     # One more limb: the carries of the last one would take more than a digit.
@@ -129,7 +129,7 @@ def read_wide(wide: I64, row: int, head: int, digits: I64) -> tuple[int, int, in
     return sign, high - low + 2, low
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def read_section(
     table: I64, wide: I64, group: int, head: int, limbs: int, wide_head: int, digits: I64
 ) -> tuple[int, int, int]:
@@ -143,7 +143,7 @@ def read_section(
     return sign, count, base
 
 
-@njit(cache=True, nogil=True)
+@loop
 def leading(digits: I64, count: int) -> tuple[np.int64, int]:
     """The first 56 to 63 bits of a number, the last one set if any bit below is, and the exponent of that last bit.
 
@@ -178,7 +178,7 @@ def leading(digits: I64, count: int) -> tuple[np.int64, int]:
     return number, 32 * (top - 1) - shift + 1
 
 
-@njit(cache=True, nogil=True)
+@loop
 def rounded_sum(digits: I64, count: int, sign: int, exponent: int) -> float:
     """The double next to a sum of doubles, ties to even, beyond the doubles infinite; `exponent`: of its last bit.
 

@@ -1,12 +1,12 @@
 """Where sorted values stand among sorted others: one walk through both."""
 
 import numpy as np
-from numba import njit
 
+from stretto.values.loops import loop
 from stretto.values.rows import I64
 
 
-@njit(cache=True, nogil=True)
+@loop
 def places_after(array: I64, values: I64) -> I64:
     """Per value, how many entries are not greater; neither the entries nor the values decrease.
 

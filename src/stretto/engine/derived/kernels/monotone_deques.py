@@ -7,9 +7,9 @@ greatest value is the least of the keys turned over.
 """
 
 import numpy as np
-from numba import njit
 
 from stretto.engine.derived.kernels.exact_sums import ENTERED, LEFT
+from stretto.values.loops import inlined, loop
 from stretto.values.rows import I64, Bool
 
 MOST = np.iinfo(np.int64).max
@@ -19,14 +19,14 @@ COUNT, NAN, HEAD, TAIL = 0, 1, 2, 3
 """Columns of a group: values, NaN among them, and both ends of its deque as numbers of events, plus 1 (0: empty)."""
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def key_of(bits: int, doubles: bool, highest: bool) -> int:
     """An integer in the order of the values (a zero below zero is less than zero), or against it if `highest`."""
     key = bits ^ ((bits >> 63) & MOST) if doubles else bits
     return ~key if highest else key
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def enter(
     at: int,
     bits: I64,
@@ -52,7 +52,7 @@ def enter(
     state[group, TAIL] = at + base + 1
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def leave(at: int, base: int, state: I64, before: I64, after: I64, group: int) -> None:
     """The oldest value of its group goes; it is the first of the deque, or it is not there any more."""
     if state[group, HEAD] == at + base + 1:
@@ -63,7 +63,7 @@ def leave(at: int, base: int, state: I64, before: I64, after: I64, group: int) -
             state[group, TAIL] = 0
 
 
-@njit(cache=True, nogil=True)
+@loop
 def extremes_in_windows(
     groups: I64,
     bits: I64,
@@ -118,7 +118,7 @@ def extremes_in_windows(
         out_bits[row] = bits[head - 1 - base] if head else np.int64(0)
 
 
-@njit(cache=True, nogil=True)
+@loop
 def count_in_windows(
     groups: I64, valid: Bool, low: I64, high: I64, asked: I64, done: I64, state: I64, out_counts: I64
 ) -> None:

@@ -4,9 +4,8 @@ A group's count and sum are one word, so that one addition makes both; groupings
 walk of the window is paid once for several of them, and what memory is slow to bring comes for several at a time.
 """
 
-from numba import njit
-
 from stretto.engine.derived.kernels.exact_sums import ENTERED, LEFT
+from stretto.values.loops import loop
 from stretto.values.rows import F64, I64, Bool
 
 SUM_BITS = 40
@@ -20,7 +19,7 @@ TOGETHER = 8
 """Groupings that take turns: with more of them, their tables do not stay near the processor."""
 
 
-@njit(cache=True, nogil=True)
+@loop
 def sum_small_levels(
     numbers: I64,
     lines: I64,

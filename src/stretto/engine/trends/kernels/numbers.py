@@ -8,13 +8,12 @@ zero in all lanes, and its extremes are `MOST`: then no sum ever meets 0 times i
 Values multiply as dual numbers do: of trends made of two parts, c c' in number, the sums are c s' + c' s.
 """
 
-from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from stretto.values.loops import loop_as_numpy
 from stretto.values.rows import F64, I64
 
 U64 = npt.NDArray[np.uint64]
@@ -25,13 +24,8 @@ DOWN, UP = 2.0**-512, 2.0**512
 MOST = np.iinfo(np.int64).max
 LEAST = np.iinfo(np.int64).min
 
-Function = TypeVar("Function", bound=Callable[..., Any])
-
-
-def loop(function: Function) -> Function:
-    """Compile a loop; its divisions by zero are infinities, as in NumPy."""
-    compiled: Any = njit(cache=True, nogil=True, error_model="numpy")(function)
-    return cast("Function", compiled)
+loop: Final = loop_as_numpy
+"""Divisions by zero are infinities."""
 
 
 class Values(NamedTuple):

@@ -1,0 +1,50 @@
+"""Loops that are compiled when they are first called: loading the compiler takes longer than running a small file."""
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, TypeVar, cast
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class Loop:
+    """A function that Numba compiles when it is called, or loads from disk if it has done so before."""
+
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+        self.py_func = function
+        self.__doc__ = function.__doc__
+        self._options = options
+
+    def __call__(self, *args: Any) -> Any:
+        return self.compiled(*args)
+
+    @property
+    def signatures(self) -> list[Any]:
+        """The types for which it has been compiled."""
+        return self.compiled.signatures if "compiled" in vars(self) else []
+
+    @cached_property
+    def compiled(self) -> Any:
+        from numba import njit  # noqa: PLC0415 - what this is for
+
+        known = self.py_func.__globals__
+        for name in self.py_func.__code__.co_names:
+            called = known.get(name)
+            if isinstance(called, Loop):
+                known[name] = called.compiled  # Numba knows its own loops only
+        return njit(cache=True, nogil=True, **self._options)(self.py_func)
+
+
+def loop(function: Function) -> Function:
+    """Compile a function when it is called."""
+    return cast("Function", Loop(function, {}))
+
+
+def inlined(function: Function) -> Function:
+    """Likewise, into the loops that call it."""
+    return cast("Function", Loop(function, {"inline": "always"}))
+
+
+def loop_as_numpy(function: Function) -> Function:
+    """Likewise; its divisions by zero are infinities, as in NumPy."""
+    return cast("Function", Loop(function, {"error_model": "numpy"}))
