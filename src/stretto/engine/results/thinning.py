@@ -371,6 +371,7 @@ def _numbers(vector: Vector, kind: Kind, strings: Strings, n: int) -> tuple[I64,
         place = coded.indices.to_numpy().astype(np.int64) + 1
     if given.valid is not None:
         place = np.where(given.valid, place, 0)
+    values: list[Any]
     if kind is Kind.STRING or kind in LISTS:
         # Under a null there may be a number that is no code.
         values = [strings.text(code) if 0 <= code < len(strings) else None for code in distinct.tolist()]
