@@ -179,7 +179,9 @@ class Thinner:
 
     def _mark(self, keys: list[tuple[Any, ...]], marks: I64, oldest: int) -> None:
         """Keep the marks that something which comes later may be close to."""
-        new = {keys[i]: int(marks[i]) for i in np.flatnonzero((marks >= oldest) & (marks != NEVER)).tolist()}
+        some = np.flatnonzero((marks >= oldest) & (marks != NEVER))
+        # The first is that of nulls: it comes last, as what lies under a null may be no value either.
+        new = {keys[i]: int(marks[i]) for i in some[::-1].tolist()}
         self._marks = {key: mark for key, mark in self._marks.items() if mark >= oldest} | new
 
     def _keys(
@@ -361,16 +363,17 @@ def _numbers(vector: Vector, kind: Kind, strings: Strings, n: int) -> tuple[I64,
     if kind is Kind.FLOAT:
         data = np.where(data == 0, 0.0, np.where(np.isnan(data), np.nan, data))
     bits = np.ascontiguousarray(data).view(np.int64) if data.dtype.itemsize == 8 else data.astype(np.int64)
-    low = int(bits.min(initial=MANY))
-    width = int(bits.max(initial=low)) - low + 1
+    low = int(bits.min())
+    width = int(bits.max()) - low + 1
     if kind is not Kind.FLOAT and width <= min(MANY, n):
-        distinct, place = np.arange(low, low + width), bits - (low - 1)
+        distinct, place = low + np.arange(width), bits - low + 1
     else:
         coded = pa.array(bits).dictionary_encode()  # by hash: there are few different ones among many
         distinct = coded.dictionary.to_numpy()
         place = coded.indices.to_numpy().astype(np.int64) + 1
     if given.valid is not None:
         place = np.where(given.valid, place, 0)
+    values: list[Any]
     if kind is Kind.STRING or kind in LISTS:
         # Under a null there may be a number that is no code.
         values = [strings.text(code) if 0 <= code < len(strings) else None for code in distinct.tolist()]
