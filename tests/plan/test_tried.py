@@ -1,6 +1,7 @@
 """Plans are tried on sampled events: what was counted decides, and EXPLAIN says so."""
 
 import json
+from math import inf
 
 import pytest
 from tests.plan.bursts import bursty, queries
@@ -8,6 +9,7 @@ from tests.plan.bursts import bursty, queries
 from stretto.engine.planning import optimize
 from stretto.engine.trial import TRIED_STEP, Tryout
 from stretto.engine.whole_table import run
+from stretto.explain.model import Tried
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan
 from stretto.plan.optimize import optimize as by_estimates
@@ -39,6 +41,12 @@ def looked_through(plan: Plan, seed: int) -> int:
     counters = run(plan, bursty(EVENTS, seed)).counters
     assert counters is not None
     return sum(counters.candidates) + sum(counters.rows)
+
+
+def tried_of(plan: Plan) -> Tried:
+    assert plan.estimate is not None
+    assert plan.estimate.tried is not None
+    return plan.estimate.tried
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
@@ -92,6 +100,31 @@ def test_nothing_is_tried_where_there_is_little_to_run(monkeypatch: pytest.Monke
     assert plan.estimate is not None
     assert plan.estimate.tried is None
     assert "tried" not in plan.explain()
+
+
+@pytest.mark.parametrize(
+    ("short", "surprising", "raced"), [(inf, inf, False), (inf, 0.0, True), (0.0, inf, True)]
+)
+def test_a_short_run_that_does_as_estimated_has_no_race(
+    monkeypatch: pytest.MonkeyPatch, short: float, surprising: float, raced: bool
+) -> None:
+    monkeypatch.setattr(trying, "SHORT_NS", short)
+    monkeypatch.setattr(trying, "SURPRISING", surprising)
+    raced_plan, stats, workload = planned(1)
+    plan = optimize(workload, stats, "auto", 5.0, once=True)
+    alone, others = (tried_of(one) for one in (plan, raced_plan))
+    assert alone.plans == (others.plans if raced else 1)
+    assert others.plans > 1
+
+
+def test_events_that_are_converted_once_serve_every_plan() -> None:
+    plan, stats, workload = planned(1)
+    others = [plan, by_estimates(workload, stats, "none", 5.0)]
+    few = by_estimates(Workload.parse(queries(1, 1)), stats, "none", 5.0)
+    events = bursty(3 * TRIED_STEP, 1)
+    tryout = Tryout(events)
+    for one in (*others, few, plan):
+        assert list(tryout(one)) == list(Tryout(events)(one))
 
 
 def test_other_optimizers_try_nothing() -> None:

@@ -48,7 +48,7 @@ def optimize(
 
 
 def _measured(workload: Workload, events: Any, special: Special, ts_unit: str | None) -> Stats:
-    return Stats.of(table_of(events, special, ts_unit), special, workload=workload)
+    return Stats.of(table_of(events, special, ts_unit), special, workload=workload, at_once=False)
 
 
 def run(
@@ -71,7 +71,7 @@ def run(
     chosen = special or (read.schema.special if isinstance(read, Plan) else Special())
     table = table_of(events, chosen, ts_unit)
     if not isinstance(read, Plan):
-        stats = Stats.of(table, chosen, workload=read)
+        stats = Stats.of(table, chosen, workload=read, at_once=False)
         warn_of(read, stats)
         read = planning.optimize(read, stats, optimizer, budget, once=True)
         for text in too_many(read, stats.events, stats.seconds, options.get("memory_bytes", MEMORY_BYTES)):

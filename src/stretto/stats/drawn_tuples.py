@@ -7,6 +7,7 @@ weights become uneven the tuples are drawn again by weight, which lets rare conj
 """
 
 from collections.abc import Iterator, Sequence
+from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -183,10 +184,10 @@ class _Walk:
         # Behind all of them, or before all, only the other end of the window says more.
         bound = [self.columns[other] for other in self.bound]
         if len(low) < len(bound):
-            low.append(self.reach.low[np.maximum.reduce(bound)])
+            low.append(self.reach.low[reduce(np.maximum, bound)])
         if len(high) < len(bound):
-            high.append(self.reach.high[np.minimum.reduce(bound)])
-        return np.maximum.reduce(low), np.minimum.reduce(high)
+            high.append(self.reach.high[reduce(np.minimum, bound)])
+        return reduce(np.maximum, low), reduce(np.minimum, high)
 
     def _among_equals(self, slot: int, link: Link, low: I64, high: I64) -> tuple[I64, I64, I64]:
         """The range of a slot's events by value, for the value that the bound side has."""

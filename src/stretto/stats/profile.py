@@ -67,14 +67,15 @@ class Stats:
         sample: int = SIZE,
         seed: int = 0,
         ts_unit: str | None = None,
+        at_once: bool = True,
     ) -> Self:
         """The statistics of an Arrow table, or of any that offers itself as one (pandas, Polars, DuckDB).
 
         `ts_unit`: that of times which are integers; without it they are what they must be to lie in 1973 to 2100,
         which is said where it is not microseconds, and microseconds where they can be nothing of the kind.
 
-        `sample` events are kept to measure terms on; with a workload its terms are measured at once, and the sample
-        is made of stretches that its windows fit into.
+        `sample` events are kept to measure terms on. With a workload the sample is made of stretches that its windows
+        fit into, and its terms are measured `at_once`, else when planning asks for them.
         """
         special = special or Special()
         events = _timed(as_table(table), special, ts_unit)
@@ -89,7 +90,7 @@ class Stats:
         stats = cls.of_batches(
             ordered.to_batches(STEP), schema, events.num_rows, sample=sample, seed=seed, stretches=number
         )
-        return stats if workload is None else stats.measured(workload)
+        return stats.measured(workload) if workload is not None and at_once else stats
 
     @classmethod
     def of_batches(
