@@ -198,12 +198,17 @@ def _show_totals(batches: list[pa.RecordBatch], plan: Plan, outputs: Outputs) ->
 def measured(
     workload: Workload, spark: SparkSession, files: EventFiles, sample: float | None, seed: int
 ) -> Stats:
+    """The statistics of surveyed files, and of the workload's terms."""
+    stats = profiled(spark, files, sample, seed)
+    warn_of(remarks_on(workload, stats))
+    return stats.measured(workload.bind(stats.schema).normal_forms())
+
+
+def profiled(spark: SparkSession, files: EventFiles, sample: float | None = None, seed: int = 0) -> Stats:
     """The statistics of surveyed files; without a share, as many events are sampled as in process."""
     assert files.summary is not None
     share = min(1.0, SIZE / max(files.summary.rows, 1)) if sample is None else sample
-    stats = profile_files(spark, None, files, share, seed=seed)
-    warn_of(remarks_on(workload, stats))
-    return stats.measured(workload.bind(stats.schema).normal_forms())
+    return profile_files(spark, None, files, share, seed=seed)
 
 
 def spread_text(

@@ -211,7 +211,8 @@ def display(board: Board, *, quiet: bool) -> Iterator[Show]:
 def follow(stream: RunningStream, workload: str, board: Board, *, quiet: bool) -> bool:
     """Show how a stream goes until it ends, and watch its workload file. An interrupt stops the stream.
 
-    `board`: the sums so far, if the stream was started before. Returns whether the stream ended with the workload of the file, and not with a version before it.
+    `board`: the sums so far, if the stream was started before.
+    Returns whether the stream ended with the workload of the file, and not with a version before it.
     """
     with display(board, quiet=quiet) as show:
         watch = WorkloadWatch(workload, stream.publisher, show.tell)

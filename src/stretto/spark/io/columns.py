@@ -258,7 +258,9 @@ def unit_told(columns: T.StructType, special: Special) -> str | None:
     unit = unit_of(columns, special) if special.unit is None else None
     if unit is None:
         return None
-    return f"column `{special.ts}` holds integers, read as {WORDS[unit]} since 1970 (--ts-unit says otherwise)"
+    return (
+        f"column `{special.ts}` holds integers, read as {WORDS[unit]} since 1970 (--ts-unit says otherwise)"
+    )
 
 
 def recall(memory: Path) -> T.StructType | None:
