@@ -15,7 +15,7 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 
 from stretto.cli.console import say
-from stretto.cli.inputs import parse_workload, plan_for, read_workload, remarks_on, warn_of
+from stretto.cli.inputs import parse_workload, plan_for, read_workload, remarks_on, tell_of_ids, warn_of
 from stretto.cli.options import PlanningOptions
 from stretto.cli.results.running import SHOWN_PER_QUERY, Outputs, RunLimits, as_texts
 from stretto.data.files import STDIN, EventFile
@@ -51,6 +51,7 @@ def opened(workload: str, events: str, special: Special) -> Iterator[tuple[Workl
         if files.unit_told is not None:
             say(files.unit_told)
         if files.in_place:
+            tell_of_ids(files.schema, special)
             yield read_workload(workload, files.schema), files
         else:
             yield bound_early(parse_workload(workload), lambda: files.schema), files
