@@ -6,6 +6,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from stretto.cli import where
 from stretto.spark.setup.session import session
 
 pytestmark = pytest.mark.spark
@@ -154,6 +155,20 @@ def test_statistics(call, events: str) -> None:
     assert local.code == 0
     assert call("explain", "rules.cep", "--stats", "s.json").code == 0
     assert call("stats", "rules.cep", "--events", events, "--on", "local", "--master", "x").code == 2
+
+
+def test_plans_by_statistics_of_large_files(call, events: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    local = call("explain", "rules.cep", "--events", events, "--on", "local", "--format", "json")
+    monkeypatch.setattr(where, "SMALL", 100)
+    result = call("explain", "rules.cep", "--events", events, "--format", "json")
+    assert result.code == 0, result
+    assert "runs on Spark: many.csv has 0 MB (--on local for the other)" in result.err
+    ours, theirs = (json.loads(one.out)["operators"] for one in (result, local))
+    assert [one["piece"] for one in ours] == [one["piece"] for one in theirs]
+    # On Spark bad rows are counted too.
+    assert [one["rows"] for one in ours] == pytest.approx([one["rows"] for one in theirs], rel=0.06)
+    assert call("explain", "rules.cep", "--events", "-", "--on", "spark").code == 2
+    assert call("explain", "rules.cep", "--events", events, "--on", "local", "--master", "local[1]").code == 2
 
 
 def test_explain_tells_how_the_work_would_be_spread(call) -> None:

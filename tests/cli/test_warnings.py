@@ -67,3 +67,12 @@ def test_where_it_runs_is_told(call) -> None:
     result = call("run", "rules.cep", "--events", "events.csv", "--on", "auto")
     assert result.code == 0
     assert result.err.startswith("runs in this process: events.csv has 0.0 MB")
+
+
+def test_ids_that_are_not_there(call) -> None:
+    for command in ("check", "run", "stats", "explain"):
+        result = call(command, "rules.cep", "--events", "events.csv", "--id", "y")
+        assert result.code == 0
+        assert "no column `y` for the ids of events" in result.err
+        assert "they are numbered from 0" in result.err
+    assert "for the ids" not in call("run", "rules.cep", "--events", "events.csv").err

@@ -13,8 +13,11 @@ from stretto.cli.console import FAILED, fail, reported, say, show
 from stretto.cli.functions import FunctionFiles
 from stretto.cli.options import (
     ColumnNames,
+    Master,
+    On,
     PlanningOptions,
     Quiet,
+    RunOn,
     SomeEventsPath,
     SpreadName,
     WorkloadPath,
@@ -56,6 +59,7 @@ class ExplainOptions:
     stats: Annotated[
         str | None, Option(metavar="PATH", help="A file of statistics; with --analyze, besides the events.")
     ] = None
+    on: RunOn = On.AUTO
     planning: PlanningOptions
     diff: Annotated[
         str | None, Option(metavar="OPTIMIZER", help="Compare with the plan of another optimizer.")
@@ -100,6 +104,7 @@ class ExplainOptions:
     out: Annotated[str | None, Option(metavar="PATH", help="A file, instead of the screen.")] = None
     columns: ColumnNames
     functions: FunctionFiles = None
+    master: Master = None
     quiet: Quiet = False
 
     @property
@@ -135,7 +140,7 @@ def _as_read(options: ExplainOptions) -> str:
 
 def _understood(options: ExplainOptions) -> str:
     """The requested stage of the workload, bound to what is known of the events."""
-    from stretto.cli.inputs import measure, plan_for, read_workload, remarks_on, warn_of
+    from stretto.cli.inputs import plan_for, read_workload, remarks_on, warn_of
     from stretto.engine.expected_matches import too_many
     from stretto.plan.explanation import explanation
     from stretto.plan.optimize import named_for, recipe_of
@@ -146,7 +151,7 @@ def _understood(options: ExplainOptions) -> str:
     if source is not None:
         read.bind(source.schema)
         if options.stats is None and options.stage is not Stage.PATTERN:
-            known = measure(source, read)
+            known = _measured(options, source, read)
     if known is not None:
         warn_of(remarks_on(read, known))
     else:
@@ -181,8 +186,29 @@ def _understood(options: ExplainOptions) -> str:
     return _plan(plan, options.form)
 
 
+def _measured(options: ExplainOptions, source: "EventFile", workload: "Workload") -> "Stats":
+    """The statistics of the events: in this process, or, of large files, on Spark."""
+    from stretto.cli.inputs import measure
+    from stretto.cli.where import chosen
+
+    if chosen(options.on, source.path, options.master, looks=True) is On.LOCAL:
+        return measure(source, workload)
+    from stretto.cli.on_spark import profiled, started
+    from stretto.spark.batch.event_files import open_files, survey
+    from stretto.spark.errors import clear_failures
+
+    with clear_failures():
+        files = open_files(source.path, source.special)
+        spark = started(options.master, quiet=options.quiet)
+        return profiled(spark, survey(spark, files))
+
+
 def _refuse(options: ExplainOptions) -> None:
     """End with a message where options do not go together."""
+    if options.on is On.LOCAL and options.master is not None:
+        fail("--master is for --on spark")
+    if options.on is On.SPARK and options.events == "-":
+        fail("events of standard input are looked at in this process; leave --on out")
     events, stats, diff, analyze = options.events, options.stats, options.diff, options.analyze
     form, stage = options.form, options.stage
     if form is Format.HTML and (stage is not Stage.PLAN or diff is not None):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from stretto.cli.console import say
 from stretto.cli.options import PlanningOptions
-from stretto.errors import QueryError, StrettoError
+from stretto.errors import QueryError, StrettoError, near
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan
 from stretto.schema import Schema
@@ -41,13 +41,24 @@ def parse_workload(path: str, schema: Schema | None = None) -> Workload:
 
 
 def open_told(path: str, special: "Special") -> "EventFile":
-    """The events of a path; where their times are integers, one line says in which unit they are read."""
+    """The events of a path; a line says in which unit times that are integers are read, and where ids are missing."""
     from stretto.data.files import open_events
 
     source = open_events(path, special)
     if source.unit_told is not None:
         say(source.unit_told)
+    tell_of_ids(source.schema, special)
     return source
+
+
+def tell_of_ids(schema: Schema, special: "Special") -> None:
+    """One line where a column of ids was named and is not there: events are numbered then."""
+    from stretto.schema import Special
+
+    names = (*schema.attributes, *schema.skipped)
+    if special.id not in (*names, Special().id):
+        hint = f", {found}" if (found := near(special.id, names)) else ""
+        say(f"no column `{special.id}` for the ids of events{hint}: they are numbered from 0")
 
 
 def plan_for(workload: Workload, known: "Schema | Stats", planning: PlanningOptions) -> Plan:

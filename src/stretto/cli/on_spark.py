@@ -15,7 +15,7 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 
 from stretto.cli.console import say
-from stretto.cli.inputs import parse_workload, plan_for, read_workload, remarks_on, warn_of
+from stretto.cli.inputs import parse_workload, plan_for, read_workload, remarks_on, tell_of_ids, warn_of
 from stretto.cli.options import PlanningOptions
 from stretto.cli.results.running import SHOWN_PER_QUERY, Outputs, RunLimits, as_texts
 from stretto.data.files import STDIN, EventFile
@@ -52,6 +52,7 @@ def opened(workload: str, events: str, special: Special) -> Iterator[tuple[Workl
         if files.unit_told is not None:
             say(files.unit_told)
         if files.in_place:
+            tell_of_ids(files.schema, special)
             yield read_workload(workload, files.schema), files
         else:
             yield bound_early(parse_workload(workload), lambda: files.schema), files
@@ -199,12 +200,17 @@ def _show_totals(batches: list[pa.RecordBatch], plan: Plan, outputs: Outputs) ->
 def measured(
     workload: Workload, spark: SparkSession, files: EventFiles, sample: float | None, seed: int
 ) -> Stats:
+    """The statistics of surveyed files, and of the workload's terms."""
+    stats = profiled(spark, files, sample, seed)
+    warn_of(remarks_on(workload, stats))
+    return stats.measured(workload.bind(stats.schema).normal_forms())
+
+
+def profiled(spark: SparkSession, files: EventFiles, sample: float | None = None, seed: int = 0) -> Stats:
     """The statistics of surveyed files; without a share, as many events are sampled as in process."""
     assert files.summary is not None
     share = min(1.0, SIZE / max(files.summary.rows, 1)) if sample is None else sample
-    stats = profile_files(spark, None, files, share, seed=seed)
-    warn_of(remarks_on(workload, stats))
-    return stats.measured(workload.bind(stats.schema).normal_forms())
+    return profile_files(spark, None, files, share, seed=seed)
 
 
 def spread_text(

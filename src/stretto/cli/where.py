@@ -15,10 +15,12 @@ SMALL: Final = 256_000_000
 SUBMITTED: Final = "PYSPARK_GATEWAY_PORT"
 
 
-def chosen(on: On, events: str, master: str | None, *, spark: bool = False, local: bool = False) -> On:
+def chosen(
+    on: On, events: str, master: str | None, *, spark: bool = False, local: bool = False, looks: bool = False
+) -> On:
     """Where to run; one line says what `auto` has chosen, and why.
 
-    `spark`, `local`: other options ask for it.
+    `spark`, `local`: other options ask for it. `looks`: events are only looked at, which is told on Spark alone.
     """
     if on is not On.AUTO:
         if on is On.SPARK:
@@ -28,6 +30,8 @@ def chosen(on: On, events: str, master: str | None, *, spark: bool = False, loca
     if place is On.SPARK:
         need_spark()
     words = "in this process" if place is On.LOCAL else "on Spark"
+    if looks and place is On.LOCAL:
+        return place
     other = On.SPARK if place is On.LOCAL else On.LOCAL
     say(f"runs {words}: {why} (--on {other.value} for the other)")
     return place

@@ -31,6 +31,8 @@ WITHOUT: Final = (
     "Spark's workers have no package `{}`: set PYSPARK_PYTHON to the Python of an environment on the executors that has"
     " stretto[spark], or send one along (spark.archives)"
 )
+TOO_SLOW: Final = "Python worker failed to connect back"
+"""Spark gives the Python process of a stateful stream ten seconds to start, and one trial."""
 PIPELINES: Final = {
     "ATTEMPT_ANALYSIS_IN_PIPELINE_QUERY_FUNCTION": (
         "in the query function of a pipeline no column can be looked up: call stretto.spark.detect at the level of the"
@@ -58,6 +60,19 @@ class StrettoSparkError(PySparkException, StrettoError):
 
     def getMessage(self) -> str:  # noqa: N802 - PySpark's name
         return str(self._message)
+
+
+class SlowStartError(StrettoSparkError):
+    """A Python process of Spark's did not start in time: another trial may do."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "a Python process of the stream did not start within the ten seconds that Spark gives it: the machine is"
+            " too busy"
+        )
+
+    def __reduce__(self) -> tuple[type["SlowStartError"], tuple[()]]:
+        return SlowStartError, ()
 
 
 class WorkerError(StrettoError):
@@ -111,6 +126,8 @@ def failure_in(error: BaseException) -> StrettoSparkError | None:
     found = MARKED.search(text)
     if found is not None:
         return StrettoSparkError(found[1])
+    if TOO_SLOW in text:
+        return SlowStartError()
     for condition, advice in PIPELINES.items():
         if condition in text:
             return StrettoSparkError(advice)

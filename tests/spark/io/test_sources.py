@@ -21,7 +21,7 @@ from stretto.schema import Kind, Schema, Special
 from stretto.spark.checkpoint_notes import write_note
 from stretto.spark.errors import StrettoSparkError
 from stretto.spark.io import columns
-from stretto.spark.io.columns import parse_schema, recall
+from stretto.spark.io.columns import parse_schema, recall, unit_told, with_unit
 from stretto.spark.io.ddl import columns_of_ddl
 from stretto.spark.io.sources import EventSource, open_source
 from stretto.spark.io.specs import Spec, kafka_place, parse_source
@@ -273,3 +273,12 @@ def test_schemas(spark, tmp_path: Path) -> None:
 
 def test_places_of_brokers() -> None:
     assert kafka_place("one,two:19092/trades", "--source") == ("one:9092,two:19092", "trades")
+
+
+def test_the_unit_that_the_first_events_tell_is_told() -> None:
+    found = parse_schema("ts BIGINT, type STRING")
+    assert unit_told(found, SPECIAL) is None
+    noted = with_unit(found, SPECIAL, "ms")
+    told = "column `ts` holds integers, read as milliseconds since 1970 (--ts-unit says otherwise)"
+    assert unit_told(noted, SPECIAL) == told
+    assert unit_told(noted, Special(unit="s")) is None

@@ -2,12 +2,17 @@
 
 from dataclasses import replace
 from io import StringIO
+from pathlib import Path
+from unittest.mock import Mock
 
+import pytest
 from rich.console import Console
 from rich.live import Live
 
+from stretto.cli.stream.command import _followed
 from stretto.cli.stream.display import Board, LiveTable, how_long, line, size, when
-from stretto.spark.stream.metrics import TargetMetrics, merged
+from stretto.spark.errors import TOO_SLOW, StrettoSparkError, failure_in
+from stretto.spark.stream.metrics import StreamMetrics, TargetMetrics, merged
 
 REPORT = TargetMetrics(
     target=0,
@@ -67,6 +72,38 @@ def test_the_board_adds_up() -> None:
     assert "events/s 500 workload version 2" in text
     assert "watermark 2023-11-14 22:13:20.000 lag 0:01:01" in text
     assert "pair 14 7 rise 10 5" in text
+
+
+class Slow:
+    """A stream whose Python does not start in time, so often; then it ends as it should."""
+
+    def __init__(self, times: int) -> None:
+        self.left, self.publisher, self.active = times, Mock(refused=""), False
+
+    def reports(self, after: int) -> list[StreamMetrics]:
+        return [replace(METRICS, batch=after + 1)]
+
+    def stop(self) -> None:
+        self.left -= 1
+
+    def failure(self) -> StrettoSparkError | None:
+        return failure_in(RuntimeError(f"{TOO_SLOW}.\n\tat java")) if self.left >= 0 else None
+
+
+def test_a_stream_whose_python_starts_too_slowly_is_started_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "rules.cep").write_text("QUERY q PATTERN SEQ(A a, B b) WITHIN 1 s;")
+    options = Mock(workload=str(tmp_path / "rules.cep"), quiet=True)
+    stream = Slow(2)
+    assert _followed(lambda: stream, options)
+    again, last, told = capsys.readouterr().err.splitlines()
+    assert "did not start within the ten seconds that Spark gives it" in again
+    assert "trial 2 of 5" in again
+    assert "trial 3 of 5" in last
+    assert told.startswith("3,000 events, 36 matches")  # those of the trials before too
+    with pytest.raises(StrettoSparkError, match="the machine is too busy"):
+        _followed(lambda: Slow(1), options)
 
 
 def test_an_empty_board() -> None:

@@ -25,9 +25,13 @@ from stretto.errors import QueryError, StrettoError
 from stretto.records import dataclass
 
 if TYPE_CHECKING:
-    from stretto.spark.stream.job import StreamJob
+    from collections.abc import Callable
+
+    from stretto.spark.stream.job import RunningStream, StreamJob
 
 AVAILABLE_NOW = "available-now"
+TRIALS = 5
+"""How often a stream is started whose Python processes do not start in time."""
 _needed = partial(Option, show_default=False)
 
 
@@ -126,14 +130,29 @@ def stream(options: StreamCall) -> None:
         need_spark()
         job = _job(options)
 
-        from stretto.cli.stream.display import follow
         from stretto.spark.stream.job import launch, prepare
 
         found, publisher = prepare(job, say)
         with reported(FAILED):
-            is_current = follow(launch(job, found, publisher), options.workload, quiet=options.quiet)
+            is_current = _followed(lambda: launch(job, found, publisher), options)
         if not is_current and "availableNow" in job.trigger:
             fail(f"{options.workload} was refused: the events were read with the version before")
+
+
+def _followed(start: "Callable[[], RunningStream]", options: StreamCall) -> bool:
+    """Show a stream until it ends; one whose Python was too slow to start, on a busy machine, is started again."""
+    from stretto.cli.stream.display import Board, follow
+    from stretto.spark.errors import SlowStartError
+
+    board = Board()
+    for trial in range(1, TRIALS + 1):
+        try:
+            return follow(start(), options.workload, board, quiet=options.quiet)
+        except SlowStartError as error:
+            if trial == TRIALS:
+                raise
+            say(f"{error}; trial {trial + 1} of {TRIALS}")
+    raise AssertionError("every trial returns or raises")
 
 
 def _job(options: StreamCall) -> "StreamJob":

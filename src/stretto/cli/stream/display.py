@@ -209,12 +209,12 @@ def display(board: Board, *, quiet: bool) -> Iterator[Show]:
         yield table
 
 
-def follow(stream: RunningStream, workload: str, *, quiet: bool) -> bool:
+def follow(stream: RunningStream, workload: str, board: Board, *, quiet: bool) -> bool:
     """Show how a stream goes until it ends, and watch its workload file. An interrupt stops the stream.
 
+    `board`: the sums so far, if the stream was started before.
     Returns whether the stream ended with the workload of the file, and not with a version before it.
     """
-    board = Board()
     with display(board, quiet=quiet) as show:
         watch = WorkloadWatch(workload, stream.publisher, show.tell)
         watch.start()

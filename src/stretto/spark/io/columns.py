@@ -25,6 +25,7 @@ from stretto.spark.errors import StrettoSparkError
 from stretto.spark.io.ddl import columns_of_ddl
 from stretto.spark.io.passwords import redacted
 from stretto.spark.io.specs import FORMATS, Spec
+from stretto.values.time_units import WORDS
 
 PACKED: Final = ("", ".gz", ".bz2")
 SAMPLED_FILES: Final = 8
@@ -250,6 +251,16 @@ def unit_of(columns: T.StructType, special: Special) -> str | None:
     """The unit of times that are integers: given, or noted with the columns; None: each tells by its size."""
     noted = columns[special.ts].metadata if special.ts in columns.names else None
     return special.unit or (noted or {}).get(UNIT)
+
+
+def unit_told(columns: T.StructType, special: Special) -> str | None:
+    """One line on the unit of times that are integers, where nobody gave it: the first events told it."""
+    unit = unit_of(columns, special) if special.unit is None else None
+    if unit is None:
+        return None
+    return (
+        f"column `{special.ts}` holds integers, read as {WORDS[unit]} since 1970 (--ts-unit says otherwise)"
+    )
 
 
 def recall(memory: Path) -> T.StructType | None:

@@ -26,7 +26,7 @@ from stretto.records import dataclass
 from stretto.schema import Schema, Special
 from stretto.spark.checkpoint_notes import read_note, write_note
 from stretto.spark.errors import StrettoSparkError, failure_in, plain_failures, said_by_spark
-from stretto.spark.io.columns import expected_schema, first_file, recall
+from stretto.spark.io.columns import expected_schema, first_file, recall, unit_told
 from stretto.spark.io.reachable import check_sink, check_source
 from stretto.spark.io.sinks import observed_rows, start
 from stretto.spark.io.sources import TEXT, EventSource, open_source
@@ -201,6 +201,9 @@ def _prepared(
     for text in _remarks(job, known):
         tell(f"warning: {text}")
     if source.columns is not None:
+        told = unit_told(source.columns, job.special)
+        if told is not None:
+            tell(told)
         write_note(job.columns, source.columns.jsonValue())
     write_note(job.note, job.lasting)
     assert publisher.last is not None
