@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "first-hour.md").read_text()
 BLOCKS = re.findall(r"^```bash\n(.*?)^```", PAGE, flags=re.MULTILINE | re.DOTALL)
 COPIED = ("src", "docs", "tests/memo", "tests/support", "tests/exactness", "tests/cases")
+HALF_WRITTEN = ("*.tmp.*", "*.pyc.*")
 # The copy runs in this environment, in one process.
 DEV = '#!/bin/sh\nshift\nexec "$PYTHON" -m pytest -p no:randomly "$@"\n'
 STRETTO = '#!/bin/sh\nexec "$PYTHON" -c "from stretto.cli.main import main; main()" "$@"\n'
@@ -22,8 +23,8 @@ STRETTO = '#!/bin/sh\nexec "$PYTHON" -c "from stretto.cli.main import main; main
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("first") / "project"
-    for folder in COPIED:
-        shutil.copytree(ROOT / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    for folder in COPIED:  # with what is compiled, as far as other tests have got
+        shutil.copytree(ROOT / folder, root / folder, ignore=shutil.ignore_patterns(*HALF_WRITTEN))
     for file in ("pyproject.toml", "tests/conftest.py"):
         shutil.copy(ROOT / file, root / file)
     for name, text in (("dev", DEV), ("bin/stretto", STRETTO)):

@@ -1,4 +1,4 @@
-"""Python workers of Spark that loaded the package before they are asked: a module for `spark.python.daemon.module`.
+"""Python workers of Spark that have loaded the package before they are asked, for `spark.python.daemon.module`.
 
 Spark forks its workers from one process, and each of them loads what it needs: seconds in which nothing is tested, for
 every worker of every stream that the tests start. Here the process has loaded that before it forks. It must have no

@@ -50,6 +50,9 @@ class Search:
         self.query = query
         self.events = events
         self.ts = [event.ts for event in events]
+        self.of_type: dict[str, list[int]] = {}
+        for position, event in enumerate(events):
+            self.of_type.setdefault(event.type, []).append(position)
 
     def bindings(self) -> Iterator[Binding]:
         yield from self.extend(self.query.pattern, Binding(), None, ())
@@ -58,7 +61,7 @@ class Search:
         """`so_far` with every binding of `node` to events later than `after` added."""
         match node:
             case Atom(variable, stream):
-                for position in range(len(self.events)):
+                for position in self.of_type.get(stream.type, ()):
                     if self.may_take(so_far, position, after) and self.is_of(stream, position):
                         yield Binding((*so_far.taken, Taken(variable, path, position)), so_far.gaps)
             case Combine("SEQ", parts):
@@ -122,8 +125,10 @@ class Search:
 
     def may_take(self, so_far: Binding, position: int, after: int | None) -> bool:
         """Whether the event is later than `after`, not yet bound, and inside the window of what is bound."""
+        if after is not None and self.ts[position] <= after:
+            return False
         bound = [taken.position for taken in so_far.taken]
-        if position in bound or (after is not None and self.ts[position] <= after):
+        if position in bound:
             return False
         first, last = min([*bound, position]), max([*bound, position])
         if self.query.window.unit == "events":
