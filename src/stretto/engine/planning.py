@@ -1,15 +1,17 @@
 """Planning where an engine is at hand: the best few plans are tried before one is taken."""
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from stretto.pattern.workload import Workload
-from stretto.plan import optimize as planning
 from stretto.plan.dag import Plan
-from stretto.plan.trials.counted_work import Counted
 from stretto.schema import Schema
 from stretto.stats.profile import Stats
+
+if TYPE_CHECKING:
+    from stretto.plan.trials.counted_work import Counted
 
 
 def optimize(
@@ -28,10 +30,12 @@ def optimize(
     events that were measured alone, so that planning should not take longer than it saves. Raises QueryError if the
     workload does not fit the schema or holds a statement that no plan can run.
     """
+    from stretto.plan import optimize as planning  # an engine that runs a plan needs none of it
+
     return planning.optimize(workload, known, optimizer, budget, _trial, without, once=once)
 
 
-def _trial(events: pa.Table) -> Callable[[Plan], Iterator[Counted]]:
+def _trial(events: pa.Table) -> "Callable[[Plan], Iterator[Counted]]":
     """The engine is loaded when something is tried: a plan alone needs no kernel."""
     from stretto.engine.trial import Tryout
 

@@ -24,7 +24,6 @@ from stretto.pattern.binding.good_rows import with_good_rows
 from stretto.pattern.derived.tables import table_files
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan, attributes_of
-from stretto.plan.optimize import optimize
 from stretto.records import dataclass
 from stretto.schema import Kind, Schema, Special
 from stretto.spark.errors import StrettoSparkError
@@ -85,8 +84,14 @@ def _plan_of(value: dict[str, Any]) -> Plan:
     schema = Schema(kinds, None, Special(*value["special"]))
     functions = b64decode(value.get("functions", ""))
     know_functions(functions, anew=False)
-    plan = optimize(Workload.parse(value["workload"]), schema, value["optimizer"], REPLAN_S)
+    plan = _optimized(Workload.parse(value["workload"]), schema, value["optimizer"], REPLAN_S)
     return replace(plan, functions=functions)
+
+
+def _optimized(workload: Workload, known: Stats | Schema, optimizer: str, budget: float | None) -> Plan:
+    from stretto.plan.optimize import optimize  # noqa: PLC0415 - workers run plans and seldom make one
+
+    return optimize(workload, known, optimizer, budget)
 
 
 def publish(folder: str | Path, workload: Workload, plan: Plan) -> int:
@@ -190,7 +195,7 @@ class Publisher:
         if not len(workload):
             raise StrettoSparkError(f"{workload.file or 'the workload'}: there is no query to run")
         try:
-            return optimize(workload, self.known, self.optimizer, self.budget)
+            return _optimized(workload, self.known, self.optimizer, self.budget)
         except QueryError as error:
             text, file = error.text or workload.text, error.file or workload.file
             raise QueryError(error.mistakes, text, file) from None
