@@ -64,6 +64,19 @@ class Nothing:
     """No field at all."""
 
 
+@dataclass(frozen=True)
+class Listed:
+    """What is compared need not be hashed."""
+
+    name: str
+    found: dict[str, int] = field(default_factory=dict, hash=False)
+
+
+def test_a_field_may_be_compared_and_not_hashed() -> None:
+    assert Listed("a", {"x": 1}) != Listed("a")
+    assert hash(Listed("a", {"x": 1})) == hash(Listed("a"))
+
+
 def test_values_are_equal_and_hash_by_what_is_compared() -> None:
     assert Point(1) == Point(1, 2, "other", near=[3])
     assert hash(Point(1)) == hash(Point(1, 2, "other"))

@@ -4,7 +4,7 @@ The one of the library compiles six methods for every class when its module is i
 in which a small file is read, planned for and run. Of these classes a run compares some, and makes few.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import MISSING, Field, FrozenInstanceError, fields
 from dataclasses import dataclass as described
 from typing import TYPE_CHECKING, Any, cast
@@ -112,11 +112,16 @@ def _eq(cls: type) -> Method:
 
 
 def _hash(cls: type) -> Method:
-    return _compiled(cls, "__hash__", f"(self):\n return hash({_compared(cls, 'self')})", {})
+    hashed = (one.name for one in fields(cls) if (one.compare if one.hash is None else one.hash))
+    return _compiled(cls, "__hash__", f"(self):\n return hash({_values('self', hashed)})", {})
 
 
 def _compared(cls: type, record: str) -> str:
-    return "(" + "".join(f"{record}.{one.name}," for one in fields(cls) if one.compare) + ")"
+    return _values(record, (one.name for one in fields(cls) if one.compare))
+
+
+def _values(record: str, names: Iterable[str]) -> str:
+    return "(" + "".join(f"{record}.{name}," for name in names) + ")"
 
 
 def _compiled(cls: type, name: str, text: str, known: dict[str, Any]) -> Method:

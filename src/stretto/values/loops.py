@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import cached_property
+from importlib import import_module
 from typing import Any, TypeVar, cast
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -18,6 +19,10 @@ class Loop:
     def __call__(self, *args: Any) -> Any:
         return self.compiled(*args)
 
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[str, str]]:
+        """By its name: an engine that is kept holds loops."""
+        return _named, (self.py_func.__module__, self.py_func.__qualname__)
+
     @property
     def signatures(self) -> list[Any]:
         """The types for which it has been compiled."""
@@ -33,6 +38,10 @@ class Loop:
             if isinstance(called, Loop):
                 known[name] = called.compiled  # Numba knows its own loops only
         return njit(cache=True, nogil=True, **self._options)(self.py_func)
+
+
+def _named(module: str, name: str) -> Any:
+    return getattr(import_module(module), name)
 
 
 def loop(function: Function) -> Function:
