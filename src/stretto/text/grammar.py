@@ -91,7 +91,7 @@ def _lark() -> Lark:
     data = kept["data"]
     data["options"]["lexer"] = data["parser"]["lexer_conf"]["lexer_type"] = _Given
     whole: Any = Lark  # what it makes of tables has no types
-    parser: Lark = whole._load_from_dict(data, kept["memo"], transformer=Actions())  # noqa: SLF001
+    parser: Lark = whole._load_from_dict(data, kept["memo"], transformer=Actions())  # noqa: SLF001 - lark has no other way from a dict
     return parser
 
 
