@@ -6,7 +6,6 @@ pay for one.
 
 import sys
 from importlib import import_module
-from importlib.metadata import version
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +26,8 @@ if TYPE_CHECKING:
     from stretto.text.build_streams import stream
     from stretto.text.terms import call
 
-__version__ = version("stretto")
+    __version__: str
+
 ensure_folder()
 
 _HOMES = {
@@ -107,6 +107,8 @@ sys.modules[__name__].__class__ = _Package
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return import_module("importlib.metadata").version("stretto")
     if name not in _HOME_OF:
         raise AttributeError(f"module `stretto` has no attribute `{name}`")
     return getattr(import_module(_HOME_OF[name]), name)

@@ -1,7 +1,8 @@
-"""An interrupt ends a command within a second, whatever it does: planning, compiling, waiting for Spark.
+"""A command ends at once, when it is done and when it is interrupted, whatever it is at: planning, compiling, Spark.
 
-Python tells the main thread of an interrupt only when that comes back from what it has called. So another thread is
-told too, by the system; it gives the main thread time to clean up, and then ends the process.
+Before Python ends it takes all modules apart, half a second's work where loops were compiled, though the process goes
+anyway. And it tells the main thread of an interrupt only when that comes back from what it has called. So another
+thread is told too, by the system; it gives the main thread time to clean up, and then ends the process.
 """
 
 import atexit
@@ -22,6 +23,7 @@ PATIENCE_S: Final = 0.5
 SHOW_CURSOR: Final = b"\x1b[?25h"
 
 _SAID: Final = Event()
+_CODES: Final[list[int]] = []
 
 
 def within_a_second() -> None:
@@ -35,6 +37,11 @@ def within_a_second() -> None:
     logging.getLogger().addFilter(lambda record: "py4j" not in Path(record.pathname).parts)
     atexit.register(_end_at_once)  # the first that is registered is the last that is called
     Thread(target=_watch, args=(read,), name="stretto-interrupts", daemon=True).start()
+
+
+def ends_with(code: int) -> None:
+    """The process is about to end with this exit code, and nothing is left to do but what others have registered."""
+    _CODES.append(code)
 
 
 def say_interrupted() -> None:
@@ -57,15 +64,18 @@ def _watch(read: int) -> None:
 
 
 def _end_at_once() -> None:
-    """Without taking all modules apart: Python is at that for as long as the rest of an interrupt takes, and by then
-    nobody watches how long.
-    """
+    """End with the exit code that is known, if what was printed can be written; else as Python ends."""
     if _SAID.is_set():
         _end_children()
-        with suppress(OSError):
-            sys.stdout.flush()
-            sys.stderr.flush()
-        os._exit(INTERRUPTED)
+        _CODES.append(INTERRUPTED)
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        if not _SAID.is_set():
+            return
+    if _CODES:
+        os._exit(_CODES[-1])
 
 
 def _end_children() -> None:

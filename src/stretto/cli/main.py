@@ -1,23 +1,24 @@
 """The `stretto` command. Little is loaded before an interrupt would end it without a stack trace."""
 
-import gc
 import signal
 import sys
 
-from stretto.cli.interrupts import INTERRUPTED, say_interrupted, within_a_second
-
-SELDOM = 50_000
-"""Objects that are made between two looks for what nobody holds. Modules are many objects, and all of them stay."""
+from stretto.cli.garbage import seldom
+from stretto.cli.interrupts import INTERRUPTED, ends_with, say_interrupted, within_a_second
 
 
 def main() -> None:
     """Run the command line; the exit code is 0, 1, 2 or 130."""
-    gc.set_threshold(SELDOM)
+    seldom()
     within_a_second()
     # As an interrupt does, so that no half-written file is left behind.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         _run()
+    except SystemExit as end:
+        if end.code is None or isinstance(end.code, int):
+            ends_with(end.code or 0)
+        raise
     except KeyboardInterrupt:
         say_interrupted()
         sys.exit(INTERRUPTED)

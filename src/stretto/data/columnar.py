@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from stretto.data.casts import SHARE, is_text, is_timelike, to_time, to_types
+from stretto.data.casts import SHARE, TYPES, is_text, is_timelike, to_time, to_types
 from stretto.data.parts import ReadChunk, Rejected, need_content, need_special, need_time
 from stretto.errors import EventsError
 from stretto.records import dataclass
@@ -19,6 +19,7 @@ from stretto.values.time_units import JudgedUnit, need_unit
 
 Raw = Callable[[list[str], bool], AbstractContextManager[Iterator[pa.RecordBatch]]]
 STEP = 1 << 16
+LENGTH_BYTES = 4
 
 
 @contextmanager
@@ -88,15 +89,43 @@ class ColumnarPart:
 def open_parquet(path: Path, special: Special) -> ColumnarPart:
     need_content(path)
     with blamed(str(path), "Parquet"), pq.ParquetFile(path) as file:
-        schema, rows = file.schema_arrow, file.metadata.num_rows
+        coded = _coded_texts(file)
+        schema, rows = _with_codes(file.schema_arrow, coded), file.metadata.num_rows
 
     @contextmanager
     def raw(names: list[str], threads: bool) -> Iterator[Iterator[pa.RecordBatch]]:
         # Without pre_buffer: it would keep every page that was read until the file is closed.
-        with pq.ParquetFile(path, read_dictionary=[special.type], pre_buffer=False) as opened:
+        with pq.ParquetFile(path, read_dictionary=[special.type, *coded], pre_buffer=False) as opened:
             yield opened.iter_batches(batch_size=STEP, columns=names, use_threads=threads)
 
     return _checked(ColumnarPart(str(path), "Parquet", schema, special, rows, raw))
+
+
+def _coded_texts(file: pq.ParquetFile) -> list[str]:
+    """The columns of texts that are read as codes and a dictionary, as the file has them.
+
+    A text that is not coded takes four bytes for its length alone, so a column with less than that is coded, at least
+    for the most part. The first row group tells of the others.
+    """
+    if not file.metadata.num_row_groups:
+        return []
+    group = file.metadata.row_group(0)
+    texts = {column.name for column in file.schema_arrow if pa.types.is_string(column.type)}
+    chunks = (group.column(i) for i in range(group.num_columns))
+    return [
+        chunk.path_in_schema
+        for chunk in chunks
+        if chunk.path_in_schema in texts
+        and chunk.has_dictionary_page
+        and chunk.total_uncompressed_size < LENGTH_BYTES * chunk.num_values
+    ]
+
+
+def _with_codes(schema: pa.Schema, names: Iterable[str]) -> pa.Schema:
+    for name in names:
+        where = schema.get_field_index(name)
+        schema = schema.set(where, schema.field(where).with_type(TYPES))
+    return schema
 
 
 def open_arrow(path: Path, special: Special) -> ColumnarPart:

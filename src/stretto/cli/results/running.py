@@ -11,6 +11,7 @@ from typing import Literal
 import pyarrow as pa
 
 from stretto.cli.console import is_terminal, repeated_ids, say
+from stretto.cli.garbage import among_new_objects
 from stretto.cli.results.layout import ResultLayout, TypedSink, typed_path
 from stretto.cli.results.tables import show_counts, show_matches, show_totals
 from stretto.data.files import EventFile
@@ -299,6 +300,7 @@ def find(
         adapt=adapt,
     )
     outputs.begin(plan, events)
+    among_new_objects()
 
     def finish(found: Iterable[Matches]) -> None:
         for matches in found:

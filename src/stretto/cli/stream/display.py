@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from stretto.cli.console import repeated_ids, say
+from stretto.cli.garbage import among_new_objects
 from stretto.records import dataclass
 from stretto.screen import LINES, counted, shortened, visible
 from stretto.spark.stream.job import RunningStream
@@ -215,6 +216,7 @@ def follow(stream: RunningStream, workload: str, board: Board, *, quiet: bool) -
     `board`: the sums so far, if the stream was started before.
     Returns whether the stream ended with the workload of the file, and not with a version before it.
     """
+    among_new_objects()
     with display(board, quiet=quiet) as show:
         watch = WorkloadWatch(workload, stream.publisher, show.tell)
         watch.start()
