@@ -1,4 +1,4 @@
-"""A command's process ends at once when it is done: with its exit code, all that was printed, and what others registered."""
+"""A command's process ends at once: with its exit code, all that was printed, and what others registered."""
 
 import subprocess
 import sys

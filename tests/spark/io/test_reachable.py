@@ -71,6 +71,22 @@ def test_no_broker() -> None:
     check_source(Spec("kafka", f"127.0.0.1:{port}/t"), {"kafka.security.protocol": "SSL"})
 
 
+def test_sockets_are_looked_at_without_a_connection() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        check_source(Spec("socket", f"127.0.0.1:{port}"), {})
+        check_source(Spec("socket", f"localhost:{port}"), {})
+        server.settimeout(0.2)
+        with pytest.raises(TimeoutError):
+            server.accept()
+    with pytest.raises(StrettoSparkError, match="nobody listens at socket:127"):
+        check_source(Spec("socket", f"127.0.0.1:{port}"), {})
+    with pytest.raises(StrettoSparkError, match=r"socket:no-such-host.invalid:9: "):
+        check_source(Spec("socket", "no-such-host.invalid:9"), {})
+    with pytest.raises(StrettoSparkError, match="should be socket:HOST:PORT"):
+        check_source(Spec("socket", "127.0.0.1:70000"), {})
+
+
 def test_folders_and_databases(tmp_path: Path) -> None:
     with pytest.raises(StrettoSparkError, match="is no folder"):
         check_source(Spec("files", str(tmp_path / "none")), {})

@@ -11,7 +11,7 @@ from stretto.errors import StrettoError, near
 from stretto.spark.errors import StrettoSparkError, at_work
 from stretto.spark.io.delta_source import delta_columns
 from stretto.spark.io.passwords import hiding, redacted
-from stretto.spark.io.specs import Spec, kafka_place
+from stretto.spark.io.specs import Spec, kafka_place, socket_place
 from stretto.spark.io.upsert import database_of
 
 PATIENCE_S: Final = 5.0
@@ -29,6 +29,8 @@ def check_source(spec: Spec, options: Mapping[str, str]) -> None:
     if spec.kind == "kafka":
         hosts, topic = kafka_place(spec.place, "--source")
         _check_kafka(hosts, topic, "--source", options)
+    if spec.kind == "socket":
+        _check_socket(*socket_place(spec.place))
 
 
 def check_sink(spec: Spec, options: Mapping[str, str]) -> None:
@@ -40,6 +42,26 @@ def check_sink(spec: Spec, options: Mapping[str, str]) -> None:
         _check_kafka(hosts, None, "--sink", options)
     if spec.kind == "postgres":
         _check_database(f"postgres:{spec.place}")
+
+
+def _check_socket(host: str, port: str) -> None:
+    """The host has an address and, if that is of this machine, somebody listens there.
+
+    It is not connected to: `nc -l` answers one connection and ends. A port that can be bound is nobody's.
+    """
+    try:
+        found = socket.getaddrinfo(host.strip("[]"), int(port), type=socket.SOCK_STREAM)
+    except OSError as error:
+        raise StrettoSparkError(f"--source: socket:{host}:{port}: {error}") from None
+    for family, kind, protocol, _, address in found:
+        with socket.socket(family, kind, protocol) as trial:
+            try:
+                trial.bind(address)
+            except OSError:  # it is taken, or not of this machine
+                return
+    raise StrettoSparkError(
+        f"--source: nobody listens at socket:{host}:{port}; start what sends the events first"
+    )
 
 
 def _check_database(to: str) -> None:

@@ -16,6 +16,8 @@ FORMATS: Final[Mapping[str, tuple[str, ...]]] = {
     "json": (".jsonl", ".ndjson", ".json"),
 }
 
+LAST_PORT: Final = 65_535
+
 
 @dataclass(frozen=True, slots=True)
 class Spec:
@@ -89,6 +91,6 @@ def kafka_place(place: str, option: str) -> tuple[str, str]:
 def socket_place(place: str) -> tuple[str, str]:
     """The host and the port of `HOST:PORT`."""
     host, _, port = place.rpartition(":")
-    if not host or not port.isdecimal():
+    if not host or not port.isdecimal() or int(port) > LAST_PORT:
         raise StrettoSparkError(f"--source: `socket:{place}` should be socket:HOST:PORT")
     return host, port
