@@ -168,7 +168,8 @@ class _Normalizer:
         bindable = [term for term in terms if term.variables <= scope.slot.keys()]
         for term in chain.from_iterable(self.parts(term, scope) for term in bindable):
             if not term.sets <= scope.repeated:
-                single = scope.as_single(term, counted=self.query.policy is not Policy.LAST)
+                counted = self.query.policy is not Policy.LAST or len(term.variables) == 1
+                single = scope.as_single(term, counted=counted)
                 if single is None:
                     continue
                 term = single  # noqa: PLW2901 - the same term, read more simply
@@ -241,8 +242,9 @@ class _Scope:
     def as_single(self, term: _Term, *, counted: bool) -> _Term | None:
         """The term with sets of one event read as that event; None if it holds for lack of neighbours.
 
-        `counted`: a COUNT of one event is 1. Under LAST it is not: there it is the event that is counted at which the
-        term is judged, and an event of an earlier step takes the place of another whatever the term says.
+        `counted`: a COUNT of one event is 1. Under LAST it is not, unless the term is about that event alone: there it is
+        the event that is counted at which the term is judged, and an event of an earlier step takes the place of
+        another whatever the term says.
         """
         for node in walk(term.expr):
             if isinstance(node, Ref) and node.column not in self.repeated and node.which in NEIGHBOURS:
