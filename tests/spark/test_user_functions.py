@@ -74,6 +74,18 @@ def test_a_stream_knows_the_functions_of_its_versions(stream, forget) -> None:
     assert [dict(match["events"])["b"] for match in target.matches] == [[1], [3], [5]]
 
 
+def test_a_stream_rejects_each_event_that_a_function_raises_for_once(stream) -> None:
+    register_half()
+    target = stream(QUERY)
+    target.batch(batch_of((1, "A", 6, 0), (2, "A", 0, 1), (3, "B", 3, 2), (4, "C", 0, 3)))
+    target.batch(batch_of((5, "B", 3, 4), (6, "C", 0, 5)))
+    target.batch(batch_of((7, "A", 0, 6), (8, "C", 0, 7)))
+    target.batch(batch_of((9, "C", 0, 8)))
+    assert [dict(match["events"])["b"] for match in target.matches] == [[2], [4]]
+    assert [row["reason"] for row in target.rejected] == ["HALF: ValueError: no half of 0"] * 2
+    assert sum(metrics.rejected for metrics in target.metrics) == 2
+
+
 def test_another_function_of_the_name_is_another_version(tmp_path: Path, forget) -> None:
     register_half()
     publisher = Publisher(tmp_path, SCHEMA, "none")
