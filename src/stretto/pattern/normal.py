@@ -242,8 +242,8 @@ class _Scope:
     def as_single(self, term: _Term, *, counted: bool) -> _Term | None:
         """The term with sets of one event read as that event; None if it holds for lack of neighbours.
 
-        `counted`: a COUNT of one event is 1. Under LAST it is not, unless the term is about that event alone: there it is
-        the event that is counted at which the term is judged, and an event of an earlier step takes the place of
+        `counted`: a COUNT of one event is 1. Under LAST it is not, unless the term is about that event alone: there it
+        is the event that is counted at which the term is judged, and an event of an earlier step takes the place of
         another whatever the term says.
         """
         for node in walk(term.expr):
