@@ -5,7 +5,6 @@ put in order, and what lasts from step to step is one mark per combination of va
 LONGEST holds until their windows have passed.
 """
 
-import base64
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -25,20 +24,16 @@ from stretto.engine.kernels.keep_apart import (
     keep_apart_reference,
 )
 from stretto.engine.kernels.when_to_compile import is_due
-from stretto.engine.results.longest import contained
-from stretto.engine.results.match_chunks import NO_ID, MatchChunk, joined_chunks
+from stretto.engine.results.held_matches import HeldMatches
+from stretto.engine.results.match_chunks import MatchChunk, joined_chunks
 from stretto.engine.results.match_order import first_of_each, in_order
-from stretto.engine.results.returned_values import arrow_array
 from stretto.engine.results.routed import Routed
 from stretto.engine.results.walked import in_turn, picked
 from stretto.engine.rows.row_blocks import rises
-from stretto.engine.snapshot import from_ipc, to_ipc
 from stretto.plan.dag import Plan
 from stretto.plan.ops import Emit
 from stretto.schema import LISTS, Kind
-from stretto.values.convert import as_kind, plain
-from stretto.values.lists import list_texts
-from stretto.values.rows import I64, Bool, Column, Sets, spread
+from stretto.values.rows import I64, Bool, spread
 from stretto.values.strings import Strings
 from stretto.values.vector import Vector, concat_vectors
 
@@ -61,7 +56,7 @@ class Thinner:
         self._hidden = [i for i, item in enumerate(op.returns) if item.hidden]
         self._marks: dict[tuple[Any, ...], int] = {}
         self._stretch: tuple[int, int] = (0, 0)  # the last stretch of LIMIT, and how many of it were kept
-        self._held: list[MatchChunk] = []  # of LONGEST: what may still be contained, or contain others
+        self._longest = HeldMatches(op, text_ids=text_ids)
 
     @property
     def meaning(self) -> str:
@@ -71,18 +66,12 @@ class Thinner:
     @property
     def held(self) -> int:
         """Bytes."""
-        chunks = sum(array.nbytes for chunk in self._held for array in chunk.arrays)
-        return chunks + KEY_BYTES * len(self._marks)
+        return self._longest.nbytes + KEY_BYTES * len(self._marks)
 
     @property
     def due_us(self) -> int | None:
         """The earliest time that a match of LONGEST waits for."""
-        times = [chunk.detected[chunk.detected != NEVER] for chunk in self._held]
-        return min((int(some.min()) for some in times if len(some)), default=None)
-
-    @property
-    def _undecided(self) -> int:
-        return sum(int((chunk.detected != NEVER).sum()) for chunk in self._held)
+        return self._longest.due_us
 
     def take(self, chunks: Sequence[MatchChunk], until: int, reach: int) -> list[MatchChunk]:
         """What is reported of the matches of a step that ends before `until`.
@@ -93,20 +82,25 @@ class Thinner:
         chunks = [replace(chunk, routed=None) for chunk in chunks if len(chunk)]
         count = sum(map(len, chunks))
         if self.rule.word == "LONGEST":
-            count += self._undecided
-            found = self._longest(joined_chunks([chunk.wide() for chunk in chunks]), until)
-            count -= self._undecided
+            count += self._longest.undecided
+            found = self._longest.take(chunks, until)
+            count -= self._longest.undecided
         else:
             # Marks that nothing which comes later is close to are forgotten.
             oldest = reach if self.rule.word == "APART" else until - self.rule.lasting_us + 1
-            found = self._kept(chunks, count, oldest) if chunks else None
-        if found is None or not len(found):
-            self.dropped += count
-            return []
-        found = self._limited(found)
-        self.dropped += count - len(found)
-        returned = tuple(found.returned[i] for i in self._shown)
-        return [replace(found, returned=returned, routed=self._routed(len(found)))]
+            kept = self._kept(chunks, count, oldest) if chunks else None
+            found = [] if kept is None else [kept]
+        found = self._limited(found) if self.rule.most else found
+        self.dropped += count - sum(map(len, found))
+        return [
+            replace(
+                chunk,
+                returned=tuple(chunk.returned[i] for i in self._shown),
+                routed=self._routed(len(chunk)),
+            )
+            for chunk in found
+            if len(chunk)
+        ]
 
     def _routed(self, count: int) -> Routed | None:
         if self.op.route is None:
@@ -205,10 +199,11 @@ class Thinner:
         ]
         return keys, np.ascontiguousarray(place.reshape(-1), np.int64)
 
-    def _limited(self, found: MatchChunk) -> MatchChunk:
+    def _limited(self, chunks: list[MatchChunk]) -> list[MatchChunk]:
         """The first ones of each stretch."""
-        if not self.rule.most or not len(found):
-            return found
+        found = self._longest.joined(chunks)
+        if found is None or not len(found):
+            return []
         if not rises(found.detected):
             found = found.take(np.argsort(found.detected, kind="stable"))
         stretch = found.detected // self.rule.stretch_us
@@ -218,73 +213,25 @@ class Thinner:
         self._stretch = (int(stretch[-1]), int(rank[-1]) + 1)
         kept = rank < self.rule.most
         if kept.all():
-            return found
+            return [found]
         # Of the times at which the last one is left, more than the time decides which it is.
         torn = found.detected[np.flatnonzero(kept[:-1] & ~kept[1:])]
         starts, ends = (np.searchsorted(found.detected, torn, side=side) for side in ("left", "right"))
         rows = spread(starts, ends - starts, np.append(0, np.cumsum(ends - starts)))
         order = np.arange(len(found))
         order[rows] = rows[in_order(found.take(rows), text_ids=self.text_ids)]
-        return found.take(order[kept])
-
-    def _longest(self, found: MatchChunk | None, until: int) -> MatchChunk | None:
-        """Hold what was found until its window has passed; give what is certain now and contained in nothing.
-
-        What was certain before has the mark NEVER for `detected`: it may still contain others.
-        """
-        window = self.op.window.size
-        if found is not None:
-            certain = found.start + window
-            self._held.append(
-                MatchChunk(found.ids, found.start, found.end, certain, found.returned, found.strings)
-            )
-        whole = joined_chunks([self._in_one_code(chunk) for chunk in self._held])
-        if whole is None:
-            return None
-        due = (whole.detected != NEVER) & (whole.detected < until)
-        if not due.any():
-            self._held = [whole]
-            return None
-        dropped = np.zeros(len(whole), np.bool_)
-        rows = np.flatnonzero(due)
-        dropped[rows] = contained(whole, rows)
-        told = whole.take(np.flatnonzero(due & ~dropped))
-        detected = np.where(due, NEVER, whole.detected)
-        # One that starts two windows before `until` contains nothing that is still to be judged.
-        stays = np.flatnonzero(~dropped & ((detected != NEVER) | (whole.start + 2 * window >= until)))
-        kept = MatchChunk(whole.ids, whole.start, whole.end, detected, whole.returned, whole.strings).take(
-            stays
-        )
-        self._held = [kept] if len(kept) else []
-        return told
-
-    def _in_one_code(self, chunk: MatchChunk) -> MatchChunk:
-        """A held chunk with its texts in the codes of the newest one."""
-        strings = self._held[-1].strings
-        if chunk.strings is strings:
-            return chunk
-        values = zip(chunk.returned, self.op.returns, strict=True)
-        arrays = [
-            (arrow_array(vector.over(len(chunk)), item.kind, chunk.strings), item.kind)
-            for vector, item in values
-        ]
-        returned = tuple(_vector(array, kind, strings) for array, kind in arrays)
-        ids = chunk.ids
-        if self.text_ids:
-            ids = tuple(_ids_of(_id_array(column, chunk.strings), strings) for column in chunk.ids)
-        return MatchChunk(ids, chunk.start, chunk.end, chunk.detected, returned, strings)
+        return [found.take(order[kept])]
 
     # ---- state ---------------------------------------------------------------------------------------------
 
     def state(self) -> dict[str, Any]:
         """All of it, as JSON has it."""
-        held = joined_chunks(self._held)
         return {
             "meaning": self.meaning,
             "dropped": self.dropped,
             "marks": [[list(key), mark] for key, mark in self._marks.items()],
             "stretch": list(self._stretch),
-            "held": None if held is None else _written(held, self.op, text_ids=self.text_ids),
+            "held": self._longest.to_text(),
         }
 
     def restore(self, state: Mapping[str, Any], strings: Strings) -> None:
@@ -292,7 +239,7 @@ class Thinner:
         self.dropped = int(state["dropped"])
         self._marks = {tuple(map(_hashable, key)): int(mark) for key, mark in state["marks"]}
         self._stretch = (int(state["stretch"][0]), int(state["stretch"][1]))
-        self._held = [] if state["held"] is None else [_read(state["held"], self.op, strings)]
+        self._longest.from_text(state["held"], strings)
 
 
 class Thinners:
@@ -387,55 +334,3 @@ def _numbers(vector: Vector, kind: Kind, strings: Strings, n: int) -> tuple[I64,
 def _hashable(value: Any) -> Any:
     """A NaN equals nothing, so a text stands for it: no double has one."""
     return "NaN" if isinstance(value, float) and value != value else value  # noqa: PLR0124 - only NaN differs from itself
-
-
-# ---- matches that are held, as texts ---------------------------------------------------------------------------
-
-
-def _written(chunk: MatchChunk, op: Emit, *, text_ids: bool) -> str:
-    columns: list[pa.Array] = [pa.array(times) for times in (chunk.start, chunk.end, chunk.detected)]
-    columns += [_id_array(column, chunk.strings if text_ids else None) for column in chunk.ids]
-    columns += [
-        arrow_array(vector.over(len(chunk)), item.kind, chunk.strings)
-        for vector, item in zip(chunk.returned, op.returns, strict=True)
-    ]
-    batch = pa.RecordBatch.from_arrays(columns, names=[str(i) for i in range(len(columns))])
-    return base64.b64encode(to_ipc(batch)).decode()
-
-
-def _id_array(column: Column, texts: Strings | None) -> pa.Array:
-    if isinstance(column, Sets):
-        values = pa.array(column.values) if texts is None else texts.texts(column.values)
-        return pa.LargeListArray.from_arrays(pa.array(column.offsets), values)
-    return pa.array(column) if texts is None else texts.texts(column, column != NO_ID)
-
-
-def _read(text: str, op: Emit, strings: Strings) -> MatchChunk:
-    columns = from_ipc(base64.b64decode(text)).columns
-    start, end, detected = (column.to_numpy() for column in columns[:3])
-    last = len(columns) - len(op.returns)
-    ids = tuple(_ids_of(column, strings) for column in columns[3:last])
-    returned = tuple(
-        _vector(column, item.kind, strings) for column, item in zip(columns[last:], op.returns, strict=True)
-    )
-    return MatchChunk(ids, start, end, detected, returned, strings)
-
-
-def _ids_of(column: pa.Array, strings: Strings) -> Column:
-    if pa.types.is_large_list(column.type):
-        values = _ids_of(column.values, strings)
-        assert not isinstance(values, Sets)
-        return Sets(column.offsets.to_numpy().astype(np.int64), values)
-    ids: I64
-    if pa.types.is_integer(column.type):
-        ids = column.to_numpy().astype(np.int64)
-        return ids
-    found = strings.encode(column)
-    ids = found.data if found.valid is None else np.where(found.valid, found.data, NO_ID)
-    return ids
-
-
-def _vector(column: pa.Array, kind: Kind, strings: Strings) -> Vector:
-    if kind in LISTS:
-        return strings.encode(list_texts(column, kind))
-    return strings.encode(column) if kind is Kind.STRING else plain(as_kind(column, kind))
