@@ -116,7 +116,7 @@ class MatchChunk:
 
     def wide(self) -> "MatchChunk":
         """The same with all ids and times in 64 bits."""
-        ids = tuple(_wide(column) for column in self.ids)
+        ids = tuple(wide_column(column) for column in self.ids)
         start, end, detected = (
             whole_times(times, self.since) for times in (self.start, self.end, self.detected)
         )
@@ -176,7 +176,8 @@ def _sliced(column: Column, at: slice) -> Column:
     return Sets(offsets - offsets[0], column.values[offsets[0] : offsets[-1]])
 
 
-def _wide(column: Column) -> Column:
+def wide_column(column: Column) -> Column:
+    """The same with 64 bits."""
     if isinstance(column, Sets):
         return Sets(column.offsets, column.values.astype(np.int64, copy=False))
     return column.astype(np.int64, copy=False)
