@@ -53,6 +53,8 @@ def first_ones_reference(
     since: int,
     key: I64,
     low: int,
+    look: I64,
+    base: int,
     state: I64,
     gap: int,
     by_rank: bool,
@@ -63,15 +65,17 @@ def first_ones_reference(
     """Which rows, in the order of their times, the walk above keeps if those of one time are in the order of `rank`.
 
     For rows whose mark is their time; they begin then or, `by_rank`, at their rank, and `gap` is more than nothing: of
-    those with one time and key, one is kept. Times and ranks are counted from `since`, keys from `low`. Which of equal
-    ranks comes first is open, so all of these are written: to `found[0]` their rows, numbered from `before` on and
-    ascending, to `found[1]` a number that they share; one of a greater rank may be among them. `counts`: rows and
-    numbers written so far. `state`: as `begun` gives it. With these, rows in several parts are walked part by part.
+    those with one time and key, one is kept. Times and ranks are counted from `since`, keys from `low`; if there is
+    something to `look` them up in, `key` has their places there, counted from `base`. Which of equal ranks comes first
+    is open, so all of these are written: to `found[0]` their rows, numbered from `before` on and ascending, to
+    `found[1]` a number that they share; one of a greater rank may be among them. `counts`: rows and numbers written so
+    far. `state`: as `begun` gives it. With these, rows in several parts are walked part by part.
     """
     count, shared = counts.tolist()
     kept = state.T.tolist()
+    numbers = _own((look[key - base] if len(look) else key) - low, len(time))
     times, ranks = ((values.astype(np.int64) + since).tolist() for values in (time, rank))
-    for row, (then, ranked, own) in enumerate(zip(times, ranks, _own(key - low, len(time)), strict=True)):
+    for row, (then, ranked, own) in enumerate(zip(times, ranks, numbers, strict=True)):
         mark, now, earlier, least, place = kept[own]
         again = now == then
         mark = earlier if again else mark
@@ -95,6 +99,8 @@ def first_ones(
     since: int,
     key: I64,
     low: int,
+    look: I64,
+    base: int,
     state: I64,
     gap: int,
     by_rank: bool,
@@ -103,11 +109,14 @@ def first_ones(
     counts: I64,
 ) -> None:  # pragma: no cover - compiled
     """As the reference."""
-    alike = key.shape[0] == 0
+    alike, looked = key.shape[0] == 0, look.shape[0] > 0
     count, shared = counts
     row = own = 0
     while row < time.shape[0]:
-        own = own if alike else key[row] - low
+        if looked:
+            own = look[np.uint64(key[row] - base)] - low
+        elif not alike:
+            own = key[row] - low
         then = since + np.int64(time[row])
         mark = state[0, own]
         again = mark == then and state[1, own] == then

@@ -1,12 +1,14 @@
 """The values that tell matches apart, as numbers, and the mark that each combination of them has."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import field
 from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 
 from stretto.engine.kernels.keep_apart import NEVER
+from stretto.engine.results.match_chunks import Unread
 from stretto.records import dataclass
 from stretto.schema import LISTS, Kind
 from stretto.values.rows import I64
@@ -22,11 +24,16 @@ Key = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """Per part of the matches, `low` more than the place in `keys` of each one's values; none where all are alike."""
+    """Per part of the matches, `low` more than the place in `keys` of each one's values; none where all are alike.
+
+    `look`: if it has values, these are the numbers, and the parts are places there, `base` more than these.
+    """
 
     keys: list[Key]
     parts: Sequence[I64]
     low: int = 0
+    look: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
+    base: int = 0
 
 
 class KeyMarks:
@@ -72,11 +79,19 @@ class KeyMarks:
         self._marks = np.where(marks >= oldest, marks, NEVER)
         self._others = {key: mark for key, mark in self._others.items() if mark >= oldest}
 
-    def numbers(self, columns: Sequence[Sequence[Vector]], strings: Strings) -> Numbers:
+    def numbers(
+        self, columns: Sequence[Sequence[Vector]], strings: Strings, unread: Unread | None = None
+    ) -> Numbers:
         """The combinations of values that tell matches apart, and which of them each match has.
 
-        `columns`: for each of the values, the vectors of all parts.
+        `columns`: for each of the values, the vectors of all parts; where they are `unread`, of positions.
         """
+        if unread is not None:
+            # Whoever walks over the matches reads events one after another, which takes next to nothing.
+            positions = [part.data for part in columns[0]]
+            if (known := self._neighbours([Vector(unread.borrowed)], strings)) is not None:
+                return Numbers(known.keys, positions, known.low, unread.borrowed, unread.base)
+            columns = [[unread.at(some) for some in positions]]
         if not columns:
             return Numbers(self._keys or [()], [])
         if len(columns) == 1 and (found := self._neighbours(columns[0], strings)) is not None:

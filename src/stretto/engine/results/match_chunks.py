@@ -61,11 +61,24 @@ class Output:
 
 
 @dataclass(frozen=True, slots=True)
+class Unread:
+    """All values of an attribute, for a step: the event at `base` + i has `borrowed[i]`."""
+
+    borrowed: I64
+    base: int
+
+    def at(self, positions: I64) -> Vector:
+        """The values of the events at these positions."""
+        return Vector(self.borrowed[positions - self.base])
+
+
+@dataclass(frozen=True, slots=True)
 class MatchChunk:
     """Matches of one query: the ids bound to each variable (NO_ID, or an empty set, where it is unbound), the three
     times in microseconds, and the returned values, whose strings are codes of `strings`. Ids may be kept in 32 bits,
     and so may times, which are then counted from `since`: `wide` gives the ids and times themselves.
     `routed`: of a family, whose matches they are; a row is a match of each of these members.
+    `unread`: where that of KEEP's PER is read later, the values; the hidden one of `returned` are positions then.
     """
 
     ids: tuple[Column, ...]
@@ -76,6 +89,7 @@ class MatchChunk:
     strings: Strings
     routed: Routed | None = None
     since: int = 0
+    unread: Unread | None = None
 
     def __len__(self) -> int:
         """The number of matches."""

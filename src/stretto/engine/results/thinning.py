@@ -111,10 +111,11 @@ class Thinner:
         numbers = self._numbers(chunks)
         own = numbers.parts if order is None or not numbers.parts else [np.concatenate(numbers.parts)[order]]
         state, gap = begun(self._marks.of(numbers)), 1 if apart else self.rule.lasting_us
+        looking = numbers.low, numbers.look, numbers.base
         walk = first_ones if is_due(first_ones, count) else first_ones_reference
         found, counts, at = np.empty((2, count), np.int64), np.zeros(2, np.int64), 0
         for (detected, rank, since), key in zip(parts, own or [NO_KEYS] * len(parts), strict=True):
-            walk(detected, rank, since, key, numbers.low, state, gap, apart, at, found, counts)
+            walk(detected, rank, since, key, *looking, state, gap, apart, at, found, counts)
             at += len(detected)
         self._marks.put(state[0], oldest)
         rows, shared = found[:, : counts[0]]
@@ -129,7 +130,7 @@ class Thinner:
     def _numbers(self, chunks: list[MatchChunk]) -> Numbers:
         """Which of the values that tell them apart matches have."""
         columns = [[chunk.returned[i] for chunk in chunks] for i in self._hidden]
-        return self._marks.numbers(columns, chunks[0].strings)
+        return self._marks.numbers(columns, chunks[0].strings, chunks[0].unread)
 
     def _early(self, chunks: list[MatchChunk], count: int) -> MatchChunk | None:
         """Those not after the last that LIMIT leaves of their stretch."""
