@@ -111,14 +111,15 @@ def first_ones(
     """As the reference."""
     alike, looked = key.shape[0] == 0, look.shape[0] > 0
     count, shared = counts
-    row = own = 0
+    marks = state[0]
+    row, own = 0, np.uint64(0)
     while row < time.shape[0]:
         if looked:
-            own = look[np.uint64(key[row] - base)] - low
+            own = np.uint64(look[np.uint64(key[row] - base)] - low)
         elif not alike:
-            own = key[row] - low
+            own = np.uint64(key[row] - low)
         then = since + np.int64(time[row])
-        mark = state[0, own]
+        mark = marks[own]
         again = mark == then and state[1, own] == then
         if again:
             mark = state[2, own]
@@ -143,7 +144,7 @@ def first_ones(
         if not again or ranked < state[3, own]:
             if again and (alike or state[4, own] == count - 1):
                 count = state[4, own]
-            state[0, own] = state[1, own] = then
+            marks[own] = state[1, own] = then
             state[2, own] = mark
             state[3, own] = ranked
             state[4, own] = count

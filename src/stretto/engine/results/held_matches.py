@@ -60,7 +60,11 @@ class HeldMatches:
         told: list[MatchChunk] = []
         self._chunks = []
         for chunk in (*held, *found):
-            late = chunk.start >= until - self._window - chunk.since
+            least = until - self._window - chunk.since  # what starts then still waits
+            if int(chunk.start.max(initial=0)) < least:
+                told.append(chunk)
+                continue
+            late = chunk.start >= least
             first = int(late.argmax()) if late.any() else len(chunk)
             # Those that wait end last. A view keeps all of its block: worth it only where it shows most of that.
             first = first if 2 * first >= len(chunk) else 0
