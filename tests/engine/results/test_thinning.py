@@ -184,7 +184,15 @@ def test_of_those_with_one_time_and_key_the_first_ones_are_what_the_walk_keeps(s
     for narrow, by_rank in product((np.int64, np.uint32), (False, True)):
         gap = 1 if by_rank else int(rng.integers(1, 40))
         since = 0 if narrow is np.int64 else -7
-        given = (time - since).astype(narrow), (rank - since).astype(narrow), since, key, last, gap, by_rank
+        low = int(rng.integers(-3, 4))
+        given = (time - since).astype(narrow), (rank - since).astype(narrow), since
+        if seed % 3 == 2:  # looked up
+            look = rng.integers(0, keys, 9)
+            places = rng.integers(0, 9, n)
+            key, given = look[places], (*given, (places + 5).astype(np.int32), low, look + low, 5)
+        else:
+            given = *given, key + low, low, np.zeros(0, np.int64), 0
+        given = *given, last, gap, by_rank
         rows, numbers, marks = _first_ones(first_ones, *given)
         assert (rows, numbers, marks) == _first_ones(first_ones_reference, *given)
         assert rows == sorted(set(rows))
@@ -201,15 +209,16 @@ def test_of_those_with_one_time_and_key_the_first_ones_are_what_the_walk_keeps(s
         assert marks == walked.tolist()
 
 
-def _first_ones(walk, time, rank, since, key, last, gap, by_rank) -> tuple[list[int], list[int], list[int]]:
+def _first_ones(walk, time, rank, since, key, *more) -> tuple[list[int], list[int], list[int]]:
     """What the walk gives in two parts, and the marks behind it."""
+    *looking, last, gap, by_rank = more
     state, found, counts = begun(last), np.empty((2, len(time)), np.int64), np.zeros(2, np.int64)
     half = len(time) // 2
     for at in (slice(0, half), slice(half, None)):
-        walk(time[at], rank[at], since, key[at], state, gap, by_rank, at.start, found, counts)
+        walk(time[at], rank[at], since, key[at], *looking, state, gap, by_rank, at.start, found, counts)
     rows, numbers = found[:, : counts[0]].tolist()
     assert len(set(numbers)) == counts[1]
-    return rows, numbers, state[:, 0].tolist()
+    return rows, numbers, state[0].tolist()
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -38,11 +38,12 @@ def keep_apart(begin: I64, mark: I64, key: I64, last: I64, gap: int) -> Bool:  #
 
 
 def begun(last: I64) -> I64:
-    """For the walk below, where `last` are the marks that keys have. Per key: its mark, the time of what was kept last,
-    the mark before that time, the least rank in it, and the place of the first row that has it.
+    """For the walk below, where `last` are the marks that keys have. A column per key: its mark, the time of what was
+    kept last, the mark before that time, the least rank in it, and the place of the first row that has it.
     """
-    state = np.full((len(last), 5), NEVER)
-    state[:, 0] = last
+    # Of most rows only the mark is read: marks lie close together.
+    state = np.full((5, len(last)), NEVER)
+    state[0] = last
     return state
 
 
@@ -51,6 +52,9 @@ def first_ones_reference(
     rank: I64,
     since: int,
     key: I64,
+    low: int,
+    look: I64,
+    base: int,
     state: I64,
     gap: int,
     by_rank: bool,
@@ -61,15 +65,17 @@ def first_ones_reference(
     """Which rows, in the order of their times, the walk above keeps if those of one time are in the order of `rank`.
 
     For rows whose mark is their time; they begin then or, `by_rank`, at their rank, and `gap` is more than nothing: of
-    those with one time and key, one is kept. Times and ranks are counted from `since`. Which of equal ranks comes first
+    those with one time and key, one is kept. Times and ranks are counted from `since`, keys from `low`; if there is
+    something to `look` them up in, `key` has their places there, counted from `base`. Which of equal ranks comes first
     is open, so all of these are written: to `found[0]` their rows, numbered from `before` on and ascending, to
     `found[1]` a number that they share; one of a greater rank may be among them. `counts`: rows and numbers written so
     far. `state`: as `begun` gives it. With these, rows in several parts are walked part by part.
     """
     count, shared = counts.tolist()
-    kept = state.tolist()
+    kept = state.T.tolist()
+    numbers = _own((look[key - base] if len(look) else key) - low, len(time))
     times, ranks = ((values.astype(np.int64) + since).tolist() for values in (time, rank))
-    for row, (then, ranked, own) in enumerate(zip(times, ranks, _own(key, len(time)), strict=True)):
+    for row, (then, ranked, own) in enumerate(zip(times, ranks, numbers, strict=True)):
         mark, now, earlier, least, place = kept[own]
         again = now == then
         mark = earlier if again else mark
@@ -83,7 +89,7 @@ def first_ones_reference(
             kept[own] = [then, then, mark, ranked, count]
         found[:, count] = before + row, number
         count += 1
-    state[:], counts[:] = kept, (count, shared)
+    state.T[:], counts[:] = kept, (count, shared)
 
 
 @loop
@@ -92,6 +98,9 @@ def first_ones(
     rank: I64,
     since: int,
     key: I64,
+    low: int,
+    look: I64,
+    base: int,
     state: I64,
     gap: int,
     by_rank: bool,
@@ -100,31 +109,45 @@ def first_ones(
     counts: I64,
 ) -> None:  # pragma: no cover - compiled
     """As the reference."""
-    alike = key.shape[0] == 0
+    alike, looked = key.shape[0] == 0, look.shape[0] > 0
     count, shared = counts
-    row = own = 0
+    marks = state[0]
+    row, own = 0, np.uint64(0)
     while row < time.shape[0]:
-        own = own if alike else key[row]
+        if looked:
+            own = np.uint64(look[np.uint64(key[row] - base)] - low)
+        elif not alike:
+            own = np.uint64(key[row] - low)
         then = since + np.int64(time[row])
-        again = state[own, 1] == then
-        mark = state[own, 2] if again else state[own, 0]
-        # Most rows end here, and their ranks are not read.
-        if not by_rank and mark != NEVER and then - mark < gap:
-            row = _next_at(time, row, mark + gap - since) if alike else row + 1
-            continue
+        mark = marks[own]
+        again = mark == then and state[1, own] == then
+        if again:
+            mark = state[2, own]
+        # Most rows end here, and where their times decide, their ranks are not read.
+        if mark != NEVER:
+            if not by_rank and then - mark < gap:
+                row = _next_at(time, row, mark + gap - since) if alike else row + 1
+                continue
+            if by_rank and since + np.int64(rank[row]) - mark < gap:
+                row += 1
+                while (
+                    alike and not again and row < time.shape[0] and np.int64(rank[row]) < mark + gap - since
+                ):
+                    row += 1
+                continue
         ranked = since + np.int64(rank[row])
-        if (by_rank and mark != NEVER and ranked - mark < gap) or (again and ranked > state[own, 3]):
+        if again and ranked > state[3, own]:
             row += 1
             continue
-        number = found[1, state[own, 4]] if again else shared
+        number = found[1, state[4, own]] if again else shared
         shared += not again
-        if not again or ranked < state[own, 3]:
-            if again and (alike or state[own, 4] == count - 1):
-                count = state[own, 4]
-            state[own, 0] = state[own, 1] = then
-            state[own, 2] = mark
-            state[own, 3] = ranked
-            state[own, 4] = count
+        if not again or ranked < state[3, own]:
+            if again and (alike or state[4, own] == count - 1):
+                count = state[4, own]
+            marks[own] = state[1, own] = then
+            state[2, own] = mark
+            state[3, own] = ranked
+            state[4, own] = count
         found[0, count] = before + row
         found[1, count] = number
         count += 1

@@ -10,21 +10,24 @@ from stretto.engine.memory.limits import Meter, Undo, size_of, vector_size
 from stretto.engine.operators.protocol import Bookkeeping, Clock, RowShape
 from stretto.engine.results.identity import once
 from stretto.engine.results.leaf_ids import listed_ids
-from stretto.engine.results.match_chunks import NO_ID, MatchChunk
+from stretto.engine.results.match_chunks import NO_ID, MatchChunk, Unread
 from stretto.engine.results.routed import Routed
 from stretto.engine.results.router import MemberRouter
 from stretto.engine.rows.coordinates import coordinates, last_inside
 from stretto.engine.rows.sets import PartColumns
 from stretto.engine.stream.arena import Arena
 from stretto.engine.stream.constants import over_constants
-from stretto.pattern.predicates import Expr
+from stretto.pattern.predicates import Expr, Ref
 from stretto.plan.ops import Emit
+from stretto.schema import Kind
 from stretto.values.evaluate import Events, value
 from stretto.values.rows import I64, UNBOUND, Column, Rows, Sets
 from stretto.values.vector import Vector
 
 RETURNING = 32
 """Bytes that it takes to work out a value, per row and per event of a set."""
+WORTH = 4
+"""Events per match up to which it takes less to look at the values of all events than to read one for each match."""
 
 
 class EmitOperator(Bookkeeping):
@@ -43,6 +46,7 @@ class EmitOperator(Bookkeeping):
         shape = RowShape(op.kleene, self._optional)
         self._router = None if op.route is None else MemberRouter(op.route, shape, op.returns)
         self._carried = op.route is not None and op.route.carried
+        self._read_later = _read_later(op, shape)
 
     @property
     def held(self) -> int:
@@ -110,6 +114,7 @@ class EmitOperator(Bookkeeping):
 
     def _chunks(self, found: list[tuple[Rows, I64]], meter: Meter, arena: Arena) -> Iterator[MatchChunk]:
         """The matches, and a charge for what is made for them beside the rows that they come from."""
+        unread = self._unread(sum(len(rows) for rows, _ in found), arena)
         for whole, certain in found:
             rows, detected, routed = whole, certain, None
             if self._router is not None:
@@ -132,12 +137,12 @@ class EmitOperator(Bookkeeping):
                 sum(column.nbytes for column in new) + (0 if detected is rows.last else detected.nbytes),
                 len(rows),
             )
-            returned = self._returned_values(rows, routed, meter, arena)
+            returned = self._returned_values(rows, routed, meter, arena, unread)
             if reuse.debug:
                 values = [array for vector in returned for array in (vector.data, vector.valid)]
                 reuse.check_owned(*ids, rows.first, rows.last, detected, *values)
             yield MatchChunk(
-                ids, rows.first, rows.last, detected, returned, arena.strings, routed, rows.since
+                ids, rows.first, rows.last, detected, returned, arena.strings, routed, rows.since, unread
             )
 
     def _ids(self, number: int, column: Column, arena: Arena) -> Iterator[Column]:
@@ -149,15 +154,29 @@ class EmitOperator(Bookkeeping):
             yield listed_ids(listing, column, arena, several=self._op.kleene[number])
 
     def _returned_values(
-        self, rows: Rows, routed: Routed | None, meter: Meter, arena: Arena
+        self, rows: Rows, routed: Routed | None, meter: Meter, arena: Arena, unread: Unread | None
     ) -> tuple[Vector, ...]:
         exprs = [item.value for item in self._op.returns]
+        if unread is not None and self._read_later is not None:
+            column = rows.columns[self._read_later.column]
+            assert not isinstance(column, Sets)
+            return tuple(
+                Vector(column) if item.hidden else self._returned(item.value, rows, meter, arena)
+                for item in self._op.returns
+            )
         if routed is None or self._router is None:
             return tuple(self._returned(expr, rows, meter, arena) for expr in exprs)
         with_member = replace(rows, columns=(*rows.columns, routed.firsts))
         known = self._router.constants(arena)
         width = len(rows.columns)
         return tuple(self._returned(over_constants(expr, width), with_member, meter, known) for expr in exprs)
+
+    def _unread(self, count: int, arena: Arena) -> Unread | None:
+        """What KEEP tells so many matches apart by, if it is not read for each of them here."""
+        if self._read_later is None or WORTH * count < arena.end - arena.base:
+            return None
+        borrowed = arena.borrowed_bits(self._read_later.attribute)
+        return None if borrowed is None else Unread(borrowed, arena.base)
 
     @staticmethod
     def _returned(expr: Expr, rows: Rows, meter: Meter, arena: Events) -> Vector:
@@ -167,6 +186,17 @@ class EmitOperator(Bookkeeping):
         vector = value(expr, rows.columns, len(rows), arena).over(len(rows))
         meter.charge(vector_size(vector))
         return vector
+
+
+def _read_later(op: Emit, shape: RowShape) -> Ref | None:
+    """What KEEP tells matches apart by, where that is one attribute of an event that each has, in this very step."""
+    hidden = [item.value for item in op.returns if item.hidden]
+    if len(hidden) != 1 or any(op.waits) or op.route is not None:
+        return None
+    (value,) = hidden
+    if not isinstance(value, Ref) or value.kind is Kind.FLOAT or value.attribute.startswith("@"):
+        return None
+    return None if shape.sets[value.column] or shape.optional[value.column] else value
 
 
 def _ids(column: Column, arena: Arena, *, optional: bool) -> Column:

@@ -11,7 +11,7 @@ BLOCK = 1 << 20
 
 def contained(chunk: MatchChunk, rows: I64) -> Bool:
     """Which of these matches another one of the chunk contains: all their events, in the same variables, and more."""
-    if _alike(chunk):
+    if bound_alike(chunk) is not None:
         return np.zeros(len(rows), np.bool_)
     owner, token = _events(chunk)
     count = len(chunk)
@@ -51,12 +51,21 @@ def contained(chunk: MatchChunk, rows: I64) -> Bool:
     return found
 
 
-def _alike(chunk: MatchChunk) -> bool:
-    """Whether all bind as many events, each variable as many: then none contains another."""
-    return all(
-        not np.ptp(column.lengths) if isinstance(column, Sets) else (column != NO_ID).all()
-        for column in chunk.ids
-    )
+def bound_alike(chunk: MatchChunk) -> tuple[int, ...] | None:
+    """How many events each variable binds, where all matches have the same numbers: then none contains another."""
+    found = []
+    for column in chunk.ids:
+        if isinstance(column, Sets):
+            lengths = column.lengths
+            if np.ptp(lengths):
+                return None
+            found.append(int(lengths[0]))
+        # 32 bits have no room for what says that nothing is bound.
+        elif column.dtype == np.int64 and (column == NO_ID).any():
+            return None
+        else:
+            found.append(1)
+    return tuple(found)
 
 
 def _events(chunk: MatchChunk) -> tuple[I64, I64]:

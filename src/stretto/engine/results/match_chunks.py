@@ -61,11 +61,24 @@ class Output:
 
 
 @dataclass(frozen=True, slots=True)
+class Unread:
+    """All values of an attribute, for a step: the event at `base` + i has `borrowed[i]`."""
+
+    borrowed: I64
+    base: int
+
+    def at(self, positions: I64) -> Vector:
+        """The values of the events at these positions."""
+        return Vector(self.borrowed[positions - self.base])
+
+
+@dataclass(frozen=True, slots=True)
 class MatchChunk:
     """Matches of one query: the ids bound to each variable (NO_ID, or an empty set, where it is unbound), the three
     times in microseconds, and the returned values, whose strings are codes of `strings`. Ids may be kept in 32 bits,
     and so may times, which are then counted from `since`: `wide` gives the ids and times themselves.
     `routed`: of a family, whose matches they are; a row is a match of each of these members.
+    `unread`: where that of KEEP's PER is read later, the values; the hidden one of `returned` are positions then.
     """
 
     ids: tuple[Column, ...]
@@ -76,6 +89,7 @@ class MatchChunk:
     strings: Strings
     routed: Routed | None = None
     since: int = 0
+    unread: Unread | None = None
 
     def __len__(self) -> int:
         """The number of matches."""
@@ -116,7 +130,7 @@ class MatchChunk:
 
     def wide(self) -> "MatchChunk":
         """The same with all ids and times in 64 bits."""
-        ids = tuple(_wide(column) for column in self.ids)
+        ids = tuple(wide_column(column) for column in self.ids)
         start, end, detected = (
             whole_times(times, self.since) for times in (self.start, self.end, self.detected)
         )
@@ -176,7 +190,8 @@ def _sliced(column: Column, at: slice) -> Column:
     return Sets(offsets - offsets[0], column.values[offsets[0] : offsets[-1]])
 
 
-def _wide(column: Column) -> Column:
+def wide_column(column: Column) -> Column:
+    """The same with 64 bits."""
     if isinstance(column, Sets):
         return Sets(column.offsets, column.values.astype(np.int64, copy=False))
     return column.astype(np.int64, copy=False)

@@ -4,9 +4,19 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from stretto.engine.kernels.least_rows import (
+    least_of_each,
+    least_of_each_reference,
+    sorted_runs,
+    sorted_runs_reference,
+)
+from stretto.engine.kernels.when_to_compile import is_due
 from stretto.engine.results.match_chunks import NO_ID, MatchChunk
 from stretto.values.rows import I64, Bool, Column, Sets, take_column
 from stretto.values.strings import Strings
+
+SHORT = 64
+"""Matches of one time that are sorted by insertion."""
 
 
 def in_order(chunk: MatchChunk, *, text_ids: bool = False) -> I64:
@@ -27,13 +37,21 @@ def in_order(chunk: MatchChunk, *, text_ids: bool = False) -> I64:
 
 def first_of_each(chunk: MatchChunk, numbers: I64, *, text_ids: bool = False) -> I64:
     """Of the matches that share a number, all of one `detected`, the first in that order: ascending."""
-    rows = np.flatnonzero(np.bincount(numbers)[numbers] > 1)
-    mine = numbers[rows]
-    order = _sorted([mine, chunk.end[rows], chunk.start[rows], *_bound(chunk, rows, text_ids)])
-    mine = mine[order]
-    first = np.ones(len(numbers), np.bool_)
-    first[rows[order[1:][mine[1:] == mine[:-1]]]] = False
-    return np.flatnonzero(first)
+    walk = least_of_each if is_due(least_of_each, len(chunk)) else least_of_each_reference
+    return np.flatnonzero(walk(numbers, _columns(chunk, text_ids)))
+
+
+def in_runs(chunk: MatchChunk, ends: I64, *, text_ids: bool = False) -> I64:
+    """The numbers of matches in that order, where those of one `detected` lie next to each other, up to these ends."""
+    by_hand = int(np.diff(ends, prepend=0).max(initial=0)) <= SHORT and is_due(sorted_runs, len(chunk))
+    walk = sorted_runs if by_hand else sorted_runs_reference
+    order: I64 = walk(ends, _columns(chunk, text_ids))
+    return order
+
+
+def _columns(chunk: MatchChunk, text_ids: bool) -> I64:
+    """What orders matches of one `detected`."""
+    return np.stack([chunk.end, chunk.start, *_bound(chunk, None, text_ids)])
 
 
 def _sorted(keys: Sequence[I64]) -> I64:
@@ -64,10 +82,10 @@ def _tied(keys: Sequence[I64]) -> Bool:
     return tied
 
 
-def _bound(chunk: MatchChunk, rows: I64, text_ids: bool) -> Iterator[I64]:
-    """Columns that order these rows as their ids do."""
+def _bound(chunk: MatchChunk, rows: I64 | None, text_ids: bool) -> Iterator[I64]:
+    """Columns that order these rows, or all of them, as their ids do."""
     for column in chunk.ids:
-        ids = take_column(column, rows)
+        ids = column if rows is None else take_column(column, rows)
         yield from _keys(_ranked(ids, chunk.strings) if text_ids else ids)
 
 
@@ -84,7 +102,7 @@ def _ranked(column: Column, strings: Strings) -> Column:
 def _keys(column: Column) -> list[I64]:
     """Columns that order as the lists of ids do, a list before those that it begins."""
     if not isinstance(column, Sets):
-        return [column.astype(np.int64)]
+        return [column.astype(np.int64, copy=False)]
     lengths = column.lengths
     longest = int(lengths.max(initial=0))
     padded = np.full((len(lengths), longest), NO_ID, np.int64)

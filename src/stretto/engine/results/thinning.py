@@ -5,14 +5,12 @@ put in order, and what lasts from step to step is one mark per combination of va
 LONGEST holds until their windows have passed.
 """
 
-import base64
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
-import pyarrow as pa
 
 from stretto.engine.kernels.keep_apart import (
     NEVER,
@@ -25,27 +23,21 @@ from stretto.engine.kernels.keep_apart import (
     keep_apart_reference,
 )
 from stretto.engine.kernels.when_to_compile import is_due
-from stretto.engine.results.longest import contained
-from stretto.engine.results.match_chunks import NO_ID, MatchChunk, joined_chunks
-from stretto.engine.results.match_order import first_of_each, in_order
-from stretto.engine.results.returned_values import arrow_array
+from stretto.engine.results.held_matches import HeldMatches
+from stretto.engine.results.key_marks import KeyMarks, Numbers
+from stretto.engine.results.match_chunks import MatchChunk, joined_chunks
+from stretto.engine.results.match_order import first_of_each, in_order, in_runs
 from stretto.engine.results.routed import Routed
 from stretto.engine.results.walked import in_turn, picked
 from stretto.engine.rows.row_blocks import rises
-from stretto.engine.snapshot import from_ipc, to_ipc
 from stretto.plan.dag import Plan
+from stretto.plan.families.members import Route
 from stretto.plan.ops import Emit
-from stretto.schema import LISTS, Kind
-from stretto.values.convert import as_kind, plain
-from stretto.values.lists import list_texts
-from stretto.values.rows import I64, Bool, Column, Sets, spread
+from stretto.values.rows import Bool, spread
 from stretto.values.strings import Strings
-from stretto.values.vector import Vector, concat_vectors
 
-MANY: Final = 1 << 12
-"""Neighbouring numbers among which values are found by their place, whether there is such a value or not."""
-KEY_BYTES: Final = 160
-"""About what the mark of one combination of values takes."""
+NO_KEYS: Final = np.zeros(0, np.int64)
+"""Where all matches are alike."""
 
 
 class Thinner:
@@ -59,9 +51,9 @@ class Thinner:
         self.dropped = 0
         self._shown = [i for i, item in enumerate(op.returns) if not item.hidden]
         self._hidden = [i for i, item in enumerate(op.returns) if item.hidden]
-        self._marks: dict[tuple[Any, ...], int] = {}
+        self._marks = KeyMarks([op.returns[i].kind for i in self._hidden])
         self._stretch: tuple[int, int] = (0, 0)  # the last stretch of LIMIT, and how many of it were kept
-        self._held: list[MatchChunk] = []  # of LONGEST: what may still be contained, or contain others
+        self._longest = HeldMatches(op, text_ids=text_ids)
 
     @property
     def meaning(self) -> str:
@@ -71,18 +63,12 @@ class Thinner:
     @property
     def held(self) -> int:
         """Bytes."""
-        chunks = sum(array.nbytes for chunk in self._held for array in chunk.arrays)
-        return chunks + KEY_BYTES * len(self._marks)
+        return self._longest.nbytes + self._marks.nbytes
 
     @property
     def due_us(self) -> int | None:
         """The earliest time that a match of LONGEST waits for."""
-        times = [chunk.detected[chunk.detected != NEVER] for chunk in self._held]
-        return min((int(some.min()) for some in times if len(some)), default=None)
-
-    @property
-    def _undecided(self) -> int:
-        return sum(int((chunk.detected != NEVER).sum()) for chunk in self._held)
+        return self._longest.due_us
 
     def take(self, chunks: Sequence[MatchChunk], until: int, reach: int) -> list[MatchChunk]:
         """What is reported of the matches of a step that ends before `until`.
@@ -90,30 +76,24 @@ class Thinner:
         `reach`: no match that comes later has an event before it.
         """
         # A query that is thinned out is for one member of its family at most: whose its matches are is known.
-        chunks = [replace(chunk, routed=None) for chunk in chunks if len(chunk)]
+        chunks = [
+            chunk if chunk.routed is None else replace(chunk, routed=None) for chunk in chunks if len(chunk)
+        ]
         count = sum(map(len, chunks))
         if self.rule.word == "LONGEST":
-            count += self._undecided
-            found = self._longest(joined_chunks([chunk.wide() for chunk in chunks]), until)
-            count -= self._undecided
+            count += self._longest.undecided
+            found = self._longest.take(chunks, until)
+            count -= self._longest.undecided
         else:
             # Marks that nothing which comes later is close to are forgotten.
             oldest = reach if self.rule.word == "APART" else until - self.rule.lasting_us + 1
-            found = self._kept(chunks, count, oldest) if chunks else None
-        if found is None or not len(found):
-            self.dropped += count
-            return []
-        found = self._limited(found)
-        self.dropped += count - len(found)
-        returned = tuple(found.returned[i] for i in self._shown)
-        return [replace(found, returned=returned, routed=self._routed(len(found)))]
-
-    def _routed(self, count: int) -> Routed | None:
+            kept = self._kept(chunks, count, oldest) if chunks else None
+            found = [] if kept is None else [kept]
+        found = self._limited(found) if self.rule.most else found
+        self.dropped += count - sum(map(len, found))
         if self.op.route is None:
-            return None
-        first = np.zeros(count, np.int64)
-        members = self.op.route.members
-        return Routed(members, first, first + 1, members.order)
+            return found
+        return [replace(chunk, routed=_routed(self.op.route, len(chunk))) for chunk in found]
 
     def _kept(self, chunks: list[MatchChunk], count: int, oldest: int) -> MatchChunk | None:
         """What FIRST and APART keep of so many matches, and what LIMIT alone may keep."""
@@ -128,25 +108,29 @@ class Thinner:
         # Those of one time are looked at by `end`, which is that time where nothing waits, and then by `start`.
         waits, apart = any(self.op.waits), self.rule.word == "APART"
         parts, order = in_turn([(c.detected, c.end if waits else c.start, c.since) for c in chunks])
-        vectors = {i: concat_vectors([chunk.returned[i] for chunk in chunks]) for i in self._hidden}
-        keys, numbers = self._keys(vectors, chunks[0].strings, count)
-        numbers = numbers if order is None or not len(numbers) else numbers[order]
-        state, gap = begun(self._marked(keys)), 1 if apart else self.rule.lasting_us
+        numbers = self._numbers(chunks)
+        own = numbers.parts if order is None or not numbers.parts else [np.concatenate(numbers.parts)[order]]
+        state, gap = begun(self._marks.of(numbers)), 1 if apart else self.rule.lasting_us
+        looking = numbers.low, numbers.look, numbers.base
         walk = first_ones if is_due(first_ones, count) else first_ones_reference
         found, counts, at = np.empty((2, count), np.int64), np.zeros(2, np.int64), 0
-        for detected, rank, since in parts:
-            own = numbers[at : at + len(detected)]
-            walk(detected, rank, since, own, state, gap, apart, at, found, counts)
+        for (detected, rank, since), key in zip(parts, own or [NO_KEYS] * len(parts), strict=True):
+            walk(detected, rank, since, key, *looking, state, gap, apart, at, found, counts)
             at += len(detected)
-        self._mark(keys, state[:, 0], oldest)
+        self._marks.put(state[0], oldest)
         rows, shared = found[:, : counts[0]]
         if order is not None:
             place = np.argsort(order[rows])
             rows, shared = order[rows][place], shared[place]
-        kept = picked(chunks, rows)
+        kept = picked(chunks, rows, self._shown)
         if kept is None or counts[0] == counts[1]:
             return kept
         return kept.take(first_of_each(kept, shared, text_ids=self.text_ids))
+
+    def _numbers(self, chunks: list[MatchChunk]) -> Numbers:
+        """Which of the values that tell them apart matches have."""
+        columns = [[chunk.returned[i] for chunk in chunks] for i in self._hidden]
+        return self._marks.numbers(columns, chunks[0].strings, chunks[0].unread)
 
     def _early(self, chunks: list[MatchChunk], count: int) -> MatchChunk | None:
         """Those not after the last that LIMIT leaves of their stretch."""
@@ -158,141 +142,72 @@ class Thinner:
             few += walk(detected, since, self.rule.stretch_us, self.rule.most, state, at, found[few:])
             at += len(detected)
         rows = found[:few]
-        return picked(chunks, rows if order is None else np.sort(order[rows]))
+        return picked(chunks, rows if order is None else np.sort(order[rows]), self._shown)
 
     def _apart(self, chunks: list[MatchChunk], oldest: int) -> MatchChunk | None:
         """What APART keeps where a match ends before it is detected."""
         found = joined_chunks([chunk.wide() for chunk in chunks])
         assert found is not None
         found = found.take(in_order(found, text_ids=self.text_ids))
-        vectors = {i: found.returned[i] for i in self._hidden}
-        keys, numbers = self._keys(vectors, found.strings, len(found))
-        last = self._marked(keys)
+        numbers = self._numbers([found])
+        last = self._marks.of(numbers).copy()
         walk = keep_apart if is_due(keep_apart, len(found)) else keep_apart_reference
-        kept: Bool = walk(found.start, found.end, numbers, last, 1)
-        self._mark(keys, last, oldest)
-        return found.take(np.flatnonzero(kept))
+        key = numbers.parts[0] - numbers.low if numbers.parts else NO_KEYS
+        kept: Bool = walk(found.start, found.end, key, last, 1)
+        self._marks.put(last, oldest)
+        shown = replace(found, returned=tuple(found.returned[i] for i in self._shown))
+        return shown.take(np.flatnonzero(kept))
 
-    def _marked(self, keys: list[tuple[Any, ...]]) -> I64:
-        marks = self._marks
-        return np.array([marks.get(key, NEVER) for key in keys] if marks else [NEVER] * len(keys), np.int64)
-
-    def _mark(self, keys: list[tuple[Any, ...]], marks: I64, oldest: int) -> None:
-        """Keep the marks that something which comes later may be close to."""
-        some = np.flatnonzero((marks >= oldest) & (marks != NEVER))
-        # The first is that of nulls: it comes last, as what lies under a null may be no value either.
-        new = {keys[i]: int(marks[i]) for i in some[::-1].tolist()}
-        self._marks = {key: mark for key, mark in self._marks.items() if mark >= oldest} | new
-
-    def _keys(
-        self, vectors: Mapping[int, Vector], strings: Strings, count: int
-    ) -> tuple[list[tuple[Any, ...]], I64]:
-        """The different combinations of values that tell matches apart, and which of them each match has.
-
-        `vectors`: the values of so many matches by the number of what is returned. No numbers where all are alike.
-        """
-        if not self._hidden:
-            return [()], np.zeros(0, np.int64)
-        columns = [_numbers(vectors[i], self.op.returns[i].kind, strings, count) for i in self._hidden]
-        if len(columns) == 1:
-            numbers, values = columns[0]
-            return [(value,) for value in values], numbers
-        stacked = np.stack([numbers for numbers, _ in columns])
-        few, place = np.unique(stacked, axis=1, return_inverse=True)
-        keys = [
-            tuple(values[number] for (_, values), number in zip(columns, combination, strict=True))
-            for combination in few.T.tolist()
-        ]
-        return keys, np.ascontiguousarray(place.reshape(-1), np.int64)
-
-    def _limited(self, found: MatchChunk) -> MatchChunk:
+    def _limited(self, chunks: list[MatchChunk]) -> list[MatchChunk]:
         """The first ones of each stretch."""
-        if not self.rule.most or not len(found):
-            return found
+        found = self._longest.joined(chunks)
+        if found is None or not len(found):
+            return []
         if not rises(found.detected):
             found = found.take(np.argsort(found.detected, kind="stable"))
         stretch = found.detected // self.rule.stretch_us
         known, before = self._stretch
-        rank = np.arange(len(stretch)) - np.searchsorted(stretch, stretch, side="left")
-        rank += np.where(stretch == known, before, 0)
+        begins = np.append(0, np.flatnonzero(stretch[1:] != stretch[:-1]) + 1)
+        rank = np.arange(len(stretch)) - np.repeat(begins, np.diff(begins, append=len(stretch)))
+        if stretch[0] == known:  # no other is: later matches have later times
+            rank[: begins[1] if len(begins) > 1 else None] += before
         self._stretch = (int(stretch[-1]), int(rank[-1]) + 1)
         kept = rank < self.rule.most
         if kept.all():
-            return found
+            return [found]
         # Of the times at which the last one is left, more than the time decides which it is.
         torn = found.detected[np.flatnonzero(kept[:-1] & ~kept[1:])]
         starts, ends = (np.searchsorted(found.detected, torn, side=side) for side in ("left", "right"))
-        rows = spread(starts, ends - starts, np.append(0, np.cumsum(ends - starts)))
+        offsets = np.append(0, np.cumsum(ends - starts))
+        rows = spread(starts, ends - starts, offsets)
         order = np.arange(len(found))
-        order[rows] = rows[in_order(found.take(rows), text_ids=self.text_ids)]
-        return found.take(order[kept])
-
-    def _longest(self, found: MatchChunk | None, until: int) -> MatchChunk | None:
-        """Hold what was found until its window has passed; give what is certain now and contained in nothing.
-
-        What was certain before has the mark NEVER for `detected`: it may still contain others.
-        """
-        window = self.op.window.size
-        if found is not None:
-            certain = found.start + window
-            self._held.append(
-                MatchChunk(found.ids, found.start, found.end, certain, found.returned, found.strings)
-            )
-        whole = joined_chunks([self._in_one_code(chunk) for chunk in self._held])
-        if whole is None:
-            return None
-        due = (whole.detected != NEVER) & (whole.detected < until)
-        if not due.any():
-            self._held = [whole]
-            return None
-        dropped = np.zeros(len(whole), np.bool_)
-        rows = np.flatnonzero(due)
-        dropped[rows] = contained(whole, rows)
-        told = whole.take(np.flatnonzero(due & ~dropped))
-        detected = np.where(due, NEVER, whole.detected)
-        # One that starts two windows before `until` contains nothing that is still to be judged.
-        stays = np.flatnonzero(~dropped & ((detected != NEVER) | (whole.start + 2 * window >= until)))
-        kept = MatchChunk(whole.ids, whole.start, whole.end, detected, whole.returned, whole.strings).take(
-            stays
-        )
-        self._held = [kept] if len(kept) else []
-        return told
-
-    def _in_one_code(self, chunk: MatchChunk) -> MatchChunk:
-        """A held chunk with its texts in the codes of the newest one."""
-        strings = self._held[-1].strings
-        if chunk.strings is strings:
-            return chunk
-        values = zip(chunk.returned, self.op.returns, strict=True)
-        arrays = [
-            (arrow_array(vector.over(len(chunk)), item.kind, chunk.strings), item.kind)
-            for vector, item in values
-        ]
-        returned = tuple(_vector(array, kind, strings) for array, kind in arrays)
-        ids = chunk.ids
-        if self.text_ids:
-            ids = tuple(_ids_of(_id_array(column, chunk.strings), strings) for column in chunk.ids)
-        return MatchChunk(ids, chunk.start, chunk.end, chunk.detected, returned, strings)
+        order[rows] = rows[in_runs(found.take(rows), offsets[1:], text_ids=self.text_ids)]
+        return [found.take(order[kept])]
 
     # ---- state ---------------------------------------------------------------------------------------------
 
     def state(self) -> dict[str, Any]:
         """All of it, as JSON has it."""
-        held = joined_chunks(self._held)
         return {
             "meaning": self.meaning,
             "dropped": self.dropped,
-            "marks": [[list(key), mark] for key, mark in self._marks.items()],
+            "marks": [[list(key), mark] for key, mark in self._marks.items().items()],
             "stretch": list(self._stretch),
-            "held": None if held is None else _written(held, self.op, text_ids=self.text_ids),
+            "held": self._longest.to_text(),
         }
 
     def restore(self, state: Mapping[str, Any], strings: Strings) -> None:
         """Go on from what `state` gave."""
         self.dropped = int(state["dropped"])
-        self._marks = {tuple(map(_hashable, key)): int(mark) for key, mark in state["marks"]}
+        self._marks.restore((key, int(mark)) for key, mark in state["marks"])
         self._stretch = (int(state["stretch"][0]), int(state["stretch"][1]))
-        self._held = [] if state["held"] is None else [_read(state["held"], self.op, strings)]
+        self._longest.from_text(state["held"], strings)
+
+
+def _routed(route: Route, count: int) -> Routed:
+    """So many matches of the one member that there is."""
+    first = np.zeros(count, np.int64)
+    return Routed(route.members, first, first + 1, route.members.order)
 
 
 class Thinners:
@@ -351,91 +266,3 @@ class Thinners:
             fresh = self.thinners[query] = Thinner(thinner.op, text_ids=thinner.text_ids)
             if query in states and states[query]["meaning"] == fresh.meaning:
                 fresh.restore(states[query], strings)
-
-
-# ---- values that tell matches apart --------------------------------------------------------------------------
-
-
-def _numbers(vector: Vector, kind: Kind, strings: Strings, n: int) -> tuple[I64, list[Any]]:
-    """Numbers that are equal where values are alike, and the value of each number; nulls are alike, and so are NaNs."""
-    given = vector.over(n)
-    data = given.data
-    if kind is Kind.FLOAT:
-        data = np.where(data == 0, 0.0, np.where(np.isnan(data), np.nan, data))
-    bits = np.ascontiguousarray(data).view(np.int64) if data.dtype.itemsize == 8 else data.astype(np.int64)
-    low = int(bits.min())
-    width = int(bits.max()) - low + 1
-    if kind is not Kind.FLOAT and width <= min(MANY, n):
-        distinct, place = low + np.arange(width), bits - low + 1
-    else:
-        coded = pa.array(bits).dictionary_encode()  # by hash: there are few different ones among many
-        distinct = coded.dictionary.to_numpy()
-        place = coded.indices.to_numpy().astype(np.int64) + 1
-    if given.valid is not None:
-        place = np.where(given.valid, place, 0)
-    values: list[Any]
-    if kind is Kind.STRING or kind in LISTS:
-        # Under a null there may be a number that is no code.
-        values = [strings.text(code) if 0 <= code < len(strings) else None for code in distinct.tolist()]
-    elif kind is Kind.FLOAT:
-        values = [_hashable(value) for value in distinct.view(np.float64).tolist()]
-    else:
-        values = distinct.tolist()
-    return place, [None, *values]
-
-
-def _hashable(value: Any) -> Any:
-    """A NaN equals nothing, so a text stands for it: no double has one."""
-    return "NaN" if isinstance(value, float) and value != value else value  # noqa: PLR0124 - only NaN differs from itself
-
-
-# ---- matches that are held, as texts ---------------------------------------------------------------------------
-
-
-def _written(chunk: MatchChunk, op: Emit, *, text_ids: bool) -> str:
-    columns: list[pa.Array] = [pa.array(times) for times in (chunk.start, chunk.end, chunk.detected)]
-    columns += [_id_array(column, chunk.strings if text_ids else None) for column in chunk.ids]
-    columns += [
-        arrow_array(vector.over(len(chunk)), item.kind, chunk.strings)
-        for vector, item in zip(chunk.returned, op.returns, strict=True)
-    ]
-    batch = pa.RecordBatch.from_arrays(columns, names=[str(i) for i in range(len(columns))])
-    return base64.b64encode(to_ipc(batch)).decode()
-
-
-def _id_array(column: Column, texts: Strings | None) -> pa.Array:
-    if isinstance(column, Sets):
-        values = pa.array(column.values) if texts is None else texts.texts(column.values)
-        return pa.LargeListArray.from_arrays(pa.array(column.offsets), values)
-    return pa.array(column) if texts is None else texts.texts(column, column != NO_ID)
-
-
-def _read(text: str, op: Emit, strings: Strings) -> MatchChunk:
-    columns = from_ipc(base64.b64decode(text)).columns
-    start, end, detected = (column.to_numpy() for column in columns[:3])
-    last = len(columns) - len(op.returns)
-    ids = tuple(_ids_of(column, strings) for column in columns[3:last])
-    returned = tuple(
-        _vector(column, item.kind, strings) for column, item in zip(columns[last:], op.returns, strict=True)
-    )
-    return MatchChunk(ids, start, end, detected, returned, strings)
-
-
-def _ids_of(column: pa.Array, strings: Strings) -> Column:
-    if pa.types.is_large_list(column.type):
-        values = _ids_of(column.values, strings)
-        assert not isinstance(values, Sets)
-        return Sets(column.offsets.to_numpy().astype(np.int64), values)
-    ids: I64
-    if pa.types.is_integer(column.type):
-        ids = column.to_numpy().astype(np.int64)
-        return ids
-    found = strings.encode(column)
-    ids = found.data if found.valid is None else np.where(found.valid, found.data, NO_ID)
-    return ids
-
-
-def _vector(column: pa.Array, kind: Kind, strings: Strings) -> Vector:
-    if kind in LISTS:
-        return strings.encode(list_texts(column, kind))
-    return strings.encode(column) if kind is Kind.STRING else plain(as_kind(column, kind))

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from stretto.engine.results.match_chunks import MatchChunk, joined_chunks
+from stretto.engine.results.match_chunks import MatchChunk, wide_column
 from stretto.engine.rows.row_blocks import rises
-from stretto.values.rows import I64, whole_times
+from stretto.values.rows import I64, Column, Sets, concat_columns, take_column, whole_times
+from stretto.values.vector import concat_vectors
 
 Times = tuple[I64, I64, int]
 """When matches were detected, what those of one time are looked at by, and the time that both are counted from."""
@@ -30,13 +31,31 @@ def _alike(detected: I64, rank: I64, since: int) -> Times:
     return np.ascontiguousarray(detected), np.ascontiguousarray(rank), since
 
 
-def picked(chunks: Sequence[MatchChunk], rows: I64) -> MatchChunk | None:
-    """Some matches by their numbers, ascending, over all chunks."""
+def picked(chunks: Sequence[MatchChunk], rows: I64, shown: Sequence[int]) -> MatchChunk | None:
+    """Some matches by their numbers, ascending, over all chunks, with these of the returned values; all in 64 bits."""
     starts = np.cumsum([0, *map(len, chunks)])
     cuts = np.searchsorted(rows, starts).tolist()
-    found = []
-    for number, chunk in enumerate(chunks):
-        at = rows[cuts[number] : cuts[number + 1]] - starts[number]
-        if len(at):
-            found.append(chunk.take(at).wide())
-    return joined_chunks(found)
+    parts = [
+        (chunk, rows[begin:end] - start)
+        for chunk, start, begin, end in zip(chunks, starts.tolist(), cuts, cuts[1:], strict=False)
+        if begin < end
+    ]
+    if not parts:
+        return None
+    # Column by column, and none is widened before it is picked from: rows are few, and so should the calls be.
+    ids = tuple(
+        _column([(chunk.ids[number], at) for chunk, at in parts]) for number in range(len(chunks[0].ids))
+    )
+    start = np.concatenate([whole_times(chunk.start[at], chunk.since) for chunk, at in parts])
+    detected = end = np.concatenate([whole_times(chunk.end[at], chunk.since) for chunk, at in parts])
+    if any(chunk.detected is not chunk.end for chunk, _ in parts):
+        detected = np.concatenate([whole_times(chunk.detected[at], chunk.since) for chunk, at in parts])
+    returned = tuple(concat_vectors([chunk.returned[i].take(at) for chunk, at in parts]) for i in shown)
+    return MatchChunk(ids, start, end, detected, returned, chunks[0].strings)
+
+
+def _column(parts: Sequence[tuple[Column, I64]]) -> Column:
+    singles = [column[at] for column, at in parts if not isinstance(column, Sets)]
+    if singles:
+        return np.concatenate(singles, dtype=np.int64)
+    return wide_column(concat_columns([take_column(column, at) for column, at in parts]))
