@@ -122,7 +122,8 @@ def read_back(value, kind):
     if kind is Kind.FLOAT and value is not None and not math.isfinite(value):
         return None
     if kind is Kind.TIME and value is not None:
-        return ("+" if value >= 253_402_300_800_000_000 else "") + str(np.datetime64(value, "us"))
+        text = ("+" if value >= 253_402_300_800_000_000 else "") + str(np.datetime64(value, "us"))
+        return f"-0{text[1:]}" if text[0] == "-" and text[4] == "-" else text  # NumPy's years before 0 are short
     return value
 
 
