@@ -23,8 +23,10 @@ ENDS = 2
 """Slots to be priced for each square of slots: by so many a quick solver that has begun without time may end."""
 MOST_WORK = 100_000
 """Squares of slots beyond which they are not tried where slots by rate are known."""
-A_PRICE: Final = 6e-5
+A_PRICE: Final = 9e-5
 """Seconds that it takes to price a way, with the estimates that it needs, about."""
+MORE = 1.25
+"""By how much longer that may take than it should, where plans were left out because there is the time for it."""
 MANY = 5_000
 """Roots beyond which these would take longer than they are worth."""
 
@@ -44,10 +46,14 @@ def auto(
     it would be one of a few plans.
     """
     solvers = worth_trying(memo, budget, quick, of_orders)
+    # A plan over half of the prices can be dearer than any of the plans that are left out for the sake of all prices.
+    needed = MORE * pricing_all(memo) if all_in_time(memo, budget) else 0.0
     seconds = max(QUICK_PART * budget.left, budget.left - pricing_all(memo))
     starts = quick_plans(memo, pricing, budget.of(seconds, FREE), solvers)
     # After these: they bring ways along.
-    problem = Problem.of(memo, pricing, budget.at_least(PRICING, FREE), starts)
+    problem = Problem.of(
+        memo, pricing, budget.of(max(budget.left, PRICING * budget.seconds, needed), FREE), starts
+    )
     left = for_choosing(budget)
     if not left.denies(sum(map(len, problem.inputs))):
         starts.append(solve_greedy(problem, left))
@@ -84,8 +90,12 @@ def worth_trying(
     """
     if len(memo.roots) > MANY:
         return ()
-    complete = pricing_all(memo) <= budget.left and is_complete(memo)
-    return tuple(quick) if complete else (*of_orders, *quick)
+    return tuple(quick) if all_in_time(memo, budget) else (*of_orders, *quick)
+
+
+def all_in_time(memo: Memo, budget: Budget) -> bool:
+    """Whether all pieces have all of their splits, and there is the time to price them."""
+    return pricing_all(memo) <= budget.left and is_complete(memo)
 
 
 def pricing_all(memo: Memo) -> float:

@@ -123,7 +123,8 @@ def read_back(value, kind):
         return None
     if kind is Kind.TIME and value is not None:
         text = ("+" if value >= 253_402_300_800_000_000 else "") + str(np.datetime64(value, "us"))
-        return f"-0{text[1:]}" if text[0] == "-" and text[4] == "-" else text  # NumPy's years before 0 are short
+        # Of years before 0 NumPy writes three digits.
+        return f"-0{text[1:]}" if text[0] == "-" and text[4] == "-" else text
     return value
 
 

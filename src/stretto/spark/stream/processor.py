@@ -191,7 +191,8 @@ class Turn:
             came = self._with_misfits(came, engine.take_rejected())
             head = replace(head, greatest_us=max(head.greatest_us, int(came.ts[-1])))
         found = engine.advance(max(head.until_us, self._watermark_us, self._decided_us(head.greatest_us)))
-        came = self._with_misfits(came, engine.take_rejected())  # those that a function of the user's raised for
+        # Those that a function of the user's raised for.
+        came = self._with_misfits(came, engine.take_rejected())
         event_s = (perf_counter() - begun) / max(len(came.ts), 1)
         found = self._reported(found, engine.plan)
         counts = head.counts.plus(
