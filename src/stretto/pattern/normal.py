@@ -133,7 +133,9 @@ class _Normalizer:
         scope = _Scope.of(part)
         inner: list[list[_Term]] = [[] for _ in part.slots]
         kept: list[Expr] = []
-        for term in self.applying(terms, scope):
+        judged = list(self.applying(self.having, scope))
+        # A COUNT of one event may leave a constant of HAVING: what no event decides is one of WHERE.
+        for term in (*self.applying(terms, scope), *(term for term in judged if not term.variables)):
             slots = {scope.slot[variable] for variable in term.variables}
             if not slots:
                 for own in inner:
@@ -159,7 +161,7 @@ class _Normalizer:
             self.query.window,
             Policy.ANY if policy is Policy.STRICT else policy,
             # A term over one variable is no filter of its stream here: the event that fails it ends a run.
-            tuple(dict.fromkeys(term.expr.moved(column) for term in self.applying(self.having, scope))),
+            tuple(dict.fromkeys(term.expr.moved(column) for term in judged if term.variables)),
         )
         return piece, variables
 
