@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -38,7 +39,7 @@ def test_process_is_not_taken_apart(code: str, ends: int) -> None:
 
 def test_output_that_nobody_takes_is_told_as_python_tells_it() -> None:
     """Nothing that could not be written is passed over in silence."""
-    with open("/dev/full", "w") as full:  # noqa: PTH123
+    with Path("/dev/full").open("w") as full:
         code = PROGRAM.format(code=0).replace("time.sleep(30)", "pass")
         done = subprocess.run([sys.executable, "-c", code], stdout=full, stderr=subprocess.PIPE, check=False)
     assert done.returncode != 0
