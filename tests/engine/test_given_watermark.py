@@ -13,7 +13,7 @@ from stretto import Engine, EngineError, Schema, Workload, optimize, oracle
 from stretto.errors import QueryError
 from stretto.values.times import END_OF_TIME, START_OF_TIME
 
-SEEDS = range(20260101, 20260101 + 120)
+SEEDS = range(20260101, 20260101 + 60)
 ALERT = "QUERY q PATTERN SEQ(A a, NOT(B b)) WITHIN 10 us;"
 
 

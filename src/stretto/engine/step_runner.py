@@ -1,7 +1,7 @@
 """One step through all operators: run, undone where it does not fit into memory, and run again in parts."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -14,9 +14,11 @@ from stretto.engine.memory.limits import Meter, TooMuch, Undo
 from stretto.engine.operators.emit import EmitOperator
 from stretto.engine.operators.forbid import ForbidOperator
 from stretto.engine.operators.protocol import Clock, Operator
+from stretto.engine.operators.sieving import sieving_joins
 from stretto.engine.results.match_chunks import MatchChunk
 from stretto.engine.results.matches import Matches
 from stretto.engine.results.thinning import Thinners
+from stretto.engine.rows.sieve import Sieve
 from stretto.engine.snapshot import StepRange
 from stretto.engine.stream.arena import Arena
 from stretto.engine.stream.scan_index import ScanIndex
@@ -41,6 +43,7 @@ class _Attempt:
     undo: list[tuple[int, Undo]] = field(default_factory=list)
     made: list[tuple[int, int]] = field(default_factory=list)
     found: list[tuple[str, list[MatchChunk]]] = field(default_factory=list)
+    sieves: dict[str, Sieve] = field(default_factory=dict)
 
 
 class StepRunner:
@@ -62,6 +65,7 @@ class StepRunner:
         self._trends, self._arena, self._meter = trends, arena, meter
         self._order = [(number, op, plan.ops[number].inputs) for number, op in operators.items()]
         self._queries = {op.query for op in plan.ops if isinstance(op, Emit)}
+        self._sieving = sieving_joins(plan.ops, operators)
         self.thinning: Thinners | None = None  # none where what is found was reported before
         self._fits: int | None = None  # events of a step that fitted, after one that did not
         self.turns = 0
@@ -167,25 +171,25 @@ class StepRunner:
         # From here on nothing fails: counters and matches change together, or not at all.
         for number, count in attempt.made:
             done.rows[number] += count
-        found = attempt.found if self.thinning is None else self._thinned(self.thinning, attempt.found, step)
+        found = attempt.found if self.thinning is None else self._thinned(self.thinning, attempt, step)
         for query, chunks in found:
             matches.add(query, chunks)
         matches.add_totals(totals)
         return sum(len(chunk) for _, chunks in found for chunk in chunks)
 
     def _thinned(
-        self, thinning: Thinners, found: list[tuple[str, list[MatchChunk]]], step: StepRange
+        self, thinning: Thinners, attempt: _Attempt, step: StepRange
     ) -> list[tuple[str, list[MatchChunk]]]:
         """What is reported of what was found, and of what time has made certain."""
+        found = attempt.found
         if not thinning.thinners:
             return found
         reach = step.until - self._plan.horizon_us if not self._plan.horizon_events else START_OF_TIME
-        still = [
-            query for query in thinning.waiting if query in self._queries - {query for query, _ in found}
-        ]
+        # Of some nothing is left where it was found, and of others something is certain by now.
+        still = (self._queries & {*thinning.waiting, *attempt.sieves}) - {query for query, _ in found}
         return [
-            (query, thinning.take(query, chunks, step.until, reach))
-            for query, chunks in (*found, *((query, []) for query in still))
+            (query, thinning.take(query, chunks, step.until, reach, attempt.sieves.get(query)))
+            for query, chunks in (*found, *((query, []) for query in sorted(still)))
         ]
 
     def _begin(self, done: Counters, matches: Matches) -> None:
@@ -225,12 +229,18 @@ class StepRunner:
             attempt.undo.append((number, operator.mark()))
             inputs = [rows[k] for k in sources]
             if isinstance(operator, EmitOperator):
-                chunks = operator.step(inputs, clock, self._arena)
+                sieve = attempt.sieves.get(operator.query)
+                chunks = operator.step(
+                    inputs, clock if sieve is None else replace(clock, sieve=sieve), self._arena
+                )
                 attempt.found.append((operator.query, chunks))
                 attempt.made.append((number, sum(map(len, chunks))))
             else:
-                rows[number] = operator.step(inputs, clock)
+                sieve = self._sieve(number, attempt)
+                rows[number] = operator.step(inputs, clock if sieve is None else replace(clock, sieve=sieve))
                 attempt.made.append((number, sum(map(len, rows[number]))))
+                if sieve is not None:  # counted as if they had been reported and dropped
+                    attempt.made += [(number, sieve.left_out), (self._sieving[number].emit, sieve.left_out)]
                 if reuse.debug:
                     reuse.check_rows(rows[number])
             held[number] = operator.held
@@ -238,6 +248,16 @@ class StepRunner:
             seconds[number] += now - time
             time = now
         self.seconds += time - begun
+
+    def _sieve(self, number: int, attempt: _Attempt) -> Sieve | None:
+        """What an operator need not write of what it finds."""
+        found, thinning = self._sieving.get(number), self.thinning
+        if found is None or thinning is None or found.query not in thinning.thinners:
+            return None
+        sieve = thinning.thinners[found.query].sieve(found, self._arena)
+        if sieve is not None:
+            attempt.sieves[found.query] = sieve
+        return sieve
 
     def _total(
         self,

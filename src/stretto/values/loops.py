@@ -35,9 +35,30 @@ class Loop:
         known = self.py_func.__globals__
         for name in self.py_func.__code__.co_names:
             called = known.get(name)
-            if isinstance(called, Loop):
+            if isinstance(called, (Loop, Operation)):
                 known[name] = called.compiled  # Numba knows its own loops only
         return njit(cache=True, nogil=True, **self._options)(self.py_func)
+
+
+class Operation:
+    """A function that loops call and that is built from LLVM's instructions; a call from elsewhere is slow.
+
+    `build` says what Numba's `intrinsic` asks for: given the types of the arguments, a signature and a generator.
+    """
+
+    def __init__(self, function: Callable[..., Any], build: Callable[..., Any]) -> None:
+        self.py_func = function
+        self.__doc__ = function.__doc__
+        self._build = build
+
+    def __call__(self, *args: Any) -> Any:
+        return self.py_func(*args)
+
+    @cached_property
+    def compiled(self) -> Any:
+        from numba.extending import intrinsic  # noqa: PLC0415 - as above
+
+        return intrinsic(self._build)
 
 
 def _named(module: str, name: str) -> Any:
@@ -57,3 +78,12 @@ def inlined(function: Function) -> Function:
 def loop_as_numpy(function: Function) -> Function:
     """Likewise; its divisions by zero are infinities, as in NumPy."""
     return cast("Function", Loop(function, {"error_model": "numpy"}))
+
+
+def operation(build: Callable[..., Any]) -> Callable[[Function], Function]:
+    """Let loops call what `build` makes in place of a function."""
+
+    def operation_of(function: Function) -> Function:
+        return cast("Function", Operation(function, build))
+
+    return operation_of

@@ -97,7 +97,7 @@ def test_so_they_are_by_every_optimizer(monkeypatch):
 
 
 def test_so_are_totals():
-    for seed in range(SEED, SEED + 30):
+    for seed in range(SEED, SEED + 15):
         test_trends.check(seed)
 
 

@@ -155,8 +155,15 @@ def test_a_spread_that_would_part_what_keep_looks_at_is_refused() -> None:
     assert "KEEP or LIMIT" in str(Slices.of(plan("")).check(plan("KEEP LONGEST")))
     load = EventLoad(Times.of([(0, 10, 10)]))
     assert choose(plan("LIMIT 3 PER 1 s"), load, 8) == Whole()
-    with pytest.raises(StrettoError, match="cannot spread by time"):
-        choose(plan("LIMIT 3 PER 1 s"), load, 8, "time")
+    for name, more, others in [
+        ("time", "LIMIT 3 PER 1 s", "whole"),
+        ("key", "LIMIT 3 PER 1 s", "whole"),
+        ("units", "KEEP FIRST PER b.k FOR 1 s", "key or whole"),
+    ]:
+        with pytest.raises(
+            StrettoError, match=rf"cannot spread by {name}: .* \(spread by {others} instead\)"
+        ):
+            choose(plan(more), load, 8, name)
 
 
 @pytest.mark.parametrize("seed", range(20))

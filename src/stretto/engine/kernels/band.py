@@ -7,6 +7,8 @@ stopped, so that a block of pairs stays in the cache whatever the number of pair
 
 import numpy as np
 
+from stretto.engine.kernels.eights import ALL, COUNT, EIGHT, PLACES, at_most, fill, fill_places
+from stretto.engine.kernels.order_keys import MOST
 from stretto.values.hashing import GOLDEN
 from stretto.values.loops import loop
 from stretto.values.rows import I64, spread
@@ -43,35 +45,38 @@ def band_pairs(
     lanes: I64, lo: I64, hi: I64, bounds: I64, probe: I64, stored: I64, i: int, j: int
 ) -> tuple[int, int, int]:
     """Go on from probing row i, stored row j; return (pairs written, i, j) to go on from."""
-    terms = bounds.shape[0]
-    # An unsigned count and slices from 0 spare the loops the check for negative indices. Most ranges are short, so
-    # each is one loop that writes both sides of a pair: what a second one costs is the branch that ends it.
+    terms, size, capacity = bounds.shape[0], stored.shape[0], lanes.shape[1]
+    # Two terms are looked at together. Where there are fewer, any key is at most the greatest bound.
+    keys, other_keys = lanes[min(terms, 1)], lanes[min(terms, 2)]
+    bound = other_bound = MOST
+    # An unsigned count spares the loops the check for negative indices.
     n = np.uint64(0)
     while i < lo.shape[0]:
         # Rows before j are done for probing row i. Never more candidates at a time than the room that is left, so
         # that no loop need ask for it.
         j = max(j, lo[i])
         stop = max(hi[i], j)
-        cut = min(stop, j + stored.shape[0] - int(n))
+        left = size - int(np.int64(n))  # a number without a sign would make it a float
+        cut = min(stop, j + left)
         begin = n
-        if terms == 0:
-            for r in range(cut - j):
-                probe[n] = i
-                stored[n] = j + r
-                n += np.uint64(1)
-        elif terms == 1:
-            bound, keys = bounds[0, i], lanes[1, j:cut]
-            for r in range(keys.shape[0]):  # without branches: a pair that fails is overwritten by the next
-                probe[n] = i
-                stored[n] = j + r
-                n += np.uint64(keys[r] <= bound)
-        else:
-            bound, other_bound = bounds[0, i], bounds[1, i]
-            keys, other_keys = lanes[1, j:cut], lanes[2, j:cut]
-            for r in range(keys.shape[0]):
-                probe[n] = i
-                stored[n] = j + r
-                n += np.uint64((keys[r] <= bound) & (other_keys[r] <= other_bound))
+        if terms > 0:
+            bound = bounds[0, i]
+        if terms > 1:
+            other_bound = bounds[1, i]
+        # Most ranges are short, and to guess where they end costs more than their pairs. So there are always eight
+        # candidates, of which those past the end do not count, and always eight pairs, which the next ones overwrite.
+        inside = min(cut, j + left - EIGHT + 1, capacity - EIGHT + 1)
+        while j < inside:
+            bits = ALL >> np.uint64(max(EIGHT - (cut - j), 0))
+            bits &= at_most(keys, j, bound) & at_most(other_keys, j, other_bound)
+            fill(probe, n, i)
+            fill_places(stored, n, j, PLACES[bits])
+            n += COUNT[bits]
+            j += EIGHT
+        for r in range(j, cut):  # where eight are not in the lanes any more, or in the room
+            probe[n] = i
+            stored[n] = r
+            n += np.uint64((keys[r] <= bound) & (other_keys[r] <= other_bound))
         for t in range(2, terms):  # further terms look only at the pairs that are left, in place
             found, n = n, begin
             bound = bounds[t, i]
@@ -80,10 +85,10 @@ def band_pairs(
                 stored[n] = row
                 n += np.uint64(lanes[1 + t, row] <= bound)
         if cut < stop:
-            return int(n), i, cut
+            return int(np.int64(n)), i, cut
         i += 1
         j = 0
-    return int(n), i, j
+    return int(np.int64(n)), i, j
 
 
 def band_rows_reference(

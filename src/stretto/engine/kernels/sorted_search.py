@@ -6,13 +6,13 @@ place of the last value is the finger, a few steps go on from there, and what th
 
 import numpy as np
 
+from stretto.engine.kernels.eights import EIGHT, count_below
 from stretto.values.loops import loop
 from stretto.values.rows import I64, Bool
 
 MOST = np.iinfo(np.int64).max
-LINE = 8
-"""Entries in a line of the cache."""
 LINES = 4
+"""Times eight entries, a line of the cache, that are looked at one after another."""
 
 
 def look_up(distinct: I64, values: I64) -> tuple[I64, Bool]:
@@ -29,26 +29,22 @@ def seek_reference(array: I64, values: I64, *, after: bool) -> I64:
 
 
 @loop
-def _place(array: I64, bound: int, at: int, stays: bool) -> int:  # pragma: no cover - compiled
+def _place(array: I64, bound: int, at: int) -> int:  # pragma: no cover - compiled
     """How many entries are less than the bound, searched from the place `at` on, where the last value was.
 
-    From there on a few lines of the cache, then a search by halves of what is left.
+    From there on a few times eight entries, then a search by halves of what is left.
     """
     n = array.shape[0]
     # The place lies in low..high: all entries before low are less than the bound, none from high on is.
     low, high = 0, at
     if at == 0 or array[at - 1] < bound:
         low, high = at, n
-        if stays and (at == n or array[at] >= bound):
-            return at
         for _ in range(LINES):
-            if low + LINE > n:
+            if low + EIGHT > n:
                 break
-            line, less = array[low : low + LINE], 0
-            for k in range(LINE):  # always all of them: nobody guesses how many it takes
-                less += line[k] < bound
+            less = count_below(array, low, bound)  # nobody guesses how many it takes
             low += less
-            if less < LINE:
+            if less < EIGHT:
                 return low
     while low < high:
         middle = (low + high) // 2
@@ -64,15 +60,13 @@ def seek(array: I64, values: I64, after: int) -> I64:  # pragma: no cover - comp
     """As the reference."""
     n = array.shape[0]
     places = np.empty(values.shape[0], np.int64)
-    # With more values than entries, most values are at the place of the one before.
-    stays = values.shape[0] > 2 * n
     at = 0
     for i in range(values.shape[0]):
         # Entries at most v are those less than v + 1, but for the greatest integer, which has none above it.
         if after and values[i] == MOST:
             at = n
         else:
-            at = _place(array, values[i] + after, at, stays)
+            at = _place(array, values[i] + after, at)
         places[i] = at
     return places
 
@@ -96,11 +90,10 @@ def spans(
     """As the reference."""
     n, rows = lows.shape[0], low.shape[0]
     first, last = np.empty(rows, np.int64), np.empty(rows, np.int64)
-    stays = rows > 2 * n
     left = right = count = 0
     for i in range(rows):
-        left = n if low_after and low[i] == MOST else _place(lows, low[i] + low_after, left, stays)
-        right = n if high_after and high[i] == MOST else _place(highs, high[i] + high_after, right, stays)
+        left = n if low_after and low[i] == MOST else _place(lows, low[i] + low_after, left)
+        right = n if high_after and high[i] == MOST else _place(highs, high[i] + high_after, right)
         stop = max(left, right)
         first[i], last[i] = left + begin, stop + begin
         count += stop - left

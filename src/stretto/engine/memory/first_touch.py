@@ -22,12 +22,12 @@ def ask_for_pages(array: npt.NDArray[Any], count: int) -> None:
     advise = _madvise()
     if advise is None or count <= 0:
         return
-    row_bytes = array.strides[0]
+    address, row_bytes = array.ctypes.data, array.strides[0]
     size = count * array.itemsize
     # Rows that are written to almost to their end are one stretch.
     stretches = [(0, array.nbytes)] if size > row_bytes - mmap.PAGESIZE else []
     for start, length in stretches or [(row * row_bytes, size) for row in range(len(array))]:
-        begin = array.ctypes.data + start
+        begin = address + start
         # Only whole pages: the first and the last may hold what others wrote.
         low, high = -(-begin // mmap.PAGESIZE), (begin + length) // mmap.PAGESIZE
         if low < high:

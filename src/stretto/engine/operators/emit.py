@@ -17,6 +17,7 @@ from stretto.engine.rows.coordinates import coordinates, last_inside
 from stretto.engine.rows.sets import PartColumns
 from stretto.engine.stream.arena import Arena
 from stretto.engine.stream.constants import over_constants
+from stretto.pattern.nodes import Return
 from stretto.pattern.predicates import Expr, Ref
 from stretto.plan.ops import Emit
 from stretto.schema import Kind
@@ -46,7 +47,7 @@ class EmitOperator(Bookkeeping):
         shape = RowShape(op.kleene, self._optional)
         self._router = None if op.route is None else MemberRouter(op.route, shape, op.returns)
         self._carried = op.route is not None and op.route.carried
-        self._read_later = _read_later(op, shape)
+        self._read_later = read_later(op, shape)
 
     @property
     def held(self) -> int:
@@ -72,7 +73,8 @@ class EmitOperator(Bookkeeping):
             clock.meter.charge(size_of(found[0][0]), len(found[0][0]))
             if self._mixed:
                 self._remember(found[0][0], clock)
-        return list(self._chunks(found, clock.meter, arena))
+        decided = clock.sieve is not None and clock.sieve.exact
+        return list(self._chunks(found, clock.meter, arena, decided=decided))
 
     def _timed(self, rows: Rows) -> Rows:
         """Rows with times as they are, where more is done with these than to report them."""
@@ -112,9 +114,15 @@ class EmitOperator(Bookkeeping):
         times: I64 = arena.values("ts", np.minimum(certain, clock.end - 1)).data
         return times
 
-    def _chunks(self, found: list[tuple[Rows, I64]], meter: Meter, arena: Arena) -> Iterator[MatchChunk]:
-        """The matches, and a charge for what is made for them beside the rows that they come from."""
-        unread = self._unread(sum(len(rows) for rows, _ in found), arena)
+    def _chunks(
+        self, found: list[tuple[Rows, I64]], meter: Meter, arena: Arena, *, decided: bool
+    ) -> Iterator[MatchChunk]:
+        """The matches, and a charge for what is made for them beside the rows that they come from.
+
+        `decided`: all of them are kept, so that what KEEP tells them apart by is not read.
+        """
+        unread = None if decided else self._unread(sum(len(rows) for rows, _ in found), arena)
+        items = self._op.shown if decided else self._op.returns
         for whole, certain in found:
             rows, detected, routed = whole, certain, None
             if self._router is not None:
@@ -137,7 +145,7 @@ class EmitOperator(Bookkeeping):
                 sum(column.nbytes for column in new) + (0 if detected is rows.last else detected.nbytes),
                 len(rows),
             )
-            returned = self._returned_values(rows, routed, meter, arena, unread)
+            returned = self._returned_values(items, rows, routed, meter, arena, unread)
             if reuse.debug:
                 values = [array for vector in returned for array in (vector.data, vector.valid)]
                 reuse.check_owned(*ids, rows.first, rows.last, detected, *values)
@@ -154,15 +162,21 @@ class EmitOperator(Bookkeeping):
             yield listed_ids(listing, column, arena, several=self._op.kleene[number])
 
     def _returned_values(
-        self, rows: Rows, routed: Routed | None, meter: Meter, arena: Arena, unread: Unread | None
+        self,
+        items: Sequence[Return],
+        rows: Rows,
+        routed: Routed | None,
+        meter: Meter,
+        arena: Arena,
+        unread: Unread | None,
     ) -> tuple[Vector, ...]:
-        exprs = [item.value for item in self._op.returns]
+        exprs = [item.value for item in items]
         if unread is not None and self._read_later is not None:
             column = rows.columns[self._read_later.column]
             assert not isinstance(column, Sets)
             return tuple(
                 Vector(column) if item.hidden else self._returned(item.value, rows, meter, arena)
-                for item in self._op.returns
+                for item in items
             )
         if routed is None or self._router is None:
             return tuple(self._returned(expr, rows, meter, arena) for expr in exprs)
@@ -188,7 +202,7 @@ class EmitOperator(Bookkeeping):
         return vector
 
 
-def _read_later(op: Emit, shape: RowShape) -> Ref | None:
+def read_later(op: Emit, shape: RowShape) -> Ref | None:
     """What KEEP tells matches apart by, where that is one attribute of an event that each has, in this very step."""
     hidden = [item.value for item in op.returns if item.hidden]
     if len(hidden) != 1 or any(op.waits) or op.route is not None:

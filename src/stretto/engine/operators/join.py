@@ -1,6 +1,8 @@
 """Pairs of rows inside the window: each new row looks back at the rows of the other side that ended before it."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
 from typing import Literal as OneOf
 
 import numpy as np
@@ -10,6 +12,7 @@ from stretto.engine.operators.protocol import Bookkeeping, Clock, RowShape
 from stretto.engine.rows.band import Band
 from stretto.engine.rows.coordinates import RangeEnd, beyond, coordinates, last_inside, reach
 from stretto.engine.rows.known_order import joined, place_of
+from stretto.engine.rows.row_blocks import rises
 from stretto.engine.rows.shared_events import in_one_order, kept_columns, with_both_copies, without_copies
 from stretto.pattern.order import mask_of
 from stretto.plan.ops import Join
@@ -50,6 +53,8 @@ class JoinOperator(Bookkeeping):
         # Pairs of single events in any order may as well be found from the earlier one: one range after it has them.
         single = all(shape.single for shape in inputs) and all(look.band.plain for look in self._looks)
         self._may_turn = len(self._looks) == 2 and single and not (pair.order or last)
+        # One look finds the pairs by when they end, if that is how the rows come that look.
+        self.may_sieve = last and len(self._looks) == 1 and self._looks[0].band.plain
 
     def step(self, inputs: Sequence[list[Rows]], clock: Clock) -> list[Rows]:
         before = beyond(clock, self._window)
@@ -59,6 +64,9 @@ class JoinOperator(Bookkeeping):
             added = look.band.added
             look.band.append(inputs[look.stored], clock.events, clock.meter)
             new[look.stored] = look.band.added - added
+        if clock.sieve is not None and not (self.may_sieve and self._in_turn(inputs)):
+            clock.sieve.pass_by()
+            clock = replace(clock, sieve=None)
         out: list[Rows] = []
         for look in self._looks:
             for rows in self._found(look, inputs[1 - look.stored], new[1 - look.stored], clock):
@@ -66,6 +74,11 @@ class JoinOperator(Bookkeeping):
                     clock.meter.charge(size_of(rows), len(rows))
                     out.append(rows)
         return out if self._last else _together(out, clock)
+
+    def _in_turn(self, inputs: Sequence[list[Rows]]) -> bool:
+        """Whether the rows that look come by their last times."""
+        lasts = [rows.last for rows in inputs[1 - self._looks[0].stored] if len(rows)]
+        return all(map(rises, lasts)) and all(one[-1] <= other[0] for one, other in pairwise(lasts))
 
     def _found(self, look: "_Look", probing: list[Rows], new: int, clock: Clock) -> Iterator[Rows]:
         """The pairs that rows of the other side find, of which so many are new."""
@@ -140,6 +153,7 @@ class _Look:
                 clock.meter,
                 stored_first=stored_first,
                 narrow=narrow,
+                sieve=clock.sieve,
             )
             return
         for index, numbers in band.pairs(probe, lo, hi, clock.events, clock.meter, floor):

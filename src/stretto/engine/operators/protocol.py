@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from stretto.engine.memory.limits import Meter, Undo
+from stretto.engine.rows.sieve import Sieve
 from stretto.pattern.order import NO_ORDER, Order
 from stretto.records import dataclass
 from stretto.values.evaluate import Events
@@ -32,7 +33,7 @@ class Clock:
     """A step: the new events have positions `start`..`end` - 1; every earlier event is strictly earlier in time.
 
     `since`: no event of this or a later step is before it. `until`: no event of a later step is before it.
-    `closing`: there is no later step.
+    `closing`: there is no later step. `sieve`: of the operator that has its turn, what it need not write.
     """
 
     events: Events
@@ -42,6 +43,7 @@ class Clock:
     until: int
     closing: bool
     meter: Meter
+    sieve: Sieve | None = None
 
 
 class Keeper(Protocol):

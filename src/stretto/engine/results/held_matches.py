@@ -16,7 +16,7 @@ from stretto.plan.ops import Emit
 from stretto.schema import LISTS, Kind
 from stretto.values.convert import as_kind, plain
 from stretto.values.lists import list_texts
-from stretto.values.rows import I64, Column, Sets, whole_times
+from stretto.values.rows import I64, Column, Sets
 from stretto.values.strings import Strings
 from stretto.values.vector import Vector
 
@@ -71,15 +71,10 @@ class HeldMatches:
             told.append(chunk if first == len(chunk) else chunk.take(slice(0, first)))
             if first < len(chunk):
                 told.append(chunk.take(first + np.flatnonzero(~late[first:])))
-                self._chunks.append(self._timed(chunk.take(first + np.flatnonzero(late[first:])).wide()))
-        return [self._timed(chunk) for chunk in told if len(chunk)]
-
-    def _timed(self, chunk: MatchChunk) -> MatchChunk:
-        """Certain when the window has passed; in as many bits as the other times, if it fits."""
-        start = chunk.start
-        if start.dtype == np.int64 or int(start.max(initial=0)) + self._window > np.iinfo(start.dtype).max:
-            return replace(chunk, detected=whole_times(start, chunk.since) + self._window)
-        return replace(chunk, detected=start + start.dtype.type(self._window))
+                waits = chunk.take(first + np.flatnonzero(late[first:])).wide()
+                self._chunks.append(replace(waits, detected=waits.start + self._window))
+        # Certain when the window has passed, which no column need be made to say.
+        return [replace(chunk, detected=chunk.start, later=self._window) for chunk in told if len(chunk)]
 
     def _take_any(self, found: MatchChunk | None, until: int) -> list[MatchChunk]:
         if found is not None:

@@ -74,10 +74,23 @@ class KeyMarks:
             self._marks = np.array([take(key, NEVER) for key in self._keys], np.int64)
         return self._marks
 
+    def known(self, borrowed: I64, strings: Strings) -> tuple[int, I64] | None:
+        """The marks of neighbouring values from the one that comes first on, where all that there are were such."""
+        if strings is not self._strings:
+            numbers = self._neighbours([Vector(borrowed)], strings)
+            if numbers is None:
+                return None
+            self.of(numbers)
+        return self._low, self._marks[1:]
+
     def put(self, marks: I64, oldest: int) -> None:
         """Keep the marks of the keys that were asked for last, and of all only those that something may be close to."""
         self._marks = np.where(marks >= oldest, marks, NEVER)
         self._others = {key: mark for key, mark in self._others.items() if mark >= oldest}
+
+    def put_last(self, marks: I64, oldest: int) -> None:
+        """The same for the last of them, if there are more."""
+        self.put(np.concatenate((self._marks[: len(self._marks) - len(marks)], marks)), oldest)
 
     def numbers(
         self, columns: Sequence[Sequence[Vector]], strings: Strings, unread: Unread | None = None

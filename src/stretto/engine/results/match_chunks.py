@@ -76,7 +76,8 @@ class Unread:
 class MatchChunk:
     """Matches of one query: the ids bound to each variable (NO_ID, or an empty set, where it is unbound), the three
     times in microseconds, and the returned values, whose strings are codes of `strings`. Ids may be kept in 32 bits,
-    and so may times, which are then counted from `since`: `wide` gives the ids and times themselves.
+    and so may times, which are then counted from `since`; matches are detected so much `later` than `detected` says:
+    `wide` gives the ids and times themselves.
     `routed`: of a family, whose matches they are; a row is a match of each of these members.
     `unread`: where that of KEEP's PER is read later, the values; the hidden one of `returned` are positions then.
     """
@@ -90,6 +91,7 @@ class MatchChunk:
     routed: Routed | None = None
     since: int = 0
     unread: Unread | None = None
+    later: int = 0
 
     def __len__(self) -> int:
         """The number of matches."""
@@ -111,9 +113,8 @@ class MatchChunk:
         ids = tuple(_sliced(c, at) if isinstance(at, slice) else take_column(c, at) for c in self.ids)
         returned = tuple(vector.take(at) for vector in self.returned)
         routed = None if self.routed is None else self.routed.take(at)
-        return MatchChunk(
-            ids, self.start[at], self.end[at], self.detected[at], returned, self.strings, routed, self.since
-        )
+        times = self.start[at], self.end[at], self.detected[at]
+        return MatchChunk(ids, *times, returned, self.strings, routed, self.since, later=self.later)
 
     def one_by_one(self, rows: int) -> Iterator["MatchChunk"]:
         """The same with a row per match, at most so many rows at a time."""
@@ -134,7 +135,8 @@ class MatchChunk:
         start, end, detected = (
             whole_times(times, self.since) for times in (self.start, self.end, self.detected)
         )
-        return replace(self, ids=ids, start=start, end=end, detected=detected, since=0)
+        detected = detected + self.later if self.later else detected
+        return replace(self, ids=ids, start=start, end=end, detected=detected, since=0, later=0)
 
 
 def in_blocks(output: Output, chunks: Iterable[MatchChunk], rows: int) -> Iterator[MatchChunk]:

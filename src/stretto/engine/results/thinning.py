@@ -30,6 +30,8 @@ from stretto.engine.results.match_order import first_of_each, in_order, in_runs
 from stretto.engine.results.routed import Routed
 from stretto.engine.results.walked import in_turn, picked
 from stretto.engine.rows.row_blocks import rises
+from stretto.engine.rows.sieve import Keys, Sieve, Sieving, first_sieve, limit_sieve
+from stretto.engine.stream.arena import Arena
 from stretto.plan.dag import Plan
 from stretto.plan.families.members import Route
 from stretto.plan.ops import Emit
@@ -70,11 +72,15 @@ class Thinner:
         """The earliest time that a match of LONGEST waits for."""
         return self._longest.due_us
 
-    def take(self, chunks: Sequence[MatchChunk], until: int, reach: int) -> list[MatchChunk]:
+    def take(
+        self, chunks: Sequence[MatchChunk], until: int, reach: int, sieve: Sieve | None = None
+    ) -> list[MatchChunk]:
         """What is reported of the matches of a step that ends before `until`.
 
-        `reach`: no match that comes later has an event before it.
+        `reach`: no match that comes later has an event before it. `sieve`: what these have passed; those that it left
+        out are counted as well.
         """
+        self.dropped += 0 if sieve is None else sieve.left_out
         # A query that is thinned out is for one member of its family at most: whose its matches are is known.
         chunks = [
             chunk if chunk.routed is None else replace(chunk, routed=None) for chunk in chunks if len(chunk)
@@ -87,13 +93,35 @@ class Thinner:
         else:
             # Marks that nothing which comes later is close to are forgotten.
             oldest = reach if self.rule.word == "APART" else until - self.rule.lasting_us + 1
-            kept = self._kept(chunks, count, oldest) if chunks else None
-            found = [] if kept is None else [kept]
+            if sieve is not None and sieve.exact:
+                found = chunks
+                self._marks.put_last(sieve.marks[0], oldest)
+            else:
+                kept = self._kept(chunks, count, oldest) if chunks else None
+                found = [] if kept is None else [kept]
         found = self._limited(found) if self.rule.most else found
         self.dropped += count - sum(map(len, found))
         if self.op.route is None:
             return found
         return [replace(chunk, routed=_routed(self.op.route, len(chunk))) for chunk in found]
+
+    def sieve(self, sieving: Sieving, arena: Arena) -> Sieve | None:
+        """What a join that finds all matches of the next step need not write."""
+        rule, marks, keys, key = self.rule, self._marks, None, sieving.key
+        if rule.word == "ALL":
+            return limit_sieve(*self._stretch, rule.stretch_us, rule.most)
+        if key is None:
+            last = marks.of(marks.numbers([], arena.strings))
+        else:
+            borrowed = arena.borrowed_bits(key[1])
+            known = None if borrowed is None else marks.known(borrowed, arena.strings)
+            if borrowed is None or known is None:
+                return None
+            low, last = known
+            keys = Keys(key[0], borrowed, low)
+        apart = rule.word == "APART"
+        gap, order = 1 if apart else rule.lasting_us, () if self.text_ids else sieving.order
+        return first_sieve(last, gap, arena.base, keys, order, arena.borrowed_ids, apart=apart)
 
     def _kept(self, chunks: list[MatchChunk], count: int, oldest: int) -> MatchChunk | None:
         """What FIRST and APART keep of so many matches, and what LIMIT alone may keep."""
@@ -229,10 +257,12 @@ class Thinners:
             if old is not None and old.meaning == thinner.meaning:
                 thinner.restore(old.state(), Strings())
 
-    def take(self, query: str, chunks: list[MatchChunk], until: int, reach: int) -> list[MatchChunk]:
-        """What is reported of a query's matches."""
+    def take(
+        self, query: str, chunks: list[MatchChunk], until: int, reach: int, sieve: Sieve | None = None
+    ) -> list[MatchChunk]:
+        """What is reported of a query's matches, which have passed this sieve."""
         thinner = self.thinners.get(query)
-        return chunks if thinner is None else thinner.take(chunks, until, reach)
+        return chunks if thinner is None else thinner.take(chunks, until, reach, sieve)
 
     @property
     def waiting(self) -> list[str]:

@@ -1,6 +1,6 @@
 """The rows of one input that a window can still reach, and the pairs they form with rows that probe them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Literal as OneOf
 
@@ -16,6 +16,7 @@ from stretto.engine.kernels.band import (
     chained_pairs_reference,
 )
 from stretto.engine.kernels.order_keys import MOST
+from stretto.engine.kernels.sieved_band import sieved_rows
 from stretto.engine.kernels.sorted_search import seek, seek_reference, spans, spans_reference
 from stretto.engine.kernels.when_to_compile import is_due
 from stretto.engine.memory import reuse
@@ -25,6 +26,7 @@ from stretto.engine.rows.coordinates import RangeEnd, coordinates
 from stretto.engine.rows.join_keys import KeyTerm, all_probing_keys, all_stored_keys, mixed, split_terms
 from stretto.engine.rows.row_blocks import blocks_for, rises, stretches, written
 from stretto.engine.rows.sets import differs
+from stretto.engine.rows.sieve import Sieve
 from stretto.engine.stream.arena import room_for
 from stretto.pattern.nodes import Window
 from stretto.pattern.predicates import Expr, columns_of
@@ -344,11 +346,13 @@ class Band:
         *,
         stored_first: bool,
         narrow: bool,
+        sieve: Sieve | None = None,
     ) -> Iterator[Rows]:
         """The rows of all pairs, with the columns of one side and then the other's; only where `plain`.
 
         `found` is what `span` gave. `narrow`: positions are written as 32-bit integers, and times where that can be,
-        for rows that are not joined any further.
+        for rows that are not joined any further. `sieve`: which of them need not be written, where probing rows come by
+        their last times.
         """
         lo, hi, candidates = found
         if not candidates:
@@ -361,6 +365,8 @@ class Band:
         if not candidates:
             return
         if not is_due(band_rows, candidates) and candidates <= self._few(meter):
+            if sieve is not None:
+                sieve.pass_by()
             laid_out = np.array([probe.first, probe.last, *probe.columns])
             whole = band_rows_reference(
                 self._lanes, lo, hi, bounds, self._row_lanes, laid_out, stored_first=stored_first
@@ -370,21 +376,32 @@ class Band:
         probing = self._laid_out(probe)
         at = (0, self.width) if stored_first else (self._probing.width, 0)
         made, width = 0, self.width + self._probing.width
-        for begin, end, since in stretches(probe.last, floor, self._window, candidates if narrow else 0):
+        write: Callable[..., tuple[int, int, int]] = band_rows if sieve is None else sieved_rows
+        sieving = () if sieve is None else self._sieving(sieve, stored_first=stored_first)
+        # What a sieve leaves is little: in one piece with whole times it is sooner dealt with than narrow in several.
+        many = candidates if narrow and sieve is None else 0
+        for begin, end, since in stretches(probe.last, floor, self._window, many):
             part = slice(begin, end)
             here = candidates if end - begin == len(lo) else int((hi[part] - lo[part]).sum())
             ranges = (lo[:end], hi[:end], bounds, self._row_lanes, probing, *at, self._room)
             i, j, left = begin, 0, int(here * self._share)
-            while i < end:
+            while i < end or (sieve is not None and sieve.pending):
                 room = max(min(self._block, here, self._few(meter)), 1)
                 times, out = blocks_for(width, room, left if narrow else None, since, meter)
-                n, i, j = band_rows(self._lanes, *ranges, since or 0, times, out, i, j)
+                n, i, j = write(self._lanes, *ranges, since or 0, times, out, i, j, *sieving)
                 made, left = made + n, left - n
                 if n == self._block:
                     self._block = min(2 * self._block, LARGE_BLOCK)
                 if n:
                     yield written(times, out, n, since)
         self._share = made / candidates
+
+    def _sieving(self, sieve: Sieve, *, stored_first: bool) -> tuple[int | I64, ...]:
+        """What the loop asks of a sieve."""
+        # Columns of probing rows lie behind their two times.
+        stored, probing = self._column_lanes, [-3 - c for c in range(self._probing.width)]
+        columns = [*stored, *probing] if stored_first else [*probing, *stored]
+        return self._last_ts_lane, *sieve.arguments(columns)
 
     def _few(self, meter: Meter) -> int:
         """How many pairs are made at a time: a block of them with all that is worked out on the way is a small part

@@ -50,8 +50,8 @@ def blocks_for(
     if expected is None:  # their memory is soon free, and used again
         return np.empty((2, room), np.int64), np.empty((width, room), np.int64)
     new: Callable[..., I64] = np.empty
-    if room >= MANY:  # of few sizes, so that blocks serve again
-        room = 1 << (room.bit_length() - 1)
+    if room >= MANY:  # of few sizes, so that blocks serve again; what is never touched of them costs nothing
+        room = 1 << (room - 1).bit_length()
         room = min(room, max(MANY, 1 << expected.bit_length())) if expected > 0 else room
         new = meter.spare.block
     times, out = new((2, room), np.int64 if since is None else np.uint32), new((width, room), np.int32)

@@ -313,6 +313,11 @@ class Arena:
         """Whether the id of an event is its position."""
         return self._ids is None
 
+    @property
+    def borrowed_ids(self) -> I64 | None:
+        """The ids of all events; None where they are the positions."""
+        return None if self._ids is None else self._ids.borrowed
+
     def ids(self, positions: I64) -> I64:
         """The ids of the events at these positions; the same array where ids and positions are one."""
         if self._ids is None:
