@@ -23,7 +23,7 @@ from stretto.plan.optimizers import RECIPES
 from stretto.solve.quick.as_written import none
 from stretto.stats.profile import Stats
 
-WORKLOADS = int(os.environ.get("STRETTO_OPTIMIZED", "200"))
+WORKLOADS = int(os.environ.get("STRETTO_OPTIMIZED", "140"))
 SEED = int(os.environ.get("STRETTO_SEED", "20250301"))
 CHUNK = 10
 BUDGET_S = 0.05

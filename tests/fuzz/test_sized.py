@@ -86,8 +86,8 @@ def _changed(change) -> Iterator[None]:
     """Every chunk of matches that the engine makes goes through `change`."""
     made = EmitOperator._chunks
 
-    def chunks(self: EmitOperator, *arguments) -> Iterator[MatchChunk]:
-        yield from map(change, made(self, *arguments))
+    def chunks(self: EmitOperator, *arguments, **more) -> Iterator[MatchChunk]:
+        yield from map(change, made(self, *arguments, **more))
 
     with mock.patch.object(EmitOperator, "_chunks", chunks):
         yield

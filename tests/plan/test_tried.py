@@ -16,6 +16,7 @@ from stretto.plan.optimize import optimize as by_estimates
 from stretto.plan.optimizers import model_of
 from stretto.plan.trials import trying
 from stretto.plan.trials.counted_work import WorkOf
+from stretto.plan.trials.full_windows import FullWindows
 from stretto.stats.profile import Stats
 
 EVENTS = 6_000
@@ -86,12 +87,14 @@ def test_records_hold_the_rows_that_were_counted() -> None:
     plan, stats, workload = planned(1)
     assert plan.estimate is not None
     assert plan.estimate.tried is not None
-    events = trying.sampled(by_estimates(workload, stats, "auto", 5.0), stats)
+    events, length = trying.sampled(by_estimates(workload, stats, "auto", 5.0), stats)
     *_, counted = Tryout(events)(plan)
+    filled = FullWindows(plan, length, stats.total_rate).filled(counted, counted.events)
     scale = stats.total_rate / counted.events
     sure = [i for i, rows in enumerate(counted.rows) if rows >= trying.KNOWN_ROWS]
     assert sure
-    assert [plan.records[i].rows for i in sure] == pytest.approx([counted.rows[i] * scale for i in sure])
+    assert [plan.records[i].rows for i in sure] == pytest.approx([filled.rows[i] * scale for i in sure])
+    assert [filled.rows[i] for i in sure] == pytest.approx([counted.rows[i] for i in sure], rel=0.05)
 
 
 def test_nothing_is_tried_where_there_is_little_to_run(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,7 +26,10 @@ MOST_WORK = 100_000
 A_PRICE: Final = 9e-5
 """Seconds that it takes to price a way, with the estimates that it needs, about."""
 MORE = 1.25
-"""By how much longer that may take than it should, where plans were left out because there is the time for it."""
+"""By how much longer than there is time, or than expected, it may take to price all ways.
+
+Other plans are left out for it: to find these takes no less time, and they are dearer.
+"""
 MANY = 5_000
 """Roots beyond which these would take longer than they are worth."""
 
@@ -94,8 +97,8 @@ def worth_trying(
 
 
 def all_in_time(memo: Memo, budget: Budget) -> bool:
-    """Whether all pieces have all of their splits, and there is the time to price them."""
-    return pricing_all(memo) <= budget.left and is_complete(memo)
+    """Whether all pieces have all of their splits, and there is the time to price them, or nearly."""
+    return pricing_all(memo) <= MORE * budget.left and is_complete(memo)
 
 
 def pricing_all(memo: Memo) -> float:

@@ -8,7 +8,7 @@ def refuse_units(plan: Plan) -> None:
     """Raise StrettoError for a plan whose results units would change."""
     reason = why_no_units(plan)
     if reason is not None:
-        raise StrettoError(f"cannot spread by units: {reason} (spread by key or time instead)")
+        raise StrettoError(f"cannot spread by units: {reason}")
 
 
 def why_no_units(plan: Plan) -> str | None:

@@ -26,10 +26,10 @@ def cells_for(plan: Plan, units: int) -> ByCell:
         raise StrettoError(f"a plan needs at least one unit, not {units}")
     reason = why_no_units(plan) or why_thinned(plan)
     if reason is not None:
-        raise StrettoError(f"cannot spread by units: {reason} (spread by key or time instead)")
+        raise StrettoError(f"cannot spread by units: {reason}")
     names = divisible(plan)
     if not names:
-        raise StrettoError(f"cannot spread by units: {_why_none(plan)} (spread by key or time instead)")
+        raise StrettoError(f"cannot spread by units: {_why_none(plan)}")
     held, rates = Holdings(plan), rates_of(plan)
     names.sort(key=lambda name: (-rates[name], name))
     best = min(_grids(names, units), key=lambda grid: _seconds(plan, held, rates, dict(grid)))

@@ -17,6 +17,7 @@ from stretto.plan.spread.spreads import ByKey, ByTime, Spread, Whole
 from stretto.plan.spread.staged import Staged, share_of, staged_for
 from stretto.values.rows import F64
 
+NAMES: Final = ("auto", "key", "time", "whole", "units")
 BUCKETS: Final = 8
 """Buckets per core, so that a heavy one does not keep the others waiting."""
 
@@ -31,12 +32,22 @@ DOUBLINGS: Final = 10
 
 
 def choose(plan: Plan, load: EventLoad, cores: int, name: str = "auto", units: int | None = None) -> Spread:
-    """The spread of a name, `auto`: the cheapest one; StrettoError says why a name cannot be.
+    """The spread of a name, `auto`: the cheapest one; StrettoError says why a name cannot be, and what can.
 
     `units`: so many cells, where they are asked for; as many as cores, if no number is given.
     """
     if units is not None and name != "units":
         raise StrettoError(f"a number of units is for spread `units`, not for `{name}`")
+    if name not in NAMES:
+        raise StrettoError(f"unknown spread `{name}`; there are: {', '.join(NAMES)}")
+    try:
+        return _cheapest(plan, load, cores, name, units)
+    except StrettoError as error:
+        raise StrettoError(f"{error} (spread by {_others(plan)} instead)") from None
+
+
+def _cheapest(plan: Plan, load: EventLoad, cores: int, name: str, units: int | None = None) -> Spread:
+    """The cheapest spread of a name; StrettoError says why there is none."""
     ways: dict[str, Callable[[Plan, EventLoad, int], list[Spread]]] = {
         "auto": candidates,
         "key": lambda *given: [by_key(*given)],
@@ -44,9 +55,13 @@ def choose(plan: Plan, load: EventLoad, cores: int, name: str = "auto", units: i
         "whole": lambda *_: [Whole()],
         "units": lambda plan, _, cores: by_units(plan, cores if units is None else units),
     }
-    if name not in ways:
-        raise StrettoError(f"unknown spread `{name}`; there are: {', '.join(ways)}")
     return min(ways[name](plan, load, cores), key=lambda spread: seconds(spread, plan, load, cores))
+
+
+def _others(plan: Plan) -> str:
+    """The simple spreads that give a plan's results."""
+    by_key = ["key"] if key_attributes(plan) else []
+    return " or ".join([*by_key, "time" if why_thinned(plan) is None else "whole"])
 
 
 def candidates(plan: Plan, load: EventLoad, cores: int) -> list[Spread]:
@@ -82,7 +97,7 @@ def by_key(plan: Plan, load: EventLoad, cores: int) -> ByKey:
         names = sorted(plan.schema.attributes)
         reasons = dict.fromkeys(filter(None, (why_untied(plan, (name,)) for name in names)))
         why = "; ".join(list(reasons)[:3]) or "the events have no attributes"
-        raise StrettoError(f"cannot spread by key: {why} (spread by time instead)")
+        raise StrettoError(f"cannot spread by key: {why}")
     return ByKey(attributes, _buckets(load, cores))
 
 
@@ -132,7 +147,7 @@ def seconds(spread: Spread, plan: Plan, load: EventLoad, cores: int) -> float:
 def rejected(plan: Plan, load: EventLoad, cores: int, chosen: Spread) -> str:
     """One line: what stands against each of the other spreads, or about how long it would take."""
     ways: dict[str, Callable[[], Spread]] = {
-        name: partial(choose, plan, load, cores, name) for name in ("whole", "key", "time")
+        name: partial(_cheapest, plan, load, cores, name) for name in ("whole", "key", "time")
     }
     ways |= {"cells": lambda: cells_for(plan, cores), "staged": lambda: staged_for(plan, cores)}
     found = []

@@ -90,11 +90,11 @@ def staged_for(plan: Plan, units: int) -> Staged:
         raise StrettoError(f"a plan needs at least one unit, not {units}")
     reason = why_not_staged(plan)
     if reason is not None:
-        raise StrettoError(f"cannot spread by units: {reason} (spread by key or time instead)")
+        raise StrettoError(f"cannot spread by units: {reason}")
     grids = tuple(_grid(plan, number, units) for number in range(len(plan.ops)))
     found = fragments(replace(plan, placement=Placement(grids)))[1:]
     if not found:
-        raise StrettoError("cannot spread by units: no query brings events together (spread by key instead)")
+        raise StrettoError("cannot spread by units: no query brings events together")
     total = max(sum(rates_of(plan).values()), 1e-300)
     heads = [fragment.head for fragment in found if fragment.head is not None]
     return Staged(

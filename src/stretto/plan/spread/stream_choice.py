@@ -40,7 +40,7 @@ def units_if_they_pay(plan: Plan, cores: int, units: int | None = None) -> Units
     try:
         cells = cells_for(plan, units or max(cores, 1))
     except StrettoError as error:
-        why_no_cells = str(error).removeprefix("cannot spread by units: ").split(" (spread by")[0]
+        why_no_cells = str(error).removeprefix("cannot spread by units: ")
     rates = rates_of(plan)
     total = sum(rates.values())
     if cores < 2:

@@ -17,6 +17,7 @@ from stretto.memo.cost import CostModel
 from stretto.plan.dag import Plan
 from stretto.plan.record import Record
 from stretto.plan.trials.counted_work import Counted, WorkOf
+from stretto.plan.trials.full_windows import FullWindows
 from stretto.records import dataclass
 from stretto.solve.common.budget import Budget
 from stretto.stats.profile import Stats
@@ -36,6 +37,8 @@ MOST_WORK: Final = 1 << 23
 PARTS: Final = 8
 """Places of the sample they come from, at most; each holds a few windows."""
 WINDOWS: Final = 4
+FEWEST_WINDOWS: Final = 2
+"""Windows tried at least, where the sample has them: of less, most of the rows that there are would be missing."""
 TRYING: Final = 0.1
 """The part of the planning time that the work of one trial may take, at the model's prices."""
 NANOSECONDS: Final = 1e9
@@ -67,10 +70,11 @@ class Rival:
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """A plan that was tried: what was counted, the cost of its operators and of all, per second of the stream."""
+    """A plan that was tried: what was counted, and would be with full windows; costs per second of the stream."""
 
     plan: Plan
     counted: Counted
+    filled: Counted
     costs: Sequence[float]
     cost: float
 
@@ -94,7 +98,7 @@ def best_tried(
 
     The first is the one that others have to beat. A plan is given up as soon as it has done more than the best one.
     """
-    race = _Race(sampled(first, stats), stats, model, trial)
+    race = _Race(*sampled(first, stats), stats, model, trial)
     best = race.run(first, TRYING * time.seconds * NANOSECONDS, None)
     if best is None:
         return first
@@ -116,9 +120,8 @@ def _is_raced(first: _Outcome, stats: Stats, time: Budget) -> bool:
     """Whether others may be so much better than the first plan that it pays to make and try them."""
     estimate = first.plan.estimate
     surprise = inf if estimate is None else first.cost / estimate.cost
-    if time.once and first.cost * stats.seconds < SHORT_NS:
-        return surprise > SURPRISING
-    return surprise > 1.0 or len(first.plan.queries) <= MANY_QUERIES
+    short = time.once and first.cost * stats.seconds < SHORT_NS
+    return surprise > SURPRISING or not (short or len(first.plan.queries) > MANY_QUERIES)
 
 
 def computations(plan: Plan) -> frozenset[int]:
@@ -133,8 +136,9 @@ def computations(plan: Plan) -> frozenset[int]:
 class _Race:
     """Runs plans on the same events."""
 
-    def __init__(self, events: pa.Table, stats: Stats, model: CostModel, trial: Trial) -> None:
-        self._stats, self._model, self._steps = stats, model, trial(events)
+    def __init__(self, events: pa.Table, length: int, stats: Stats, model: CostModel, trial: Trial) -> None:
+        """`length`: events of each stretch."""
+        self._length, self._stats, self._model, self._steps = length, stats, model, trial(events)
 
     def run(self, plan: Plan, most: float, limit: int | None) -> _Outcome | None:
         """What a plan does with the first `limit` events; None where that is more than `most`.
@@ -142,8 +146,10 @@ class _Race:
         Without a limit `most` are the nanoseconds after which a trial ends, as far as it has come.
         """
         work, found = WorkOf(plan, self._model.estimator), None
+        full = FullWindows(plan, self._length, self._stats.total_rate)
         for counted in self._steps(plan):
-            found = self._outcome(plan, work, counted, counted.events if limit is None else limit)
+            until = counted.events if limit is None else limit
+            found = self._outcome(plan, work, counted, full.filled(counted, until), until)
             if limit is None:
                 if found.cost * counted.events / max(self._stats.total_rate, 1e-9) > most:
                     break
@@ -153,31 +159,31 @@ class _Race:
                 return found
         return found if limit is None or (found and found.counted.events >= limit) else None
 
-    def _outcome(self, plan: Plan, work: WorkOf, counted: Counted, limit: int) -> _Outcome:
+    def _outcome(self, plan: Plan, work: WorkOf, counted: Counted, filled: Counted, limit: int) -> _Outcome:
         """The costs, if nothing more came until the limit."""
         model = self._model
         scale = self._stats.total_rate / limit
-        calls = work.calls(counted)
+        calls = work.calls(filled)
         costs = [
             scale * model.price(one) + calls[number] * model.step_cost
-            for number, one in enumerate(work.all(counted))
+            for number, one in enumerate(work.all(filled))
         ]
-        return _Outcome(plan, counted, costs, model.fixed_cost() + sum(costs))
+        return _Outcome(plan, counted, filled, costs, model.fixed_cost() + sum(costs))
 
 
-def sampled(plan: Plan, stats: Stats) -> pa.Table:
-    """The events to try plans on: some windows from several places of the sample, in order of time."""
+def sampled(plan: Plan, stats: Stats) -> tuple[pa.Table, int]:
+    """The events to try plans on: some windows from several places of the sample, in order of time; events of each."""
     sample = stats.sample
     assert sample is not None
     events, inside = sample.events, sample.inside
     held = max(plan.horizon_us * stats.total_rate / 1e6, float(plan.horizon_events), 1.0)
-    most = min(inside, MOST_EVENTS, MOST_WORK // len(plan.ops))
+    most = min(inside, max(min(MOST_EVENTS, MOST_WORK // len(plan.ops)), int(FEWEST_WINDOWS * held)))
     count = int(max(min(most, max(PART * stats.events, WINDOWS * held)), 1))
     parts = int(max(1, min(PARTS, count / (WINDOWS * held))))
     length = count // parts
     gap = inside / parts
     starts = [int(i * gap + (gap - length) / 2) for i in range(parts)]
-    return pa.concat_tables([events.slice(start, length) for start in starts])
+    return pa.concat_tables([events.slice(start, length) for start in starts]), length
 
 
 def _told(best: _Outcome, stats: Stats, tried: int, time: Budget) -> Plan:
@@ -187,14 +193,17 @@ def _told(best: _Outcome, stats: Stats, tried: int, time: Budget) -> Plan:
     assert known is not None
     scale = stats.total_rate / counted.events
     records = tuple(
-        _corrected(record, rows, scale, cost)
-        for record, rows, cost in zip(plan.records, counted.rows, best.costs, strict=True)
+        _corrected(record, seen, rows * scale, cost)
+        for record, seen, rows, cost in zip(
+            plan.records, counted.rows, best.filled.rows, best.costs, strict=True
+        )
     )
     figures = Tried(counted.events, tried, known.cost, best.cost)
     estimate: Estimate = replace(known, cost=best.cost, seconds=time.spent, tried=figures)
     return replace(plan, records=records, estimate=estimate)
 
 
-def _corrected(record: Record, rows: int, scale: float, cost: float) -> Record:
-    sure = record.rows is None or rows >= KNOWN_ROWS
-    return replace(record, rows=rows * scale if sure else record.rows, cost=cost)
+def _corrected(record: Record, seen: int, rows: float, cost: float) -> Record:
+    """A record with the rows per second that so many counted ones stand for."""
+    sure = record.rows is None or seen >= KNOWN_ROWS
+    return replace(record, rows=rows if sure else record.rows, cost=cost)
