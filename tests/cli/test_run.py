@@ -330,6 +330,8 @@ def test_an_interrupt_leaves_no_file(tmp_path: Path, end: signal.Signals) -> Non
             "500",
             "--on",
             "local",
+            "--optimizer",
+            "none",
         ],
         cwd=tmp_path,
         stderr=subprocess.PIPE,

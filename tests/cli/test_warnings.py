@@ -26,9 +26,13 @@ def test_strict(call) -> None:
 def test_statistics_tell_the_types_too(call) -> None:
     Path("u.cep").write_text(UNKNOWN)
     assert call("stats", "rules.cep", "--events", "events.csv", "--out", "s.json").code == 0
-    result = call("explain", "u.cep", "--stats", "s.json")
-    assert result.code == 0
-    assert "warning: u.cep:1:26: unknown type `Bb`" in result.err
+    for command in ("explain", "check"):
+        result = call(command, "u.cep", "--stats", "s.json")
+        assert result.code == 0
+        assert "warning: u.cep:1:26: unknown type `Bb`" in result.err
+    assert call("check", "u.cep", "--stats", "s.json", "--strict").code == 2
+    both = call("check", "u.cep", "--stats", "s.json", "--events", "events.csv")
+    assert (both.code, "leave one of them out" in both.err) == (2, True)
 
 
 def test_selections_and_attributes_without_events(call) -> None:
@@ -61,6 +65,11 @@ def test_far_too_many_matches_are_told_before_they_are_built(call) -> None:
 def test_files_that_were_written_are_named(call) -> None:
     result = call("run", "rules.cep", "--events", "events.csv", "--out", "m.parquet", "--rejected", "r.csv")
     assert "wrote m.parquet: 3 rows\nwrote r.csv: 0 rows\n" in result.err
+
+
+def test_events_that_are_not_there_run_nowhere(call) -> None:
+    result = call("run", "rules.cep", "--events", "none.parquet")
+    assert (result.code, result.err) == (2, "none.parquet: no such file or folder\n")
 
 
 def test_where_it_runs_is_told(call) -> None:

@@ -239,6 +239,30 @@ def test_refused(tmp_path: Path, make, message: str) -> None:
     assert message in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("b.csv", "ts,type,x\nsoon,A,1\nlater,B,2\n"),
+        (
+            "b.jsonl",
+            '{"ts": "soon", "type": "A", "x": 1}\n{"ts": null, "type": "B"}\n{"ts": true, "type": "B"}\n',
+        ),
+    ],
+)
+def test_a_file_of_bad_times_beside_others_is_rejected_row_by_row(
+    tmp_path: Path, name: str, content: str
+) -> None:
+    text(tmp_path, name, content)
+    with pytest.raises(EventsError, match="'soon', not times"):
+        open_events(tmp_path)
+    text(tmp_path, "a.csv", "ts,type,x\n2024-01-01,A,1\n")
+    text(tmp_path, "c.csv", "ts,type,x\n2024-01-02,C,3\n")
+    events = open_events(tmp_path)
+    assert [row["x"] for row in read(events).to_pylist() if row["ts"] is not None] == [1, 3]
+    assert "ts: 'soon' is not a time" in str(events.take_rejected()["reason"].to_pylist())
+    assert events.schema.types == {"A", "C"} | ({"B"} if "jsonl" in name else set())
+
+
 def test_damage_in_the_middle_is_found_while_reading(tmp_path: Path) -> None:
     table = pa.table({"ts": range(200_000), "type": ["A"] * 200_000, "x": [i * 0.37 for i in range(200_000)]})
     pq.write_table(table, tmp_path / "e.parquet", compression="zstd", row_group_size=50_000)

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from typer import Exit, Option
 
-from stretto.cli.console import WRONG, reported, tell
+from stretto.cli.console import WRONG, fail, reported, tell
 from stretto.cli.functions import FunctionFiles
 from stretto.cli.options import ColumnNames, SomeEventsPath, WorkloadPath
 from stretto.cli.records import takes
@@ -18,6 +18,9 @@ class CheckOptions:
 
     workload: WorkloadPath
     events: SomeEventsPath = None
+    stats: Annotated[
+        str | None, Option(metavar="PATH", help="A file of statistics, as `stretto stats` writes it.")
+    ] = None
     strict: Annotated[
         bool,
         Option("--strict", help="Fail where there is a warning: a type that no event has, and the like."),
@@ -28,26 +31,33 @@ class CheckOptions:
 
 @takes(CheckOptions)
 def check(options: CheckOptions) -> None:
-    """Read a workload and list every mistake; with events, check it against their types and columns too.
+    """Read a workload and list every mistake; with events or their statistics, check it against types and columns too.
 
     What is no mistake but perhaps not meant is a warning; with --strict it fails.
 
     Example: stretto check rules.cep --events trades.parquet
     """
+    if options.events is not None and options.stats is not None:
+        fail("--events and --stats both say what events are like; leave one of them out")
     with reported():
-        from stretto.cli.inputs import PROFILED, measure, open_told, read_workload, remarks_on, warn_of
+        from stretto.cli import inputs
 
         remarks: list[str] = []
-        if options.events is None:
-            read = read_workload(options.workload)
+        if options.events is not None:
+            source = inputs.open_told(options.events, options.columns.special)
+            read = inputs.read_workload(options.workload, source.schema)
+            remarks = inputs.remarks_on(read, inputs.measure(source, read, inputs.PROFILED))
+        elif options.stats is not None:
+            stats = inputs.read_stats(options.stats)
+            read = inputs.read_workload(options.workload, stats.schema)
+            remarks = inputs.remarks_on(read, stats)
         else:
-            source = open_told(options.events, options.columns.special)
-            read = read_workload(options.workload, source.schema)
-            remarks = remarks_on(read, measure(source, read, PROFILED))
-        warn_of(remarks)
+            read = inputs.read_workload(options.workload)
+        inputs.warn_of(remarks)
         others = len(read.statements) - len(read)
         more = f", {counted(others, 'definition')}" if others else ""
-        against = f" for {visible(options.events)}" if options.events else ""
+        known = options.events or options.stats
+        against = f" for {visible(known)}" if known else ""
         found = counted(len(remarks), "warning") if remarks else "no mistake"
         tell(f"{visible(options.workload)}: {counted(len(read), 'query')}{more}, {found}{against}")
         if remarks and options.strict:

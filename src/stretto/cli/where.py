@@ -30,7 +30,8 @@ def chosen(
     if place is On.SPARK:
         need_spark()
     words = "in this process" if place is On.LOCAL else "on Spark"
-    if looks and place is On.LOCAL:
+    missing = events != "-" and not Path(events).exists()  # who reads it says so
+    if place is On.LOCAL and (looks or missing):
         return place
     other = On.SPARK if place is On.LOCAL else On.LOCAL
     say(f"runs {words}: {why} (--on {other.value} for the other)")

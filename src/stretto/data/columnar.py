@@ -45,6 +45,7 @@ class ColumnarPart:
     rows: int | None
     raw: Raw
     judged: JudgedUnit | None = None
+    timeless: EventsError | None = None
 
     def columns(self) -> Mapping[str, pa.DataType]:
         return {column.name: column.type for column in self.schema}

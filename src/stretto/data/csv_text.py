@@ -36,6 +36,7 @@ class CsvPart:
     kinds: dict[str, Kind] = field(default_factory=dict)
     rows: int | None = None
     judged: JudgedUnit | None = None
+    timeless: EventsError | None = None
 
     def columns(self) -> Mapping[str, pa.DataType]:
         kinds = {name: self.kinds.get(name, Kind.STRING).arrow for name in self.header}
@@ -65,7 +66,7 @@ class CsvPart:
         if name == self.special.ts and kind not in (None, Kind.INT, Kind.TIME):
             bad = fit(found, Kind.TIME)[1]
             example = found[int(np.flatnonzero(bad)[0])].as_py() if bad.any() else None
-            raise need_time(self.name, self.special, f"{kind}s", example)
+            self.timeless, kind = need_time(self.name, self.special, f"{kind}s", example), Kind.TIME
         if kind is not None:
             self.kinds[name] = Kind.STRING if name == self.special.type else kind
         if name == self.special.ts and kind is Kind.INT and self.special.unit is None:

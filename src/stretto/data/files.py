@@ -16,7 +16,14 @@ from stretto.data.columnar import open_arrow, open_parquet
 from stretto.data.csv_text import open_csv
 from stretto.data.json_text import open_json
 from stretto.data.marks import TimeMarks
-from stretto.data.parts import FilePart, ReadChunk, Rejected, need_content, unknown_ending
+from stretto.data.parts import (
+    FilePart,
+    ReadChunk,
+    Rejected,
+    need_content,
+    need_some_times,
+    unknown_ending,
+)
 from stretto.errors import EventsError
 from stretto.records import dataclass
 from stretto.schema import Kind, Schema, Special, kind_of, sources_of
@@ -73,6 +80,7 @@ class EventFile:
     `batches` gives the columns asked for (None: all that queries can read), the times as timestamp[us], the
     types as dictionary<int32, string> and, where the data has no id column, the id: the 0-based row over all
     files, rejected rows counted too. Rows that cannot be read are left out; `take_rejected` hands them over.
+    With `alone` off there are other files, so that these may hold nothing but bad times.
     """
 
     path: str
@@ -81,6 +89,7 @@ class EventFile:
     wanted: frozenset[str] | None
     _rejected: Rejected = field(default_factory=Rejected)
     _surveyed: Survey | None = None
+    alone: bool = True
 
     @property
     def schema(self) -> Schema:
@@ -139,8 +148,14 @@ class EventFile:
                     seen, late = _disorder(chunk.batch.column(self.special.ts), top)
                     top, disorder = int(seen[-1]) if len(seen) else top, max(disorder, late)
                     times = times.extended(seen)
+            self.need_times()
             self._surveyed = Survey(frozenset(types), rows, disorder, times)
         return self._surveyed
+
+    def need_times(self) -> None:
+        """EventsError where no file has times, as far as is known."""
+        if self.alone:
+            need_some_times(self.parts)
 
     def batches(self, size: int = BATCH, *, threads: bool = False) -> Iterator[pa.RecordBatch]:
         """The events in order of arrival, `size` at a time (the last batch may be smaller)."""
@@ -272,13 +287,22 @@ def _together(batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
 
 
 def open_events(
-    path: str | Path, special: Special | None = None, columns: Collection[str] | None = None
+    path: str | Path,
+    special: Special | None = None,
+    columns: Collection[str] | None = None,
+    *,
+    alone: bool = True,
 ) -> EventFile:
-    """Events at a path: a file, a folder of files, or `-` for JSON lines on standard input."""
+    """Events at a path: a file, a folder of files, or `-` for JSON lines on standard input.
+
+    `alone` is off for one file of several: it may hold nothing but bad times.
+    """
     special = special or Special()
-    parts = tuple(part for part in _open_parts(str(path), special))
+    parts = tuple(_open_parts(str(path), special))
     special = replace(special, unit=special.unit or common_unit(parts))
-    return EventFile(str(path), parts, special, None if columns is None else frozenset(columns))
+    found = EventFile(str(path), parts, special, None if columns is None else frozenset(columns), alone=alone)
+    found.need_times()
+    return found
 
 
 def common_unit(parts: Sequence[FilePart]) -> str | None:

@@ -64,6 +64,7 @@ class JsonPart:
     empty: set[str] = field(default_factory=set)
     rows: int | None = None
     judged: JudgedUnit | None = None
+    timeless: EventsError | None = None
 
     def columns(self) -> Mapping[str, pa.DataType]:
         known = {name: kind.arrow for name, kind in self.kinds.items()}
@@ -105,7 +106,8 @@ class JsonPart:
             need_special(self.name, list(dict.fromkeys(map(".".join, paths_in(objects)))), self.special)
             ts = self.kinds.setdefault(self.special.ts, Kind.TIME)
             if ts not in (Kind.INT, Kind.TIME):
-                raise need_time(self.name, self.special, f"{ts}s", self._no_time(objects))
+                self.timeless = need_time(self.name, self.special, f"{ts}s", self._no_time(objects))
+                self.kinds[self.special.ts] = Kind.TIME
             self.kinds.setdefault(self.special.type, Kind.STRING)
             if ts is Kind.INT and self.special.unit is None:
                 self._judge(objects)

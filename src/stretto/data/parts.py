@@ -53,10 +53,15 @@ class Rejected:
 
 
 class FilePart(Protocol):
-    """One file of events; `judged`: the unit of times that are integers, where nobody said it."""
+    """One file of events; `judged`: the unit of times that are integers, where nobody said it.
+
+    `timeless`: what to say of a text file none of whose values looks like a time; beside files that have times, its
+    events are bad ones.
+    """
 
     name: str
     judged: JudgedUnit | None
+    timeless: EventsError | None
 
     def columns(self) -> Mapping[str, pa.DataType]:
         """All columns with the Arrow types that `batches` gives them; complete after a whole `survey`."""
@@ -96,6 +101,13 @@ def need_time(file: str, special: Special, kind: Kind | str, example: str | None
         f"{file}: column `{special.ts}` holds {kind}{seen}, not times (expected: timestamps, dates, ISO"
         " texts, or integers since 1970 in --ts-unit; name another column with --ts)"
     )
+
+
+def need_some_times(parts: Iterable[FilePart]) -> None:
+    """Refuse files none of which has times."""
+    wrong = [part.timeless for part in parts]
+    if wrong and None not in wrong:
+        raise next(filter(None, wrong))
 
 
 def unknown_ending(path: str, ending: str, known: Iterable[str]) -> EventsError:

@@ -10,6 +10,7 @@ from stretto.face.given import table_of, warn
 from stretto.schema import Special
 from stretto.spark.io.sources import named, time_of_number
 from stretto.spark.setup.session import session
+from stretto.spark.setup.worker_python import other_python
 from stretto.values.time_units import LOOKED_AT, PER_SECOND, need_unit
 
 
@@ -22,6 +23,8 @@ def frame_of(events: Any, special: Special | None = None, ts_unit: str | None = 
     if not isinstance(events, DataFrame) and not hasattr(events, "sparkSession"):
         return session().createDataFrame(table_of(events, known, ts_unit))
     frame: DataFrame = events
+    if told := other_python(frame.sparkSession):
+        warn(told)
     unit = ts_unit or known.unit
     if unit is not None and unit not in PER_SECOND:
         raise StrettoError(f"ts_unit is one of {', '.join(PER_SECOND)}, not {unit!r}")

@@ -15,7 +15,7 @@ from stretto.pattern.functions import AGGREGATES
 from stretto.pattern.predicates import NEIGHBOURS, Const, Expr, Reduce, Ref, Which, rewrite
 from stretto.schema import LISTS, Kind
 from stretto.text import syntax
-from stretto.text.printer import expression_text
+from stretto.text.printer import expression_text, name_text
 
 Term = tuple[Expr | None, list[NamedVariable], syntax.Expression]
 
@@ -39,9 +39,15 @@ def is_trend(query: syntax.Query, report: Report) -> bool:
         return True
     items = ", ".join(expression_text(item.value) for item in query.returning)
     note = f"write `AGGREGATE {items}` for totals over all trends, "
-    note += f"or a column of the match beside them, as in `RETURN {items}, a.ts`"
+    note += f"or a column of the match beside them, as in `RETURN {items}, FIRST({name_text(_variable(query))}).ts`"
     report.add("RETURN of nothing but aggregates", query.returning[0].span, note)
     return True
+
+
+def _variable(query: syntax.Query) -> str:
+    """A variable that the query's aggregates name."""
+    names = (argument for item in query.returning for argument in getattr(item.value, "arguments", ()))
+    return next((name.variable or name.name for name in names if isinstance(name, syntax.Name)), "a")
 
 
 def _is_aggregate(value: syntax.Expression) -> bool:

@@ -21,6 +21,7 @@ from stretto.data.casts import is_text
 from stretto.data.columnar import ColumnarPart
 from stretto.data.files import EventFile, Survey, open_events
 from stretto.data.parts import FilePart, ReadChunk, Rejected
+from stretto.errors import EventsError
 from stretto.pattern.workload import Workload
 from stretto.plan.spread.event_load import EventLoad
 from stretto.plan.spread.time_slices import Times
@@ -112,6 +113,7 @@ class _Known:
     name: str
     found: pa.Schema
     judged: JudgedUnit | None = None
+    timeless: EventsError | None = None
 
     def columns(self) -> Mapping[str, pa.DataType]:
         return {column.name: column.type for column in self.found}
@@ -244,7 +246,7 @@ def over_units(
 
 def opened(unit: ReadUnit, special: Special, columns: Collection[str] | None = None) -> EventFile:
     """A unit that is a whole file, under the name that was given."""
-    source = open_events(unit.path, special, columns)
+    source = open_events(unit.path, special, columns, alone=False)
     source.parts[0].name = unit.name
     return source
 

@@ -148,7 +148,7 @@ def columns_of_files(spark: SparkSession, folder: str, form: str, special: Speci
         raise StrettoSparkError(
             f"--source: {folder} holds no {form} files yet; name their columns with --schema"
         )
-    parts = [part for file in files[:SAMPLED_FILES] for part in open_events(file, special).parts]
+    parts = [part for file in files[:SAMPLED_FILES] for part in open_events(file, special, alone=False).parts]
     return columns_of_parts(folder, parts, special)
 
 

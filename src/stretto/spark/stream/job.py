@@ -168,7 +168,7 @@ def _expected(job: StreamJob) -> Schema | None:
     if columns is not None:
         return expected_schema(columns, job.special)
     first = first_file(job.source, job.source_format) if job.source.kind == "files" else None
-    return None if first is None else open_events(first, job.special).schema
+    return None if first is None else open_events(first, job.special, alone=False).schema
 
 
 def _prepared(
