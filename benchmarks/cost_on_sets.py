@@ -86,14 +86,26 @@ def _timed(plan: Plan, table: pa.Table) -> tuple[float, Sequence[float]]:
     return process_time() - began, engine.counters.seconds
 
 
+def spread(runs: Sequence[SetRun]) -> float:
+    """The slowest by the fastest plan of a workload, at the median: where it is near 1 their ranks are chance."""
+    by_number = [[run.measured for run in runs if run.workload == n] for n in {run.workload for run in runs}]
+    return float(np.median([max(some) / max(min(some), 1e-9) for some in by_number]))
+
+
 def set_lines(runs: Sequence[SetRun], correlation: Mapping[str, float]) -> Iterator[str]:
     """A line for each set, and below it one for each kind of operator."""
-    yield f"{'set':9} {'plans':>5} {'rank corr.':>10} {'measured/predicted: median':>27} {'2.5%':>6} {'97.5%':>6}"
+    yield (
+        f"{'set':9} {'plans':>5} {'rank corr.':>10} {'slowest/fastest':>15} "
+        f"{'measured/predicted: median':>27} {'2.5%':>6} {'97.5%':>6}"
+    )
     for name in dict.fromkeys(run.data for run in runs):
         here = [run for run in runs if run.data == name]
         low, middle, high = np.quantile([run.ratio for run in here], [0.025, 0.5, 0.975])
-        yield f"{name:9} {len(here):5} {correlation[name]:10.3f} {middle:27.2f} {low:6.2f} {high:6.2f}"
+        yield (
+            f"{name:9} {len(here):5} {correlation[name]:10.3f} {spread(here):15.2f} "
+            f"{middle:27.2f} {low:6.2f} {high:6.2f}"
+        )
         for kind in sorted({kind for run in here for kind in run.kinds}):
             pairs = [run.kinds[kind] for run in here if kind in run.kinds]
             predicted, measured = map(sum, zip(*pairs, strict=True))
-            yield f"  {kind:7} {len(pairs):5} {'':10} {measured / max(predicted, 1e-9):27.2f}"
+            yield f"  {kind:7} {len(pairs):5} {'':26} {measured / max(predicted, 1e-9):27.2f}"
