@@ -8,6 +8,7 @@ from uuid import uuid4
 import pytest
 from pyspark.sql import SparkSession
 from tests.spark.io.postgres_server import new_database, server
+from tests.spark.ended_java import forget_java_that_ended
 from tests.spark.stream.operator_cases import plan_of, settings_of
 from tests.spark.stream.stream_state import Stream, use_folder
 
@@ -15,20 +16,20 @@ from stretto.plan.spread.stream_slices import StreamSpread
 from stretto.spark.setup.session import session
 
 
-@pytest.fixture(scope="session")
-def spark() -> Iterator[SparkSession]:
-    """A local session with two shuffle partitions."""
-    started = session(
+@pytest.fixture
+def spark() -> SparkSession:
+    """The session of all tests of a process: local, with two shuffle partitions."""
+    return session(
         "local[2]", "stretto tests", **{"spark.sql.shuffle.partitions": 2, "spark.driver.memory": "2g"}
     )
-    yield started
-    started.stop()
 
 
 @pytest.fixture(autouse=True)
 def own_settings() -> Iterator[None]:
-    """What a stream sets in the session that all tests share does not outlast the test."""
+    """What a stream sets in the session that all tests share does not outlast the test, nor does a Java that ended."""
     yield
+    if forget_java_that_ended():
+        return
     if (running := SparkSession.getActiveSession()) is not None:
         running.conf.set("spark.sql.shuffle.partitions", "2")
 

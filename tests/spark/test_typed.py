@@ -33,11 +33,10 @@ TRADES = pa.table(
 )
 
 
-@pytest.fixture(scope="module")
-def trades(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> DataFrame:
-    folder = tmp_path_factory.mktemp("trades")
-    pq.write_table(TRADES, folder / "1.parquet")
-    return spark.read.parquet(str(folder))
+@pytest.fixture
+def trades(spark: SparkSession, tmp_path: Path) -> DataFrame:
+    pq.write_table(TRADES, tmp_path / "trades.parquet")
+    return spark.read.parquet(str(tmp_path / "trades.parquet"))
 
 
 def rows(table: pa.Table) -> list[str]:
