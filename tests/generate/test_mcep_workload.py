@@ -1,6 +1,7 @@
 """MCEP's workloads: proportions as in the paper, and what density and rate difference do."""
 
 from collections import Counter
+from functools import cache
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from stretto.generate.mcep_workload import STOCKS, TRAFFIC, McepOptions, McepSub
 SUBJECTS = {"stocks": STOCKS, "traffic": TRAFFIC}
 
 
+@cache
 def made(subject: McepSubject = STOCKS, queries: int = 60, seed: int = 1, **options) -> list[McepPattern]:
     return patterns(subject, queries, seed, McepOptions(**options))
 

@@ -7,8 +7,8 @@ from uuid import uuid4
 
 import pytest
 from pyspark.sql import SparkSession
-from tests.spark.io.postgres_server import new_database, server
 from tests.spark.ended_java import forget_java_that_ended
+from tests.spark.io.postgres_server import new_database, server
 from tests.spark.stream.operator_cases import plan_of, settings_of
 from tests.spark.stream.stream_state import Stream, use_folder
 
