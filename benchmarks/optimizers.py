@@ -11,8 +11,7 @@ planning too, so that other work on the machine changes little.
 import gc
 import hashlib
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -41,24 +40,14 @@ from stretto.generate.streams import generate
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan
 from stretto.plan.optimizers import RECIPES
-from stretto.solve.common import budget as clock_of_budgets
 from stretto.stats.profile import Stats
 
 LONG = 20.0
 """Seconds; a point that may take longer has a longer pilot, so that it is met better."""
 NEAR = 2.0
 """Contestants that take no more than this many times as long as the fastest one are timed on more events."""
-
-
-@contextmanager
-def budgets_by_processor_time() -> Iterator[None]:
-    """The clock that ends a search late, whatever work it has counted, is that of the processor."""
-    clock = clock_of_budgets.monotonic
-    clock_of_budgets.monotonic = time.process_time
-    try:
-        yield
-    finally:
-        clock_of_budgets.monotonic = clock
+CLOSE, LONGER = 1.15, 4.0
+"""And those that are so close to it are timed again for longer: of two or three rounds the best is mostly chance."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +113,6 @@ class Bench:
     _tables: dict[Source, pa.Table] = field(default_factory=dict)
     _done: dict[tuple[Case, Contestant], Cell] = field(default_factory=dict)
 
-    @budgets_by_processor_time()
     def point(self, at: str, case: Case, contestants: Sequence[Contestant]) -> Point:
         """All contestants on one workload; the first one is the measure of the gains."""
         key = _key(case, contestants)
@@ -152,7 +140,6 @@ class Bench:
             say(f"  {one.label:16} {cell.seconds:8.3f} s  {gain:7.1f}  {cell.operators:5} operators")
         return Point(at, tuple(self._done[case, one] for one in contestants), key)
 
-    @budgets_by_processor_time()
     def planned(self, case: Case, contestants: Sequence[Contestant]) -> dict[str, tuple[Cell, Plan]]:
         """The plan of every contestant, to be run elsewhere."""
         workload, stats = self._known(case)
@@ -253,6 +240,11 @@ class Bench:
         if more > events:
             say(f"  {', '.join(one.label for one in quick)} on {more:,} events")
         self._race(case, quick, plans, cells, scale, max(more, events))
+        least = min(_each(cells[one.label]) for one in quick)
+        close = [one for one in quick if _each(cells[one.label]) <= CLOSE * least]
+        if len(close) > 1 and scale.repeat > 1:
+            longer = replace(scale, enough=LONGER * scale.enough)
+            self._race(case, close, plans, cells, longer, max(more, events))
         for one in running:
             same = cells[different[one.label]]
             found = {

@@ -48,7 +48,7 @@ NO_WORSE = 1.1
 SEEMS_SLOW = 1.05
 MORE_ROUNDS = 4
 """Where `auto` takes so many times the time of the best, there are up to so many times the rounds."""
-ENOUGH = 1.0
+ENOUGH = 3.0
 """And more, until all plans together were timed for so many seconds: short runs scatter most."""
 EXAMPLES = {"flights": "flights.cep", "ticks": "stocks.cep", "security": "security.cep"}
 SEEDS = 1_000

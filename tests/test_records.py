@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from stretto.pattern.predicates import HashedOnce, hashed_once
 from stretto.records import dataclass
 
 
@@ -157,3 +158,22 @@ def test_they_are_pickled(record: object) -> None:
     copy = pickle.loads(pickle.dumps(record))
     assert copy == record
     assert repr(copy) == repr(record)
+
+
+def test_a_hash_is_worked_out_once() -> None:
+    class Counting:
+        asked = 0
+
+        def __hash__(self) -> int:
+            Counting.asked += 1
+            return 1
+
+    @hashed_once
+    @dataclass(frozen=True, slots=True)
+    class Kept(HashedOnce):
+        of: Counting
+
+    for times in (1, 2):
+        kept = Kept(Counting())
+        assert {hash(kept) for _ in range(3)} == {hash(kept)}
+        assert Counting.asked == times

@@ -54,11 +54,15 @@ def _record(
 
 def _later(cls: type, name: str, compiled: Callable[[type], Method]) -> None:
     """Give a class a method that puts the real one in its place when it is called."""
+    made: list[Method] = []
 
     def first(self: Any, /, *args: Any, **named: Any) -> Any:
-        method = compiled(cls)
-        setattr(cls, name, method)
-        return method(self, *args, **named)
+        if not made:
+            made.append(compiled(cls))
+            # Who has wrapped it, so as to keep what it says, stays in its place.
+            if vars(cls).get(name) is first:
+                setattr(cls, name, made[0])
+        return made[0](self, *args, **named)
 
     first.__name__, first.__qualname__ = name, f"{cls.__qualname__}.{name}"
     setattr(cls, name, first)

@@ -231,5 +231,5 @@ def _on_a_machine(
 ) -> Plan:
     """A plan where the clock is later by a tick each time it is asked."""
     asked = count()
-    monkeypatch.setattr(budgets, "monotonic", lambda: tick * next(asked))
+    monkeypatch.setattr(budgets, "thread_time", lambda: tick * next(asked))
     return optimize(workload, stats, name, budget)

@@ -30,6 +30,8 @@ MORE = 1.25
 
 Other plans are left out for it: to find these takes no less time, and they are dearer.
 """
+WORTH_A_SEARCH = 0.005
+"""The part of a plan's cost for which a search goes on: less than this is lost in what estimates are off by."""
 MANY = 5_000
 """Roots beyond which these would take longer than they are worth."""
 
@@ -60,7 +62,7 @@ def auto(
     left = for_choosing(budget)
     if not left.denies(sum(map(len, problem.inputs))):
         starts.append(solve_greedy(problem, left))
-    found, bound = solve_exact(problem, left, min(starts, key=problem.cost))
+    found, bound = solve_exact(problem, left, min(starts, key=problem.cost), gain=WORTH_A_SEARCH)
     return Solution(one_way_each(memo, found), bound if problem.priced and is_complete(memo) else None)
 
 

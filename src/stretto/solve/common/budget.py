@@ -1,26 +1,29 @@
 """The time that planning may take, counted in work, and who asks for it."""
 
 from collections.abc import Callable
-from time import monotonic
+from time import thread_time
 from typing import Final
 
 Clock = Callable[[], float]
 
 PATIENCE: Final = 4.0
-"""By how much longer than it counts a search may take on a busy machine before the clock ends it."""
+"""By how much longer than it counts a search may take of the processor before that ends it: work was miscounted."""
+BUSY: Final = 4.0
+"""By how much longer that is by the time of day where others use the processor; solvers that are not ours go by it."""
 
 
 class WorkClock:
     """Seconds by the work that was done, so that the same input has the same plan however busy the machine is.
 
     Whoever searches says what it has done, in seconds that this takes on an idle machine: measured once, about right
-    elsewhere. The time of day counts where it went by `PATIENCE` times as fast.
+    elsewhere. The time of this thread on a processor counts where it went by `PATIENCE` times as fast; that of day
+    never does, since then a busy machine would plan otherwise.
     """
 
     def __init__(self) -> None:
         self._done = 0.0
         self._counts: list[Clock] = []
-        self._start = monotonic()
+        self._start = thread_time()
 
     def work(self, seconds: float) -> None:
         """Count what was done."""
@@ -33,7 +36,7 @@ class WorkClock:
 
     def __call__(self) -> float:
         done = self._done + sum(work() for work in self._counts)
-        return max(done, (monotonic() - self._start) / PATIENCE)
+        return max(done, (thread_time() - self._start) / PATIENCE)
 
 
 class Budget:

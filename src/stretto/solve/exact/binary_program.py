@@ -13,7 +13,7 @@ from typing import Any
 
 from stretto.errors import StrettoError
 from stretto.records import dataclass
-from stretto.solve.common.budget import PATIENCE, Budget
+from stretto.solve.common.budget import BUSY, PATIENCE, Budget
 from stretto.solve.common.presolve import Residue
 from stretto.solve.common.problem import reached
 from stretto.solve.exact.cost_splitting import pieces_below, repetitions
@@ -183,7 +183,7 @@ def run_cp_sat(solver: Any, model: Any, budget: Budget) -> Any:
     """The status of CP-SAT after as much work as the budget has left."""
     solver.parameters.num_workers = 1
     solver.parameters.max_deterministic_time = DETERMINISTIC * budget.left
-    solver.parameters.max_time_in_seconds = PATIENCE * budget.left
+    solver.parameters.max_time_in_seconds = BUSY * PATIENCE * budget.left
     status = solver.solve(model)
     budget.work(solver.response_proto.deterministic_time / DETERMINISTIC)
     return status
@@ -207,7 +207,7 @@ def _by_scip(
         model.add_hint(column, float(value))
     solver = model_builder.Solver("scip")
     seconds = budget.left
-    solver.set_time_limit_in_seconds(PATIENCE * seconds)
+    solver.set_time_limit_in_seconds(BUSY * PATIENCE * seconds)
     # SCIP does not count its work, but for nodes; what it did is not told, and taken for what it was given.
     at_first = A_COLUMN * len(columns)
     nodes = max(1, int((seconds - at_first) / (IN_A_NODE * len(columns))))

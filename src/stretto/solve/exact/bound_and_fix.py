@@ -21,7 +21,7 @@ from stretto.solve.exact.components import Component, components
 from stretto.solve.exact.cost_splitting import CostSplitting, Floats
 from stretto.solve.exact.lagrangian import StepSizes, ascend, most_used
 from stretto.solve.exact.lagrangian_heuristic import LagrangianHeuristic
-from stretto.solve.exact.reduced_cost_fixing import WarmStart, fix, worth_finding
+from stretto.solve.exact.reduced_cost_fixing import MARGIN, WarmStart, fix, worth_finding
 
 A_PRESOLVED = 2e-5
 """Seconds that it takes to reduce a part and cut it apart, for each of its ways."""
@@ -42,6 +42,8 @@ PATIENCE = 200
 ATTEMPTS = 2
 """How often parts are searched: time that proofs have left over goes to those without one."""
 AS_GOOD_AS_PROVEN = 1e-6
+FEW_WAYS = 300
+"""Ways up to which a part is searched to its end, however little there is to gain: that takes no time."""
 ROUNDING = 1e-12
 """The relative error that a sum of shares may have."""
 
@@ -54,10 +56,9 @@ class Solved:
     cost: float
     bound: float
 
-    @property
-    def proven(self) -> bool:
-        """Whether it is not worth trying again."""
-        return self.bound >= self.cost * (1 - AS_GOOD_AS_PROVEN)
+    def is_proven(self, gain: float) -> bool:
+        """Whether it is not worth trying again for so small a part of the cost."""
+        return self.bound >= self.cost * (1 - max(gain, AS_GOOD_AS_PROVEN))
 
     def or_else(self, other: "Solved") -> "Solved":
         """The better of both plans with the better of both bounds."""
@@ -71,22 +72,27 @@ def solve_component(
     random: Random,
     start: Mapping[int, int],
     *,
+    gain: float = MARGIN,
     kept: KeptWays | None = None,
     required: tuple[int, ...] = (),
     remembered: WarmStart | None = None,
 ) -> Solved:
-    """The best choice for a part if only `kept` ways count and `required` pieces are computed in any case."""
+    """The best choice for a part if only `kept` ways count and `required` pieces are computed in any case.
+
+    `gain`: the part of the cost for which one searches on, but in parts that have few ways.
+    """
     residue = presolve(part.problem, kept, required)
     inner = components(residue)
     budget.work(A_PRESOLVED * sum(map(len, residue.inputs.values())))
     found = {i: Solved(one.inward(start), inf, 0.0) for i, one in enumerate(inner)}
     # Parts share nothing, so their plans, costs and bounds add up, and each has its part of the time by its size.
     for _ in range(ATTEMPTS):
-        left = [i for i in found if not found[i].proven]
-        sizes = [sum(map(len, inner[i].problem.inputs)) for i in left]
+        left = [i for i in found if not found[i].is_proven(_worth(inner[i], gain))]
+        sizes = [_ways(inner[i]) for i in left]
         for turn, i in enumerate(left):
             own = budget.share(sizes[turn] / sum(sizes[turn:]))
-            search = _ComponentSearch(inner[i].within(part), own, random, found[i].chosen)
+            one, worth = inner[i].within(part), _worth(inner[i], gain)
+            search = _ComponentSearch(one, own, random, found[i].chosen, worth)
             found[i] = search.run(remembered).or_else(found[i])
         if budget.over:
             break
@@ -97,11 +103,22 @@ def solve_component(
     return Solved(chosen, cost, residue.constant + sum(one.bound for one in found.values()))
 
 
-class _ComponentSearch:
-    """A connected part: plans from above, bounds from below, until they meet or time is over."""
+def _ways(part: Component) -> int:
+    return sum(map(len, part.problem.inputs))
 
-    def __init__(self, part: Component, budget: Budget, random: Random, start: Mapping[int, int]) -> None:
-        self.part, self.budget, self.random = part, budget, random
+
+def _worth(part: Component, gain: float) -> float:
+    """The part of the cost for which one searches on in a part."""
+    return gain if _ways(part) > FEW_WAYS else MARGIN
+
+
+class _ComponentSearch:
+    """A connected part: plans from above, bounds from below, until they meet, nearly, or time is over."""
+
+    def __init__(
+        self, part: Component, budget: Budget, random: Random, start: Mapping[int, int], gain: float
+    ) -> None:
+        self.part, self.budget, self.random, self.gain = part, budget, random, gain
         self.residue = everything(part.problem)
         self.plan = WorkingPlan(self.residue)
         self.heuristic = LagrangianHeuristic(self.plan, random)
@@ -115,7 +132,12 @@ class _ComponentSearch:
 
     @property
     def done(self) -> bool:
-        return self.budget.over or self.bound >= worth_finding(self.heuristic.cost)
+        return self.budget.over or self.bound >= self.limit
+
+    @property
+    def limit(self) -> float:
+        """What a plan must cost less than to be worth finding."""
+        return worth_finding(self.heuristic.cost, self.gain)
 
     def run(self, remembered: WarmStart | None) -> Solved:
         if self.done:
@@ -146,7 +168,7 @@ class _ComponentSearch:
             shares,
             StepSizes(steps, first_step),
             self.budget,
-            lambda: worth_finding(self.heuristic.cost),
+            lambda: self.limit,
             look,
         )
         self.heuristic.guide = most_used(shares, found.used)
@@ -170,12 +192,12 @@ class _ComponentSearch:
         """Search what is left of the part for a better plan; if that is nearly all of it, by the 0-1 program."""
         # Fixing keeps every plan that is better than the best one known. So if the rest has no plan at all, none costs
         # less than `limit`; else what is proven of the rest holds for all plans, up to `limit`.
-        fixing = fix(self.residue, shares, self.heuristic.cost)
+        fixing = fix(self.residue, shares, self.limit)
         left = sum(map(len, fixing.kept.values()))
         if left > SHRUNK * len(shares.cost) and not fixing.required:
             self._decide(len(shares.way))
             return
-        limit = worth_finding(self.heuristic.cost)
+        limit = self.limit
         remembered = WarmStart(self.part, self.residue, shares)
         start = self._chosen()
         try:
@@ -184,6 +206,7 @@ class _ComponentSearch:
                 self.budget,
                 self.random,
                 start,
+                gain=self.gain,
                 kept=fixing.kept,
                 required=fixing.required,
                 remembered=remembered,

@@ -16,7 +16,7 @@ from stretto.solve.exact.cost_splitting import CostSplitting, Floats
 from stretto.solve.exact.lagrangian import add_up
 
 MARGIN = 1e-9
-"""Relative room for rounding: plans that are better by less are not looked for."""
+"""Relative room for rounding: plans that are better by less are never looked for."""
 KEEP_ALIVE = 1e-6
 """The part of an equal share that an arc begins with at least."""
 
@@ -29,15 +29,14 @@ class Fixing:
     required: tuple[int, ...]
 
 
-def worth_finding(cost: float) -> float:
-    """Below this a plan counts as cheaper than one of that cost."""
-    return cost - MARGIN * abs(cost)
+def worth_finding(cost: float, gain: float = MARGIN) -> float:
+    """Below this a plan counts as cheaper than one of that cost: by a part of it that is worth a search."""
+    return cost - gain * abs(cost)
 
 
-def fix(residue: Residue, shares: CostSplitting, best_cost: float) -> Fixing:
-    """What remains for plans that are cheaper than `best_cost`; `shares` hold a bound below it."""
+def fix(residue: Residue, shares: CostSplitting, limit: float) -> Fixing:
+    """What remains for plans that are cheaper than the limit; `shares` hold a bound below it."""
     bound = shares.bound()
-    limit = worth_finding(best_cost)
     possible = bound + least_extra(shares) < limit
     kept: dict[int, tuple[int, ...]] = {}
     at = 0

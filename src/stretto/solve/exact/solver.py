@@ -10,6 +10,7 @@ from stretto.solve.common.problem import Problem
 from stretto.solve.common.solution import Solution, as_choice, one_way_each
 from stretto.solve.exact.bound_and_fix import solve_component
 from stretto.solve.exact.components import whole
+from stretto.solve.exact.reduced_cost_fixing import MARGIN
 
 CHOOSING = 0.3
 """The part of the time that is left for choosing, however long it took to price what there is to choose from."""
@@ -34,14 +35,20 @@ def for_choosing(budget: Budget) -> Budget:
 
 
 def solve_exact(
-    problem: Problem, budget: Budget, start: Mapping[int, int] | None = None, *, seed: int = 0
+    problem: Problem,
+    budget: Budget,
+    start: Mapping[int, int] | None = None,
+    *,
+    seed: int = 0,
+    gain: float = MARGIN,
 ) -> tuple[dict[int, int], float]:
     """A choice of one way per piece, no dearer than `start`, and what no choice costs less than.
 
-    The choice is the best up to one part in a billion if the bound says so; with less time than that takes it is the
-    best that was found.
+    The choice is the best if the bound says so, up to one part in a billion; with less time than that takes it is the
+    best that was found. `gain`: what part of the cost is worth searching on for.
     """
-    found = solve_component(whole(problem), budget, Random(seed), start or {})  # noqa: S311 - nothing secret
+    random = Random(seed)  # noqa: S311 - nothing secret
+    found = solve_component(whole(problem), budget, random, start or {}, gain=gain)
     chosen, cost = found.chosen, problem.cost(found.chosen)
     if start is not None and problem.cost(start) < cost:
         chosen, cost = dict(start), problem.cost(start)
