@@ -6,12 +6,14 @@ from hypothesis import strategies as st
 
 from stretto.engine.kernels.band import (
     FRESH,
+    NO_LANE,
     band_pairs,
     band_pairs_reference,
     band_rows,
     band_rows_reference,
     chained_pairs,
     chained_pairs_reference,
+    range_rows,
 )
 from stretto.engine.kernels.counting_sort import (
     recoded,
@@ -57,9 +59,19 @@ def test_band_pairs_come_in_blocks_of_any_size(case):
     assert collect(loop, room) == (expected[0].tolist(), expected[1].tolist())
 
 
-@given(bands(), st.booleans(), st.integers(1, 9), st.sampled_from([np.int32, np.int64]), st.integers(-9, -4))
-def test_band_rows_are_the_rows_of_the_pairs(case, stored_first, pairs, dtype, since):
+@given(
+    bands(),
+    st.booleans(),
+    st.integers(1, 9),
+    st.sampled_from([np.int32, np.int64]),
+    st.integers(-9, -4),
+    st.sampled_from([NO_LANE, 1]),
+    st.booleans(),
+)
+def test_band_rows_are_the_rows_of_the_pairs(case, stored_first, pairs, dtype, since, last_lane, ranges):
     lanes, lo, hi, bounds, room = case
+    bounds = bounds[:0] if ranges else bounds
+    loop = range_rows if ranges else band_rows
     stored_lanes = np.array([0, len(lanes) - 1, 0])
     probing = np.random.default_rng(3).integers(-4, 5, (3, len(lo)))
     at = (0, 2) if stored_first else (1, 0)
@@ -70,12 +82,14 @@ def test_band_rows_are_the_rows_of_the_pairs(case, stored_first, pairs, dtype, s
             np.empty((2, room), np.int64 if dtype is np.int64 else np.uint32),
             np.empty((3, room), dtype),
         )
-        n, i, j = band_rows(
-            lanes, lo, hi, bounds, stored_lanes, probing, *at, between, since, times, out, i, j
+        n, i, j = loop(
+            lanes, lo, hi, bounds, stored_lanes, probing, *at, between, since, times, out, i, j, last_lane
         )
         parts.append(np.concatenate([times + np.int64(since), out])[:, :n])
     found = np.concatenate([np.empty((5, 0), np.int64), *parts], axis=1)
-    expected = band_rows_reference(lanes, lo, hi, bounds, stored_lanes, probing, stored_first=stored_first)
+    expected = band_rows_reference(
+        lanes, lo, hi, bounds, stored_lanes, probing, last_lane, stored_first=stored_first
+    )
     np.testing.assert_array_equal(found, expected)
 
 

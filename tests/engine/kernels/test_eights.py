@@ -5,7 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stretto.engine.kernels import eights
-from stretto.engine.kernels.eights import PLACES, at_most, count_below, fill, fill_places
+from stretto.engine.kernels.eights import (
+    PLACES,
+    at_most,
+    copy_least,
+    copy_most,
+    count_below,
+    fill,
+    fill_places,
+)
 from stretto.values.loops import loop
 
 
@@ -18,6 +26,13 @@ def compared(keys, at, bound):
 def filled(array, at, value, bits):
     fill(array, at, value)
     fill_places(array, at + 8, value, PLACES[bits])
+
+
+@loop
+def copied(array, at, values, start, bound, less):
+    copy_least(array[0], at, values, start, bound, less)
+    copy_most(array[1], at, values, start, bound, less)
+    fill(array[2], at, bound)
 
 
 ends = st.sampled_from([-(2**63), 2**63 - 1])
@@ -39,3 +54,21 @@ def test_eight_values_and_the_places_of_bits_are_written(at, value, bits):
     assert found.tolist() == expected.tolist()
     places = [k for k in range(8) if bits >> k & 1]
     assert (found[at + 8 : at + 8 + len(places)] - value).tolist() == places
+
+
+@given(
+    st.lists(st.integers(-9, 9), min_size=8, max_size=20),
+    st.integers(-9, 9),
+    st.integers(-30, -9),
+    st.integers(0, 5),
+    st.sampled_from([np.int64, np.int32]),
+    st.data(),
+)
+def test_eight_values_are_copied_up_to_a_bound(values, bound, less, at, dtype, data):
+    values, start = np.array(values), data.draw(st.integers(0, len(values) - 8))
+    found, expected = np.zeros((3, 16), dtype), np.zeros((3, 16), dtype)
+    copied(found, at, values, start, bound, less)
+    eights.copy_least(expected[0], at, values, start, bound, less)
+    eights.copy_most(expected[1], at, values, start, bound, less)
+    eights.fill(expected[2], at, bound)
+    assert found.tolist() == expected.tolist()

@@ -13,8 +13,8 @@ from stretto.errors import EngineError
 EVERY = {**QUERIES, **AFTER, **TRENDS}
 MANY = {"scan": 60_000, "next": 12_000, "running": 6_000, "windowed": 6_000}
 """Events, where it takes more of them for a step to make more than what is held."""
-STATE = {"scan": 0.9, "next": 0.8, "running": 0.8, "windowed": 0.9}
-"""The part of what a step takes, where most of that is held anyway."""
+STATE = {"scan": 0.9, "next": 0.8, "running": 0.8, "windowed": 0.9, "conjunction": 0.4}
+"""The part of what a step takes, where most of that is held anyway, or loops not yet compiled take much more."""
 
 
 def bounded_run(kind: str, least: float = 0.0):

@@ -227,12 +227,12 @@ def test_unbound_columns_are_in_no_order():
 
 
 @pytest.mark.parametrize("few", [0, 1 << 13])
-def test_what_both_sides_found_comes_as_one_part_if_it_is_little(monkeypatch, few):
+def test_what_is_found_in_parts_comes_as_one_if_it_is_little(monkeypatch, few):
     monkeypatch.setattr(join, "FEW_ROWS", few)
     arena = arena_of(range(6), types=[0, 1, 0, 1, 0, 1])
     rows = [rows_of(of_type(arena, kind), (False,), arena) for kind in (0, 1)]
     operator = JoinOperator(Join(0, 1, Window(100), "any", (), ()), [EVENT, EVENT])
     clock = Clock(arena, 0, 6, 0, 1 << 62, True, Meter(1 << 40))
-    parts = operator.step([[part] for part in rows], clock)
+    parts = operator.step([rows[:1], [rows[1].take(np.array(some)) for some in ([0], [1, 2])]], clock)
     assert sum(map(len, parts)) == 9
     assert len(parts) == (1 if few else 2)

@@ -7,14 +7,26 @@ stopped, so that a block of pairs stays in the cache whatever the number of pair
 
 import numpy as np
 
-from stretto.engine.kernels.eights import ALL, COUNT, EIGHT, PLACES, at_most, fill, fill_places
-from stretto.engine.kernels.order_keys import MOST
+from stretto.engine.kernels.eights import (
+    ALL,
+    COUNT,
+    EIGHT,
+    PLACES,
+    at_most,
+    copy_least,
+    copy_most,
+    fill,
+    fill_places,
+)
+from stretto.engine.kernels.order_keys import LEAST, MOST
 from stretto.values.hashing import GOLDEN
 from stretto.values.loops import loop
 from stretto.values.rows import I64, spread
 
 FRESH = -2
 """Where a walk over a chain has not begun."""
+NO_LANE = -1
+"""In place of the lane of last times: no stored row ends after the row that finds it."""
 
 
 def band_pairs_reference(lanes: I64, lo: I64, hi: I64, bounds: I64) -> tuple[I64, I64]:
@@ -92,19 +104,31 @@ def band_pairs(
 
 
 def band_rows_reference(
-    lanes: I64, lo: I64, hi: I64, bounds: I64, stored_lanes: I64, probing: I64, *, stored_first: bool
+    lanes: I64,
+    lo: I64,
+    hi: I64,
+    bounds: I64,
+    stored_lanes: I64,
+    probing: I64,
+    last_lane: int,
+    *,
+    stored_first: bool,
 ) -> I64:
     """The rows of all pairs: first time, last time, then the columns of the side that is named first.
 
     `stored_lanes` are the lanes of the stored row's first time and columns; `probing` has the probing rows' first
-    time, last time and columns as its rows. A pair's last time is the probing row's, its first the earlier one.
+    time, last time and columns as its rows. A pair's first time is the earlier one, its last the later one; without a
+    `last_lane` of the stored rows', the probing row's.
     """
     probe, stored = band_pairs_reference(lanes, lo, hi, bounds)
     left = [lanes[lane, stored] for lane in stored_lanes[1:]]
     right = [probing[c, probe] for c in range(2, len(probing))]
     first = np.minimum(lanes[stored_lanes[0], stored], probing[0, probe])
     columns = [*left, *right] if stored_first else [*right, *left]
-    return np.array([first, probing[1, probe], *columns])
+    last = (
+        probing[1, probe] if last_lane == NO_LANE else np.maximum(lanes[last_lane, stored], probing[1, probe])
+    )
+    return np.array([first, last, *columns])
 
 
 @loop
@@ -123,6 +147,7 @@ def band_rows(
     out: I64,
     i: int,
     j: int,
+    last_lane: int,
 ) -> tuple[int, int, int]:
     """As `band_pairs`, but write the joined rows: first and last times, and one array of `out` for each column.
 
@@ -140,6 +165,10 @@ def band_rows(
         for k in range(found):
             starts[k] = min(stored_first[stored[k]], first[probe[k]]) - since
             ends[k] = last[probe[k]] - since
+        if last_lane != NO_LANE:
+            stored_last = lanes[last_lane]
+            for k in range(found):
+                ends[k] = max(stored_last[stored[k]], last[probe[k]]) - since
         for c in range(1, stored_lanes.shape[0]):
             column, values = out[stored_at + c - 1, n : n + found], lanes[stored_lanes[c]]
             for k in range(found):
@@ -149,6 +178,64 @@ def band_rows(
             for k in range(found):
                 column[k] = values[probe[k]]
         n += found
+    return n, i, j
+
+
+@loop
+def range_rows(
+    lanes: I64,
+    lo: I64,
+    hi: I64,
+    _bounds: I64,
+    stored_lanes: I64,
+    probing: I64,
+    stored_at: int,
+    probing_at: int,
+    _room: I64,
+    since: int,
+    times: I64,
+    out: I64,
+    i: int,
+    j: int,
+    last_lane: int,
+) -> tuple[int, int, int]:
+    """As `band_rows` where there are no bounds: a range of stored rows is copied as it is, eight at a time."""
+    size, capacity = out.shape[1], lanes.shape[1]
+    n = 0
+    while i < lo.shape[0]:
+        j = max(j, lo[i])
+        stop = max(hi[i], j)
+        cut = min(stop, j + size - n)
+        # Always eight, of which the next ones overwrite those past the end of the range.
+        eights = min(cut - j, size - n - EIGHT + 1, capacity - j - EIGHT + 1)
+        first, last = probing[0, i], probing[1, i]
+        for k in range(0, eights, EIGHT):
+            copy_least(times[0], n + k, lanes[stored_lanes[0]], j + k, first, since)
+        if last_lane == NO_LANE:
+            for k in range(0, eights, EIGHT):
+                fill(times[1], n + k, last - since)
+        else:
+            for k in range(0, eights, EIGHT):
+                copy_most(times[1], n + k, lanes[last_lane], j + k, last, since)
+        for c in range(1, stored_lanes.shape[0]):
+            for k in range(0, eights, EIGHT):
+                copy_most(out[stored_at + c - 1], n + k, lanes[stored_lanes[c]], j + k, LEAST, 0)
+        for c in range(2, probing.shape[0]):
+            for k in range(0, eights, EIGHT):
+                fill(out[probing_at + c - 2], n + k, probing[c, i])
+        done = max(eights + EIGHT - 1, 0) // EIGHT * EIGHT
+        for k in range(done, cut - j):  # where eight are not in the lanes any more, or in the room
+            times[0, n + k] = min(lanes[stored_lanes[0], j + k], first) - since
+            times[1, n + k] = (last if last_lane == NO_LANE else max(lanes[last_lane, j + k], last)) - since
+            for c in range(1, stored_lanes.shape[0]):
+                out[stored_at + c - 1, n + k] = lanes[stored_lanes[c], j + k]
+            for c in range(2, probing.shape[0]):
+                out[probing_at + c - 2, n + k] = probing[c, i]
+        n += cut - j
+        if cut < stop:
+            return n, i, cut
+        i += 1
+        j = 0
     return n, i, j
 
 

@@ -59,7 +59,7 @@ def _build_fill(_: Any, array: Any, __: Any, ___: Any) -> tuple[Any, Any]:
     from numba import types  # noqa: PLC0415 - likewise
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        builder.store(_eight_times(builder, args[2]), _address(context, builder, signature, args), align=8)
+        _store(context, builder, signature, args, _eight_times(builder, args[2]))
         return context.get_dummy_value()
 
     return types.void(array, types.uint64, types.int64), generate
@@ -67,8 +67,39 @@ def _build_fill(_: Any, array: Any, __: Any, ___: Any) -> tuple[Any, Any]:
 
 @operation(_build_fill)
 def fill(array: I64, at: int | np.uint64, value: int) -> None:
-    """Write a value eight times, from `at` on."""
+    """Write a value eight times, from `at` on; of an array with 32 bits, the lower ones."""
     array[int(at) : int(at) + EIGHT] = value
+
+
+def _copied(how: str) -> Callable[..., tuple[Any, Any]]:
+    """Eight values from a place on, those that compare so with a bound, and it for the others; less something."""
+
+    def build(_: Any, array: Any, __: Any, values: Any, ___: Any, ____: Any, _____: Any) -> tuple[Any, Any]:
+        from numba import types  # noqa: PLC0415 - likewise
+
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            bound, less = (_eight_times(builder, value) for value in args[4:])
+            found = builder.load(_address(context, builder, signature, args, first=2), align=8)
+            holds = builder.icmp_signed(how, found, bound)
+            _store(context, builder, signature, args, builder.sub(builder.select(holds, found, bound), less))
+            return context.get_dummy_value()
+
+        at, number = types.uint64, types.int64
+        return types.void(array, at, values, at, number, number), generate
+
+    return build
+
+
+@operation(_copied("<"))
+def copy_least(array: I64, at: int | np.uint64, values: I64, start: int, bound: int, less: int) -> None:
+    """Write eight values from `start` on, or the bound where it is less, to an array from `at` on, less so much."""
+    array[int(at) : int(at) + EIGHT] = np.minimum(values[int(start) : int(start) + EIGHT], bound) - less
+
+
+@operation(_copied(">"))
+def copy_most(array: I64, at: int | np.uint64, values: I64, start: int, bound: int, less: int) -> None:
+    """Likewise, or the bound where it is greater."""
+    array[int(at) : int(at) + EIGHT] = np.maximum(values[int(start) : int(start) + EIGHT], bound) - less
 
 
 def _build_fill_places(_: Any, array: Any, __: Any, ___: Any, ____: Any) -> tuple[Any, Any]:
@@ -79,7 +110,7 @@ def _build_fill_places(_: Any, array: Any, __: Any, ___: Any, ____: Any) -> tupl
         places = builder.bitcast(args[3], ir.VectorType(_int(8), EIGHT))
         wide = builder.zext(places, ir.VectorType(_int(64), EIGHT))
         moved = builder.add(wide, _eight_times(builder, args[2]))
-        builder.store(moved, _address(context, builder, signature, args), align=8)
+        _store(context, builder, signature, args, moved)
         return context.get_dummy_value()
 
     return types.void(array, types.uint64, types.int64, types.uint64), generate
@@ -92,13 +123,22 @@ def fill_places(array: I64, at: int | np.uint64, start: int, places: int) -> Non
         array[int(at) + k] = start + (int(places) >> (8 * k) & 0xFF)
 
 
-def _address(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-    """Where eight numbers of the first argument, an array of 64-bit integers, lie from the second one on."""
+def _address(context: Any, builder: Any, signature: Any, args: Any, first: int = 0) -> Any:
+    """Where eight numbers of an argument, an array of integers, lie from the place on that is the next argument."""
     from llvmlite import ir  # noqa: PLC0415 - likewise
 
-    array = context.make_array(signature.args[0])(context, builder, args[0])
-    begin = builder.gep(array.data, [args[1]])
-    return builder.bitcast(begin, ir.VectorType(_int(64), EIGHT).as_pointer())
+    kind = signature.args[first]
+    array = context.make_array(kind)(context, builder, args[first])
+    begin = builder.gep(array.data, [args[first + 1]])
+    return builder.bitcast(begin, ir.VectorType(_int(kind.dtype.bitwidth), EIGHT).as_pointer())
+
+
+def _store(context: Any, builder: Any, signature: Any, args: Any, values: Any) -> None:
+    """Write eight numbers to the first argument, as many bits of each as it has, from the second one on."""
+    address = _address(context, builder, signature, args)
+    narrow = address.type.pointee != values.type
+    values = builder.trunc(values, address.type.pointee) if narrow else values
+    builder.store(values, address, align=signature.args[0].dtype.bitwidth // 8)
 
 
 def _eight_times(builder: Any, value: Any) -> Any:

@@ -32,7 +32,7 @@ def seek_reference(array: I64, values: I64, *, after: bool) -> I64:
 def _place(array: I64, bound: int, at: int) -> int:  # pragma: no cover - compiled
     """How many entries are less than the bound, searched from the place `at` on, where the last value was.
 
-    From there on a few times eight entries, then a search by halves of what is left.
+    From there, on or back, a few times eight entries, then a search by halves of what is left.
     """
     n = array.shape[0]
     # The place lies in low..high: all entries before low are less than the bound, none from high on is.
@@ -46,6 +46,14 @@ def _place(array: I64, bound: int, at: int) -> int:  # pragma: no cover - compil
             low += less
             if less < EIGHT:
                 return low
+    else:
+        for _ in range(LINES):
+            if high < EIGHT:
+                break
+            less = count_below(array, high - EIGHT, bound)
+            if less > 0:
+                return high - EIGHT + less
+            high -= EIGHT
     while low < high:
         middle = (low + high) // 2
         if array[middle] < bound:

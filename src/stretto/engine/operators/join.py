@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Literal as OneOf
 
 import numpy as np
@@ -29,7 +29,9 @@ FEW_ROWS = 1 << 13
 class JoinOperator(Bookkeeping):
     """The later row of a pair finds it: the right one if both end at once, so that each pair is found once.
 
-    Where the order terms tell which side ends every pair, the other side is stored and never looks.
+    Where the order terms tell which side ends every pair, the other side is stored and never looks. Rows that meet
+    single events in any order look around: the events of the step that are later than them are known too, and make one
+    range with those before. So what they end with later steps is all that they are kept for.
     """
 
     def __init__(self, op: Join, inputs: Sequence[RowShape], *, last: bool = False) -> None:
@@ -50,29 +52,22 @@ class JoinOperator(Bookkeeping):
         if not sequence and not order.never_last(alone, mask_of(of_right)):
             self._looks.append(_Look(both, inputs, pair, stored=1, narrow=last))
         self._kept = tuple(look.band for look in self._looks)
-        # Pairs of single events in any order may as well be found from the earlier one: one range after it has them.
-        single = all(shape.single for shape in inputs) and all(look.band.plain for look in self._looks)
-        self._may_turn = len(self._looks) == 2 and single and not (pair.order or last)
+        self._around = [look for look in self._looks if len(self._looks) == 2 and look.may_look_around]
         # One look finds the pairs by when they end, if that is how the rows come that look.
         self.may_sieve = last and len(self._looks) == 1 and self._looks[0].band.plain
 
     def step(self, inputs: Sequence[list[Rows]], clock: Clock) -> list[Rows]:
         before = beyond(clock, self._window)
-        new = [0, 0]
         for look in self._looks:
             look.band.expire(before)
-            added = look.band.added
-            look.band.append(inputs[look.stored], clock.events, clock.meter)
-            new[look.stored] = look.band.added - added
         if clock.sieve is not None and not (self.may_sieve and self._in_turn(inputs)):
             clock.sieve.pass_by()
             clock = replace(clock, sieve=None)
         out: list[Rows] = []
-        for look in self._looks:
-            for rows in self._found(look, inputs[1 - look.stored], new[1 - look.stored], clock):
-                if len(rows):
-                    clock.meter.charge(size_of(rows), len(rows))
-                    out.append(rows)
+        for rows in (self._met if self._around else self._found)(inputs, clock):
+            if len(rows):
+                clock.meter.charge(size_of(rows), len(rows))
+                out.append(rows)
         return out if self._last else _together(out, clock)
 
     def _in_turn(self, inputs: Sequence[list[Rows]]) -> bool:
@@ -80,13 +75,31 @@ class JoinOperator(Bookkeeping):
         lasts = [rows.last for rows in inputs[1 - self._looks[0].stored] if len(rows)]
         return all(map(rises, lasts)) and all(one[-1] <= other[0] for one, other in pairwise(lasts))
 
-    def _found(self, look: "_Look", probing: list[Rows], new: int, clock: Clock) -> Iterator[Rows]:
-        """The pairs that rows of the other side find, of which so many are new."""
-        if self._may_turn and FEW * len(look.band) < new:
-            yield from self._looks[1 - look.stored].pairs_after(look.band.rows(look.band.numbers), new, clock)
-            return
-        for part in look.probes(probing, clock):
-            yield from look.pairs(part, clock)
+    def _found(self, inputs: Sequence[list[Rows]], clock: Clock) -> Iterator[Rows]:
+        """The pairs that each side finds among the rows of the other one that ended before."""
+        for look in self._looks:
+            look.band.append(inputs[look.stored], clock.events, clock.meter)
+        for look in self._looks:
+            for part in look.probes(inputs[1 - look.stored], clock):
+                yield from look.pairs(part, clock)
+
+    def _met(self, inputs: Sequence[list[Rows]], clock: Clock) -> Iterator[Rows]:
+        """The pairs that new rows of one side find by looking around, and those of rows before with new ones."""
+        # Where both sides are single events, the fewer look.
+        look = max(self._around, key=lambda one: sum(map(len, inputs[one.stored])))
+        events, others, kept = inputs[look.stored], inputs[1 - look.stored], self._looks[1 - look.stored]
+        before = look.band.added
+        look.band.append(events, clock.events, clock.meter)
+        new = look.band.added - before
+        if FEW * len(kept.band) < new:
+            yield from look.pairs_around(kept.band.rows(kept.band.numbers), clock, new)
+        else:
+            yield from chain.from_iterable(kept.pairs(part, clock) for part in events)
+        for part in others:
+            yield from look.pairs_around(part, clock)
+        then = clock.until if self._window.unit == "us" else clock.end
+        later = [part.take(last_inside(part, self._window) >= then) for part in others]
+        kept.band.append(later, clock.events, clock.meter)
 
 
 class _Look:
@@ -122,6 +135,9 @@ class _Look:
             hashed=op.hashed,
             by_event=bool(op.same),
         )
+        # No order to go by, and a range of stored rows is all that the window leaves.
+        ordered = self._place.after or self._place.before
+        self.may_look_around = inputs[stored].single and self.band.plain and not ordered
 
     def probes(self, parts: Sequence[Rows], clock: Clock) -> Sequence[Rows]:
         """Probing rows as they come; where stored rows are found by their keys, all together."""
@@ -159,17 +175,29 @@ class _Look:
         for index, numbers in band.pairs(probe, lo, hi, clock.events, clock.meter, floor):
             yield self._rows(numbers, probe, index, stored_first=stored_first)
 
-    def pairs_after(self, probe: Rows, new: int, clock: Clock) -> Iterator[Rows]:
-        """Rows of all pairs that the last `new` stored rows end, single events as the probing ones are."""
-        if not len(probe):
+    def pairs_around(self, probe: Rows, clock: Clock, new: int | None = None) -> Iterator[Rows]:
+        """Rows of all pairs with stored events, or the last `new` of them, whether these are before or after."""
+        band, window = self.band, self._window
+        if not len(probe) or not len(band):
             return
-        band = self.band
-        low = RangeEnd(coordinates(probe, self._window)[1], self._ties)
-        lo, hi, _ = band.span(low, RangeEnd(last_inside(probe, self._window), "right"))
-        lo = np.maximum(lo, band.numbers[-1] + 1 - new)
-        for index, numbers in band.pairs(probe, lo, np.maximum(lo, hi), clock.events, clock.meter):
-            rows = self._rows(numbers, probe, index, stored_first=self.stored == 0)
-            yield Rows(rows.first, band.last_ts(numbers), rows.columns)
+        first, last = coordinates(probe, window)
+        floor, latest = reach(last, window), last_inside(probe, window)
+        lo, hi, count = band.span(RangeEnd(floor, "left"), RangeEnd(latest, "right"))
+        outside = first < floor  # rows of a wider window
+        if new is not None or outside.any():
+            lo = lo if new is None else np.maximum(lo, band.numbers[-1] + 1 - new)
+            hi = np.where(outside, lo, np.maximum(lo, hi))
+            count = int((hi - lo).sum())
+        yield from band.joined(
+            probe,
+            (lo, hi, count),
+            clock.events,
+            floor,
+            clock.meter,
+            stored_first=self.stored == 0,
+            narrow=self._narrow and clock.end < 1 << 31,
+            latest=latest,
+        )
 
     def _range(self, probe: Rows, events: Events) -> tuple[tuple[I64, I64, int], I64]:
         """Per probing row: the stored rows lo..hi - 1 by their last event, and the first coordinate of its window."""

@@ -8,12 +8,14 @@ import numpy as np
 
 from stretto.engine.kernels.band import (
     FRESH,
+    NO_LANE,
     band_pairs,
     band_pairs_reference,
     band_rows,
     band_rows_reference,
     chained_pairs,
     chained_pairs_reference,
+    range_rows,
 )
 from stretto.engine.kernels.order_keys import MOST
 from stretto.engine.kernels.sieved_band import sieved_rows
@@ -346,13 +348,14 @@ class Band:
         *,
         stored_first: bool,
         narrow: bool,
+        latest: I64 | None = None,
         sieve: Sieve | None = None,
     ) -> Iterator[Rows]:
         """The rows of all pairs, with the columns of one side and then the other's; only where `plain`.
 
         `found` is what `span` gave. `narrow`: positions are written as 32-bit integers, and times where that can be,
-        for rows that are not joined any further. `sieve`: which of them need not be written, where probing rows come by
-        their last times.
+        for rows that are not joined any further. `latest`: stored rows may end after the probing row, but not after
+        this. `sieve`: which of them need not be written, where probing rows come by their last times.
         """
         lo, hi, candidates = found
         if not candidates:
@@ -364,23 +367,25 @@ class Band:
         self.looked += candidates
         if not candidates:
             return
-        if not is_due(band_rows, candidates) and candidates <= self._few(meter):
+        last_lane, latest = (NO_LANE, probe.last) if latest is None else (self._last_ts_lane, latest)
+        write: Callable[..., tuple[int, int, int]] = band_rows if len(bounds) else range_rows
+        if not is_due(write, candidates) and candidates <= self._few(meter):
             if sieve is not None:
                 sieve.pass_by()
             laid_out = np.array([probe.first, probe.last, *probe.columns])
             whole = band_rows_reference(
-                self._lanes, lo, hi, bounds, self._row_lanes, laid_out, stored_first=stored_first
+                self._lanes, lo, hi, bounds, self._row_lanes, laid_out, last_lane, stored_first=stored_first
             )
             yield Rows(whole[0], whole[1], tuple(whole[2:]))
             return
         probing = self._laid_out(probe)
         at = (0, self.width) if stored_first else (self._probing.width, 0)
         made, width = 0, self.width + self._probing.width
-        write: Callable[..., tuple[int, int, int]] = band_rows if sieve is None else sieved_rows
-        sieving = () if sieve is None else self._sieving(sieve, stored_first=stored_first)
+        write = write if sieve is None else sieved_rows
+        more = (last_lane,) if sieve is None else self._sieving(sieve, stored_first=stored_first)
         # What a sieve leaves is little: in one piece with whole times it is sooner dealt with than narrow in several.
         many = candidates if narrow and sieve is None else 0
-        for begin, end, since in stretches(probe.last, floor, self._window, many):
+        for begin, end, since in stretches(latest, floor, self._window, many):
             part = slice(begin, end)
             here = candidates if end - begin == len(lo) else int((hi[part] - lo[part]).sum())
             ranges = (lo[:end], hi[:end], bounds, self._row_lanes, probing, *at, self._room)
@@ -388,7 +393,7 @@ class Band:
             while i < end or (sieve is not None and sieve.pending):
                 room = max(min(self._block, here, self._few(meter)), 1)
                 times, out = blocks_for(width, room, left if narrow else None, since, meter)
-                n, i, j = write(self._lanes, *ranges, since or 0, times, out, i, j, *sieving)
+                n, i, j = write(self._lanes, *ranges, since or 0, times, out, i, j, *more)
                 made, left = made + n, left - n
                 if n == self._block:
                     self._block = min(2 * self._block, LARGE_BLOCK)

@@ -22,23 +22,27 @@ WORTH = 1 << 12
 
 
 def stretches(
-    last: I64, floor: I64, window: Window, candidates: int
+    latest: I64, floor: I64, window: Window, candidates: int
 ) -> Iterator[tuple[int, int, int | None]]:
     """Probing rows begin..end - 1 whose pairs' times are close enough for 32 bits, and what to count them from.
 
-    All together, and None, where times are written as they are. `last`: when each probing row ends; `floor`: where its
-    window begins. `candidates`: how many may be written; 0: none with narrow times.
+    All together, and None, where times are written as they are. No pair of a probing row begins before its `floor`,
+    and none ends after its `latest`. `candidates`: how many may be written; 0: none with narrow times.
     """
-    count = len(last)
-    narrow = candidates > 0 and window.unit == "us" and window.size < SPAN_US // 2 and rises(last)
-    # No pair begins before the window of the row that finds it, and none ends after that row.
-    if not narrow or (int(last[-1]) - int(floor[0])) // (SPAN_US // 2) * WORTH > candidates:
+    count = len(latest)
+    narrow = candidates > 0 and window.unit == "us"
+    if narrow and not (rises(latest) and rises(floor)):
+        # Bounds that rise, for rows that are in order but for a little.
+        latest, floor = np.maximum.accumulate(latest), np.minimum.accumulate(floor[::-1])[::-1]
+    # Without a sign: times at both ends of all that there are lie further apart than a signed number can say.
+    narrow = narrow and bool(((latest - floor).view(np.uint64) < SPAN_US).all())
+    if not narrow or (int(latest[-1]) - int(floor[0])) // (SPAN_US // 2) * WORTH > candidates:
         yield 0, count, None
         return
     begin = 0
     while begin < count:
         since = int(floor[begin])
-        end = int(np.searchsorted(last, since + SPAN_US, side="left"))
+        end = int(np.searchsorted(latest, since + SPAN_US, side="left"))
         yield begin, end, since
         begin = end
 
