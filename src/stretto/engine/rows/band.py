@@ -372,11 +372,7 @@ class Band:
         if not is_due(write, candidates) and candidates <= self._few(meter):
             if sieve is not None:
                 sieve.pass_by()
-            laid_out = np.array([probe.first, probe.last, *probe.columns])
-            whole = band_rows_reference(
-                self._lanes, lo, hi, bounds, self._row_lanes, laid_out, last_lane, stored_first=stored_first
-            )
-            yield Rows(whole[0], whole[1], tuple(whole[2:]))
+            yield self._few_joined(probe, (lo, hi, bounds), last_lane, stored_first=stored_first)
             return
         probing = self._laid_out(probe)
         at = (0, self.width) if stored_first else (self._probing.width, 0)
@@ -400,6 +396,16 @@ class Band:
                 if n:
                     yield written(times, out, n, since)
         self._share = made / candidates
+
+    def _few_joined(
+        self, probe: Rows, ranges: tuple[I64, I64, I64], last_lane: int, *, stored_first: bool
+    ) -> Rows:
+        """The rows of pairs that are too few to compile a loop for."""
+        probing = np.array([probe.first, probe.last, *probe.columns])
+        whole = band_rows_reference(
+            self._lanes, *ranges, self._row_lanes, probing, last_lane, stored_first=stored_first
+        )
+        return Rows(whole[0], whole[1], tuple(whole[2:]))
 
     def _sieving(self, sieve: Sieve, *, stored_first: bool) -> tuple[int | I64, ...]:
         """What the loop asks of a sieve."""
