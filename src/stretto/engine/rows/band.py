@@ -368,8 +368,8 @@ class Band:
         if not candidates:
             return
         last_lane, latest = (NO_LANE, probe.last) if latest is None else (self._last_ts_lane, latest)
-        write: Callable[..., tuple[int, int, int]] = band_rows if len(bounds) else range_rows
-        if not is_due(write, candidates) and candidates <= self._few(meter):
+        loop = band_rows if len(bounds) else range_rows
+        if not is_due(loop, candidates) and candidates <= self._few(meter):
             if sieve is not None:
                 sieve.pass_by()
             yield self._few_joined(probe, (lo, hi, bounds), last_lane, stored_first=stored_first)
@@ -377,7 +377,7 @@ class Band:
         probing = self._laid_out(probe)
         at = (0, self.width) if stored_first else (self._probing.width, 0)
         made, width = 0, self.width + self._probing.width
-        write = write if sieve is None else sieved_rows
+        write: Callable[..., tuple[int, int, int]] = loop if sieve is None else sieved_rows
         more = (last_lane,) if sieve is None else self._sieving(sieve, stored_first=stored_first)
         # What a sieve leaves is little: in one piece with whole times it is sooner dealt with than narrow in several.
         many = candidates if narrow and sieve is None else 0
