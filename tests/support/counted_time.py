@@ -24,9 +24,9 @@ def count_time(monkeypatch: pytest.MonkeyPatch) -> CountedClock:
     users = [
         module
         for name, module in sys.modules.items()
-        if name.startswith("stretto.solve.") and hasattr(module, "monotonic")
+        if name.startswith("stretto.solve.") and hasattr(module, "thread_time")
     ]
     assert users
     for module in users:
-        monkeypatch.setattr(module, "monotonic", clock)
+        monkeypatch.setattr(module, "thread_time", clock)
     return clock

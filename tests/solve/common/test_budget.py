@@ -52,7 +52,7 @@ def test_at_least_a_part_is_left_of_a_budget_that_is_over() -> None:
 
 
 def test_time_is_what_was_done(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(budgets, "monotonic", lambda: 0.0)
+    monkeypatch.setattr(budgets, "thread_time", lambda: 0.0)
     budget = Budget(3)
     half = budget.share(0.5)
     half.work(1.0)
@@ -63,7 +63,7 @@ def test_time_is_what_was_done(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_others_count_is_counted_from_then_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(budgets, "monotonic", lambda: 0.0)
+    monkeypatch.setattr(budgets, "thread_time", lambda: 0.0)
     found, budget = [1.0], Budget(3)
     budget.counting(lambda: sum(found))
     assert budget.spent == 0.0
@@ -72,9 +72,9 @@ def test_what_others_count_is_counted_from_then_on(monkeypatch: pytest.MonkeyPat
     assert budget.spent == 2.5
 
 
-def test_the_time_of_day_ends_it_late(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_time_on_a_processor_ends_it_late(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
-    monkeypatch.setattr(budgets, "monotonic", lambda: now[0])
+    monkeypatch.setattr(budgets, "thread_time", lambda: now[0])
     budget = Budget(3)
     now[0] = 3 * PATIENCE - 0.1
     assert not budget.over
