@@ -46,8 +46,10 @@ LONG = 20.0
 """Seconds; a point that may take longer has a longer pilot, so that it is met better."""
 NEAR = 2.0
 """Contestants that take no more than this many times as long as the fastest one are timed on more events."""
-CLOSE, LONGER = 1.15, 4.0
+CLOSE, LONGER = 1.4, 4.0
 """And those that are so close to it are timed again for longer: of two or three rounds the best is mostly chance."""
+ROUNDS = 3
+"""So many there are in any case, where there is more than one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,7 +270,7 @@ class Bench:
         spent = dict.fromkeys((one.label for one in running), 0.0)
         for turn in range(scale.repeat):
             for one in running:
-                if turn and spent[one.label] > scale.enough:
+                if turn >= ROUNDS and spent[one.label] > scale.enough:
                     continue
                 timing = _Run(plans[one.label], one.adapt, scale).timing(batches, judged=not turn)
                 spent[one.label] += timing.seconds
