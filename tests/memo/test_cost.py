@@ -1,5 +1,6 @@
 """Prices times work, for every kind of way; and the papers' function by hand."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,9 +10,18 @@ from tests.memo.plain_estimates import PlainEstimates, memo_of
 from stretto.errors import StrettoError
 from stretto.memo import prices as files
 from stretto.memo.caution import UNDERESTIMATED, CautiousModel, weaker_pieces
-from stretto.memo.cost import CostModel, chains
+from stretto.memo.cost import SORTED_EVENT, CostModel, chains
 from stretto.memo.explore import explore
-from stretto.memo.join_work import CANDIDATE, CHAIN, FORBID, ROW, STORE, steps_per_second
+from stretto.memo.join_work import (
+    CANDIDATE,
+    CHAIN,
+    COPY,
+    FORBID,
+    FRESH,
+    ROW,
+    STORE,
+    steps_per_second,
+)
 from stretto.memo.memo import Memo
 from stretto.memo.prices import NAMES, Prices
 from stretto.memo.rules import AUTO
@@ -56,21 +66,63 @@ def cost(memo: Memo, *sides: str, costs: CostModel | None = None) -> float:
 
 
 def test_a_sequence_looks_at_the_left_rows_of_one_window() -> None:
-    found = work(seq("SEQ(A a, B b)"), "A", "B")
+    found = work(seq("SEQ(A a, B b)", "a.x < b.x"), "A", "B")
     assert found["candidate"] == pytest.approx(5 * 7 * 10)
-    assert found["row"] == pytest.approx(5 * 7 * 10)
+    assert found["row"] == pytest.approx(5 * 7 * 10 / 2)
+    assert found["copy"] == 0
     assert found["store"] == 5
     assert found["probe"] == 7
 
 
+def test_where_nothing_is_compared_ranges_of_rows_are_copied() -> None:
+    found = work(seq("SEQ(A a, B b)"), "A", "B")
+    assert found["candidate"] == found["row"] == found["column"] == 0
+    assert found["copy"] == pytest.approx(5 * 7 * 10 * (2 + 2))
+    stored_pairs = work(seq("SEQ(A a, B b, C c)"), "AB", "C")  # whose first events may lie before the window
+    assert stored_pairs["candidate"] > 0
+    assert stored_pairs["row"] > 0
+
+
+def test_rows_of_matches_are_written_to_new_memory() -> None:
+    memo = seq("SEQ(A a, B b, C c)")
+    core, way = join(memo, "A", "B", "C")
+    (root,) = memo.roots
+    assert root.piece == core
+    rows = model().rows(memo, core)
+    assert model().work(memo, core, way)[FRESH] == pytest.approx(rows * (8 + 3 * 4))
+    part = memo.part(core, (0, 1)).piece
+    inside = Way(WayKind.JOIN, (memo.part(part, (0,)), memo.part(part, (1,))), "test")
+    assert model().work(memo, part, inside)[FRESH] == 0
+
+
+def test_scans_that_compare_one_expression_with_constants_share_a_sort() -> None:
+    def scans(count: int, where: str) -> list[dict[str, float]]:
+        memo = memo_of(
+            "".join(f"QUERY q{i} PATTERN A a WHERE {where.format(i)} WITHIN 1 s;" for i in range(count))
+        )
+        return [
+            dict(zip(NAMES, model().work(memo, n, ways[0]), strict=True))
+            for n, ways in enumerate(memo.ways)
+            if ways[0].kind is WayKind.SCAN
+        ]
+
+    alone = scans(3, "a.k = {0} AND a.x < 1")
+    assert [found["scan"] for found in alone] == [5 * 3] * 3
+    together = scans(10, "a.k = {0} AND a.x < 1")
+    kept = 5 * 0.5 * 0.5
+    assert [found["scan"] for found in together] == pytest.approx([5 / 10 + kept * 2] * 10)
+    assert [found["sort"] for found in together] == pytest.approx([SORTED_EVENT * (5 / 10 + kept)] * 10)
+    assert all(found["sort"] == 0 for found in scans(10, "a.x + a.k * {0} < 1"))  # each its own expression
+
+
 def test_a_conjunction_looks_from_both_sides() -> None:
-    found = work(seq("AND(A a, B b)"), "A", "B")
+    found = work(seq("AND(A a, B b)", "a.x < b.x"), "A", "B")
     assert found["candidate"] == pytest.approx(2 * 5 * 7 * 10)
     assert found["store"] == found["probe"] == 12
 
 
 def test_an_event_between_two_is_looked_for_in_their_gap() -> None:
-    found = work(seq("SEQ(A a, B b, C c)"), "AC", "B")
+    found = work(seq("SEQ(A a, B b, C c)", "a.x < b.x"), "AC", "B")
     pairs = 5 * 11 * 10
     assert found["candidate"] == pytest.approx(pairs * 7 * 5)  # the mean gap is half of the window
     assert found["store"] == 7
@@ -186,12 +238,17 @@ def test_a_weaker_input_is_narrowed_first() -> None:
     assert from_weaker[NAMES.index("evaluate")] == pytest.approx(costs.rows(memo, weaker.piece))
 
 
+def made(units: Sequence[float]) -> float:
+    """Rows of three columns that a join made, by comparing or as ranges of rows."""
+    return units[ROW] + units[COPY] / 5
+
+
 def test_negations_are_judged_where_they_settle() -> None:
     memo = seq("SEQ(A a, NOT(D d), B b, C c)")
     early, late = model().work(memo, *join(memo, "AB", "C")), model().work(memo, *join(memo, "AC", "B"))
     assert early[FORBID] == 0
-    assert late[FORBID] == pytest.approx(late[ROW])
-    assert late[ROW] == pytest.approx(2 * early[ROW])
+    assert late[FORBID] == pytest.approx(made(late))
+    assert made(late) == pytest.approx(2 * made(early))
     steps = model().work(memo, *join(memo, "A", "B", "C"))
     assert steps[FORBID] == pytest.approx(5 * 7 * 10)
 

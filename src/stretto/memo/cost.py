@@ -12,17 +12,20 @@ from stretto.memo.join_work import (
     CANDIDATE,
     CHAIN,
     COLUMN,
+    COLUMN_BYTES,
     ELEMENT,
     EMIT,
     EMIT_COLUMN,
     EVALUATE,
     EVENT,
     FOLLOW,
+    FRESH,
     GATHER,
     GATHER_COLUMN,
     GROW,
     LINK,
     PROBE,
+    ROW_BYTES,
     SCAN,
     SORT,
     STORE,
@@ -36,6 +39,7 @@ from stretto.memo.join_work import (
 from stretto.memo.memo import Memo, Root
 from stretto.memo.prices import NAMES
 from stretto.memo.pricing import DEAREST
+from stretto.memo.scan_groups import scan_groups
 from stretto.memo.ways import Input, Way, WayKind
 from stretto.pattern.core import by_last_repetition, comparable, judged_by_last, unjudged
 from stretto.pattern.disjunction import streams_of
@@ -46,6 +50,8 @@ from stretto.pattern.predicates import Reduce, Ref, columns_of, walk
 from stretto.pattern.repetition_terms import duty
 from stretto.stats.safe_estimates import otherwise
 
+SORTED_EVENT: Final = 1.0
+"""What an event costs that the predicate index sorts, by what a row does that is put in its place."""
 HALF: Final = 0.5
 """Of the call of an operator, for a scan and for handing over."""
 MOST_LINKS: Final = 60
@@ -88,7 +94,7 @@ class CostModel(JoinWork):
                 if memo.grows(number):
                     self._join_sets(memo, number, work)
             case WayKind.SCAN:
-                self._scan(memo.pieces[number], work)
+                self._scan(memo, memo.pieces[number], work)
             case WayKind.FORBID if memo.grows(number):
                 self._forbid_grown(memo, number, way.inputs[0], work)
             case WayKind.FILTER | WayKind.FORBID:
@@ -101,6 +107,8 @@ class CostModel(JoinWork):
                 self._unite(memo, number, way, work)
             case WayKind.NEXT:
                 self._next(memo, number, way, work)
+        if number in self._reported:
+            work[FRESH] += self.rows(memo, number) * (ROW_BYTES + COLUMN_BYTES * memo.pieces[number].width)
         return work
 
     @otherwise(lambda *_: 0.0)
@@ -133,13 +141,22 @@ class CostModel(JoinWork):
 
     # ---- the other ways --------------------------------------------------------------------------------------------
 
-    def _scan(self, piece: Piece, work: Work) -> None:
+    def _scan(self, memo: Memo, piece: Piece, work: Work) -> None:
+        """All events of the type looked at term by term, or one term looked up in a column that is sorted once."""
         (slot,) = piece.slots
-        assert isinstance(slot.source, Stream)
+        stream = slot.source
+        assert isinstance(stream, Stream)
         work[A_STEP] += HALF * self._steps
-        work[SCAN] += self.estimator.rows(one_event(Stream(slot.source.type), ())) * (
-            1 + len(slot.source.where)
-        )
+        events, terms = self.estimator.rows(one_event(Stream(stream.type), ())), len(stream.where)
+        if self._scans is None:
+            self._scans = scan_groups(memo)
+        together = self._scans.get(stream)
+        if together is None:
+            work[SCAN] += events * (1 + terms)
+        else:
+            kept = self.estimator.rows(piece)
+            work[SCAN] += events / together + kept * terms
+            work[SORT] += SORTED_EVENT * (events / together + kept)
 
     def _narrow(self, memo: Memo, number: int, part: Input, work: Work) -> None:
         """Rows that pass what is missing; then the negations that are."""

@@ -18,8 +18,9 @@ from stretto.pattern.piece import Negation, Piece, Slot
 from stretto.pattern.predicates import Apply, Expr, walk
 
 (
-    EVENT, ATTRIBUTE, SCAN, A_STEP, STORE, STORE_LANE, SORT, PROBE, KEY, CANDIDATE, TERM, CHAIN, ROW, COLUMN,
-    GATHER, GATHER_COLUMN, EVALUATE, FORBID, LINK, GROW, ELEMENT, UNITE, FOLLOW, EMIT, EMIT_COLUMN, _, _, _, DISTANCE,
+    EVENT, ATTRIBUTE, SCAN, A_STEP, STORE, STORE_LANE, SORT, PROBE, KEY, CANDIDATE, TERM, CHAIN, ROW, COLUMN, COPY,
+    GATHER, GATHER_COLUMN, EVALUATE, FORBID, LINK, GROW, ELEMENT, UNITE, FOLLOW, EMIT, EMIT_COLUMN, _, FRESH, _, _,
+    DISTANCE,
 ) = range(len(NAMES))  # fmt: skip
 
 Work = list[float]
@@ -45,6 +46,9 @@ def _is_distance(term: Expr) -> bool:
     return any(isinstance(node, Apply) and node.op == "geo_distance" for node in walk(term))
 
 
+ROW_BYTES: Final = 8
+COLUMN_BYTES: Final = 4
+"""Of the rows of matches, which stay: their two times, and each event."""
 LOOKED_AT_FIRST: Final = 16.0
 """Forbidden events of an interval that are compared before the others."""
 LAST_STEP: Final = 0.25
@@ -95,6 +99,8 @@ class JoinWork:
         self._crowds: dict[tuple[int, int, int], float] = {}
         self._judged: dict[tuple[int, int, int], float] = {}
         self._settled_in: dict[tuple[int, int], frozenset[int]] = {}
+        self._scans: dict[Stream, int] | None = None
+        self._reported = frozenset(() if memo is None else (root.piece for root in memo.roots))
 
     def rows(self, memo: Memo, number: int) -> float:
         """Rows per second of a piece, estimated."""
@@ -191,6 +197,7 @@ class JoinWork:
         hashed = not equal or self._hash_pays(searched, keys, equal, share, made)
         if not hashed:
             keys, equal = keys + 2 * equal, 0
+        copied = not gathers and not keys
         for look, kept, looking, candidates in searched:
             # Several equalities are hashed together and compared again one by one.
             terms = keys + look.terms + (2 * equal if equal > 1 else 0) + look.floor
@@ -202,11 +209,14 @@ class JoinWork:
                 met = candidates * share
                 work[CHAIN] += met + kept + looking
                 work[TERM] += met * terms
-            else:
+            elif terms:
                 work[CANDIDATE] += candidates
                 work[TERM] += further_terms(candidates, terms, made)
+                copied = False
         columns = facts.width(joined)
-        if gathers:
+        if copied:
+            work[COPY] += made * (2 + columns)
+        elif gathers:
             work[GATHER] += made
             work[GATHER_COLUMN] += made * columns
             work[EVALUATE] += made * alike

@@ -25,7 +25,7 @@ class Prices:
     event: float = 70.0  # an event taken in, ordered, split by type; once for the whole plan
     attribute: float = 12.0  # an attribute of it
     scan: float = 5.0  # an event of a stream's type, looked at for one scan
-    step: float = 95_000.0  # an operator in one step of the engine, whatever it finds
+    step: float = 49_000.0  # an operator in one step of the engine, whatever it finds
     store: float = 5.0  # a row kept in a band
     store_lane: float = 0.6  # a column or key of such a row
     sort: float = 20.0  # a row that has to be put in order first
@@ -36,6 +36,9 @@ class Prices:
     chain: float = 2.6  # a row met in a hash chain
     row: float = 4.0  # a row made by a join
     column: float = 2.8  # a column of it
+    copy: float = (
+        0.7  # a time or column of a row where nothing is compared: ranges of rows are copied as they lie
+    )
     gather: float = (
         1.0  # a row made from pairs of row numbers, where equalities or other terms had to be looked at
     )
@@ -52,7 +55,8 @@ class Prices:
     update: float = (
         50.0  # a value of a trend query, updated by one event; not fitted, the trials have no trends
     )
-    # Of units, measured one by one:
+    # Measured one by one, those of units among them:
+    fresh: float = 0.4  # a byte of the rows that become matches: memory that is written to for the first time
     move: float = 700.0  # a row moved to a unit in another process; the default was measured on Spark
     hop: float = 1_500_000.0  # a unit called in a step, whatever reaches it
     distance: float = 140.0  # a GEO_DISTANCE evaluated on a pair

@@ -4,7 +4,6 @@ So everything that carries texts carries lists, and what is asked of a list is a
 """
 
 import re
-from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -49,12 +48,6 @@ def list_texts(column: pa.Array, kind: Kind) -> pa.Array:
 
 def _end() -> pa.Scalar:
     return pa.scalar(_END, pa.large_string())
-
-
-def list_text(elements: Sequence[Any], kind: Kind) -> str:
-    """One list as a text."""
-    found: str = list_texts(pa.array([elements], kind.arrow), kind)[0].as_py()
-    return found
 
 
 def elements_of(text: str, kind: Kind) -> tuple[Any, ...]:

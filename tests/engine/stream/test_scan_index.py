@@ -9,7 +9,8 @@ from stretto.engine.memory.limits import Meter
 from stretto.engine.operators.protocol import Clock
 from stretto.engine.stream import scan_index
 from stretto.engine.stream.arena import Block
-from stretto.engine.stream.scan_index import INDEX_FROM, ScanIndex
+from stretto.engine.stream.scan_index import ScanIndex
+from stretto.pattern.constant_terms import INDEX_FROM
 from stretto.pattern.nodes import Stream
 from stretto.pattern.predicates import Apply, Const
 from stretto.schema import Kind

@@ -29,9 +29,13 @@ class Fit:
 
 
 def fit_prices(work: F64, nanoseconds: Sequence[float], old: Prices) -> Fit:
-    """The prices that give the least relative errors; where the trials say little they stay near the old ones."""
+    """The prices that give the least relative errors.
+
+    Where the trials say little they stay near the old ones, times how much slower than these the machine is in all.
+    """
     times = np.asarray(nanoseconds, np.float64)
     start = np.maximum(np.array(old.values()), 1e-3)
+    start *= np.median(times / (work @ start))
     relative = work * start / times[:, None]
     design = np.vstack([relative, TIE * np.eye(len(start))])
     wanted = np.concatenate([np.ones(len(times)), np.full(len(start), TIE)])

@@ -60,6 +60,10 @@ class TrialOutcome:
     nanoseconds: float
 
 
+def _single(name: str, where: str) -> str:
+    return f"PATTERN {name} a WHERE {where} WITHIN 1 SECOND"
+
+
 def _pair(where: str, window: str, word: str = "SEQ") -> str:
     return f"PATTERN {word}(A a, B b) {where and 'WHERE ' + where} WITHIN {window}"
 
@@ -69,8 +73,9 @@ def _triple(where: str, window: str, pattern: str = "SEQ(A a, B b, C c)") -> str
 
 
 TRIALS: tuple[Trial, ...] = (
-    Trial("events", ("PATTERN A a WHERE a.x < 0.001 WITHIN 1 SECOND",)),
-    Trial("scans", tuple(f"PATTERN {t} a WHERE a.x + a.k < 0.0{i}1 WITHIN 1 SECOND" for t in "ABCD" for i in range(8))),
+    Trial("events", (_single("A", "a.x < 0.001"),)),
+    Trial("scans", tuple(_single(t, f"a.x + {i} * a.k < 0.01") for t in "ABCD" for i in range(8))),
+    Trial("looked up", tuple(_single(t, f"a.x + a.k < 0.0{i}1") for t in "ABCD" for i in range(8))),
     Trial("rows", (_pair("", "400 MILLISECONDS"),)),
     Trial("wide rows", (_triple("", "80 MILLISECONDS"),)),
     Trial("wider rows", (_triple("", "50 MILLISECONDS", "SEQ(A a, B b, C c, D d)"),)),
@@ -121,7 +126,8 @@ class Bench:
     def __init__(self, events: int) -> None:
         self.table: pa.Table = generate("uniform", events, 1, RATE, types=TYPES, keys=KEYS)
         self.stats = Stats.of(self.table)
-        self.model = CostModel(Estimator(self.stats), Prices(), self.stats.events)
+        # Of events without end: trials take all steps alike, where other runs take longer and longer ones.
+        self.model = CostModel(Estimator(self.stats), Prices())
 
     def outcomes(self, trials: Sequence[Trial], repeat: int) -> Iterator[TrialOutcome]:
         """The trials one by one, each the best of some runs."""
@@ -154,6 +160,7 @@ class Bench:
             work += self.model.work(memo, node.piece, node.way)
         for root in memo.roots:
             work += self.model.emit_work(memo, root)
+        work[NAMES.index("fresh")] = 0.0  # after its first run a trial writes to memory that it had before
         return check(plan), work
 
     def _seconds(self, plan: Plan, table: pa.Table, step: int) -> float:

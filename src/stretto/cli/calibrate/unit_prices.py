@@ -1,4 +1,4 @@
-"""What units cost beside the work of their operators: rows that are moved, calls, and distances on a globe.
+"""What is measured by itself: new memory, rows that are moved to units, calls of these, and distances on a globe.
 
 A row is moved as a staged plan moves it: written with the events that it holds, sent through a socket, read, and put
 among the events that the unit has.
@@ -6,6 +6,7 @@ among the events that the unit has.
 
 from collections.abc import Callable
 from dataclasses import replace
+from mmap import mmap
 from socket import socketpair
 from threading import Thread
 from time import process_time
@@ -13,6 +14,7 @@ from time import process_time
 import numpy as np
 
 from stretto.cli.calibrate.trials import Bench, Trial
+from stretto.engine.memory.first_touch import ask_for_pages
 from stretto.engine.units.parcels import Parcel
 from stretto.engine.units.staged import StagedRun, StagedSource
 from stretto.engine.units.staged_unit import StagedPlan
@@ -25,10 +27,11 @@ from stretto.values.vector import Vector
 
 MOVED = Trial("moved", ("PATTERN SEQ(A a, B b) WHERE a.x > b.x AND a.k < b.k WITHIN 1 SECOND",))
 CALLS = 200
+NEW_BYTES = 1 << 26
 
 
 def unit_prices(prices: Prices, events: int, runs: int) -> Prices:
-    """The same prices with those of units measured; each the best of some runs, in nanoseconds of a processor."""
+    """The same prices with those that are measured one by one; nanoseconds, each the best of some runs."""
     bench = Bench(events)
     staged = StagedPlan(bench.planned(MOVED)[0])
     batch = bench.table.combine_chunks().to_batches()[0]
@@ -46,10 +49,19 @@ def unit_prices(prices: Prices, events: int, runs: int) -> Prices:
 
     return replace(
         prices,
+        fresh=_best(_write_to_new_memory, runs) / NEW_BYTES,
         move=_best(move, runs) / max(moved, 1),
         hop=_best(call, runs) / (CALLS / 2),
         distance=_best(lambda: _distances(events), runs) / events,
     )
+
+
+def _write_to_new_memory() -> None:
+    """As blocks of matches are written: all pages asked for together (engine/memory/first_touch.py)."""
+    with mmap(-1, NEW_BYTES) as memory:
+        array = np.frombuffer(memory, np.uint32).reshape(1, -1)
+        ask_for_pages(array, array.shape[1])
+        del array
 
 
 def _received(parcel: Parcel) -> Parcel:

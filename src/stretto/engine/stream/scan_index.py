@@ -16,19 +16,15 @@ from stretto.engine.kernels.when_to_compile import is_due
 from stretto.engine.memory.limits import size_of
 from stretto.engine.operators.protocol import Clock
 from stretto.engine.rows.join_keys import order_keys
-from stretto.pattern.comparisons import RANGES, flipped
+from stretto.pattern.constant_terms import constant_term, looked_up
 from stretto.pattern.nodes import Stream
-from stretto.pattern.predicates import Apply, Const, Expr, columns_of
+from stretto.pattern.predicates import Const, Expr
 from stretto.records import dataclass
 from stretto.schema import Kind
-from stretto.text.regular_expressions import like_parts
 from stretto.values.evaluate import holds, value
 from stretto.values.rows import I64, Rows
 from stretto.values.strings import Strings
 from stretto.values.vector import Vector
-
-INDEX_FROM = 4
-"""So many scans must compare the same expression before sorting its values pays."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +35,6 @@ class Ranges:
     kind: Kind
     low: tuple[int, ...]
     high: tuple[int, ...]
-
-    @property
-    def exact(self) -> bool:
-        return self.low == self.high
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +135,7 @@ def _some(rows: Rows, where: Sequence[Expr], clock: Clock) -> list[Rows]:
 def _look_up(of: Expr, scans: list[Looked], whole: Rows, clock: Clock, found: dict[int, list[Rows]]) -> None:
     vector = value(of, whole.columns, len(whole), clock.events)
     keys, alive = order_keys(vector, scans[0].ranges.kind)
-    order = np.argsort(keys, kind="stable")
+    order = np.argsort(keys)  # in any order among equals: what a scan takes is put in order again
     if alive is not None:
         order = order[alive[order]]
     keys = keys[order]
@@ -164,68 +156,37 @@ def _divide(
     scans: list[tuple[int, Stream]], strings: Strings
 ) -> tuple[list[tuple[int, tuple[Expr, ...]]], dict[Expr, list[Looked]]]:
     """Scans that check all their terms, and scans that look one expression up, by that expression."""
-    if len(scans) < INDEX_FROM:
-        return [(number, stream.where) for number, stream in scans], {}
-    comparing: defaultdict[Expr, int] = defaultdict(int)
-    ranges = {number: [ranges_of(term, strings) for term in stream.where] for number, stream in scans}
-    for found in ranges.values():
-        for of in {r.of for r in found if r}:
-            comparing[of] += 1
     plain: list[tuple[int, tuple[Expr, ...]]] = []
     looked: defaultdict[Expr, list[Looked]] = defaultdict(list)
-    for number, stream in scans:
-        choices = [(i, r) for i, r in enumerate(ranges[number]) if r and comparing[r.of] >= INDEX_FROM]
-        if not choices:
+    for (number, stream), place in zip(scans, looked_up([stream.where for _, stream in scans]), strict=True):
+        chosen = None if place is None else ranges_of(stream.where[place], strings)
+        if place is None or chosen is None:
             plain.append((number, stream.where))
-            continue
-        best, chosen = min(choices, key=lambda choice: (not choice[1].exact, choice[0]))
-        rest = tuple(term for i, term in enumerate(stream.where) if i != best)
-        looked[chosen.of].append(Looked(number, chosen, rest))
+        else:
+            rest = stream.where[:place] + stream.where[place + 1 :]
+            looked[chosen.of].append(Looked(number, chosen, rest))
     return plain, dict(looked)
 
 
 def ranges_of(term: Expr, strings: Strings) -> Ranges | None:
     """The term as ranges of keys, if it compares an expression of the event with constants."""
-    if not isinstance(term, Apply):
-        return None
-    term = _as_equality(term)
-    if term.op not in RANGES and term.op != "in":
-        return None
-    if term.op != "in" and isinstance(term.arguments[0], Const):
-        term = flipped(term)
-    op, (of, *others) = term.op, term.arguments
-    constants = [other for other in others if isinstance(other, Const)]
-    if not columns_of(of) or len(constants) < len(others):
-        return None
-    kind = constants[0].kind
-    if kind is Kind.STRING and op not in ("=", "in"):
+    found = constant_term(term)
+    if found is None:
         return None
     # A value that is named twice, or as both zeros, is one.
-    keys = list(dict.fromkeys(key for constant in constants for key in _constant_keys(constant, strings)))
-    if op in ("=", "in"):
-        return Ranges(of, kind, tuple(keys), tuple(keys))
+    keys = list(
+        dict.fromkeys(key for constant in found.constants for key in _constant_keys(constant, strings))
+    )
+    if found.exact:
+        return Ranges(found.of, found.kind, tuple(keys), tuple(keys))
     if not keys:
-        return Ranges(of, kind, (), ())
-    key = keys[0]
+        return Ranges(found.of, found.kind, (), ())
+    key, op = keys[0], found.op
     if (op, key) in (("<", LEAST), (">", MOST)):
         return None  # no key is beyond
     if op in ("<", "<="):
-        return Ranges(of, kind, (LEAST,), (key - (op == "<"),))
-    return Ranges(of, kind, (key + (op == ">"),), (MOST,))
-
-
-def _as_equality(term: Apply) -> Apply:
-    """That a text begins with another, as an equality of its beginning; any other term as it is."""
-    if term.op not in ("like", "starts_with") or not all(isinstance(a, Const) for a in term.arguments[1:]):
-        return term
-    words = [str(argument.value) for argument in term.arguments[1:] if isinstance(argument, Const)]
-    parts = like_parts(*words) if term.op == "like" else [words[0], None]
-    match parts:
-        case [str(start), None] if start:
-            places = Const(1, Kind.INT), Const(len(start), Kind.INT)
-            begins = Apply("substr", (term.arguments[0], *places), Kind.STRING)
-            return Apply("=", (begins, Const(start, Kind.STRING)), Kind.BOOL)
-    return term
+        return Ranges(found.of, found.kind, (LEAST,), (key - (op == "<"),))
+    return Ranges(found.of, found.kind, (key + (op == ">"),), (MOST,))
 
 
 def _constant_keys(constant: Const, strings: Strings) -> list[int]:

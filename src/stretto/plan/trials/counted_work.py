@@ -12,12 +12,15 @@ from stretto.memo.join_work import (
     CANDIDATE,
     CHAIN,
     COLUMN,
+    COLUMN_BYTES,
+    COPY,
     ELEMENT,
     EMIT,
     EMIT_COLUMN,
     EVALUATE,
     FOLLOW,
     FORBID,
+    FRESH,
     GATHER,
     GATHER_COLUMN,
     GROW,
@@ -26,6 +29,7 @@ from stretto.memo.join_work import (
     LOOKED_AT_FIRST,
     PROBE,
     ROW,
+    ROW_BYTES,
     SCAN,
     SORT,
     STORE,
@@ -104,6 +108,7 @@ class WorkOf:
         }
         self._sorted = _sorted(plan, self._demands)
         self._of_some = _columns_of_some(plan)
+        self._reported = frozenset(i for op in plan.ops if isinstance(op, Emit) for i in op.inputs)
         # Of rows that share events those with the same events are counted, and no others.
         self._shares = {
             number: 1.0
@@ -164,6 +169,8 @@ class WorkOf:
                 work[EMIT_COLUMN] += rows * width
                 asked = (count * self._of_some[i] for count, i in zip(taken, op.inputs, strict=True))
                 work[CANDIDATE] += sum(asked)
+        if number in self._reported:
+            work[FRESH] += rows * (ROW_BYTES + COLUMN_BYTES * width)
         return work
 
     def _join(self, number: int, op: Join, counted: Counted, work: Work) -> None:
@@ -183,7 +190,7 @@ class WorkOf:
             met = max(candidates * self._shares[number], float(made))
             work[CHAIN] += met + kept + looking
             work[TERM] += met * terms
-        else:
+        elif terms:
             work[CANDIDATE] += candidates
             work[TERM] += further_terms(candidates, terms, made)
         if asked.rest:
@@ -192,6 +199,8 @@ class WorkOf:
         if asked.keyed or asked.rest:
             work[GATHER] += made
             work[GATHER_COLUMN] += made * self.plan.width(number)
+        elif not terms:
+            work[COPY] += made * (2 + self.plan.width(number))
         else:
             work[ROW] += made
             work[COLUMN] += made * self.plan.width(number)
