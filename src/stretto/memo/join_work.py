@@ -214,17 +214,13 @@ class JoinWork:
                 work[TERM] += further_terms(candidates, terms, made)
                 copied = False
         columns = facts.width(joined)
-        if copied:
-            work[COPY] += made * (2 + columns)
-        elif gathers:
+        if gathers:
             work[GATHER] += made
             work[GATHER_COLUMN] += made * columns
             work[EVALUATE] += made * alike
-            if rest:
-                evaluated(rest, pairs, work)
+            evaluated(rest, pairs, work)
         else:
-            work[ROW] += made
-            work[COLUMN] += made * columns
+            _write_rows(made, columns, work, copied=copied)
         return hashed
 
     def _sharing(
@@ -438,6 +434,15 @@ def _store_and_probe(look: JoinLook, kept: float, looking: float, lanes: int, ke
         work[SORT] += kept
     work[PROBE] += looking
     work[KEY] += (keys + look.terms) * (kept + looking) + look.times * looking
+
+
+def _write_rows(made: float, columns: int, work: Work, *, copied: bool) -> None:
+    """Rows that the loop writes which finds them: one by one, or as ranges of rows where nothing is compared."""
+    if copied:
+        work[COPY] += made * (2 + columns)
+    else:
+        work[ROW] += made
+        work[COLUMN] += made * columns
 
 
 def further_terms(candidates: float, terms: int, made: float) -> float:
