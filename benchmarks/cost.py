@@ -24,7 +24,7 @@ if str(ROOT) not in sys.path:
 
 from benchmarks.contestants.report import machine  # noqa: E402  (after the path is set)
 from benchmarks.cost_on_sets import SetRun, runs_on_sets, set_lines  # noqa: E402
-from benchmarks.sheets import keep  # noqa: E402
+from benchmarks.sheets import keep, priced  # noqa: E402
 
 from stretto.engine.kernels import when_to_compile  # noqa: E402
 from stretto.engine.pace import STEP  # noqa: E402
@@ -259,7 +259,7 @@ def _progress(text: str) -> None:
 
 def _table(runs: Sequence[Run], rank: float, given: argparse.Namespace) -> list[str]:
     size = f"{len(runs)} plans of {given.queries} queries, {given.events:,} events"
-    head = f"cost: {size}, seed {given.seed}; {machine()}"
+    head = f"cost: {size}, seed {given.seed}; {machine()}; {priced()}"
     lines = [
         head,
         f"{'plan':12} {'operators':>9} {'shared':>6} {'predicted':>10} {'measured':>10} {'ratio':>6}",

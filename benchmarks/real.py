@@ -28,7 +28,7 @@ if str(ROOT) not in sys.path:
 from benchmarks.contestants.report import machine  # noqa: E402  (after the path is set)
 from benchmarks.parts import add_join, named, read  # noqa: E402
 from benchmarks.real_workloads import SETS, events_of, workload_over  # noqa: E402
-from benchmarks.sheets import keep  # noqa: E402
+from benchmarks.sheets import keep, priced  # noqa: E402
 
 from stretto.engine.kernels import when_to_compile  # noqa: E402
 from stretto.engine.planning import optimize  # noqa: E402
@@ -277,7 +277,7 @@ def table_of(trials: Sequence[Trial], given: argparse.Namespace) -> list[str]:
         (
             f"real: {len(trials)} workloads of {min(queries)} to {max(queries)} queries, "
             f"{'all' if given.examples else f'{given.events:,}'} events each, "
-            f"{'of examples/' if given.examples else f'seeds {seeds}'}; {machine()}"
+            f"{'of examples/' if given.examples else f'seeds {seeds}'}; {machine()}; {priced()}"
         ),
         (
             f"{'set':9} {'trials':>6} {'auto/best':>9} {'worst':>6} {f'over {SLOW}':>8} {'auto/none':>9} "

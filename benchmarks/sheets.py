@@ -7,6 +7,8 @@ from math import isnan, nan
 from pathlib import Path
 from typing import Any
 
+from stretto.memo.prices import Prices, load
+
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     """Names to the left, figures to the right."""
@@ -25,6 +27,11 @@ def keep(folder: Path, name: str, text: str, record: Mapping[str, Any]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{name}.txt").write_text(text + "\n", encoding="utf-8")
     (folder / f"{name}.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+
+
+def priced() -> str:
+    """What predictions go by: a machine's own prices say more of its seconds than the built-in ones."""
+    return "built-in prices" if load() == Prices() else "prices by `stretto calibrate`"
 
 
 @dataclass(frozen=True, slots=True)
