@@ -9,7 +9,7 @@ operators are misjudged.
 import argparse
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from random import Random
 from time import process_time
@@ -169,7 +169,8 @@ class Experiment:
         self.detections: Sequence[Detection] = plannable(bound)
         self.memo: Memo = build_memo(self.detections)
         explore(self.memo, Rules(pieces=(join_left_to_right, split_in_two)))
-        self.model = CostModel(Estimator(self.stats), load(), self.stats.events)
+        # Plans are run again and again in one process: their matches are written to memory that it had before.
+        self.model = CostModel(Estimator(self.stats), replace(load(), fresh=0.0), self.stats.events)
 
     def runs(self) -> list[Run]:
         """All plans compared, then all timed."""

@@ -25,6 +25,7 @@ class PlainEstimates:
     equal: float = 0.1
     other: float = 0.5
     total_rate: float = 100.0
+    texts: tuple[str, ...] = ()
 
     def rows(self, piece: Piece) -> float:
         rows, count = 1.0, len(piece.slots)
@@ -41,6 +42,9 @@ class PlainEstimates:
         sides = [sides for term in closed_terms(piece) if (sides := equality(term))]
         across = any({a.column, b.column} & {*left} and {a.column, b.column} & {*right} for a, b in sides)
         return self.equal ** (len(piece.same) + across)
+
+    def is_text(self, attribute: str) -> bool:
+        return attribute in self.texts
 
     def crowding(self, piece: Piece, left: Sequence[int], right: Sequence[int]) -> float:
         del piece, left, right

@@ -115,6 +115,12 @@ def test_scans_that_compare_one_expression_with_constants_share_a_sort() -> None
     assert all(found["sort"] == 0 for found in scans(10, "a.x + a.k * {0} < 1"))  # each its own expression
 
 
+def test_events_are_taken_in_with_what_is_read_of_them() -> None:
+    memo = seq("SEQ(A a, B b)", "[k] AND a.x < b.x")
+    found = dict(zip(NAMES, model(texts=("k", "unread")).fixed_work(memo), strict=True))
+    assert (found["event"], found["attribute"], found["text"]) == (100, 200, 100)
+
+
 def test_a_conjunction_looks_from_both_sides() -> None:
     found = work(seq("AND(A a, B b)", "a.x < b.x"), "A", "B")
     assert found["candidate"] == pytest.approx(2 * 5 * 7 * 10)

@@ -30,6 +30,7 @@ from stretto.memo.join_work import (
     SORT,
     STORE,
     STORE_LANE,
+    TEXT,
     UNITE,
     JoinWork,
     Work,
@@ -137,6 +138,7 @@ class CostModel(JoinWork):
         read = {name for piece in pieces for name in attributes(piece)}
         work[EVENT] = self.estimator.total_rate
         work[ATTRIBUTE] = self.estimator.total_rate * len(read)
+        work[TEXT] = self.estimator.total_rate * sum(map(self.estimator.is_text, read))
         return work
 
     # ---- the other ways --------------------------------------------------------------------------------------------

@@ -19,8 +19,8 @@ from stretto.pattern.predicates import Apply, Expr, walk
 
 (
     EVENT, ATTRIBUTE, SCAN, A_STEP, STORE, STORE_LANE, SORT, PROBE, KEY, CANDIDATE, TERM, CHAIN, ROW, COLUMN, COPY,
-    GATHER, GATHER_COLUMN, EVALUATE, FORBID, LINK, GROW, ELEMENT, UNITE, FOLLOW, EMIT, EMIT_COLUMN, _, FRESH, _, _,
-    DISTANCE,
+    GATHER, GATHER_COLUMN, EVALUATE, FORBID, LINK, GROW, ELEMENT, UNITE, FOLLOW, EMIT, EMIT_COLUMN, _, TEXT,
+    FRESH, _, _, DISTANCE,
 ) = range(len(NAMES))  # fmt: skip
 
 Work = list[float]
@@ -67,6 +67,10 @@ class Estimates(RowEstimates, Protocol):
 
     def selectivity_of_equalities(self, piece: Piece, left: Sequence[int], right: Sequence[int]) -> float:
         """The share of pairs of rows over two sets of slots that satisfy the equalities between them."""
+        ...
+
+    def is_text(self, attribute: str) -> bool:
+        """Whether an attribute of the events holds texts."""
         ...
 
     def crowding(self, piece: Piece, left: Sequence[int], right: Sequence[int]) -> float:

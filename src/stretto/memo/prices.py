@@ -56,6 +56,7 @@ class Prices:
         50.0  # a value of a trend query, updated by one event; not fitted, the trials have no trends
     )
     # Measured one by one, those of units among them:
+    text: float = 30.0  # what an attribute of an event takes besides where it is a text, which gets a code
     fresh: float = 0.4  # a byte of the rows that become matches: memory that is written to for the first time
     move: float = 700.0  # a row moved to a unit in another process; the default was measured on Spark
     hop: float = 1_500_000.0  # a unit called in a step, whatever reaches it

@@ -18,6 +18,7 @@ from stretto.pattern.order import NO_ORDER, Order
 from stretto.pattern.piece import Negation, Piece, Place, Slot
 from stretto.pattern.predicates import Changed
 from stretto.pattern.repetition_terms import tighten
+from stretto.schema import Kind
 from stretto.stats.counted_tuples import TupleCounts
 from stretto.stats.growth import (
     Law,
@@ -74,6 +75,10 @@ class Estimator:
         for attribute in same:
             found *= self.selectivities.skew(stream, attribute).present
         return found
+
+    def is_text(self, attribute: str) -> bool:
+        """Whether an attribute of the events holds texts."""
+        return self.stats.schema.attributes.get(attribute) is Kind.STRING
 
     @property
     def made(self) -> int:

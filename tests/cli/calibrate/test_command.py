@@ -57,8 +57,8 @@ def test_every_price_is_tried_or_stays() -> None:
     bench = price_trials.Bench(2_000)
     work = np.array([bench.planned(trial)[1] for trial in TRIALS])
     untried = {name for name, total in zip(NAMES, work.sum(axis=0), strict=True) if total == 0}
-    # Trials have no alternatives of groups and no trends; new memory and what units cost are measured without a fit.
-    assert untried == {"unite", "update", "fresh", "move", "hop", "distance"}
+    # Trials have no alternatives of groups and no trends; texts, new memory and units are measured without a fit.
+    assert untried == {"unite", "update", "text", "fresh", "move", "hop", "distance"}
 
 
 def test_steps_are_counted_as_trials_take_them() -> None:
@@ -75,8 +75,8 @@ def test_steps_are_counted_as_trials_take_them() -> None:
 
 
 def test_what_is_measured_by_itself() -> None:
-    found = unit_prices(Prices(fresh=0.0, move=0.0, hop=0.0, distance=0.0), 2_000, 1)
-    assert min(found.fresh, found.move, found.hop, found.distance) > 0
+    found = unit_prices(Prices(text=0.0, fresh=0.0, move=0.0, hop=0.0, distance=0.0), 2_000, 1)
+    assert min(found.text, found.fresh, found.move, found.hop, found.distance) > 0
     assert found.hop > found.move
     assert found.candidate == Prices().candidate
 

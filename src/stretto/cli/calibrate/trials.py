@@ -124,7 +124,9 @@ class Bench:
     """Runs trials over one stream of independent events."""
 
     def __init__(self, events: int) -> None:
-        self.table: pa.Table = generate("uniform", events, 1, RATE, types=TYPES, keys=KEYS)
+        table = generate("uniform", events, 1, RATE, types=TYPES, keys=KEYS)
+        types = table["type"].cast(pa.string())  # as most tables have them; generated ones are codes
+        self.table: pa.Table = table.set_column(table.schema.get_field_index("type"), "type", types)
         self.stats = Stats.of(self.table)
         # Of events without end: trials take all steps alike, where other runs take longer and longer ones.
         self.model = CostModel(Estimator(self.stats), Prices())

@@ -1,4 +1,4 @@
-"""What is measured by itself: new memory, rows that are moved to units, calls of these, and distances on a globe.
+"""What is measured by itself: texts, new memory, rows that are moved to units and their calls, distances on a globe.
 
 A row is moved as a staged plan moves it: written with the events that it holds, sent through a socket, read, and put
 among the events that the unit has.
@@ -12,6 +12,7 @@ from threading import Thread
 from time import process_time
 
 import numpy as np
+import pyarrow as pa
 
 from stretto.cli.calibrate.trials import Bench, Trial
 from stretto.engine.memory.first_touch import ask_for_pages
@@ -35,6 +36,7 @@ def unit_prices(prices: Prices, events: int, runs: int) -> Prices:
     bench = Bench(events)
     staged = StagedPlan(bench.planned(MOVED)[0])
     batch = bench.table.combine_chunks().to_batches()[0]
+    texts = bench.table["k"].cast(pa.string()).combine_chunks()
     source = StagedSource(staged)
     moved = sum(parcel.rows.num_rows for parcel in source.rows(batch).parcels)
 
@@ -49,6 +51,7 @@ def unit_prices(prices: Prices, events: int, runs: int) -> Prices:
 
     return replace(
         prices,
+        text=_best(lambda: Strings().encode(texts), runs) / events,
         fresh=_best(_write_to_new_memory, runs) / NEW_BYTES,
         move=_best(move, runs) / max(moved, 1),
         hop=_best(call, runs) / (CALLS / 2),
