@@ -36,9 +36,7 @@ class Prices:
     chain: float = 2.6  # a row met in a hash chain
     row: float = 4.0  # a row made by a join
     column: float = 2.8  # a column of it
-    copy: float = (
-        0.7  # a time or column of a row where nothing is compared: ranges of rows are copied as they lie
-    )
+    copy: float = 1.0  # a time or column of a row that is copied in a range, where nothing is compared
     gather: float = (
         1.0  # a row made from pairs of row numbers, where equalities or other terms had to be looked at
     )

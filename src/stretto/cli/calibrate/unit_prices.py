@@ -102,7 +102,7 @@ def _distances(count: int) -> None:
     value(Apply("geo_distance", tuple(refs), Kind.FLOAT), columns, count, places)
 
 
-def _best(work: Callable[[], None], runs: int) -> float:
+def _best(work: Callable[[], object], runs: int) -> float:
     """The least nanoseconds of some runs; the first one warms up."""
     times = []
     for _ in range(runs + 1):
