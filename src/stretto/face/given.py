@@ -1,6 +1,5 @@
 """What a program hands in: a workload in any of its forms, and events in any of theirs."""
 
-import warnings
 from collections.abc import Iterable
 from dataclasses import replace
 from os import PathLike
@@ -10,7 +9,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from stretto.data.files import ENDINGS, ending, open_events
-from stretto.errors import EventsError, StrettoError, StrettoWarning
+from stretto.errors import EventsError, StrettoError, warn
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan
 from stretto.schema import Schema, Special, need_once
@@ -74,11 +73,6 @@ def _timed(table: pa.Table, special: Special, unit: str | None) -> pa.Table:
                 warn(judged.told(special.ts))
     times = pa.chunked_array([in_unit(chunk, unit) for chunk in column.chunks], pa.timestamp(unit or "us"))
     return table.set_column(table.column_names.index(special.ts), special.ts, times)
-
-
-def warn(text: str) -> None:
-    """A warning that points to whoever called Stretto."""
-    warnings.warn(text, StrettoWarning, stacklevel=4)
 
 
 def warn_of(workload: Workload, known: Stats | Schema) -> None:
