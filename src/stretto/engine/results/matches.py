@@ -234,6 +234,10 @@ class Matches:
             if found is None:
                 raise IndexError(f"there are {len(self):,} matches")
             return found
+        if not isinstance(which, str):
+            raise TypeError(
+                f"matches are had by the name of a query, a number or a slice, not {type(which).__name__}"
+            )
         try:
             output, chunks = self._of(which)
         except KeyError:
