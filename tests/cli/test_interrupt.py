@@ -55,6 +55,27 @@ stretto.cli.main.main()
 """
 
 
+# Spark cancels its jobs at an interrupt, and what waits for one may hear of that before it hears of the interrupt.
+CANCELLED = """
+import signal, stretto.cli.app, stretto.cli.main
+from stretto.cli.console import reported
+from stretto.errors import StrettoError
+
+came = []
+
+def waiting():
+    signal.signal(signal.SIGINT, lambda *_: came.append(True))
+    print("waiting", flush=True)
+    with reported():
+        while not came:
+            pass
+        raise {}("the job was cancelled")
+
+stretto.cli.app.app = waiting
+stretto.cli.main.main()
+"""
+
+
 def interrupted(process: subprocess.Popen[str]) -> tuple[int, str, float]:
     begun = time.monotonic()
     process.send_signal(signal.SIGINT)
@@ -95,6 +116,17 @@ def test_nothing_holds_the_end_up_and_no_stack_is_shown(tmp_path: Path) -> None:
         code, err, took_s = interrupted(process)
     assert (code, err) == (130, "WARNING:root:another one is told\ninterrupted\n")
     assert took_s < 10
+
+
+@pytest.mark.parametrize("error", ["StrettoError", "ValueError"])
+def test_what_an_interrupt_makes_fail_is_no_failure(tmp_path: Path, error: str) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", CANCELLED.format(error)], cwd=tmp_path, stdout=-1, stderr=-1, text=True
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        code, err, _ = interrupted(process)
+    assert (code, err) == (130, "interrupted\n")
 
 
 @pytest.mark.parametrize("after_s", [0.3, 1.0])

@@ -11,7 +11,8 @@ import os
 import signal
 import sys
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any, Final
@@ -20,8 +21,11 @@ from stretto.atomic import drop_unfinished
 
 INTERRUPTED: Final = 130
 PATIENCE_S: Final = 0.5
+NOTICED_S: Final = 0.02
+"""By then the other thread knows of an interrupt that the main thread was told of."""
 SHOW_CURSOR: Final = b"\x1b[?25h"
 
+_CAME: Final = Event()
 _SAID: Final = Event()
 _CODES: Final[list[int]] = []
 
@@ -44,6 +48,17 @@ def ends_with(code: int) -> None:
     _CODES.append(code)
 
 
+@contextmanager
+def failures_are_interrupts() -> Iterator[None]:
+    """What fails once an interrupt has come fails because of it, as a job does that Spark was told to cancel."""
+    try:
+        yield
+    except Exception as error:
+        if _CAME.wait(NOTICED_S):
+            raise KeyboardInterrupt from error
+        raise
+
+
 def say_interrupted() -> None:
     """One line on standard error, once."""
     if not _SAID.is_set():
@@ -54,6 +69,7 @@ def say_interrupted() -> None:
 def _watch(read: int) -> None:
     while signal.SIGINT not in os.read(read, 64):
         pass
+    _CAME.set()
     time.sleep(PATIENCE_S)
     drop_unfinished()
     _end_children()

@@ -36,8 +36,14 @@ def test_it_is_looked_for_in_order(monkeypatch: pytest.MonkeyPatch, nothing_set:
     assert connector_settings() == [{}]
     monkeypatch.setenv(SETTING, "a:b:1")
     assert connector_settings() == [{"spark.jars.packages": "a:b:1"}]
-    monkeypatch.setenv(SETTING, "/x/a.jar,/x/b.jar")
-    assert connector_settings() == [{"spark.jars": "/x/a.jar,/x/b.jar"}]
+    jars = [nothing_set / "a.jar", nothing_set / "b.jar"]
+    given = ", ".join(map(str, jars))
+    monkeypatch.setenv(SETTING, given)
+    jars[0].touch()
+    with pytest.raises(StrettoSparkError, match=rf"{SETTING} names {jars[1]}, which is no file"):
+        connector_settings()
+    jars[1].touch()
+    assert connector_settings() == [{"spark.jars": given}]
 
 
 @pytest.mark.parametrize(

@@ -150,6 +150,15 @@ def test_a_failure_is_one_message_and_ends_with_one(stream: Call, tmp_path: Path
     assert "Traceback" not in said
 
 
+def test_what_spark_refuses_to_start_is_one_message(stream: Call, tmp_path: Path) -> None:
+    put(tmp_path, "1.csv", "00,A,1")
+    secured = ("--sink-option", "kafka.security.protocol=SSL")  # such brokers are not asked before
+    code, said = stream(*secured, sink="kafka:localhost:1/found")  # the session of the tests has no connector
+    assert code == 1
+    assert "Failed to find data source: kafka" in said
+    assert "SQLSTATE" not in said
+
+
 def test_a_damaged_file_is_named_and_ends_with_one(stream: Call, tmp_path: Path) -> None:
     table = pa.table({"ts": pa.array([0, 1], pa.timestamp("us")), "type": ["A", "B"], "x": [1.0, 2.0]})
     pq.write_table(table, tmp_path / "in" / "1.parquet")

@@ -34,8 +34,13 @@ def connector_settings() -> list[dict[str, str]]:
     """
     given = os.environ.get(SETTING, "")
     if given:
-        jars = all(part.strip().endswith(".jar") for part in given.split(","))
-        return [{"spark.jars" if jars else "spark.jars.packages": given}]
+        parts = [part.strip() for part in given.split(",")]
+        if not all(part.endswith(".jar") for part in parts):
+            return [{"spark.jars.packages": given}]
+        for jar in parts:
+            if "://" not in jar and not Path(jar).is_file():  # Spark would start without it
+                raise StrettoSparkError(f"{SETTING} names {jar}, which is no file")
+        return [{"spark.jars": given}]
     home = Path(os.environ.get("SPARK_HOME") or Path(pyspark.__file__).parent)
     if any((home / "jars").glob(JAR)):
         return [{}]

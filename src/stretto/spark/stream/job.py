@@ -247,15 +247,16 @@ def _refuse_another(job: StreamJob) -> None:
 def launch(job: StreamJob, found: DataFrame, publisher: Publisher) -> RunningStream:
     """Start a stream that was prepared."""
     replaced: dict[int, int] = {}
-    query = start(
-        found,
-        job.sink,
-        job.checkpoint,
-        form=job.sink_format,
-        options=job.sink_options,
-        replaced=replaced,
-        **job.trigger,
-    )
+    with plain_failures():
+        query = start(
+            found,
+            job.sink,
+            job.checkpoint,
+            form=job.sink_format,
+            options=job.sink_options,
+            replaced=replaced,
+            **job.trigger,
+        )
     return RunningStream(query, publisher, replaced)
 
 
