@@ -76,6 +76,26 @@ stretto.cli.main.main()
 """
 
 
+# Frames of the compiler are known by their module.
+COMPILING = """
+import stretto.cli.app, stretto.cli.main
+
+LOOP = '''
+def compiled():
+    print("compiling", flush=True)
+    try:
+        while True:
+            pass
+    finally:
+        print("taken apart", flush=True)
+'''
+names = {"__name__": "numba.core.compiler"}
+exec(LOOP, names)
+stretto.cli.app.app = lambda: names["compiled"]()
+stretto.cli.main.main()
+"""
+
+
 def interrupted(process: subprocess.Popen[str]) -> tuple[int, str, float]:
     begun = time.monotonic()
     process.send_signal(signal.SIGINT)
@@ -127,6 +147,17 @@ def test_what_an_interrupt_makes_fail_is_no_failure(tmp_path: Path, error: str) 
         process.stdout.readline()
         code, err, _ = interrupted(process)
     assert (code, err) == (130, "interrupted\n")
+
+
+def test_an_interrupt_takes_no_compiler_apart(tmp_path: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", COMPILING], cwd=tmp_path, stdout=-1, stderr=-1, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "compiling\n"
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err) == (130, "", "interrupted\n")
 
 
 @pytest.mark.parametrize("after_s", [0.3, 1.0])

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Event, Thread
+from types import FrameType
 from typing import Any, Final
 
 from stretto.atomic import drop_unfinished
@@ -23,6 +24,7 @@ INTERRUPTED: Final = 130
 PATIENCE_S: Final = 0.5
 NOTICED_S: Final = 0.02
 """By then the other thread knows of an interrupt that the main thread was told of."""
+COMPILERS: Final = ("numba", "llvmlite")
 SHOW_CURSOR: Final = b"\x1b[?25h"
 
 _CAME: Final = Event()
@@ -35,6 +37,10 @@ def within_a_second() -> None:
     read, write = os.pipe()
     os.set_blocking(write, False)
     signal.set_wakeup_fd(write, warn_on_full_buffer=False)
+    if (
+        signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    ):  # else it is ignored, as of jobs in the background
+        signal.signal(signal.SIGINT, _raise_unless_compiling)
     sys.unraisablehook = _unless_interrupted
     # PySpark answers an interrupt by a call to Java, perhaps in the middle of another one. Py4J logs how that ends with
     # a stack trace, not as itself but as the root of all loggers.
@@ -64,6 +70,16 @@ def say_interrupted() -> None:
     if not _SAID.is_set():
         _SAID.set()
         print("interrupted", file=sys.stderr)
+
+
+def _raise_unless_compiling(number: int, frame: FrameType | None) -> None:
+    """An exception in the middle of what LLVM calls is lost, or ends in a crash: then only the other thread acts."""
+    at = frame
+    while at is not None:
+        if at.f_globals.get("__name__", "").partition(".")[0] in COMPILERS:
+            return
+        at = at.f_back
+    signal.default_int_handler(number, frame)
 
 
 def _watch(read: int) -> None:
