@@ -256,7 +256,11 @@ class Matches:
 
     def to_polars(self) -> Any:
         """The same as a Polars DataFrame; events are a list of variables with their ids."""
-        return import_module("polars").from_arrow(self.to_arrow())
+        try:
+            polars = import_module("polars")
+        except ImportError:
+            raise ImportError("to_polars() needs Polars: pip install polars") from None
+        return polars.from_arrow(self.to_arrow())
 
     def totals(self) -> pa.Table:
         """The totals of trends: a row per query, window, group and aggregate."""
