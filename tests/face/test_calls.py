@@ -121,6 +121,13 @@ def test_warnings() -> None:
     assert "GiB are allowed" in str(said[1].message)
 
 
+@pytest.mark.parametrize("window", ["9 us", "1 HOUR"])
+def test_events_of_a_short_time_are_not_expected_to_match_for_a_second(window: str) -> None:
+    times = pa.array(range(40), pa.timestamp("us"))
+    short = pa.table({"ts": times, "type": pa.array(["A", "B"]).take(np.arange(40) % 2)})
+    stretto.run(f"QUERY q PATTERN SEQ(A a, B b) WITHIN {window};", short)  # a warning would fail the test
+
+
 def test_warnings_point_to_the_caller() -> None:
     many = pa.table(
         {"ts": np.arange(4000) + 1_700_000_000, "type": pa.array(["A", "B"]).take(np.arange(4000) % 2)}
