@@ -9,7 +9,7 @@ from stretto.engine.run import MEMORY_BYTES
 from stretto.errors import StrettoError, warn
 from stretto.explain.html.page import explain_page
 from stretto.explain.mermaid import to_mermaid
-from stretto.face.given import Given, table_of, warn_of, workload_of
+from stretto.face.given import Given, need_kinds, table_of, warn_of, workload_of
 from stretto.pattern.guessed_schema import guess_schema
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan
@@ -34,7 +34,7 @@ def optimize(
     pandas, Polars, a Path), which is measured first. `budget`: seconds that an optimizer which searches may take.
     A type that is neither defined nor seen, and a selection that nothing passes, are warned of (StrettoWarning).
     """
-    _need(optimizer, budget)
+    need_kinds(optimizer, budget)
     read = workload_of(workload)
     if isinstance(read, Plan):
         return read
@@ -46,18 +46,6 @@ def optimize(
         for text in too_many(plan, found.events, found.seconds, MEMORY_BYTES):
             warn(text)
     return plan
-
-
-def _need(optimizer: Any, budget: Any, special: Any = None) -> None:
-    """TypeError with a sentence where one of these is of a kind that it cannot be."""
-    if not isinstance(optimizer, str):
-        raise TypeError(f"optimizer= is a name such as 'auto', not {type(optimizer).__name__}")
-    if budget is not None and not isinstance(budget, int | float):
-        raise TypeError(f"budget= is a number of seconds, not {type(budget).__name__}")
-    if special is not None and not isinstance(special, Special):
-        raise TypeError(
-            f"special= is a stretto.Special, such as Special(id='uuid'), not {type(special).__name__}"
-        )
 
 
 def _measured(workload: Workload, events: Any, special: Special, ts_unit: str | None) -> Stats:
@@ -80,7 +68,7 @@ def run(
     `events`: an Arrow table, record batches, a pandas or Polars DataFrame, a mapping of columns, or a Path. `ts_unit`:
     that of times which are integers (s, ms, us, ns); without it their size tells. `options`: as for `Engine`.
     """
-    _need(optimizer, budget, special)
+    need_kinds(optimizer, budget, special)
     read = workload_of(workload)
     chosen = special or (read.schema.special if isinstance(read, Plan) else Special())
     table = table_of(events, chosen, ts_unit)

@@ -42,6 +42,22 @@ def workload_of(given: Any) -> Workload | Plan:
     )
 
 
+def need_kinds(optimizer: Any, budget: Any, special: Any = None, stats: Any = None) -> None:
+    """TypeError with a sentence where an option of a call is of a kind that it cannot be."""
+    if not isinstance(optimizer, str):
+        raise TypeError(f"optimizer= is a name such as 'auto', not {type(optimizer).__name__}")
+    if budget is not None and not isinstance(budget, int | float):
+        raise TypeError(f"budget= is a number of seconds, not {type(budget).__name__}")
+    if special is not None and not isinstance(special, Special):
+        raise TypeError(
+            f"special= is a stretto.Special, such as Special(id='uuid'), not {type(special).__name__}"
+        )
+    if stats is not None and not isinstance(stats, Stats):
+        raise TypeError(
+            f"stats= is what stretto.Stats.of or stretto.spark.profile gives, not {type(stats).__name__}"
+        )
+
+
 def table_of(events: Any, special: Special, ts_unit: str | None = None) -> pa.Table:
     """Events as an Arrow table whose times are no bare integers; a `Path` names a file or folder of them."""
     if isinstance(events, PathLike | str):
