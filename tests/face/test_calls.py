@@ -221,7 +221,7 @@ def test_what_a_notebook_shows() -> None:
         parser.feed(page)
         assert not parser.open
         assert "<b>" not in page
-    assert "&lt;b&gt;" in matches._repr_html_()
+    assert "<td>a=0 b=1,2</td><td>x=1.0 s=&lt;b&gt;</td>" in matches._repr_html_()
     assert "SEQ(A a, B b+)" in workload._repr_html_()
 
 

@@ -1,6 +1,6 @@
 """The result of a run: matches of all queries, column by column, formatted only when asked for."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from itertools import chain, islice
@@ -128,7 +128,14 @@ class Matches:
         """The counts and the first matches, for a notebook."""
         counts = html_table(("query", "matches"), [(q, f"{n:,}") for q, n in self.counts().items()])
         rows = [
-            (row["query"], row["start"], row["end"], row["events"], row["returned"]) for row in self[:SHOWN]
+            (
+                row["query"],
+                row["start"],
+                row["end"],
+                _assigned(row["events"]),
+                _assigned(row["returned"] or {}),
+            )
+            for row in self[:SHOWN]
         ]
         first = html_table(("query", "start", "end", "events", "returned"), rows) if rows else ""
         return counts + first
@@ -281,3 +288,11 @@ class Matches:
         if known != output:
             raise ValueError(f"the results hold two different queries `{output.query}`")
         self._chunks.setdefault(output.query, [])
+
+
+def _assigned(values: Mapping[str, Any]) -> str:
+    """Names with their values, as people read them: `a=1 b=2,3`."""
+    shown = (
+        (name, ",".join(map(str, one)) if isinstance(one, list) else one) for name, one in values.items()
+    )
+    return " ".join(f"{name}={one}" for name, one in shown)
