@@ -77,11 +77,19 @@ def with_connector(start: Callable[[dict[str, str]], SparkSession]) -> SparkSess
             said = held.text()
             if not conf or MISSING.search(said) is None:
                 raise StrettoSparkError(f"Spark could not be started: {_why(said, error)}") from None
-            tried += conf.values()
+            tried += [coordinates + _for_want_of(said) for coordinates in conf.values()]
     raise StrettoSparkError(
         f"Kafka's connector was not found ({', '.join(tried)}): set {SETTING} to Maven coordinates or to jar files,"
         " with commas between them"
     )
+
+
+def _for_want_of(said: str) -> str:
+    """What the connector needs and the repositories lack, where they have the connector itself."""
+    absent = re.search(r"unresolved dependency: ([^]\n]+): not found", said)
+    if absent is None or ARTIFACT.rpartition(":")[2] in absent[1]:
+        return ""
+    return f" for want of {absent[1]}"
 
 
 def _why(said: str, error: PySparkException) -> str:
