@@ -78,12 +78,10 @@ class Engine:
         self._special = special or plan.schema.special
         self._meter, self._pace = Meter(memory_bytes), Pace(step or STEP, fixed=step is not None)
         self.kept_bytes = 0
-        self._reorder = Reorder(lateness_us)
-        self.repeats = RepeatedIds()
+        self._reorder, self.repeats = Reorder(lateness_us), RepeatedIds()
         self._late: list[pa.RecordBatch] = []
         self._rejected: list[pa.RecordBatch] = []
-        self._outputs = outputs_of(plan)
-        self._thinning = Thinners()
+        self._outputs, self._thinning = outputs_of(plan), Thinners()
         self._thinning.switch(plan)
         self._begin(plan, base)
         self._watch: DriftWatch | None = None
