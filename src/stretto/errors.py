@@ -1,9 +1,11 @@
 """Positions in query text, the error types, and how a mistake is shown with a caret."""
 
 import re
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
+from inspect import currentframe
 from typing import Final
 
 from stretto.screen import shortened, visible
@@ -110,6 +112,14 @@ class EngineError(StrettoError):
 
 class StrettoWarning(UserWarning):
     """What is no mistake but perhaps not meant: a type that no event has, far too many matches, a unit by its looks."""
+
+
+def warn(text: str) -> None:
+    """A StrettoWarning that points to whoever called Stretto: the nearest line that is not ours."""
+    depth, frame = 1, currentframe()
+    while frame is not None and frame.f_globals["__name__"].partition(".")[0] == "stretto":
+        depth, frame = depth + 1, frame.f_back
+    warnings.warn(text, StrettoWarning, stacklevel=depth)
 
 
 def near(name: str, known: Iterable[str]) -> str:

@@ -4,13 +4,17 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from enum import StrEnum
-from typing import Any, Self
+from itertools import islice
+from typing import Any, Final, Self
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from stretto.errors import EventsError
 from stretto.records import dataclass
+
+SHOWN: Final = 8
+"""Attributes that a schema shows of itself."""
 
 
 class Kind(StrEnum):
@@ -149,7 +153,7 @@ class Special:
     unit: str | None = field(default=None, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Schema:
     """Attributes with their kinds, and the event types; `types` is None where any type may occur.
 
@@ -162,8 +166,15 @@ class Schema:
     skipped: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, arrow: pa.Schema, types: Iterable[str] | None = None, special: Special | None = None) -> Self:
-        """The schema of events with these Arrow columns."""
+    def of(
+        cls, arrow: pa.Schema | pa.Table, types: Iterable[str] | None = None, special: Special | None = None
+    ) -> Self:
+        """The schema of events with these Arrow columns, those of a table too."""
+        arrow = getattr(arrow, "schema", arrow)
+        if not isinstance(arrow, pa.Schema):
+            raise EventsError(
+                f"a schema is that of Arrow columns (`table.schema`), not {type(arrow).__name__}"
+            )
         special = special or Special()
         kinds: dict[str, Kind] = {}
         skipped: list[str] = []
@@ -177,6 +188,11 @@ class Schema:
                 else:
                     kinds.setdefault(name, kind)
         return cls(kinds, None if types is None else frozenset(types), special, tuple(skipped))
+
+    def __repr__(self) -> str:
+        shown = [f"{name} {kind.value}" for name, kind in islice(self.attributes.items(), SHOWN)]
+        more = len(self.attributes) - len(shown)
+        return f"<Schema: {', '.join([*shown, *([f'{more:,} more'] if more else [])]) or 'no attributes'}>"
 
     def to_json(self) -> dict[str, Any]:
         return {

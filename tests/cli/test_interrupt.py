@@ -55,6 +55,47 @@ stretto.cli.main.main()
 """
 
 
+# Spark cancels its jobs at an interrupt, and what waits for one may hear of that before it hears of the interrupt.
+CANCELLED = """
+import signal, stretto.cli.app, stretto.cli.main
+from stretto.cli.console import reported
+from stretto.errors import StrettoError
+
+came = []
+
+def waiting():
+    signal.signal(signal.SIGINT, lambda *_: came.append(True))
+    print("waiting", flush=True)
+    with reported():
+        while not came:
+            pass
+        raise {}("the job was cancelled")
+
+stretto.cli.app.app = waiting
+stretto.cli.main.main()
+"""
+
+
+# Frames of the compiler are known by their module.
+COMPILING = """
+import stretto.cli.app, stretto.cli.main
+
+LOOP = '''
+def compiled():
+    print("compiling", flush=True)
+    try:
+        while True:
+            pass
+    finally:
+        print("taken apart", flush=True)
+'''
+names = {"__name__": "numba.core.compiler"}
+exec(LOOP, names)
+stretto.cli.app.app = lambda: names["compiled"]()
+stretto.cli.main.main()
+"""
+
+
 def interrupted(process: subprocess.Popen[str]) -> tuple[int, str, float]:
     begun = time.monotonic()
     process.send_signal(signal.SIGINT)
@@ -95,6 +136,28 @@ def test_nothing_holds_the_end_up_and_no_stack_is_shown(tmp_path: Path) -> None:
         code, err, took_s = interrupted(process)
     assert (code, err) == (130, "WARNING:root:another one is told\ninterrupted\n")
     assert took_s < 10
+
+
+@pytest.mark.parametrize("error", ["StrettoError", "ValueError"])
+def test_what_an_interrupt_makes_fail_is_no_failure(tmp_path: Path, error: str) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", CANCELLED.format(error)], cwd=tmp_path, stdout=-1, stderr=-1, text=True
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        code, err, _ = interrupted(process)
+    assert (code, err) == (130, "interrupted\n")
+
+
+def test_an_interrupt_takes_no_compiler_apart(tmp_path: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", COMPILING], cwd=tmp_path, stdout=-1, stderr=-1, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "compiling\n"
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err) == (130, "", "interrupted\n")
 
 
 @pytest.mark.parametrize("after_s", [0.3, 1.0])

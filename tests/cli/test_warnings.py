@@ -73,9 +73,14 @@ def test_events_that_are_not_there_run_nowhere(call) -> None:
 
 
 def test_where_it_runs_is_told(call) -> None:
-    result = call("run", "rules.cep", "--events", "events.csv", "--on", "auto")
-    assert result.code == 0
-    assert result.err.startswith("runs in this process: events.csv has 0.0 MB")
+    for command in ("run", "stats", "explain"):
+        result = call(command, "rules.cep", "--events", "events.csv", "--on", "auto")
+        assert result.code == 0
+        assert "runs in this process: events.csv has 129 bytes, and Spark is for 256 MB or more" in result.err
+    result = call(
+        "run", "rules.cep", "--events", "-", stdin='{"ts": "2024-01-01T00:00:00", "type": "A", "x": 1}\n'
+    )
+    assert result.err.startswith("runs in this process: events come from standard input (")
 
 
 def test_ids_that_are_not_there(call) -> None:

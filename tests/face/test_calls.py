@@ -79,6 +79,25 @@ def test_every_form_of_a_workload(tmp_path: Path) -> None:
             stretto.StrettoError,
             "ts_unit is one of s, ms, us, ns",
         ),
+        (lambda: stretto.run(TEXT, EVENTS)[1.5], TypeError, "a number or a slice, not float"),
+        (
+            lambda: stretto.run(TEXT, EVENTS, special=3),
+            TypeError,
+            "special= is a stretto.Special, .* not int",
+        ),
+        (lambda: stretto.optimize(TEXT, EVENTS, 5), TypeError, "optimizer= is a name .* not int"),
+        (lambda: stretto.optimize(TEXT, EVENTS, budget="2 s"), TypeError, "budget= is a number of seconds"),
+        (
+            lambda: stretto.Engine(TEXT),
+            TypeError,
+            r"a stretto.Plan, as stretto.optimize\(.*\) makes it, not str",
+        ),
+        (lambda: stretto.Engine(stretto.optimize(TEXT, EVENTS)).push(3), stretto.EventsError, "not int"),
+        (lambda: stretto.Workload.parse(Path("a")), TypeError, r"not PosixPath; Workload.read\(path\) reads"),
+        (lambda: stretto.Workload().add(3), TypeError, r"text, stretto.query\(..\), .* not int"),
+        (lambda: stretto.Schema.of(3), stretto.EventsError, "that of Arrow columns .* not int"),
+        (lambda: E(3), TypeError, "a name is a text, not int"),
+        (lambda: stretto.query(3, E("A", "a")), TypeError, "a name is a text, not int"),
     ],
 )
 def test_a_wrong_kind_gets_a_sentence(call, kind: type[Exception], message: str) -> None:
@@ -100,6 +119,28 @@ def test_warnings() -> None:
         stretto.optimize("QUERY q PATTERN SEQ(A a, B b, C c) WITHIN 2 SECONDS;", many)
     assert "matches expected of 4,000 events" in str(said[0].message)
     assert "GiB are allowed" in str(said[1].message)
+
+
+@pytest.mark.parametrize("window", ["9 us", "1 HOUR"])
+def test_events_of_a_short_time_are_not_expected_to_match_for_a_second(window: str) -> None:
+    times = pa.array(range(40), pa.timestamp("us"))
+    short = pa.table({"ts": times, "type": pa.array(["A", "B"]).take(np.arange(40) % 2)})
+    stretto.run(f"QUERY q PATTERN SEQ(A a, B b) WITHIN {window};", short)  # a warning would fail the test
+
+
+def test_warnings_point_to_the_caller() -> None:
+    many = pa.table(
+        {"ts": np.arange(4000) + 1_700_000_000, "type": pa.array(["A", "B"]).take(np.arange(4000) % 2)}
+    )
+    text = "QUERY q PATTERN SEQ(A a, Bb b, A c) WITHIN 3 MINUTES; QUERY r PATTERN SEQ(A a, B b, A c) WITHIN 3 MINUTES;"
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        stretto.optimize(text, many)
+        stretto.run(text, many)
+    assert {warning.filename for warning in said} == {__file__}
+    first = [str(warning.message) for warning in said[: len(said) // 2]]
+    for what in ("read as seconds", "unknown type `Bb`", "matches expected of 4,000 events"):
+        assert any(what in message for message in first)
 
 
 def test_integers_as_times() -> None:
@@ -169,6 +210,8 @@ def test_what_a_notebook_shows() -> None:
         repr(stats): "<Stats: 3 events in 2 s, 2 types, 2 attributes>",
         repr(plan): f"<Plan by auto: 1 query, {len(plan.ops)} operators>",
         repr(matches): "<Matches: 3 of 1 query>",
+        repr(stretto.Engine(plan)): f"<Engine of {plan!r}>",
+        repr(stretto.Schema.of(EVENTS)): "<Schema: x double, s string>",
     }
     assert list(shown) == list(shown.values())
     bundle = plan._repr_mimebundle_()
@@ -178,7 +221,7 @@ def test_what_a_notebook_shows() -> None:
         parser.feed(page)
         assert not parser.open
         assert "<b>" not in page
-    assert "&lt;b&gt;" in matches._repr_html_()
+    assert "<td>a=0 b=1,2</td><td>x=1.0 s=&lt;b&gt;</td>" in matches._repr_html_()
     assert "SEQ(A a, B b+)" in workload._repr_html_()
 
 
@@ -219,6 +262,7 @@ def test_times_and_durations_are_pythons_own() -> None:
 def test_what_is_built_shows_its_text() -> None:
     a, b = stretto.E("A", "a"), stretto.E("B", "b")
     built = stretto.query("q", stretto.SEQ(a, b.plus())).where(a.x < 3)
+    assert repr(a) == "<A a>"
     assert repr(a.x < 3) == "<a.x < 3>"
     assert repr(stretto.SEQ(a, b.plus())) == "<SEQ(A a, B b+)>"
     assert repr(built) == "<query q: SEQ(A a, B b+), without a window yet>"

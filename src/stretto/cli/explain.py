@@ -191,7 +191,7 @@ def _measured(options: ExplainOptions, source: "EventFile", workload: "Workload"
     from stretto.cli.inputs import measure
     from stretto.cli.where import chosen
 
-    if chosen(options.on, source.path, options.master, looks=True) is On.LOCAL:
+    if chosen(options.on, source.path, options.master) is On.LOCAL:
         return measure(source, workload)
     from stretto.cli.on_spark import profiled, started
     from stretto.spark.batch.event_files import open_files, survey

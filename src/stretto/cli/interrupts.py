@@ -11,17 +11,23 @@ import os
 import signal
 import sys
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Event, Thread
+from types import FrameType
 from typing import Any, Final
 
 from stretto.atomic import drop_unfinished
 
 INTERRUPTED: Final = 130
 PATIENCE_S: Final = 0.5
+NOTICED_S: Final = 0.02
+"""By then the other thread knows of an interrupt that the main thread was told of."""
+COMPILERS: Final = ("numba", "llvmlite")
 SHOW_CURSOR: Final = b"\x1b[?25h"
 
+_CAME: Final = Event()
 _SAID: Final = Event()
 _CODES: Final[list[int]] = []
 
@@ -31,6 +37,10 @@ def within_a_second() -> None:
     read, write = os.pipe()
     os.set_blocking(write, False)
     signal.set_wakeup_fd(write, warn_on_full_buffer=False)
+    if (
+        signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    ):  # else it is ignored, as of jobs in the background
+        signal.signal(signal.SIGINT, _raise_unless_compiling)
     sys.unraisablehook = _unless_interrupted
     # PySpark answers an interrupt by a call to Java, perhaps in the middle of another one. Py4J logs how that ends with
     # a stack trace, not as itself but as the root of all loggers.
@@ -44,6 +54,17 @@ def ends_with(code: int) -> None:
     _CODES.append(code)
 
 
+@contextmanager
+def failures_are_interrupts() -> Iterator[None]:
+    """What fails once an interrupt has come fails because of it, as a job does that Spark was told to cancel."""
+    try:
+        yield
+    except Exception as error:
+        if _CAME.wait(NOTICED_S):
+            raise KeyboardInterrupt from error
+        raise
+
+
 def say_interrupted() -> None:
     """One line on standard error, once."""
     if not _SAID.is_set():
@@ -51,9 +72,20 @@ def say_interrupted() -> None:
         print("interrupted", file=sys.stderr)
 
 
+def _raise_unless_compiling(number: int, frame: FrameType | None) -> None:
+    """An exception in the middle of what LLVM calls is lost, or ends in a crash: then only the other thread acts."""
+    at = frame
+    while at is not None:
+        if at.f_globals.get("__name__", "").partition(".")[0] in COMPILERS:
+            return
+        at = at.f_back
+    signal.default_int_handler(number, frame)
+
+
 def _watch(read: int) -> None:
     while signal.SIGINT not in os.read(read, 64):
         pass
+    _CAME.set()
     time.sleep(PATIENCE_S)
     drop_unfinished()
     _end_children()

@@ -4,7 +4,13 @@ import signal
 import sys
 
 from stretto.cli.garbage import seldom
-from stretto.cli.interrupts import INTERRUPTED, ends_with, say_interrupted, within_a_second
+from stretto.cli.interrupts import (
+    INTERRUPTED,
+    ends_with,
+    failures_are_interrupts,
+    say_interrupted,
+    within_a_second,
+)
 
 
 def main() -> None:
@@ -29,7 +35,8 @@ def _run() -> None:
     from stretto.cli.console import FAILED, admit
 
     try:
-        app()
+        with failures_are_interrupts():
+            app()
     except Exception as error:  # noqa: BLE001 - what is left is a mistake of ours
         admit(error)
         sys.exit(FAILED)

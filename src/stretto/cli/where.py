@@ -8,20 +8,16 @@ from typing import Final
 from stretto.cli.console import say
 from stretto.cli.options import On
 from stretto.errors import StrettoError
-from stretto.screen import visible
+from stretto.screen import counted, visible
 
 SMALL: Final = 256_000_000
 """Bytes of event files up to which Spark would take longer to start than to be of use."""
+STDIN: Final = "-"
 SUBMITTED: Final = "PYSPARK_GATEWAY_PORT"
 
 
-def chosen(
-    on: On, events: str, master: str | None, *, spark: bool = False, local: bool = False, looks: bool = False
-) -> On:
-    """Where to run; one line says what `auto` has chosen, and why.
-
-    `spark`, `local`: other options ask for it. `looks`: events are only looked at, which is told on Spark alone.
-    """
+def chosen(on: On, events: str, master: str | None, *, spark: bool = False, local: bool = False) -> On:
+    """Where to run; one line says what `auto` has chosen, and why. `spark`, `local`: other options ask for it."""
     if on is not On.AUTO:
         if on is On.SPARK:
             need_spark()
@@ -30,8 +26,8 @@ def chosen(
     if place is On.SPARK:
         need_spark()
     words = "in this process" if place is On.LOCAL else "on Spark"
-    missing = events != "-" and not Path(events).exists()  # who reads it says so
-    if place is On.LOCAL and (looks or missing):
+    missing = events != STDIN and not Path(events).exists()  # who reads it says so
+    if place is On.LOCAL and missing:
         return place
     other = On.SPARK if place is On.LOCAL else On.LOCAL
     say(f"runs {words}: {why} (--on {other.value} for the other)")
@@ -55,19 +51,19 @@ def _judged(events: str, master: str | None, *, spark: bool, local: bool) -> tup
         return On.SPARK, "--spread is about Spark"
     if local:
         return On.LOCAL, "--adapt is for one process"
+    if events == STDIN:
+        return On.LOCAL, "events come from standard input"
     size = size_of(events)
     if size < SMALL:
-        return (
-            On.LOCAL,
-            f"{visible(events)} has {size / 1e6:,.1f} MB, and Spark is for {SMALL // 1_000_000} or more",
-        )
+        has = f"{size / 1e6:,.1f} MB" if size >= 1e5 else f"{counted(size, 'byte')}"
+        return On.LOCAL, f"{visible(events)} has {has}, and Spark is for {SMALL // 1_000_000} MB or more"
     if find_spec("pyspark") is None:
         return On.LOCAL, "PySpark is not installed"
     return On.SPARK, f"{visible(events)} has {size / 1e6:,.0f} MB"
 
 
 def size_of(events: str) -> int:
-    """The bytes of a file, or of all files of a folder; of what is not there, and of standard input, none."""
+    """The bytes of a file, or of all files of a folder; of what is not there, none."""
     place = Path(events)
     if place.is_dir():
         return sum(file.stat().st_size for file in place.iterdir() if file.is_file())

@@ -1,7 +1,7 @@
 """How many matches a plan is expected to find, and which queries would find more than anybody reads."""
 
 from collections.abc import Iterator
-from math import inf
+from math import inf, log2
 from typing import Final
 
 from stretto.plan.dag import Plan
@@ -17,7 +17,15 @@ TIMES_BYTES: Final = 24
 def expected_matches(plan: Plan, seconds: float) -> dict[str, float]:
     """Matches by query over so many seconds, where the plan has an estimate."""
     rates = {query: plan.records[emit].rows for query, emit in plan.queries.items()}
-    return {query: rate * max(seconds, 1.0) for query, rate in rates.items() if rate is not None}
+    # A rate over no time is one per second, as it is where statistics are made.
+    return {query: rate * (seconds or 1.0) for query, rate in rates.items() if rate is not None}
+
+
+def _most_matches(plan: Plan, query: str, events: int) -> float:
+    """As many ways as there are to bind the variables of a query to so many events."""
+    sets = plan.sets(plan.queries[query])
+    bits = sum(events if is_set else log2(events) for is_set in sets)
+    return float(2.0 ** min(bits, 1_000.0))
 
 
 def too_many(plan: Plan, events: int, seconds: float, memory_bytes: int | None = None) -> Iterator[str]:
@@ -27,9 +35,11 @@ def too_many(plan: Plan, events: int, seconds: float, memory_bytes: int | None =
     """
     if not events:
         return
-    # Rates of a stream that is shorter than a window say little; there are at most so many sets of events.
-    most = 2.0 ** min(events, 1_000)
-    expected = {query: min(number, most) for query, number in expected_matches(plan, seconds).items()}
+    # Rates of a stream that is shorter than a window say little.
+    expected = {
+        query: min(number, _most_matches(plan, query, events))
+        for query, number in expected_matches(plan, seconds).items()
+    }
     for query, number in expected.items():
         if number >= max(FACTOR * events, MANY):
             yield (

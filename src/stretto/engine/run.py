@@ -28,12 +28,13 @@ from stretto.engine.stream.repeated_ids import RepeatedIds
 from stretto.engine.units.divided import UnitCounts, divided, heavy_events
 from stretto.errors import EngineError
 from stretto.pattern.workload import Workload
-from stretto.plan.dag import Plan, attributes_of, read_columns
+from stretto.plan.dag import Plan, attributes_of, need_plan, read_columns
 from stretto.plan.placement.heavy import HeavyEvent
 from stretto.schema import Special
 from stretto.trends.work import TrendWork
 from stretto.values.hashing import LANES
 from stretto.values.rows import I64, Bool
+from stretto.values.tables import as_table
 from stretto.values.times import END_OF_TIME
 
 MEMORY_BYTES = 8 << 30
@@ -68,7 +69,7 @@ class Engine:
         watermark: Literal["seen", "given"] = "seen",
         base: int = 0,
     ) -> None:
-        self.plan = plan
+        self.plan = need_plan(plan)
         self._given = watermark == "given"
         self.counts = Counts()
         self.adaptations: list[Adaptation] = []
@@ -77,12 +78,10 @@ class Engine:
         self._special = special or plan.schema.special
         self._meter, self._pace = Meter(memory_bytes), Pace(step or STEP, fixed=step is not None)
         self.kept_bytes = 0
-        self._reorder = Reorder(lateness_us)
-        self.repeats = RepeatedIds()
+        self._reorder, self.repeats = Reorder(lateness_us), RepeatedIds()
         self._late: list[pa.RecordBatch] = []
         self._rejected: list[pa.RecordBatch] = []
-        self._outputs = outputs_of(plan)
-        self._thinning = Thinners()
+        self._outputs, self._thinning = outputs_of(plan), Thinners()
         self._thinning.switch(plan)
         self._begin(plan, base)
         self._watch: DriftWatch | None = None
@@ -91,6 +90,9 @@ class Engine:
             self._watch = DriftWatch(AdaptOptions() if adapt is True else adapt, self._special)
             self._watch.expect(plan)
             self._needed_workload()
+
+    def __repr__(self) -> str:
+        return f"<Engine of {self.plan!r}>"
 
     @property
     def counters(self) -> Counters:
@@ -163,7 +165,7 @@ class Engine:
 
     def _pushed(self, events: pa.RecordBatch | pa.Table, matches: Matches, latest_us: int) -> Iterator[None]:
         """Take more events; whoever reads this can take the matches away after each part of a step."""
-        for batch in events.to_batches() if isinstance(events, pa.Table) else [events]:
+        for batch in [events] if isinstance(events, pa.RecordBatch) else as_table(events).to_batches():
             yield from self._take(batch, matches, latest_us)
         if self._watch is not None:
             self._adapt(self._watch)

@@ -6,10 +6,10 @@ from stretto.engine import planning, whole_table
 from stretto.engine.expected_matches import too_many
 from stretto.engine.results.matches import Matches
 from stretto.engine.run import MEMORY_BYTES
-from stretto.errors import StrettoError
+from stretto.errors import StrettoError, warn
 from stretto.explain.html.page import explain_page
 from stretto.explain.mermaid import to_mermaid
-from stretto.face.given import Given, table_of, warn, warn_of, workload_of
+from stretto.face.given import Given, need_kinds, table_of, warn_of, workload_of
 from stretto.pattern.guessed_schema import guess_schema
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan
@@ -34,6 +34,7 @@ def optimize(
     pandas, Polars, a Path), which is measured first. `budget`: seconds that an optimizer which searches may take.
     A type that is neither defined nor seen, and a selection that nothing passes, are warned of (StrettoWarning).
     """
+    need_kinds(optimizer, budget)
     read = workload_of(workload)
     if isinstance(read, Plan):
         return read
@@ -67,6 +68,7 @@ def run(
     `events`: an Arrow table, record batches, a pandas or Polars DataFrame, a mapping of columns, or a Path. `ts_unit`:
     that of times which are integers (s, ms, us, ns); without it their size tells. `options`: as for `Engine`.
     """
+    need_kinds(optimizer, budget, special)
     read = workload_of(workload)
     chosen = special or (read.schema.special if isinstance(read, Plan) else Special())
     table = table_of(events, chosen, ts_unit)

@@ -1,6 +1,5 @@
 """What a program hands in: a workload in any of its forms, and events in any of theirs."""
 
-import warnings
 from collections.abc import Iterable
 from dataclasses import replace
 from os import PathLike
@@ -10,7 +9,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from stretto.data.files import ENDINGS, ending, open_events
-from stretto.errors import EventsError, StrettoError, StrettoWarning
+from stretto.errors import EventsError, StrettoError, warn
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan
 from stretto.schema import Schema, Special, need_once
@@ -41,6 +40,22 @@ def workload_of(given: Any) -> Workload | Plan:
         "a workload is a stretto.Workload, a stretto.Plan, text in the language, a pathlib.Path or what"
         f" stretto.query(..) built, not {type(given).__name__}"
     )
+
+
+def need_kinds(optimizer: Any, budget: Any, special: Any = None, stats: Any = None) -> None:
+    """TypeError with a sentence where an option of a call is of a kind that it cannot be."""
+    if not isinstance(optimizer, str):
+        raise TypeError(f"optimizer= is a name such as 'auto', not {type(optimizer).__name__}")
+    if budget is not None and not isinstance(budget, int | float):
+        raise TypeError(f"budget= is a number of seconds, not {type(budget).__name__}")
+    if special is not None and not isinstance(special, Special):
+        raise TypeError(
+            f"special= is a stretto.Special, such as Special(id='uuid'), not {type(special).__name__}"
+        )
+    if stats is not None and not isinstance(stats, Stats):
+        raise TypeError(
+            f"stats= is what stretto.Stats.of or stretto.spark.profile gives, not {type(stats).__name__}"
+        )
 
 
 def table_of(events: Any, special: Special, ts_unit: str | None = None) -> pa.Table:
@@ -74,11 +89,6 @@ def _timed(table: pa.Table, special: Special, unit: str | None) -> pa.Table:
                 warn(judged.told(special.ts))
     times = pa.chunked_array([in_unit(chunk, unit) for chunk in column.chunks], pa.timestamp(unit or "us"))
     return table.set_column(table.column_names.index(special.ts), special.ts, times)
-
-
-def warn(text: str) -> None:
-    """A warning that points to whoever called Stretto."""
-    warnings.warn(text, StrettoWarning, stacklevel=4)
 
 
 def warn_of(workload: Workload, known: Stats | Schema) -> None:

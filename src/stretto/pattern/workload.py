@@ -87,6 +87,10 @@ class Workload:
     @classmethod
     def parse(cls, text: str, file: str = "", schema: Schema | None = None) -> Self:
         """The workload of a text. If it cannot be read, the QueryError also lists what else is surely wrong."""
+        if not isinstance(text, str):
+            raise TypeError(
+                f"a workload is parsed from text, not {type(text).__name__}; Workload.read(path) reads a file"
+            )
         statements, mistakes = parse_partial(text)
         workload = cls(statements, text, file)
         if mistakes:
@@ -257,7 +261,14 @@ def _same(bound: BoundStatements, before: Schema, now: Schema | None) -> bool:
 
 
 def _statement(added: syntax.Statement | QueryBuilder | StreamBuilder) -> syntax.Statement:
-    return added.build() if isinstance(added, QueryBuilder | StreamBuilder) else added
+    if isinstance(added, QueryBuilder | StreamBuilder):
+        return added.build()
+    if not isinstance(added, syntax.Statement):
+        raise TypeError(
+            "what is added to a workload is text, stretto.query(..), stretto.stream(..) or another workload,"
+            f" not {type(added).__name__}"
+        )
+    return added
 
 
 def _with_text(workload: W, text: str) -> W:

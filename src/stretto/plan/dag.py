@@ -202,6 +202,15 @@ class Plan:
         )
 
 
+def need_plan(given: Any) -> Plan:
+    """The plan that was given; TypeError with what makes one where it is none."""
+    if not isinstance(given, Plan):
+        raise TypeError(
+            f"an engine runs a stretto.Plan, as stretto.optimize(workload, events) makes it, not {type(given).__name__}"
+        )
+    return given
+
+
 def attributes_of(plan: Plan) -> frozenset[str]:
     """The attributes of raw events that a plan reads, those that partition a count of positions too."""
     read, front = read_columns(plan), plan.front

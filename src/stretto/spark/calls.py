@@ -8,7 +8,7 @@ from typing import Any, Final
 from pyspark.sql import DataFrame
 
 from stretto.engine.planning import optimize
-from stretto.face.given import Given
+from stretto.face.given import Given, need_kinds
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan
 from stretto.plan.spread.spreads import ByTime, Spread
@@ -70,6 +70,7 @@ def detect(
     any, and one that is years ahead makes all that follow late. `versions`: a folder of its own, for a workload that
     changes while the stream runs or between two runs; `stretto.spark.Publisher` adds to it.
     """
+    need_kinds(optimizer, budget, special, stats)
     planning = Planning(optimizer, budget, stats)
     with clear_failures():
         df = frame_of(df, special, ts_unit)
@@ -101,6 +102,7 @@ def aggregate(
     and name. `spread`: by key only where every trend query has the attribute in its GROUP BY. A stream gives the totals
     of a window once the watermark has passed its end; `slice`, `lateness`, `ahead` and `versions` as for `detect`.
     """
+    need_kinds(optimizer, budget, special, stats)
     planning = Planning(optimizer, budget, stats)
     with clear_failures():
         df = frame_of(df, special, ts_unit)

@@ -5,8 +5,8 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T  # noqa: N812 - as everybody calls it
 
-from stretto.errors import EventsError, StrettoError
-from stretto.face.given import table_of, warn
+from stretto.errors import EventsError, StrettoError, warn
+from stretto.face.given import table_of
 from stretto.schema import Special
 from stretto.spark.io.sources import named, time_of_number
 from stretto.spark.setup.session import session

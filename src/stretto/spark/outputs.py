@@ -10,7 +10,7 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import DataType, StringType, StructField, StructType
 
 from stretto.schema import Special
-from stretto.spark.errors import clear_failures
+from stretto.spark.errors import StrettoSparkError, clear_failures
 from stretto.spark.packed import (
     LATE,
     MATCHES,
@@ -116,15 +116,29 @@ def trends_of(found: DataFrame, query: str | None = None) -> DataFrame:
 
 def _of_kind(found: DataFrame, kind: str) -> DataFrame:
     """Those of a kind among all outputs; of a DataFrame that has no others, all."""
+    columns = getattr(found, "columns", ())
+    missing = [name for name in RESULTS[kind].names if name not in columns]
+    if missing:
+        raise StrettoSparkError(
+            f"these are no {kind} that stretto.spark.detect or aggregate gave: they have no column `{missing[0]}`"
+        )
     mine = found.where(F.col(KIND) == kind) if KIND in found.columns else found
     return mine.select(*RESULTS[kind].names)
 
 
 def late_of(everything: DataFrame) -> DataFrame:
     """The late events among all outputs, as they came."""
-    return everything.where(F.col(KIND) == LATE).select(f"{EVENT}.*")
+    return _set_apart_of(everything, LATE).select(f"{EVENT}.*")
 
 
 def rejected_of(everything: DataFrame) -> DataFrame:
     """The rejected events among all outputs, as they came, with the reason."""
-    return everything.where(F.col(KIND) == REJECTED).select(f"{EVENT}.*", REASON)
+    return _set_apart_of(everything, REJECTED).select(f"{EVENT}.*", REASON)
+
+
+def _set_apart_of(everything: DataFrame, kind: str) -> DataFrame:
+    if KIND not in getattr(everything, "columns", ()):
+        raise StrettoSparkError(
+            f'{kind} events are among all outputs alone: those of stretto.spark.detect(.., outputs="all")'
+        )
+    return everything.where(F.col(KIND) == kind)

@@ -7,8 +7,9 @@ from typing import Final, Literal
 
 from pyspark.sql import DataFrame
 
+from stretto.engine.expected_matches import too_many
 from stretto.engine.planning import optimize
-from stretto.errors import EventsError, StrettoError, near
+from stretto.errors import EventsError, StrettoError, near, warn
 from stretto.face.given import Given, warn_of, workload_of
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan
@@ -145,7 +146,11 @@ def planned(
     read.bind(schema)  # what is wrong is said before events are measured
     known = schema if planning.optimizer == "none" else planning.stats or measure(read)
     warn_of(read, known if seen() else schema)
-    return optimize(read, known, planning.optimizer, planning.budget)
+    plan = optimize(read, known, planning.optimizer, planning.budget)
+    if isinstance(known, Stats):
+        for text in too_many(plan, known.events, known.seconds):
+            warn(text)
+    return plan
 
 
 def chosen_spread(

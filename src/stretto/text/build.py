@@ -82,6 +82,9 @@ class Event(Group):
 
     variable: str
 
+    def __repr__(self) -> str:
+        return Group.__repr__(self)
+
     def __getitem__(self, attribute: str) -> Term:
         return Attributes(self.variable)[attribute]
 
@@ -124,8 +127,9 @@ class Event(Group):
 
 def E(type: str, variable: str | None = None) -> Event:  # noqa: A002, N802 - the word of the contract
     """An event of a type; a variable left out is the type's name in lower case."""
-    if not type or variable == "":
-        raise QueryError([Mistake("a name cannot be empty")])
+    _need_name(type)
+    if variable is not None:
+        _need_name(variable)
     return Event(syntax.Atom(type, variable), type.lower() if variable is None else variable)
 
 
@@ -156,8 +160,7 @@ def NOT(part: Group) -> Group:  # noqa: N802
 
 def query(name: str, pattern: Group | syntax.Pattern) -> "QueryBuilder":
     """A query that still needs a window: `.within("10 minutes")` or `.within_events(100)`."""
-    if not name:
-        raise QueryError([Mistake("a name cannot be empty")])
+    _need_name(name)
     return QueryBuilder(name, _pattern(pattern))
 
 
@@ -307,6 +310,13 @@ def conditions(terms: Iterable[Term | str]) -> tuple[syntax.Expression, ...]:
     """The conjuncts of terms; a string is read as text of the language."""
     read = [parse_expression(term) if isinstance(term, str) else as_expression(term) for term in terms]
     return tuple(part for term in read for part in conjuncts(term))
+
+
+def _need_name(name: Any) -> None:
+    if not isinstance(name, str):
+        raise TypeError(f"a name is a text, not {type(name).__name__}")
+    if not name:
+        raise QueryError([Mistake("a name cannot be empty")])
 
 
 def _combine(word: Literal["SEQ", "AND", "OR", "ANY"], parts: tuple[Group, ...]) -> Group:

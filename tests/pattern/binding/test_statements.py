@@ -175,5 +175,8 @@ def test_mistakes_without_a_place_name_their_query() -> None:
 def test_deep_nesting_is_a_mistake_and_no_crash() -> None:
     deep = "SEQ(A a, " * 150 + "B b" + ")" * 150
     assert check(f"QUERY q PATTERN {deep} WITHIN 1 s;", schema=SCHEMA)
+    early = "SEQ(" * 101 + "A a" + "".join(f", B b{i})" for i in range(101))
+    found = check(f"QUERY q PATTERN {early} WITHIN 1 s;", schema=SCHEMA)
+    assert {mistake.message for mistake in found} == {"pattern nested more than 100 deep"}
     long = " + ".join(["a.x"] * 400)
     assert check(f"QUERY q PATTERN A a WHERE {long} > 1 WITHIN 1 s;", schema=SCHEMA)

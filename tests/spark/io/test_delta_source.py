@@ -73,6 +73,9 @@ def test_a_table_in_partitions_whose_log_was_cleared(tmp_path: Path) -> None:
 def test_what_is_no_growing_table_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StrettoSparkError, match="is no Delta table"):
         delta_columns(str(tmp_path / "none"))
+    add(tmp_path / "found" / "matches", 1)
+    with pytest.raises(StrettoSparkError, match="found is no Delta table; in it are matches"):
+        delta_columns(str(tmp_path / "found"))
     add(tmp_path, 1, 2)
     deltalake.DeltaTable(str(tmp_path)).delete("n = 1")
     reader = reader_of(tmp_path)

@@ -16,7 +16,7 @@ IVY = """\
 org.apache.spark#spark-sql-kafka-0-10_2.13 added as a dependency
 \t\t::              UNRESOLVED DEPENDENCIES         ::
 \t\t:: org.apache.spark#spark-sql-kafka-0-10_2.13;9.9.9: not found
-Exception in thread "main" java.lang.RuntimeException: [unresolved dependency: org.apache.spark#spark-sql-kafka;9.9.9: not found]
+Exception in thread "main" java.lang.RuntimeException: [unresolved dependency: org.apache.spark#spark-sql-kafka-0-10_2.13;9.9.9: not found]
 """  # noqa: E501 - as it is printed
 
 
@@ -36,8 +36,14 @@ def test_it_is_looked_for_in_order(monkeypatch: pytest.MonkeyPatch, nothing_set:
     assert connector_settings() == [{}]
     monkeypatch.setenv(SETTING, "a:b:1")
     assert connector_settings() == [{"spark.jars.packages": "a:b:1"}]
-    monkeypatch.setenv(SETTING, "/x/a.jar,/x/b.jar")
-    assert connector_settings() == [{"spark.jars": "/x/a.jar,/x/b.jar"}]
+    jars = [nothing_set / "a.jar", nothing_set / "b.jar"]
+    given = ", ".join(map(str, jars))
+    monkeypatch.setenv(SETTING, given)
+    jars[0].touch()
+    with pytest.raises(StrettoSparkError, match=rf"{SETTING} names {jars[1]}, which is no file"):
+        connector_settings()
+    jars[1].touch()
+    assert connector_settings() == [{"spark.jars": given}]
 
 
 @pytest.mark.parametrize(
@@ -72,6 +78,14 @@ def test_the_next_one_is_tried_and_the_last_one_told(
     with pytest.raises(StrettoSparkError, match=f"was not found .{PACKAGE}:4.3.1, .*: set {SETTING}") as told:
         with_connector(start)
     assert "\n" not in str(told.value)
+    needed = IVY.replace(
+        "spark-sql-kafka-0-10_2.13;9.9.9: not found]", "spark-token-provider;9.9.9: not found]"
+    )
+    with pytest.raises(
+        StrettoSparkError,
+        match=r"was not found .*:4.2.1 for want of org.apache.spark#spark-token-provider;9.9.9",
+    ):
+        with_connector(lambda conf: start(conf, said=needed))
     with pytest.raises(StrettoSparkError, match=r"could not be started: java.lang.OutOfMemoryError: heap"):
         with_connector(lambda conf: start(conf, said="x\njava.lang.OutOfMemoryError: heap\n"))
     assert capfd.readouterr().err == ""

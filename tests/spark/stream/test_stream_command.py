@@ -18,7 +18,10 @@ import pytest
 from pyspark.sql import SparkSession
 from typer.testing import CliRunner
 
+from stretto import Workload
 from stretto.cli.app import app
+from stretto.spark.io.specs import Spec
+from stretto.spark.stream.job import StreamJob, prepare
 
 STRETTO = [sys.executable, "-c", "from stretto.cli.main import main; main()"]
 RISE = "QUERY rise PATTERN SEQ(A a, B b) WHERE a.x < b.x WITHIN 10 SECONDS RETURN b.x - a.x AS gain;\n"
@@ -148,6 +151,28 @@ def test_a_failure_is_one_message_and_ends_with_one(stream: Call, tmp_path: Path
     assert code == 1
     assert "file is not a database" in said
     assert "Traceback" not in said
+
+
+def test_what_spark_refuses_to_start_is_one_message(stream: Call, tmp_path: Path) -> None:
+    put(tmp_path, "1.csv", "00,A,1")
+    secured = ("--sink-option", "kafka.security.protocol=SSL")  # such brokers are not asked before
+    code, said = stream(*secured, sink="kafka:localhost:1/found")  # the session of the tests has no connector
+    assert code == 1
+    assert "Failed to find data source: kafka" in said
+    assert "SQLSTATE" not in said
+
+
+def test_far_too_many_matches_are_told_before_a_stream_starts(spark: SparkSession, tmp_path: Path) -> None:
+    del spark
+    times = pa.array(range(0, 4_000_000, 1_000), pa.timestamp("us", "UTC"))
+    (tmp_path / "in").mkdir()
+    pq.write_table(pa.table({"ts": times, "type": ["A", "B"] * 2_000}), tmp_path / "in" / "1.parquet")
+    workload = Workload.parse("QUERY q PATTERN SEQ(A a, B b, A c) WITHIN 1 SECOND;")
+    source, sink = Spec("files", str(tmp_path / "in")), Spec("console", "")
+    told: list[str] = []
+    job = StreamJob(workload=workload, source=source, sink=sink, checkpoint=tmp_path / "state")
+    prepare(job, told.append)
+    assert [text for text in told if "matches expected of 4,000 events" in text]
 
 
 def test_a_damaged_file_is_named_and_ends_with_one(stream: Call, tmp_path: Path) -> None:

@@ -37,9 +37,9 @@ def demo(options: DemoOptions) -> None:
 
     Example: stretto demo --events 200000
     """
-    with reported(FAILED):
+    with reported():
         need_spark()
-
+    with reported(FAILED):
         from stretto.cli.demo.job import Job
         from stretto.cli.demo.page import demo_page
         from stretto.cli.demo.show import show

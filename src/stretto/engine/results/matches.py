@@ -1,6 +1,6 @@
 """The result of a run: matches of all queries, column by column, formatted only when asked for."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from itertools import chain, islice
@@ -128,7 +128,14 @@ class Matches:
         """The counts and the first matches, for a notebook."""
         counts = html_table(("query", "matches"), [(q, f"{n:,}") for q, n in self.counts().items()])
         rows = [
-            (row["query"], row["start"], row["end"], row["events"], row["returned"]) for row in self[:SHOWN]
+            (
+                row["query"],
+                row["start"],
+                row["end"],
+                _assigned(row["events"]),
+                _assigned(row["returned"] or {}),
+            )
+            for row in self[:SHOWN]
         ]
         first = html_table(("query", "start", "end", "events", "returned"), rows) if rows else ""
         return counts + first
@@ -234,6 +241,10 @@ class Matches:
             if found is None:
                 raise IndexError(f"there are {len(self):,} matches")
             return found
+        if not isinstance(which, str):
+            raise TypeError(
+                f"matches are had by the name of a query, a number or a slice, not {type(which).__name__}"
+            )
         try:
             output, chunks = self._of(which)
         except KeyError:
@@ -252,7 +263,11 @@ class Matches:
 
     def to_polars(self) -> Any:
         """The same as a Polars DataFrame; events are a list of variables with their ids."""
-        return import_module("polars").from_arrow(self.to_arrow())
+        try:
+            polars = import_module("polars")
+        except ImportError:
+            raise ImportError("to_polars() needs Polars: pip install polars") from None
+        return polars.from_arrow(self.to_arrow())
 
     def totals(self) -> pa.Table:
         """The totals of trends: a row per query, window, group and aggregate."""
@@ -273,3 +288,11 @@ class Matches:
         if known != output:
             raise ValueError(f"the results hold two different queries `{output.query}`")
         self._chunks.setdefault(output.query, [])
+
+
+def _assigned(values: Mapping[str, Any]) -> str:
+    """Names with their values, as people read them: `a=1 b=2,3`."""
+    shown = (
+        (name, ",".join(map(str, one)) if isinstance(one, list) else one) for name, one in values.items()
+    )
+    return " ".join(f"{name}={one}" for name, one in shown)

@@ -126,6 +126,8 @@ class PatternBinder:
         return inside if isinstance(inside, nodes.Not) else nodes.Not(nodes.Atom(0, nodes.Stream("")))
 
     def _atom(self, node: syntax.Atom, around: _Around, *, kleene: bool, negated: bool) -> nodes.Atom:
+        if not node.type:  # it stands for a pattern that was refused
+            return nodes.Atom(0, nodes.Stream(""))
         origin = self.catalog.resolve(node.type, node.span, self.report)
         if origin.derived and node.type not in self.derived:
             self.derived.append(node.type)

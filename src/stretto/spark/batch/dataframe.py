@@ -11,7 +11,8 @@ from pyspark.sql import functions as F  # noqa: N812 - its usual name
 from pyspark.sql.types import DateType, TimestampNTZType, TimestampType
 
 from stretto.data.typed import match_columns
-from stretto.face.given import Given, warn
+from stretto.errors import warn
+from stretto.face.given import Given
 from stretto.plan.dag import Plan
 from stretto.plan.spread.choice import choose
 from stretto.plan.spread.event_load import EventLoad

@@ -111,8 +111,8 @@ def wanted_sample(
 
     With a workload there are fewer and longer ones, where its windows do not fit into them.
     """
-    if not 0.0 < share <= 1.0:
-        raise EventsError(f"a sample is a share of the events, more than 0 and at most 1, not {share}")
+    if not isinstance(share, int | float) or not 0.0 < share <= 1.0:
+        raise EventsError(f"a sample is a share of the events, more than 0 and at most 1, not {share!r}")
     times = known.times
     size = min(max(share * times.total, FEWEST), MOST)
     if times.total <= size:

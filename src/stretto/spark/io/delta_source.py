@@ -49,7 +49,11 @@ def delta_columns(place: str) -> StructType:
     """The columns of a table; StrettoSparkError where there is none, or one that cannot be read as it grows."""
     lake = deltalake()
     if not lake.DeltaTable.is_deltatable(place):
-        raise StrettoSparkError(f"--source: {place} is no Delta table")
+        inside = sorted(
+            at.parent.name for at in Path(place).glob("*/_delta_log")
+        )  # the folder of a stream's sink
+        hint = f"; in it are {', '.join(inside)}" if inside else ""
+        raise StrettoSparkError(f"--source: {place} is no Delta table{hint}")
     table = lake.DeltaTable(place)
     mapped = table.metadata().configuration.get("delta.columnMapping.mode", "none")
     if mapped != "none":

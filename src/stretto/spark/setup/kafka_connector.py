@@ -34,8 +34,13 @@ def connector_settings() -> list[dict[str, str]]:
     """
     given = os.environ.get(SETTING, "")
     if given:
-        jars = all(part.strip().endswith(".jar") for part in given.split(","))
-        return [{"spark.jars" if jars else "spark.jars.packages": given}]
+        parts = [part.strip() for part in given.split(",")]
+        if not all(part.endswith(".jar") for part in parts):
+            return [{"spark.jars.packages": given}]
+        for jar in parts:
+            if "://" not in jar and not Path(jar).is_file():  # Spark would start without it
+                raise StrettoSparkError(f"{SETTING} names {jar}, which is no file")
+        return [{"spark.jars": given}]
     home = Path(os.environ.get("SPARK_HOME") or Path(pyspark.__file__).parent)
     if any((home / "jars").glob(JAR)):
         return [{}]
@@ -72,11 +77,19 @@ def with_connector(start: Callable[[dict[str, str]], SparkSession]) -> SparkSess
             said = held.text()
             if not conf or MISSING.search(said) is None:
                 raise StrettoSparkError(f"Spark could not be started: {_why(said, error)}") from None
-            tried += conf.values()
+            tried += [coordinates + _for_want_of(said) for coordinates in conf.values()]
     raise StrettoSparkError(
         f"Kafka's connector was not found ({', '.join(tried)}): set {SETTING} to Maven coordinates or to jar files,"
         " with commas between them"
     )
+
+
+def _for_want_of(said: str) -> str:
+    """What the connector needs and the repositories lack, where they have the connector itself."""
+    absent = re.search(r"unresolved dependency: ([^]\n]+): not found", said)
+    if absent is None or ARTIFACT.rpartition(":")[2] in absent[1]:
+        return ""
+    return f" for want of {absent[1]}"
 
 
 def _why(said: str, error: PySparkException) -> str:

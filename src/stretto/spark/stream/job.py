@@ -15,6 +15,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.types import StructType
 
 from stretto.data.files import open_events
+from stretto.engine.expected_matches import too_many
 from stretto.engine.run import MEMORY_BYTES
 from stretto.errors import StrettoError
 from stretto.pattern.guessed_schema import guess_schema
@@ -207,9 +208,13 @@ def _prepared(
         write_note(job.columns, source.columns.jsonValue())
     write_note(job.note, job.lasting)
     assert publisher.last is not None
-    spread = fits(publisher.last.plan)
-    tell(spread_told(publisher.last.plan, spread, cores))
-    return _outputs(job, source, publisher.last.plan, spread), publisher
+    plan = publisher.last.plan
+    if isinstance(known, Stats):
+        for text in too_many(plan, known.events, known.seconds):
+            tell(f"warning: {text} (in the first events)")
+    spread = fits(plan)
+    tell(spread_told(plan, spread, cores))
+    return _outputs(job, source, plan, spread), publisher
 
 
 def _remarks(job: StreamJob, known: Stats | Schema) -> list[str]:
@@ -247,15 +252,16 @@ def _refuse_another(job: StreamJob) -> None:
 def launch(job: StreamJob, found: DataFrame, publisher: Publisher) -> RunningStream:
     """Start a stream that was prepared."""
     replaced: dict[int, int] = {}
-    query = start(
-        found,
-        job.sink,
-        job.checkpoint,
-        form=job.sink_format,
-        options=job.sink_options,
-        replaced=replaced,
-        **job.trigger,
-    )
+    with plain_failures():
+        query = start(
+            found,
+            job.sink,
+            job.checkpoint,
+            form=job.sink_format,
+            options=job.sink_options,
+            replaced=replaced,
+            **job.trigger,
+        )
     return RunningStream(query, publisher, replaced)
 
 
