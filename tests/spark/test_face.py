@@ -7,7 +7,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import stretto.spark.calls
-from stretto import QueryError, Special, Workload, optimize
+from stretto import QueryError, Special, Stats, Workload, optimize, run
 from stretto.plan.spread.spreads import ByKey, Whole
 from stretto.schema import Kind, Schema
 from stretto.spark.errors import StrettoSparkError
@@ -129,3 +129,17 @@ def test_what_only_a_stream_can_do_is_refused_of_a_batch(
     events = spark.createDataFrame([], COLUMNS)
     with pytest.raises(StrettoSparkError, match=f"{named}: for a streaming DataFrame"):
         stretto.spark.detect(FREE, events, special=SPECIAL, **options)
+
+
+def test_statistics_of_a_dataframe_are_those_of_its_events(spark: SparkSession) -> None:
+    rows = [
+        (f"2026-01-01 00:00:{second:02}", "AB"[second % 2], second, float(second)) for second in range(60)
+    ]
+    df = spark.createDataFrame(rows, "at string, what string, k bigint, x double")
+    df = df.withColumn("at", df["at"].cast("timestamp"))
+    found, expected = Stats.of(df, SPECIAL), Stats.of(df.toArrow(), SPECIAL)
+    assert (found.events, found.seconds, found.rates) == (60, 59.0, expected.rates)
+    matches = run(optimize(Workload.parse(FREE), found), df.toArrow())
+    assert matches.counts() == {
+        "free": 30 * 3 - 1 - 2
+    }  # B one, three and five seconds after A, if not past the end

@@ -29,8 +29,9 @@ def chosen(on: On, events: str, master: str | None, *, spark: bool = False, loca
     missing = events != STDIN and not Path(events).exists()  # who reads it says so
     if place is On.LOCAL and missing:
         return place
-    other = On.SPARK if place is On.LOCAL else On.LOCAL
-    say(f"runs {words}: {why} (--on {other.value} for the other)")
+    asked = master is not None or spark or local  # by an option that goes with no other place
+    other = "" if asked else f" (--on {(On.SPARK if place is On.LOCAL else On.LOCAL).value} for the other)"
+    say(f"runs {words}: {why}{other}")
     return place
 
 

@@ -4,6 +4,7 @@ import json
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import field, replace
+from importlib import import_module
 from itertools import combinations, islice
 from typing import Any, Final, Self
 
@@ -32,7 +33,7 @@ from stretto.stats.sampling import (
 )
 from stretto.stats.selectivity import Selectivities
 from stretto.stats.skew import figure
-from stretto.values.tables import as_table
+from stretto.values.tables import as_table, is_spark_frame
 from stretto.values.time_units import as_numbers, in_unit, judged_unit
 
 WHOLE: Final = (
@@ -76,7 +77,14 @@ class Stats:
 
         `sample` events are kept to measure terms on. With a workload the sample is made of stretches that its windows
         fit into, and its terms are measured `at_once`, else when planning asks for them.
+
+        A DataFrame of Spark is measured where it lies, by `stretto.spark.profile`.
         """
+        if is_spark_frame(table):
+            # The room of Spark is above this one, and there where its DataFrames are.
+            spark = import_module("stretto.spark")
+            profiled: Self = spark.profile(workload, table, special=special, seed=seed, ts_unit=ts_unit)
+            return profiled
         special = special or Special()
         events = _timed(as_table(table), special, ts_unit)
         check_columns(events.schema, special)

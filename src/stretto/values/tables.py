@@ -14,7 +14,7 @@ def as_table(given: Any) -> pa.Table:
     """An Arrow table of what a program has; EventsError with a sentence where it is no table."""
     if isinstance(given, pa.Table):
         return _without_views(given)
-    if type(given).__module__.startswith("pyspark."):
+    if is_spark_frame(given):
         raise EventsError(
             "a Spark DataFrame does not come into this process: stretto.spark.detect, aggregate and profile take it"
         )
@@ -28,6 +28,11 @@ def as_table(given: Any) -> pa.Table:
     except (pa.ArrowException, TypeError, ValueError) as error:
         raise EventsError(f"events are {KINDS}; this {type(given).__name__} is no table: {error}") from error
     raise EventsError(f"events are {KINDS}, not {type(given).__name__}")
+
+
+def is_spark_frame(given: Any) -> bool:
+    """Whether it is a DataFrame of Spark, told without loading Spark."""
+    return type(given).__module__.startswith("pyspark.") and hasattr(given, "schema")
 
 
 def _without_views(table: pa.Table) -> pa.Table:
