@@ -7,6 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from stretto.cli import where
+from stretto.cli.options import On
 from stretto.spark.setup.session import session
 
 pytestmark = pytest.mark.spark
@@ -181,3 +182,12 @@ def test_explain_tells_how_the_work_would_be_spread(call) -> None:
     assert "spread: whole, 5 events on one target" in result.out
     assert call("explain", "rules.cep", "--spread", "auto").code == 2
     assert call("explain", "rules.cep", "--events", "u.parquet", "--spread", "key").code == 2
+
+
+def test_the_other_place_is_named_where_no_option_rules_it_out(events: str, capsys) -> None:
+    assert where.chosen(On.AUTO, events, None) is On.LOCAL
+    assert capsys.readouterr().err.endswith("(--on spark for the other)\n")
+    assert where.chosen(On.AUTO, events, "local[1]") is On.SPARK
+    assert capsys.readouterr().err == "runs on Spark: --master names local[1]\n"
+    assert where.chosen(On.AUTO, events, None, local=True) is On.LOCAL
+    assert capsys.readouterr().err == "runs in this process: --adapt is for one process\n"
