@@ -184,6 +184,7 @@ def test_explain_tells_how_the_work_would_be_spread(call) -> None:
     assert call("explain", "rules.cep", "--events", "u.parquet", "--spread", "key").code == 2
 
 
+@pytest.mark.usefixtures("call")
 def test_the_other_place_is_named_where_no_option_rules_it_out(events: str, capsys) -> None:
     assert where.chosen(On.AUTO, events, None) is On.LOCAL
     assert capsys.readouterr().err.endswith("(--on spark for the other)\n")
