@@ -10,7 +10,7 @@ from stretto.records import dataclass
 
 F64 = npt.NDArray[np.float64]
 
-TIE = 0.05
+TIE = 0.2
 """How much the relative change of a price weighs, where the relative error of a trial weighs 1."""
 SWEEPS = 5_000
 
