@@ -117,7 +117,7 @@ class StrettoWarning(UserWarning):
 def warn(text: str) -> None:
     """A StrettoWarning that points to whoever called Stretto: the nearest line that is not ours."""
     depth, frame = 1, currentframe()
-    while frame is not None and frame.f_globals["__name__"].partition(".")[0] == "stretto":
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "stretto":
         depth, frame = depth + 1, frame.f_back
     warnings.warn(text, StrettoWarning, stacklevel=depth)
 
