@@ -1,0 +1,310 @@
+"""Figures of the pages: every measured number in README.md and docs/benchmarks.md comes from a stored result.
+
+    python tools/figures.py            check the pages; exit code 1 and a list if a figure is wrong or unmarked
+    python tools/figures.py --write    write the stored results into the pages
+
+Two kinds of markers, both HTML comments, say where a number comes from:
+
+    1.09<!-- = adapting.json#/ratios/adapts/1 .2f -->
+
+    <!-- figures
+    file: detect.json
+    rows: W1 | W2
+    Polars: #/cells/workload={row},contestant=polars/cpu / #/cells/workload={row},contestant=stretto/cpu .2f
+    -->
+    | workload | Polars |
+    | --- | --- |
+    | sequence | 2.66 |
+    | ten sequences | 3.34 |
+
+The second kind stands above a table. Each of its lines fills the column with that heading; `rows` has a value of
+`{row}` for each row, in order. Columns without a line are written by hand and may hold no measured number.
+
+A path goes through a JSON file by keys and indexes. On a list, `name=value,..` selects the entries with these
+values, and `*` selects all entries. Quotes protect spaces, commas and slashes: `name='Spark, local[2]'`.
+Operands are combined by `/`, `*`, `+` and `-`, from left to right and entry by entry. A word in front makes one number
+of several: `median`, `max`, `min`, `sum`, `count`, or `below-zero` (how many are negative). The last word is the
+format: Python's, with `k` or `M` for thousands and millions; `s` is text. `else n/a` behind the format stands for a
+value that is not stored.
+"""
+
+import json
+import re
+import statistics
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).parents[1]
+PAGES: Final = ("README.md", "docs/benchmarks.md")
+INLINE: Final = re.compile(r"(?P<shown>\d[\d,.]*[%kM]?)<!-- = (?P<marker>[^>]+?)\s*-->")
+TABLE: Final = re.compile(r"<!-- figures\n(?P<lines>.*?)-->\n(?P<table>(?:\|[^\n]*\n)+)", re.DOTALL)
+WORD: Final = re.compile(r"(?:[^\s']|'[^']*')+")
+SEGMENT: Final = re.compile(r"/((?:[^/']|'[^']*')+)")
+SETTING: Final = re.compile(r"([^=,]+)=((?:[^,']|'[^']*')*)(?:,|$)")
+FORMAT: Final = re.compile(r"(,?(?:\.\d)?[df%]|s)([kM]?)")
+OPERATIONS: Final[Mapping[str, Callable[[float, float], float]]] = {
+    "/": lambda left, right: left / right,
+    "*": lambda left, right: left * right,
+    "+": lambda left, right: left + right,
+    "-": lambda left, right: left - right,
+}
+SUMMARIES: Final[Mapping[str, Callable[[Sequence[float]], float]]] = {
+    "median": statistics.median,
+    "max": max,
+    "min": min,
+    "sum": sum,
+    "count": len,
+    "below-zero": lambda values: sum(value < 0 for value in values),
+}
+SCALES: Final = {"": 1.0, "k": 1e3, "M": 1e6}
+COUNTED: Final = (
+    "attributes|cells|cores?|engines|events|joins|levels|members|micro-batches|papers|patterns|points|queries|readings|"
+    "rounds|rows|runs|seeds|sets|slices|streams|types|units|windows|workers|workloads"
+)
+NO_MEASUREMENTS: Final[Mapping[str, str]] = {
+    "date": r"\b\d{4}-\d{2}-\d{2}\b",
+    "version": (
+        r"\b(?:Python|Java|Spark|PySpark|Polars|DuckDB|Zen|Apache-) ?\d+(?:\.\d+)*"
+        r"(?: or \d+)?(?=[,.;)]| (?:or|and|with|on)\b|$)"
+    ),
+    "name with a number": r"\b[A-Za-z]+\d+\b",
+    "figure of a paper": r"\b\d{1,2}[a-f]\b|\b4\+",
+    "year": r"\b20[0-2]\d\b(?![.,]\d)",
+    "goal": r"\bgoals?:? (?:at most |at least |of )?\d+(?:\.\d+)?%?",
+    "seed": r"\bseed \d+",
+    "size of an experiment": (
+        rf"(?<![\d.,])\b\d[\d,]*(?: million)? (?:(?:different|random|similar) )?(?:{COUNTED})\b(?! per)"
+    ),
+    "limit of the language": r"\bat most \d[\d,]* (?:levels|alternatives)",
+}
+"""Kinds of numbers that need no marker, as regular expressions. A measured number must match none of them."""
+
+
+class FigureError(Exception):
+    """A marker that names no stored value, or a page that does not fit its markers."""
+
+
+@dataclass(frozen=True)
+class Results:
+    """The stored results of a folder, each file read once."""
+
+    folder: Path
+    _files: dict[str, object] = field(default_factory=dict)
+
+    def values(self, path: str) -> list[object]:
+        """Return the values that a path selects; `path` is `FILE.json#/key/index/name=value/..`."""
+        file, _, pointer = path.partition("#")
+        if file not in self._files:
+            stored = self.folder / file
+            if not stored.is_file():
+                raise FigureError(f"there is no result file `{file}` (in `{path}`)")
+            self._files[file] = json.loads(stored.read_text("utf-8"))
+        selected = [self._files[file]]
+        for segment in SEGMENT.findall(pointer):
+            selected = [entry for value in selected for entry in _entries(value, segment)]
+        return selected
+
+
+def _entries(value: object, segment: str) -> Iterator[object]:
+    """Yield the entries of a JSON value that one segment of a path selects; none if it has no such entry."""
+    name = segment.replace("'", "")
+    if isinstance(value, dict) and name in value:
+        yield value[name]
+    elif isinstance(value, dict) and name == "*":
+        yield from value.values()
+    elif isinstance(value, list) and name == "*":
+        yield from value
+    elif isinstance(value, list) and name.isdigit():
+        yield from value[int(name) : int(name) + 1]
+    elif isinstance(value, list) and "=" in segment:
+        settings = [(key, text.replace("'", "")) for key, text in SETTING.findall(segment)]
+        for entry in value:
+            if isinstance(entry, dict) and all(str(entry.get(key)) == text for key, text in settings):
+                yield entry
+
+
+def figure(marker: str, results: Results, default_file: str = "") -> str:
+    """Return the text of the number that a marker describes."""
+    body, _, missing = marker.partition(" else ")
+    *words, shape = WORD.findall(body)
+    kind = FORMAT.fullmatch(shape)
+    if kind is None or not words:
+        raise FigureError(f"`{marker}` does not end with a format such as `.2f`, `,d`, `.0%`, `.1fM` or `s`")
+    summary = SUMMARIES[words.pop(0)] if words[0] in SUMMARIES else None
+    values = _operand(words[0], results, default_file)
+    for operator, operand in zip(words[1::2], words[2::2], strict=True):
+        if operator not in OPERATIONS:
+            raise FigureError(f"`{operator}` in `{marker}` is none of {', '.join(OPERATIONS)}")
+        values = _combined(OPERATIONS[operator], values, _operand(operand, results, default_file), marker)
+    values = [value for value in values if value is not None]
+    if summary is not None and values:
+        values = [summary([_number(value, marker) for value in values])]
+    if not values and missing:
+        return missing.strip()
+    if len(values) != 1:
+        raise FigureError(f"`{marker}` selects {len(values)} values; name exactly one stored value")
+    spec, scale = kind.groups()
+    if spec == "s":
+        return str(values[0])
+    number = _number(values[0], marker) / SCALES[scale]
+    return format(round(number) if spec.endswith("d") else number, spec) + scale
+
+
+def _operand(word: str, results: Results, default_file: str) -> list[object]:
+    if re.fullmatch(r"\d+(\.\d+)?", word):
+        return [float(word)]
+    return results.values(default_file + word if word.startswith("#") else word)
+
+
+def _combined(
+    operation: Callable[[float, float], float], left: list[object], right: list[object], marker: str
+) -> list[object]:
+    """Combine two lists entry by entry; one value goes with every entry of the other list."""
+    if len(left) == 1:
+        left = left * len(right)
+    if len(right) == 1:
+        right = right * len(left)
+    if len(left) != len(right):
+        raise FigureError(f"`{marker}` combines {len(left)} with {len(right)} values")
+    return [
+        operation(_number(a, marker), _number(b, marker))
+        for a, b in zip(left, right, strict=True)
+        if a is not None and b is not None
+    ]
+
+
+def _number(value: object, marker: str) -> float:
+    if not isinstance(value, int | float):
+        raise FigureError(f"`{marker}` selects `{value!r:.40}`, which is no number")
+    return value
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of a page with its marker: which columns are filled from which stored values."""
+
+    lines: str
+    table: str
+
+    @cached_property
+    def settings(self) -> Mapping[str, str]:
+        """The lines of the marker by their first word or column heading; a line that begins with blanks goes on."""
+        lines = re.sub(r"\n +", " ", self.lines.strip()).splitlines()
+        pairs = [line.partition(": ") for line in lines]
+        return {name.strip(): text.strip() for name, _, text in pairs}
+
+    @property
+    def rows(self) -> list[str]:
+        return [row.strip() for row in self.settings.get("rows", "").split("|")]
+
+    def written(self, results: Results, cell: Callable[[str], str] = lambda text: text) -> str:
+        """Return the table with the stored values in its marked cells, each passed through `cell`."""
+        head, rule, *body = self.table.splitlines()
+        headings = [_plain(name) for name in _cells(head)]
+        markers = {name: text for name, text in self.settings.items() if name not in ("file", "rows")}
+        unknown = markers.keys() - set(headings)
+        if unknown:
+            raise FigureError(f"no column is headed `{'`, `'.join(sorted(unknown))}` in the table {head}")
+        if len(self.rows) != len(body):
+            raise FigureError(f"the marker has {len(self.rows)} rows, the table {len(body)}: {head}")
+        lines = [head, rule]
+        for row, line in zip(self.rows, body, strict=True):
+            texts = _cells(line)
+            for column, name in enumerate(headings):
+                if name in markers:
+                    marker = markers[name].replace("{row}", row)
+                    texts[column] = cell(figure(marker, results, self.settings.get("file", "")))
+            lines.append(f"| {' | '.join(texts)} |")
+        return "\n".join(lines) + "\n"
+
+
+def _cells(line: str) -> list[str]:
+    return [text.strip() for text in line.strip().strip("|").split("|")]
+
+
+def _plain(heading: str) -> str:
+    return heading.replace("`", "")
+
+
+def written(page: str, results: Results) -> str:
+    """Return the page with every marked number as it is stored."""
+    page = TABLE.sub(
+        lambda hit: hit[0].removesuffix(hit["table"]) + Table(hit["lines"], hit["table"]).written(results),
+        page,
+    )
+    return INLINE.sub(
+        lambda hit: hit[0].replace(hit["shown"], figure(_one_line(hit["marker"]), results), 1), page
+    )
+
+
+def _one_line(marker: str) -> str:
+    return re.sub(r"\s+", " ", marker)
+
+
+def unmarked(page: str, results: Results) -> Iterator[str]:
+    """Yield a sentence for each number that has no marker and is of no kind that needs none."""
+    text = re.sub(r"^```.*?^```", _blank, page, flags=re.MULTILINE | re.DOTALL)
+    text = TABLE.sub(
+        lambda hit: (
+            _blank(hit[0].removesuffix(hit["table"]))
+            + Table(hit["lines"], hit["table"]).written(results, lambda _: "-")
+        ),
+        text,
+    )
+    text = INLINE.sub(_blank, text)
+    for hidden in (r"<!--.*?-->", r"`[^`]*`", r"\]\([^)]*\)"):
+        text = re.sub(hidden, _blank, text, flags=re.DOTALL)
+    flat = text.replace("\n", " ")
+    for kind in NO_MEASUREMENTS.values():
+        flat = re.sub(kind, _blank, flat)
+    starts = [0, *(end.end() for end in re.finditer("\n", text)), len(text)]
+    for number, (start, end) in enumerate(pairwise(starts), start=1):
+        for hit in re.finditer(r"\d[\d.,]*", flat[start:end]):
+            yield f"line {number}: `{hit[0].rstrip('.,')}` has no marker: {text[start:end].strip()}"
+
+
+def _blank(hit: "re.Match[str] | str") -> str:
+    """Return as many blanks as the text has characters, with its line ends."""
+    return re.sub(r"[^\n]", " ", hit if isinstance(hit, str) else hit[0])
+
+
+def faults(page: str, results: Results) -> Iterator[str]:
+    """Yield a sentence for each number of the page that differs from its stored value or has no marker."""
+    right = written(page, results)
+    markers = len(re.findall("<!-- (?:=|figures)", page))
+    if markers != len(INLINE.findall(page)) + len(TABLE.findall(page)):
+        yield "a marker stands neither behind a number nor above a table"
+    for number, (shown, stored) in enumerate(
+        zip(page.splitlines(), right.splitlines(), strict=True), start=1
+    ):
+        if shown != stored:
+            yield f"line {number} is `{shown.strip()}`; the results say `{stored.strip()}`"
+    yield from unmarked(right, results)
+
+
+def main(arguments: Sequence[str], root: Path = ROOT) -> int:
+    results = Results(root / "benchmarks" / "results")
+    failed = False
+    for name in PAGES:
+        file = root / name
+        page = file.read_text("utf-8")
+        try:
+            if "--write" in arguments:
+                page = written(page, results)
+                file.write_text(page, "utf-8")
+            sentences = list(faults(page, results))
+        except FigureError as error:
+            sentences = [str(error)]
+        for sentence in sentences:
+            print(f"{name}: {sentence}")
+        failed = failed or bool(sentences)
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
