@@ -41,7 +41,7 @@ from typing import Final
 
 ROOT: Final = Path(__file__).parents[1]
 PAGES: Final = ("README.md", "docs/benchmarks.md")
-INLINE: Final = re.compile(r"(?P<shown>\d[\d,.]*[%kM]?)<!-- = (?P<marker>[^>]+?)\s*-->")
+INLINE: Final = re.compile(r"(?P<shown>\d[\d,.]*[%kM]?)<!-- =\s+(?P<marker>[^>]+?)\s*-->")
 TABLE: Final = re.compile(r"<!-- figures\n(?P<lines>.*?)-->\n(?P<table>(?:\|[^\n]*\n)+)", re.DOTALL)
 WORD: Final = re.compile(r"(?:[^\s']|'[^']*')+")
 SEGMENT: Final = re.compile(r"/((?:[^/']|'[^']*')+)")
@@ -78,7 +78,7 @@ NO_MEASUREMENTS: Final[Mapping[str, str]] = {
     "goal": r"\bgoals?:? (?:at most |at least |of )?\d+(?:\.\d+)?%?",
     "seed": r"\bseed \d+",
     "size of an experiment": (
-        rf"(?<![\d.,])\b\d[\d,]*(?: million)? (?:(?:different|random|similar) )?(?:{COUNTED})\b(?! per)"
+        rf"(?<![\d.,])\b\d[\d,]*(?: million| or more)? (?:(?:different|random|similar) )?(?:{COUNTED})\b(?! per)"
     ),
     "limit of the language": r"\bat most \d[\d,]* (?:levels|alternatives)",
 }
@@ -164,18 +164,19 @@ def _operand(word: str, results: Results, default_file: str) -> list[object]:
 def _combined(
     operation: Callable[[float, float], float], left: list[object], right: list[object], marker: str
 ) -> list[object]:
-    """Combine two lists entry by entry; one value goes with every entry of the other list."""
+    """Combine two lists entry by entry; one value goes with every entry of the other list.
+
+    An entry that is null, or divided by zero, is left out: nothing was measured there.
+    """
     if len(left) == 1:
         left = left * len(right)
     if len(right) == 1:
         right = right * len(left)
     if len(left) != len(right):
         raise FigureError(f"`{marker}` combines {len(left)} with {len(right)} values")
-    return [
-        operation(_number(a, marker), _number(b, marker))
-        for a, b in zip(left, right, strict=True)
-        if a is not None and b is not None
-    ]
+    pairs = [(a, b) for a, b in zip(left, right, strict=True) if a is not None and b is not None]
+    numbers = [(_number(a, marker), _number(b, marker)) for a, b in pairs]
+    return [operation(a, b) for a, b in numbers if b or operation is not OPERATIONS["/"]]
 
 
 def _number(value: object, marker: str) -> float:
