@@ -17,8 +17,9 @@ Two kinds of markers, both HTML comments, say where a number comes from:
     | sequence | 2.66 |
     | ten sequences | 3.34 |
 
-The second kind stands above a table. Each of its lines fills the column with that heading; `rows` has a value of
-`{row}` for each row, in order. Columns without a line are written by hand and may hold no measured number.
+The second kind stands above a table. Each of its lines fills the column with that heading: with one marker, in which
+`{row}` stands for the values of `rows` in order, or with a marker for each row and `|` between them. `-` leaves a
+cell as it is. Cells without a marker are written by hand and may hold no measured number.
 
 A path goes through a JSON file by keys and indexes. On a list, `name=value,..` selects the entries with these
 values, and `*` selects all entries. Quotes protect spaces, commas and slashes: `name='Spark, local[2]'`.
@@ -69,8 +70,8 @@ COUNTED: Final = (
 NO_MEASUREMENTS: Final[Mapping[str, str]] = {
     "date": r"\b\d{4}-\d{2}-\d{2}\b",
     "version": (
-        r"\b(?:Python|Java|Spark|PySpark|Polars|DuckDB|Zen|Apache-) ?\d+(?:\.\d+)*"
-        r"(?: or \d+)?(?=[,.;)]| (?:or|and|with|on)\b|$)"
+        r"\b(?:Python|Java|Spark|PySpark|Polars|DuckDB|Zen|Apache-)\s?\d+(?:\.\d+)*"
+        r"(?: or \d+)?(?=[,.;)]|\s(?:or|and|with|on)\b|$)"
     ),
     "name with a number": r"\b[A-Za-z]+\d+\b",
     "figure of a paper": r"\b\d{1,2}[a-f]\b|\b4\+",
@@ -78,7 +79,7 @@ NO_MEASUREMENTS: Final[Mapping[str, str]] = {
     "goal": r"\bgoals?:? (?:at most |at least |of )?\d+(?:\.\d+)?%?",
     "seed": r"\bseed \d+",
     "size of an experiment": (
-        rf"(?<![\d.,])\b\d[\d,]*(?: million| or more)? (?:(?:different|random|similar) )?(?:{COUNTED})\b(?! per)"
+        rf"(?<![\d.,])\b\d[\d,]*(?: million| or more)? (?:(?:different|random|similar|trend) )?(?:{COUNTED})\b(?! per)"
     ),
     "limit of the language": r"\bat most \d[\d,]* (?:levels|alternatives)",
 }
@@ -199,28 +200,31 @@ class Table:
         pairs = [line.partition(": ") for line in lines]
         return {name.strip(): text.strip() for name, _, text in pairs}
 
-    @property
-    def rows(self) -> list[str]:
-        return [row.strip() for row in self.settings.get("rows", "").split("|")]
+    def markers(self, column: str, rows: int) -> list[str]:
+        """Return the marker of each cell of a column; `-` leaves a cell as it is."""
+        texts = self._list(column)
+        if len(texts) == 1 and "{row}" in texts[0]:
+            texts = [texts[0].replace("{row}", row) for row in self._list("rows")]
+        if len(texts) != rows:
+            raise FigureError(f"`{column}` has {len(texts)} markers for the {rows} rows of the table")
+        return texts
+
+    def _list(self, name: str) -> list[str]:
+        return [text.strip() for text in self.settings.get(name, "").split("|")]
 
     def written(self, results: Results, cell: Callable[[str], str] = lambda text: text) -> str:
         """Return the table with the stored values in its marked cells, each passed through `cell`."""
         head, rule, *body = self.table.splitlines()
         headings = [_plain(name) for name in _cells(head)]
-        markers = {name: text for name, text in self.settings.items() if name not in ("file", "rows")}
-        unknown = markers.keys() - set(headings)
-        if unknown:
-            raise FigureError(f"no column is headed `{'`, `'.join(sorted(unknown))}` in the table {head}")
-        if len(self.rows) != len(body):
-            raise FigureError(f"the marker has {len(self.rows)} rows, the table {len(body)}: {head}")
-        lines = [head, rule]
-        for row, line in zip(self.rows, body, strict=True):
-            texts = _cells(line)
-            for column, name in enumerate(headings):
-                if name in markers:
-                    marker = markers[name].replace("{row}", row)
+        rows = [_cells(line) for line in body]
+        for name in self.settings.keys() - {"file", "rows"}:
+            if name not in headings:
+                raise FigureError(f"no column is headed `{name}` in the table {head}")
+            column = headings.index(name)
+            for texts, marker in zip(rows, self.markers(name, len(body)), strict=True):
+                if marker != "-":
                     texts[column] = cell(figure(marker, results, self.settings.get("file", "")))
-            lines.append(f"| {' | '.join(texts)} |")
+        lines = [head, rule, *(f"| {' | '.join(texts)} |" for texts in rows)]
         return "\n".join(lines) + "\n"
 
 
@@ -262,7 +266,7 @@ def unmarked(page: str, results: Results) -> Iterator[str]:
         text = re.sub(hidden, _blank, text, flags=re.DOTALL)
     flat = text.replace("\n", " ")
     for kind in NO_MEASUREMENTS.values():
-        flat = re.sub(kind, _blank, flat)
+        flat = re.sub(kind.replace(" ", r"\s+"), _blank, flat)
     starts = [0, *(end.end() for end in re.finditer("\n", text)), len(text)]
     for number, (start, end) in enumerate(pairwise(starts), start=1):
         for hit in re.finditer(r"\d[\d.,]*", flat[start:end]):

@@ -61,7 +61,7 @@ UNMARKED = [
     "within 3 seconds",
     "It is twice, or 12 times, as fast.",
     "2013.5 ms",
-    "Python 3.11 takes 4 s",
+    "By Python 3.11, it takes 4 s.",
     "Polars 2.66 times",
 ]
 
@@ -101,6 +101,15 @@ def test_an_unmarked_figure_is_a_fault(text: str, results: Results) -> None:
 def test_an_unmarked_figure_in_a_column_without_a_line_is_a_fault(results: Results) -> None:
     (fault,) = list(faults(PAGE.replace("| ten of W1", "| 8.5 of W1"), results))
     assert "`8.5` has no marker" in fault
+
+
+def test_a_column_may_have_a_marker_for_each_row(results: Results) -> None:
+    changed = PAGE.replace(
+        "seconds: #/cells/name=Polars,workload={row}/seconds .2f", "seconds: #/cells/1/seconds .2f | -"
+    ).replace("| 2.00 |", "| more |")
+    assert list(faults(changed, results)) == []
+    (fault,) = list(faults(changed.replace("| more |", "| 2.50 |"), results))
+    assert "`2.50` has no marker" in fault
 
 
 @pytest.mark.parametrize(
@@ -154,6 +163,7 @@ def test_markers_that_name_nothing_are_refused(marker: str, sentence: str, resul
     [
         PAGE.replace("seconds: #", "minutes: #"),
         PAGE.replace("rows: W1 | W2", "rows: W1"),
+        PAGE.replace("rows: W1 | W2", "rows: W1 | W2 | W2"),
     ],
 )
 def test_a_table_that_does_not_fit_its_marker_is_refused(page: str, results: Results) -> None:
