@@ -75,6 +75,7 @@ NO_MEASUREMENTS: Final[Mapping[str, str]] = {
     ),
     "name with a number": r"\b[A-Za-z]+\d+\b",
     "figure of a paper": r"\b\d{1,2}[a-f]\b|\b4\+",
+    "query of a paper": r"\b(?:Citi|Google) \d\b",
     "year": r"\b20[0-2]\d\b(?![.,]\d)",
     "goal": r"\bgoals?:? (?:at most |at least |of )?\d+(?:\.\d+)?%?",
     "seed": r"\bseed \d+",
