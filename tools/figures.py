@@ -64,7 +64,7 @@ SUMMARIES: Final[Mapping[str, Callable[[Sequence[float]], float]]] = {
 }
 SCALES: Final = {"": 1.0, "k": 1e3, "M": 1e6}
 COUNTED: Final = (
-    "attributes|cells|cores?|engines|events|joins|levels|members|micro-batches|papers|patterns|points|queries|readings|"
+    "attributes|cells|cores?|engines|events|joins|levels|members|micro-batches|papers|patterns|plans|points|queries|readings|"
     "rounds|rows|runs|seeds|sets|slices|streams|types|units|windows|workers|workloads"
 )
 NO_MEASUREMENTS: Final[Mapping[str, str]] = {
