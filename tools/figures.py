@@ -3,7 +3,7 @@
     python tools/figures.py            check the pages; exit code 1 and a list if a figure is wrong or unmarked
     python tools/figures.py --write    write the stored results into the pages
 
-Two kinds of markers, both HTML comments, say where a number comes from:
+Markers, which are HTML comments, say where a number comes from:
 
     1.09<!-- = adapting.json#/ratios/adapts/1 .2f -->
 
@@ -21,6 +21,9 @@ The second kind stands above a table. Each of its lines fills the column with th
 `{row}` stands for the values of `rows` in order, or with a marker for each row and `|` between them. `-` leaves a
 cell as it is. Cells without a marker are written by hand and may hold no measured number.
 
+A third kind, `<!-- missed goals: detect.json keep.json -->`, stands above a table that is written as a whole: a row
+for each entry of `goals` in these files whose `reached` is false.
+
 A path goes through a JSON file by keys and indexes. On a list, `name=value,..` selects the entries with these
 values, and `*` selects all entries. Quotes protect spaces, commas and slashes: `name='Spark, local[2]'`.
 Operands are combined by `/`, `*`, `+` and `-`, from left to right and entry by entry. A word in front makes one number
@@ -35,6 +38,7 @@ import statistics
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import SequenceMatcher
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -43,7 +47,10 @@ from typing import Final
 ROOT: Final = Path(__file__).parents[1]
 PAGES: Final = ("README.md", "docs/benchmarks.md")
 INLINE: Final = re.compile(r"(?P<shown>\d[\d,.]*[%kM]?)<!-- =\s+(?P<marker>[^>]+?)\s*-->")
-TABLE: Final = re.compile(r"<!-- figures\n(?P<lines>.*?)-->\n(?P<table>(?:\|[^\n]*\n)+)", re.DOTALL)
+TABLE: Final = re.compile(r"<!-- figures\n(?P<lines>(?:(?!-->).)*)-->\n(?P<table>(?:\|[^\n]*\n)+)", re.DOTALL)
+GOALS: Final = re.compile(
+    r"(?P<marker><!-- missed goals: (?P<files>[\w. -]+?) -->\n)(?P<table>(?:\|[^\n]*\n)+)"
+)
 WORD: Final = re.compile(r"(?:[^\s']|'[^']*')+")
 SEGMENT: Final = re.compile(r"/((?:[^/']|'[^']*')+)")
 SETTING: Final = re.compile(r"([^=,]+)=((?:[^,']|'[^']*')*)(?:,|$)")
@@ -103,9 +110,7 @@ class Results:
         file, _, pointer = path.partition("#")
         if file not in self._files:
             stored = self.folder / file
-            if not stored.is_file():
-                raise FigureError(f"there is no result file `{file}` (in `{path}`)")
-            self._files[file] = json.loads(stored.read_text("utf-8"))
+            self._files[file] = json.loads(stored.read_text("utf-8")) if stored.is_file() else None
         selected = [self._files[file]]
         for segment in SEGMENT.findall(pointer):
             selected = [entry for value in selected for entry in _entries(value, segment)]
@@ -148,6 +153,9 @@ def figure(marker: str, results: Results, default_file: str = "") -> str:
         values = [summary([_number(value, marker) for value in values])]
     if not values and missing:
         return missing.strip()
+    files = {word.partition("#")[0] for word in words if "#" in word} - {""} or {default_file}
+    if not values and not all((results.folder / file).is_file() for file in files):
+        raise FigureError(f"there is no result file `{' or '.join(sorted(files))}` (in `{marker}`)")
     if len(values) != 1:
         raise FigureError(f"`{marker}` selects {len(values)} values; name exactly one stored value")
     spec, scale = kind.groups()
@@ -229,6 +237,21 @@ class Table:
         return "\n".join(lines) + "\n"
 
 
+def missed_goals(files: Sequence[str], results: Results) -> str:
+    """Return the table of the goals that the result files say were missed, in the order of the files."""
+    rows = []
+    for file in files:
+        experiment = file.removesuffix(".json")
+        goals = results.values(f"{file}#/goals/*")
+        if not results.values(f"{file}#/goals"):
+            rows.append(f"| `{experiment}` | no goals are stored | | |")
+        for goal in goals:
+            if isinstance(goal, dict) and not goal["reached"]:
+                limit = f"{'at most' if goal['at_most'] else 'at least'} {goal['goal']:g}"
+                rows.append(f"| `{experiment}` | {goal['name']} | {limit} | {goal['value']:.2f} |")
+    return "\n".join(["| experiment | what | goal | measured |", "| --- | --- | --- | --- |", *rows]) + "\n"
+
+
 def _cells(line: str) -> list[str]:
     return [text.strip() for text in line.strip().strip("|").split("|")]
 
@@ -239,6 +262,7 @@ def _plain(heading: str) -> str:
 
 def written(page: str, results: Results) -> str:
     """Return the page with every marked number as it is stored."""
+    page = GOALS.sub(lambda hit: hit["marker"] + missed_goals(hit["files"].split(), results), page)
     page = TABLE.sub(
         lambda hit: hit[0].removesuffix(hit["table"]) + Table(hit["lines"], hit["table"]).written(results),
         page,
@@ -255,6 +279,7 @@ def _one_line(marker: str) -> str:
 def unmarked(page: str, results: Results) -> Iterator[str]:
     """Yield a sentence for each number that has no marker and is of no kind that needs none."""
     text = re.sub(r"^```.*?^```", _blank, page, flags=re.MULTILINE | re.DOTALL)
+    text = GOALS.sub(_blank, text)
     text = TABLE.sub(
         lambda hit: (
             _blank(hit[0].removesuffix(hit["table"]))
@@ -282,14 +307,17 @@ def _blank(hit: "re.Match[str] | str") -> str:
 def faults(page: str, results: Results) -> Iterator[str]:
     """Yield a sentence for each number of the page that differs from its stored value or has no marker."""
     right = written(page, results)
-    markers = len(re.findall("<!-- (?:=|figures)", page))
-    if markers != len(INLINE.findall(page)) + len(TABLE.findall(page)):
+    markers = len(re.findall("<!-- (?:=|figures|missed goals)", page))
+    if markers != sum(len(kind.findall(page)) for kind in (INLINE, TABLE, GOALS)):
         yield "a marker stands neither behind a number nor above a table"
-    for number, (shown, stored) in enumerate(
-        zip(page.splitlines(), right.splitlines(), strict=True), start=1
-    ):
-        if shown != stored:
-            yield f"line {number} is `{shown.strip()}`; the results say `{stored.strip()}`"
+    shown, stored = page.splitlines(), right.splitlines()
+    for kind, first, last, begin, end in SequenceMatcher(None, shown, stored, autojunk=False).get_opcodes():
+        for number in range(max(last - first, end - begin) if kind != "equal" else 0):
+            here, there = (
+                "".join(lines[start + number : stop][:1]).strip()
+                for lines, start, stop in ((shown, first, last), (stored, begin, end))
+            )
+            yield f"line {first + number + 1} is `{here}`; the results say `{there}`"
     yield from unmarked(right, results)
 
 

@@ -25,6 +25,11 @@ STORED = {
         {"name": "Polars", "workload": "W2", "seconds": 2.0, "matches": None},
     ],
     "ratios": {"by one core": 0.126},
+    "goals": [
+        {"name": "W1, polars / stretto", "value": 2.61, "goal": 2.5, "at_most": False, "reached": True},
+        {"name": "W3, polars / stretto", "value": 0.654, "goal": 3.0, "at_most": False, "reached": False},
+        {"name": "FIRST / none", "value": 1.25, "goal": 1.1, "at_most": True, "reached": False},
+    ],
 }
 PAGE = """# Page
 
@@ -42,6 +47,12 @@ matches: #/cells/name=Polars,workload={row}/matches ,d
 | --- | --- | --- |
 | `WITHIN 10 s` | 1.23 | 1,234,567 |
 | ten of W1 | 2.00 | n/a |
+
+<!-- missed goals: a.json -->
+| experiment | what | goal | measured |
+| --- | --- | --- | --- |
+| `a` | W3, polars / stretto | at least 3 | 0.65 |
+| `a` | FIRST / none | at most 1.1 | 1.25 |
 """
 CHANGES = [
     ("takes 1.23", "takes 1.24"),
@@ -50,6 +61,8 @@ CHANGES = [
     ("| 2.00 |", "| 2.01 |"),
     ("1,234,567", "1,234,568"),
     ("n/a |", "0.5 |"),
+    ("at least 3 |", "at least 2 |"),
+    ("| `a` | FIRST / none | at most 1.1 | 1.25 |\n", ""),
 ]
 UNMARKED = [
     "It takes 3.5 s.",
@@ -136,6 +149,8 @@ def test_numbers_that_measure_nothing_need_no_marker(text: str, results: Results
         ("below-zero a.json#/cells/*/seconds - 1 d", "1"),
         ("a.json#/cells/0/seconds * 1000 ,.0f", "500"),
         ("a.json#/cells/7/seconds .2f else n/a", "n/a"),
+        ("b.json#/cells/7/seconds .2f else not run", "not run"),
+        ("a.json#/cells/2/seconds / a.json#/cells/2/matches .2f else n/a", "n/a"),
     ],
 )
 def test_markers_are_read(marker: str, shown: str, results: Results) -> None:
@@ -146,6 +161,7 @@ def test_markers_are_read(marker: str, shown: str, results: Results) -> None:
     ("marker", "sentence"),
     [
         ("b.json#/machine s", "there is no result file `b.json`"),
+        ("b.json#/a / a.json#/cells/0/seconds .2f", "there is no result file"),
         ("a.json#/cells/*/seconds .2f", "selects 3 values"),
         ("a.json#/cells/9/seconds .2f", "selects 0 values"),
         ("a.json#/machine .2f", "is no number"),
