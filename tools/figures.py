@@ -46,7 +46,7 @@ from typing import Final
 
 ROOT: Final = Path(__file__).parents[1]
 PAGES: Final = ("README.md", "docs/benchmarks.md")
-INLINE: Final = re.compile(r"(?P<shown>\d[\d,.]*[%kM]?)<!-- =\s+(?P<marker>[^>]+?)\s*-->")
+INLINE: Final = re.compile(r"(?P<shown>\d[\d,.]*[%kM]?)<!--\s+=\s+(?P<marker>[^>]+?)\s*-->")
 TABLE: Final = re.compile(r"<!-- figures\n(?P<lines>(?:(?!-->).)*)-->\n(?P<table>(?:\|[^\n]*\n)+)", re.DOTALL)
 GOALS: Final = re.compile(
     r"(?P<marker><!-- missed goals: (?P<files>[\w. -]+?) -->\n)(?P<table>(?:\|[^\n]*\n)+)"
@@ -71,8 +71,8 @@ SUMMARIES: Final[Mapping[str, Callable[[Sequence[float]], float]]] = {
 }
 SCALES: Final = {"": 1.0, "k": 1e3, "M": 1e6}
 COUNTED: Final = (
-    "attributes|cells|cores?|engines|events|joins|levels|members|micro-batches|papers|patterns|plans|points|queries|readings|"
-    "rounds|rows|runs|seeds|sets|slices|streams|types|units|windows|workers|workloads"
+    "attributes|cells|cores?|engines|events|joins|levels|members|micro-batches|papers|patterns|plans|points|queries|"
+    "readings|rounds|rows|rules|runs|seeds|sets|slices|streams|types|units|windows|workers|workloads"
 )
 NO_MEASUREMENTS: Final[Mapping[str, str]] = {
     "date": r"\b\d{4}-\d{2}-\d{2}\b",
@@ -87,7 +87,8 @@ NO_MEASUREMENTS: Final[Mapping[str, str]] = {
     "goal": r"\bgoals?:? (?:at most |at least |of )?\d+(?:\.\d+)?%?",
     "seed": r"\bseed \d+",
     "size of an experiment": (
-        rf"(?<![\d.,])\b\d[\d,]*(?: million| or more)? (?:(?:different|random|similar|trend) )?(?:{COUNTED})\b(?! per)"
+        rf"(?<![\d.,])\b\d[\d,]*(?: million| or more| to \d+)?"
+        rf" (?:(?:different|random|similar|trend) )?(?:{COUNTED})\b(?! per)"
     ),
     "limit of the language": r"\bat most \d[\d,]* (?:levels|alternatives)",
 }
@@ -140,6 +141,8 @@ def figure(marker: str, results: Results, default_file: str = "") -> str:
     body, _, missing = marker.partition(" else ")
     *words, shape = WORD.findall(body)
     kind = FORMAT.fullmatch(shape)
+    if "#" not in body:
+        raise FigureError(f"`{marker}` names no stored value, such as `detect.json#/seed`")
     if kind is None or not words:
         raise FigureError(f"`{marker}` does not end with a format such as `.2f`, `,d`, `.0%`, `.1fM` or `s`")
     summary = SUMMARIES[words.pop(0)] if words[0] in SUMMARIES else None
@@ -207,7 +210,7 @@ class Table:
         """The lines of the marker by their first word or column heading; a line that begins with blanks goes on."""
         lines = re.sub(r"\n +", " ", self.lines.strip()).splitlines()
         pairs = [line.partition(": ") for line in lines]
-        return {name.strip(): text.strip() for name, _, text in pairs}
+        return {_plain(name.strip()): text.strip() for name, _, text in pairs}
 
     def markers(self, column: str, rows: int) -> list[str]:
         """Return the marker of each cell of a column; `-` leaves a cell as it is."""
@@ -307,7 +310,7 @@ def _blank(hit: "re.Match[str] | str") -> str:
 def faults(page: str, results: Results) -> Iterator[str]:
     """Yield a sentence for each number of the page that differs from its stored value or has no marker."""
     right = written(page, results)
-    markers = len(re.findall("<!-- (?:=|figures|missed goals)", page))
+    markers = len(re.findall(r"<!--\s+(?:=|figures|missed goals)", page))
     if markers != sum(len(kind.findall(page)) for kind in (INLINE, TABLE, GOALS)):
         yield "a marker stands neither behind a number nor above a table"
     shown, stored = page.splitlines(), right.splitlines()

@@ -164,6 +164,7 @@ def test_markers_are_read(marker: str, shown: str, results: Results) -> None:
         ("b.json#/a / a.json#/cells/0/seconds .2f", "there is no result file"),
         ("a.json#/cells/*/seconds .2f", "selects 3 values"),
         ("a.json#/cells/9/seconds .2f", "selects 0 values"),
+        ("1.5 .2f", "names no stored value"),
         ("a.json#/machine .2f", "is no number"),
         ("a.json#/cells/0/seconds", "does not end with a format"),
         ("a.json#/cells/0/seconds ^ 2 .2f", "is none of"),
