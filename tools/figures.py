@@ -78,7 +78,7 @@ NO_MEASUREMENTS: Final[Mapping[str, str]] = {
     "date": r"\b\d{4}-\d{2}-\d{2}\b",
     "version": (
         r"\b(?:Python|Java|Spark|PySpark|Polars|DuckDB|Zen|Apache-)\s?\d+(?:\.\d+)*"
-        r"(?: or \d+)?(?=[,.;)]|\s(?:or|and|with|on)\b|$)"
+        r"(?: or \d+)?(?=[,.;)]|\s(?:or|and|with|on)\b|\s*\||$)"
     ),
     "name with a number": r"\b[A-Za-z]+\d+\b",
     "figure of a paper": r"\b\d{1,2}[a-f]\b|\b4\+",
@@ -181,6 +181,8 @@ def _combined(
 
     An entry that is null, or divided by zero, is left out: nothing was measured there.
     """
+    if not left or not right:
+        return []
     if len(left) == 1:
         left = left * len(right)
     if len(right) == 1:

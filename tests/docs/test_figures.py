@@ -150,6 +150,7 @@ def test_numbers_that_measure_nothing_need_no_marker(text: str, results: Results
         ("a.json#/cells/0/seconds * 1000 ,.0f", "500"),
         ("a.json#/cells/7/seconds .2f else n/a", "n/a"),
         ("b.json#/cells/7/seconds .2f else not run", "not run"),
+        ("median a.json#/cells/*/planning / a.json#/cells/*/seconds .2f else not run", "not run"),
         ("a.json#/cells/2/seconds / a.json#/cells/2/matches .2f else n/a", "n/a"),
     ],
 )
