@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from tools.figures import (
+    INLINE,
     NO_MEASUREMENTS,
     PAGES,
     ROOT,
@@ -90,6 +91,14 @@ def test_the_pages_have_the_stored_figures(name: str) -> None:
     page = (ROOT / name).read_text("utf-8")
     assert list(faults(page, Results(ROOT / "benchmarks" / "results"))) == []
     assert page.count("<!-- figures") + page.count("<!-- =") >= 1
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_no_line_of_a_marker_in_prose_begins_a_list_or_a_heading(name: str) -> None:
+    """Markdown would end the paragraph there, and show the rest of the marker."""
+    page = (ROOT / name).read_text("utf-8")
+    lines = [line for hit in INLINE.finditer(page) for line in hit[0].splitlines()[1:]]
+    assert not [line for line in lines if line.lstrip()[:1] in "-+*#>|"]
 
 
 def test_a_page_with_stored_figures_has_no_faults(results: Results) -> None:
