@@ -25,10 +25,13 @@ ROOT = Path(__file__).resolve().parents[1]
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))  # so that the folder's modules are found however this one was loaded
 
-from benchmarks.contestants.report import machine  # noqa: E402  (after the path is set)
 from benchmarks.parts import add_join, named, read  # noqa: E402
 from benchmarks.real_workloads import SETS, events_of, workload_over  # noqa: E402
-from benchmarks.sheets import keep, priced  # noqa: E402
+from benchmarks.sheets import (  # noqa: E402
+    keep,
+    machine,
+    priced,
+)
 
 from stretto.engine.kernels import when_to_compile  # noqa: E402
 from stretto.engine.planning import optimize  # noqa: E402

@@ -26,10 +26,9 @@ if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))  # so that the folder's modules are found however this one was loaded
 
 from benchmarks.contestants.answers import WrongAnswerError  # noqa: E402
-from benchmarks.contestants.report import machine  # noqa: E402
 from benchmarks.contestants.workloads import WORKLOADS, Query, Shape  # noqa: E402
 from benchmarks.optimizers_report import say  # noqa: E402
-from benchmarks.sheets import keep  # noqa: E402
+from benchmarks.sheets import keep, machine  # noqa: E402
 from benchmarks.spark_counting import FILE, counted, planned, write_stream  # noqa: E402
 from benchmarks.standalone_cluster import NoClusterError  # noqa: E402
 from pyspark.sql import DataFrame, SparkSession  # noqa: E402
