@@ -11,7 +11,6 @@ from benchmarks.contestants.workloads import Query
 from pyspark.sql import DataFrame
 
 import stretto
-from stretto.plan.dag import Plan
 
 FILE = 1_000_000
 """Events per file."""
@@ -19,7 +18,7 @@ KNOWN = 200_000
 """Events that plans are made for."""
 
 
-def planned(queries: Sequence[Query], seed: int) -> Plan:
+def planned(queries: Sequence[Query], seed: int) -> stretto.Plan:
     """The plan of these queries for the stream of a seed."""
     return stretto.optimize("\n".join(query.text for query in queries), stream.table(KNOWN, seed))
 
