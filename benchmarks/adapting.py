@@ -20,8 +20,7 @@ import pyarrow as pa
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # also when it is loaded by itself
 
-from benchmarks.contestants.report import machine
-from benchmarks.sheets import aligned, keep
+from benchmarks.sheets import aligned, keep, machine
 
 from stretto import Engine, Plan, Stats, Workload, optimize
 from stretto.engine.adapt import AdaptOptions

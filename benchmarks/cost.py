@@ -22,9 +22,12 @@ ROOT = Path(__file__).resolve().parents[1]
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))  # so that the folder's modules are found however this one was loaded
 
-from benchmarks.contestants.report import machine  # noqa: E402  (after the path is set)
 from benchmarks.cost_on_sets import SetRun, runs_on_sets, set_lines  # noqa: E402
-from benchmarks.sheets import keep, priced  # noqa: E402
+from benchmarks.sheets import (  # noqa: E402
+    keep,
+    machine,
+    priced,
+)
 
 from stretto.engine.kernels import when_to_compile  # noqa: E402
 from stretto.engine.pace import STEP  # noqa: E402

@@ -1,17 +1,18 @@
 """How fast matches are found: Stretto, Polars, DuckDB and loops by hand, on the same events and with the same answers.
 
 `stretto bench detect [options]`, `python -m benchmarks.detect [options]` or `python benchmarks/detect.py [options]`.
-A wrong answer ends the experiment with exit code 1; it never becomes a line of the table.
+All answers are compared before anything is timed. A wrong answer ends the experiment with exit code 1; it never
+becomes a line of the table.
 """
 
 import argparse
+import os
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import psutil
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -23,31 +24,38 @@ from benchmarks.contestants.answers import WrongAnswerError  # noqa: E402
 from benchmarks.contestants.worker import MODULES, Job  # noqa: E402
 from benchmarks.contestants.workloads import WORKLOADS  # noqa: E402
 from benchmarks.parts import named  # noqa: E402
+from benchmarks.sheets import circumstances  # noqa: E402
 
-CHECKED = 20_000
-"""Events on which all matches are compared one by one, before anything is timed."""
-FEWEST = 2_000
 SCALE = (200_000, 2_000_000, 20_000_000)
 QUERIES = 1_000
+STARTED = 200_000
+"""Events of the cold start: enough that loops are compiled."""
 GIB = 1 << 30
+MODES = {"one": 1, "all": os.cpu_count() or 1}
+"""Threads by mode."""
+ONE_CORE_ONLY = ("stretto-none",)
+"""Contestants that would do the same on all cores as on one; Stretto itself is the measure of the others there."""
+PACKAGES = ("polars", "duckdb", "numba", "numpy", "pyarrow")
+Plan = tuple[str, str, int | None]
+"""A contestant, its mode, and the number of its fastest formulation."""
 
 
 def run(out: Path, data: Path | None, options: Sequence[str]) -> int:
-    """Compare, measure, print the table, and write detect.json, detect.txt and detect.png into `out`."""
+    """Compare, measure, print the table, and write detect.json and detect.txt into `out`."""
     del data  # the stream is generated
     given = _parse(options)
+    record = circumstances(given.seed, *PACKAGES) | {"events": given.events, "turns": given.turns}
     try:
-        _check(given)
-        cells = _measure(given)
-        skip = given.skip_scale
-        outcome = report.Outcome(
-            given.seed, cells, () if skip else _scale(given), {} if skip else _start(given)
-        )
+        measured = [cell for workload in given.only for cell in _measure(given, workload)]
+        record["workloads"] = report.workloads_of(measured, given.events)
+        record["goals"] = report.goals_of(record["workloads"])
+        record["scale"] = [] if given.skip_scale else _scale(given)
+        record["start"] = {} if given.skip_scale else _start(given)
     except (WrongAnswerError, launch.FailedError, launch.TooMuchError) as error:
         print(f"detect: {error}", file=sys.stderr)
         return 1
-    report.write(outcome, out)
-    print(report.table(outcome))
+    report.write(record, out)
+    print(report.table(record))
     return 0
 
 
@@ -61,7 +69,7 @@ def _parse(options: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--events", type=int, default=2_000_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument(
-        "--repeat", type=int, default=3, help="the best of so many runs counts, each in a fresh process"
+        "--turns", type=int, default=3, help="in each of which every contestant runs once, in a fresh process"
     )
     parser.add_argument("--limit", type=float, default=120.0, help="seconds that one run may take")
     parser.add_argument(
@@ -71,13 +79,13 @@ def _parse(options: Sequence[str]) -> argparse.Namespace:
     return parser.parse_args(options)
 
 
-def _job(
-    given: argparse.Namespace, contestant: str, workload: str, count: int, rows: str | None = None
-) -> Any:
+def _job(given: argparse.Namespace, workload: str, plan: Plan, *, judged: bool = False) -> Any:
     """The outcome of one job in a process of its own."""
-    _progress(f"{workload} {contestant}, {count:,} events{', every match compared' if rows else ''}")
-    job = Job(contestant, workload, count, given.seed, given.limit, rows)
-    return launch.module("worker", job.to_json(), memory=int(given.memory * GIB)).json()
+    contestant, mode, variant = plan
+    _progress(f"{workload} {contestant}, {mode}{', answers' if judged else ''}")
+    job = Job(contestant, workload, given.events, given.seed, given.limit, MODES[mode], variant, judged)
+    memory = int(given.memory * GIB)
+    return launch.module("worker", job.to_json(), memory=memory, one_core=mode == "one").json()
 
 
 def _progress(text: str) -> None:
@@ -85,70 +93,48 @@ def _progress(text: str) -> None:
         print(text, file=sys.stderr)
 
 
-def _check(given: argparse.Namespace) -> None:
-    """Every match of every contestant against the yardstick's, on the first events."""
-    count = min(CHECKED, given.events)
-    with tempfile.TemporaryDirectory() as folder:
-        for workload in given.only:
-            expected = str(Path(folder, f"{workload}.npz"))
-            _job(given, "yardstick", workload, count, expected)
-            for contestant in given.contestants:
-                found = str(Path(folder, f"{workload}.{contestant}.npz"))
-                if contestant != "yardstick" and "found" in _job(given, contestant, workload, count, found):
-                    _compare(f"{contestant} on {workload}", found, expected)
+def _measure(given: argparse.Namespace, workload: str) -> list[report.Measured]:
+    """Compare the answers of all, which also chooses formulations, then time them in turns."""
+    expected = _job(given, workload, ("loops", "one", None), judged=True)["digests"]
+    plans: list[Plan] = []
+    missing: list[report.Measured] = []
+    for contestant in given.contestants:
+        for mode in MODES:
+            if mode == "all" and contestant in ONE_CORE_ONLY:
+                continue
+            try:
+                outcome = _job(given, workload, (contestant, mode, None), judged=True)
+            except launch.TooMuchError as error:
+                outcome = {"missing": f"n/a: {error} with {given.events:,} events"}
+            if "missing" in outcome:
+                missing.append(report.Measured(contestant, workload, mode, missing=outcome["missing"]))
+                continue
+            _compare(f"{contestant} on {workload}", outcome["digests"], expected)
+            plans.append((contestant, mode, outcome["variant"]))
+    turns = [_turn(given, workload, plans, expected) for _ in range(given.turns)]
+    timed = [
+        report.Measured(contestant, workload, mode, [turn[contestant, mode] for turn in turns])
+        for contestant, mode, _ in plans
+    ]
+    order = list(given.contestants)
+    return sorted((*timed, *missing), key=lambda cell: (order.index(cell.contestant), cell.mode != "one"))
 
 
-def _compare(name: str, found: str, expected: str) -> None:
-    with np.load(found) as ours, np.load(expected) as theirs:
-        for query in sorted(set(ours.files) | set(theirs.files)):
-            same = (
-                query in ours.files and query in theirs.files and np.array_equal(ours[query], theirs[query])
-            )
-            if not same:
-                raise WrongAnswerError(
-                    f"wrong answer: {name}: the matches of {query} are not the yardstick's"
-                )
+def _turn(
+    given: argparse.Namespace, workload: str, plans: Sequence[Plan], expected: Mapping[str, Any]
+) -> dict[tuple[str, str], Any]:
+    """One run of every contestant, with as many matches as were compared."""
+    counts = {name: digest["matches"] for name, digest in expected.items()}
+    outcomes = {}
+    for plan in plans:
+        outcome = outcomes[plan[0], plan[1]] = _job(given, workload, plan)
+        _compare(f"{plan[0]} on {workload}", outcome["matches"], counts)
+    return outcomes
 
 
-def _measure(given: argparse.Namespace) -> list[report.Cell]:
-    cells = []
-    for workload in given.only:
-        expected: dict[int, Any] = {}
-        for contestant in given.contestants:
-            cell, found = _timed(given, contestant, workload)
-            if found is not None:
-                if cell.events not in expected:
-                    expected[cell.events] = _job(given, "yardstick", workload, cell.events)["found"]
-                if found != expected[cell.events]:
-                    raise WrongAnswerError(
-                        f"wrong answer: {contestant} on {workload}, {cell.events:,} events: "
-                        f"found {found}, the yardstick {expected[cell.events]}"
-                    )
-            cells.append(cell)
-    return cells
-
-
-def _timed(given: argparse.Namespace, contestant: str, workload: str) -> tuple[report.Cell, Any]:
-    """The times on as many events as the limits allow, and the digests of the answer."""
-    count, note = given.events, ""
-    while True:
-        try:
-            runs = [_job(given, contestant, workload, count)]
-            if "missing" in runs[0]:
-                return report.Cell(contestant, workload, count, missing=runs[0]["missing"]), None
-            runs += [_job(given, contestant, workload, count) for _ in range(given.repeat - 1)]
-        except launch.TooMuchError as error:
-            note = str(error)
-            if count // 10 < FEWEST:
-                return report.Cell(contestant, workload, count, missing=f"n/a: {note}"), None
-            count //= 10
-            continue
-        found = runs[0]["found"]
-        if any(again["found"] != found for again in runs):
-            raise WrongAnswerError(f"wrong answer: {contestant} on {workload} differs from run to run")
-        best = {key: min(done[key] for done in runs) for key in ("seconds", "cpu", "peak_mb")}
-        matches = sum(digest["matches"] for digest in found.values())
-        return report.Cell(contestant, workload, count, matches, **best, note=note), found
+def _compare(name: str, found: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
+    if found != expected:
+        raise WrongAnswerError(f"wrong answer: {name}: found {found}, loops by hand {expected}")
 
 
 def _scale(given: argparse.Namespace) -> list[dict[str, Any]]:
@@ -165,11 +151,11 @@ def _scale(given: argparse.Namespace) -> list[dict[str, Any]]:
 
 
 def _start(given: argparse.Namespace) -> dict[str, Any]:
-    """Seconds of a fresh process: to its first result, with and without compiled kernels; with many queries."""
+    """Seconds of a fresh process: to its result, with and without compiled loops; with many queries."""
     memory = int(given.memory * GIB)
     with tempfile.TemporaryDirectory() as folder:
         path, query, cache = Path(folder, "events.parquet"), Path(folder, "w1.cep"), Path(folder, "kernels")
-        events.write(path, 1_000, given.seed)
+        events.write(path, STARTED, given.seed)
         query.write_text(WORKLOADS["W1"].text, encoding="utf-8")
         program = "import sys; from stretto.cli.main import main; sys.exit(main())"
         call = ["run", str(query), "--events", str(path), "--on", "local", "--quiet"]
@@ -177,9 +163,9 @@ def _start(given: argparse.Namespace) -> dict[str, Any]:
         env = {"NUMBA_CACHE_DIR": str(cache)}
         _progress("start-up")
         cold = launch.launch(command, memory=memory, env=env).seconds
-        warm = min(launch.launch(command, memory=memory, env=env).seconds for _ in range(given.repeat))
+        warm = min(launch.launch(command, memory=memory, env=env).seconds for _ in range(given.turns))
     many = launch.module("starting", str(QUERIES), memory=memory).json()
-    return {"cold": cold, "warm": warm, "queries": QUERIES, "many": many}
+    return {"cold": cold, "warm": warm, "events": STARTED, "queries": QUERIES, "many": many}
 
 
 if __name__ == "__main__":

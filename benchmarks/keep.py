@@ -1,18 +1,17 @@
 """What KEEP and LIMIT cost: W1 and W2 of `detect` with and without them, in turns in one process.
 
-    stretto bench keep [--only W1,W2] [--forms FIRST,LIMIT] [--events N] [--rounds N]
+    stretto bench keep [--only W1,W2] [--forms FIRST,LIMIT] [--events N] [--turns N]
 
-Before anything is timed, what is reported of the first events is compared with a plain walk over all matches. CPU
-seconds, the best round of each. PER reads an attribute of every match: `RETURN k` shows what that alone costs.
+Before anything is timed, what is reported of the first events is compared with a plain walk over all matches. The time
+begins with a table of events in memory and ends with Arrow columns of all reported matches; planning is shown beside
+it. One turn runs every form once. PER reads an attribute of every match: `RETURN k` shows what that alone costs.
 """
 
 import argparse
-import gc
-import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from time import process_time
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -23,12 +22,22 @@ if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))  # so that the folder's modules are found however this one was loaded
 
 from benchmarks.contestants import events  # noqa: E402  (after the path is set)
-from benchmarks.contestants.answers import WrongAnswerError  # noqa: E402
-from benchmarks.contestants.with_stretto import plan_of, running  # noqa: E402
+from benchmarks.contestants.answers import Steps, Tables, WrongAnswerError  # noqa: E402
+from benchmarks.contestants.with_stretto import stepped, warming  # noqa: E402
+from benchmarks.contestants.with_stretto_none import plan_of  # noqa: E402
+from benchmarks.contestants.worker import Clocked, timed  # noqa: E402
 from benchmarks.contestants.workloads import SECOND, WORKLOADS, Query, Workload  # noqa: E402
 from benchmarks.parts import named  # noqa: E402
-
-from stretto.engine.results.matches import Matches  # noqa: E402
+from benchmarks.sheets import (  # noqa: E402
+    aligned,
+    circumstances,
+    goal_lines,
+    goal_of,
+    heading,
+    ratio_text,
+    ratios,
+)
+from benchmarks.sheets import keep as store  # noqa: E402
 
 CHECKED = 20_000
 """Events on which what is reported is compared, match by match."""
@@ -45,6 +54,8 @@ FORMS: Mapping[str, str] = {
     "LIMIT": "LIMIT 10 PER 1 MINUTE",
     "FIRST LIMIT": "KEEP FIRST FOR 10 SECONDS LIMIT 10 PER 1 MINUTE",
 }
+MOST = 1.10
+"""The goal: a form takes at most so many times the time of the query without KEEP."""
 Row = tuple[int, ...]
 """A match: detected, end, start, and the ids of its events."""
 
@@ -60,10 +71,16 @@ def run(out: Path, data: Path | None, options: Sequence[str]) -> int:
     except WrongAnswerError as error:
         print(f"keep: {error}", file=sys.stderr)
         return 1
-    cells = [cell for workload in given.only for cell in _measure(given, WORKLOADS[workload])]
-    text = table(cells)
-    (out / "keep.json").write_text(json.dumps(cells, indent=1) + "\n", encoding="utf-8")
-    (out / "keep.txt").write_text(text + "\n", encoding="utf-8")
+    record = circumstances(given.seed) | {"events": given.events, "turns": given.turns}
+    record["workloads"] = {name: _measure(given, WORKLOADS[name]) for name in given.only}
+    record["goals"] = [
+        goal_of(f"{name} {form}, CPU time / none", cell["ratio"]["cpu"]["median"], MOST, at_most=True)
+        for name, forms in record["workloads"].items()
+        for form, cell in forms.items()
+        if form not in (PLAIN, RETURNED)
+    ]
+    text = table(record)
+    store(out, "keep", text, record)
     print(text)
     return 0
 
@@ -74,7 +91,7 @@ def _parse(options: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--forms", type=named(FORMS), default=list(FORMS), help="such as FIRST,LIMIT")
     parser.add_argument("--events", type=int, default=1_000_000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--rounds", type=int, default=15, help="the best of so many counts")
+    parser.add_argument("--turns", type=int, default=7, help="in each of which every form runs once")
     return parser.parse_args(options)
 
 
@@ -83,40 +100,63 @@ def _text(workload: Workload, form: str) -> str:
     return "\n".join(f"{text}\n{FORMS[form].format(first=first)};" for text, first in queries)
 
 
-def _runner(workload: Workload, form: str, batches: Sequence[pa.RecordBatch]) -> Callable[[], list[Matches]]:
-    return running(plan_of(_text(workload, form), batches[0].schema), batches)
+def _steps(workload: Workload, form: str, events_table: pa.Table) -> Steps:
+    """Plan and run, as `stretto-none` of `detect` does."""
+    text = _text(workload, form)
+    return stepped(lambda: plan_of(text, events_table.schema), events_table)
 
 
-def _measure(given: argparse.Namespace, workload: Workload) -> list[dict[str, Any]]:
-    """The best round of each form, all of them in every round."""
-    batches = events.table(given.events, given.seed).to_batches(max_chunksize=events.BATCH)
+def _answer(workload: Workload, form: str, events_table: pa.Table) -> Tables:
+    return timed(_steps(workload, form, events_table), [query.name for query in workload.queries])[0]
+
+
+def _measure(given: argparse.Namespace, workload: Workload) -> dict[str, Any]:
+    """The times of each form, all of them in every turn; the first turn warms up."""
+    stream = events.table(given.events, given.seed)
+    queries = [query.name for query in workload.queries]
     forms = list(dict.fromkeys((PLAIN, *given.forms)))
-    runners = {form: _runner(workload, form, batches) for form in forms}
-    best, found = dict.fromkeys(forms, float("inf")), dict.fromkeys(forms, 0)
-    for _ in range(given.rounds):
-        for form, runner in runners.items():
-            gc.collect()
-            begun = process_time()
-            result = runner()
-            best[form] = min(best[form], process_time() - begun)
-            found[form] = sum(map(len, result))
-            del result  # so that the next one finds as much memory at hand
-    return [
-        {"workload": workload.name, "events": given.events, "form": form, "cpu": best[form]}
-        | {"over_none": best[form] / best[PLAIN] - 1, "matches": found[form]}
-        for form in forms
-    ]
+    clocked: dict[str, list[Clocked]] = {form: [] for form in forms}
+    matches: dict[str, int] = {}
+    with warming():
+        for form in forms:
+            timed(_steps(workload, form, stream.slice(0, CHECKED)), queries)
+    for turn in range(given.turns + 1):
+        for form in forms:
+            tables, taken = timed(_steps(workload, form, stream), queries)
+            matches[form] = sum(matches.num_rows for matches in tables.values())
+            del tables  # so that the next form has as much memory at hand
+            if turn:
+                clocked[form].append(taken)
+    return {
+        form: {
+            "matches": matches[form],
+            "wall": median(one.wall for one in turns),
+            "cpu": median(one.cpu for one in turns),
+            "planning": median(one.planning for one in turns),
+            "ratio": {
+                key: ratios(
+                    [getattr(one, key) for one in turns], [getattr(one, key) for one in clocked[PLAIN]]
+                )
+                for key in ("wall", "cpu")
+            },
+        }
+        for form, turns in clocked.items()
+    }
 
 
-def table(cells: Sequence[Mapping[str, Any]]) -> str:
-    """A line per workload and form."""
-    lines = [f"{'':3} {'events':>10} {'KEEP':12} {'matches':>10} {'CPU s':>7} {'more':>7}"]
-    lines += [
-        f"{cell['workload']:3} {cell['events']:10,} {cell['form']:12} {cell['matches']:10,} {cell['cpu']:7.3f}"
-        f" {cell['over_none']:+7.1%}"
-        for cell in cells
-    ]
-    return "\n".join(lines)
+def table(record: Mapping[str, Any]) -> str:
+    """Goals, then a line per workload and form."""
+    rows = [["", "KEEP", "matches", "wall s", "CPU s", "planning s", "wall by none", "CPU by none"]]
+    for name, forms in record["workloads"].items():
+        for form, cell in forms.items():
+            times = [f"{cell[key]:.3f}" for key in ("wall", "cpu", "planning")]
+            shares = [ratio_text(cell["ratio"][key]) for key in ("wall", "cpu")]
+            rows.append([name, form, f"{cell['matches']:,}", *times, *shares])
+    about = (
+        f"{record['events']:,} events; from a table in memory to Arrow columns, planning included; medians of"
+        f" {record['turns']} turns in one process, after one turn that warms up; imports and compiling excluded"
+    )
+    return "\n".join([heading("keep", record), about, *goal_lines(record["goals"]), "", *aligned(rows)])
 
 
 # ---- what is reported, by a plain walk over all matches ---------------------------------------------------------
@@ -125,8 +165,7 @@ def table(cells: Sequence[Mapping[str, Any]]) -> str:
 def check(workload: Workload, form: str, count: int, seed: int) -> None:
     """WrongAnswerError unless each query reports what the walk leaves of all its matches."""
     stream = events.table(count, seed)
-    batches = stream.to_batches(max_chunksize=count // 3 + 1)
-    every, kept = (_runner(workload, which, batches)() for which in (PLAIN, form))
+    every, kept = (_answer(workload, which, stream) for which in (PLAIN, form))
     keys = stream["k"].to_numpy()
     for query in workload.queries:
         expected = thinned(form, _rows(query, every), keys, query.window_us)
@@ -138,12 +177,11 @@ def check(workload: Workload, form: str, count: int, seed: int) -> None:
             )
 
 
-def _rows(query: Query, result: Sequence[Matches]) -> list[Row]:
+def _rows(query: Query, tables: Tables) -> list[Row]:
     """All matches in the order in which KEEP looks at them."""
-    tables = [matches[query.name] for matches in result]
+    matches = tables[query.name]
     columns = [
-        np.concatenate([one[name].to_numpy().astype(np.int64) for one in tables])
-        for name in ("detected", "end", "start", *query.variables)
+        matches[name].to_numpy().astype(np.int64) for name in ("detected", "end", "start", *query.variables)
     ]
     return sorted(map(tuple, np.stack(columns, axis=1).tolist()))
 

@@ -84,20 +84,19 @@ def _measured(folder: Path, cores: int) -> dict[str, Any]:
 
 def main(arguments: Sequence[str]) -> None:
     """Time every plan of the folder on so many cores."""
-    from benchmarks.spark_counting import counted
+    from benchmarks.spark_events import counted
 
-    from stretto.plan.spread.choice import choose
-    from stretto.spark import session
-    from stretto.spark.batch.event_files import open_files
+    from stretto.spark import detect_files, session
 
     folder, cores = Path(arguments[0]), int(arguments[1])
     plans: dict[str, Plan] = pickle.loads((folder / "plans").read_bytes())
     spark = session(f"local[{cores}]", "stretto bench motto")
-    files = open_files(str(folder / "events.parquet"))
+    files = str(folder / "events.parquet")
     outcome: dict[str, Any] = {}
     for label, plan in plans.items():
-        spread = choose(plan, files.load(None), cores, "auto")
-        runs = [counted(spark, plan, files, spread) for _ in range(1 + TIMES)]  # the first one warms up
+        runs = [
+            counted(detect_files(plan, files, spark=spark)) for _ in range(1 + TIMES)
+        ]  # the first one warms up
         outcome[label] = {"seconds": min(seconds for seconds, _ in runs[1:]), "counts": runs[0][1]}
     print(json.dumps(outcome))
 

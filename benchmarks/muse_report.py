@@ -4,8 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-from benchmarks.contestants.report import machine
-from benchmarks.sheets import Plot, aligned, draw, keep
+from benchmarks.sheets import Plot, aligned, draw, keep, machine
 
 MUSE, AUTO, GRETA = "muse", "auto", "greta"
 """Optimizers, by their names."""

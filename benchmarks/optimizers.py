@@ -11,18 +11,17 @@ planning too, so that other work on the machine changes little.
 import gc
 import hashlib
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from typing import Any
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from benchmarks.contestants.answers import (
     Answer,
-    Column,
     Digest,
     Found,
-    Lists,
+    answer_of,
     check_digests,
     check_rows,
     digest,
@@ -37,9 +36,11 @@ from stretto.engine.run import Engine
 from stretto.errors import EngineError
 from stretto.generate.reshuffle import Reshuffle
 from stretto.generate.streams import generate
+from stretto.papers.mcep.local_search import Patterns
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan
 from stretto.plan.optimizers import RECIPES
+from stretto.solve.common.budget import Budget
 from stretto.stats.profile import Stats
 
 LONG = 20.0
@@ -316,14 +317,36 @@ def _key(case: Case, contestants: Sequence[Contestant]) -> str:
 def _planned(one: Contestant, workload: Workload, stats: Stats) -> tuple[Cell, Plan | None]:
     if one.optimizer not in RECIPES:
         return Cell(one.label, one.optimizer, missing="no such optimizer"), None
-    start = time.process_time()
-    plan = optimize(workload, stats, optimizer=one.optimizer, budget=one.budget)
-    seconds = time.process_time() - start
+    with initial_plans() as complete:
+        start = time.process_time()
+        plan = optimize(workload, stats, optimizer=one.optimizer, budget=one.budget)
+        seconds = time.process_time() - start
     estimate = plan.estimate
     cell = Cell(one.label, one.optimizer, planning=seconds, operators=len(plan.ops))
+    if one.optimizer.startswith("mcep"):  # other optimizers do not depend on such an initial plan
+        cell = replace(cell, incomplete=not all(complete))
     if estimate is not None:
         cell = replace(cell, estimate=estimate.cost, gap=estimate.gap)
     return cell, plan
+
+
+@contextmanager
+def initial_plans() -> Iterator[list[bool]]:
+    """Observe MCEP's searches: whether time was left when the initial plan of each search was complete."""
+    complete: list[bool] = []
+    create = Patterns.__init__
+
+    def observed(
+        patterns: Patterns, memo: Any, pricing: Any, budget: Budget, *rest: Any, **options: Any
+    ) -> None:
+        create(patterns, memo, pricing, budget, *rest, **options)
+        complete.append(not budget.over)
+
+    Patterns.__init__ = observed  # type: ignore[method-assign]
+    try:
+        yield complete
+    finally:
+        Patterns.__init__ = create  # type: ignore[method-assign]
 
 
 def _steady(marks: Sequence[tuple[int, float]]) -> float:
@@ -415,22 +438,6 @@ def _tables(matches: Matches) -> dict[str, pa.Table | None]:
 def _answer(parts: Iterable[Mapping[str, pa.Table | None]]) -> Answer:
     found: dict[str, list[Found]] = {}
     for tables in parts:
-        for name, table in tables.items():
-            mine = found.setdefault(name, [])
-            if table is not None:
-                mine += [_found(batch) for batch in table.to_batches()]
+        for name, matches in answer_of(tables).items():
+            found.setdefault(name, []).extend(matches)
     return found
-
-
-def _found(batch: pa.RecordBatch) -> Found:
-    variables = [name for name in batch.schema.names if name not in ("start", "end", "detected")]
-    start, end = (batch[name].view(pa.int64()).to_numpy() for name in ("start", "end"))
-    return Found(tuple(_column(batch[name]) for name in variables), start, end)
-
-
-def _column(column: pa.Array) -> Column:
-    """Ids, or lists of ids; what is not bound is -1, or an empty list."""
-    if pa.types.is_integer(column.type):
-        return pc.fill_null(column, -1).to_numpy() if column.null_count else column.to_numpy()
-    offsets = np.concatenate([[0], np.cumsum(pc.fill_null(pc.list_value_length(column), 0).to_numpy())])
-    return Lists(offsets.astype(np.int64), column.flatten().to_numpy())

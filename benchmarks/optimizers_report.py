@@ -8,8 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from benchmarks.contestants.answers import WrongAnswerError
-from benchmarks.contestants.report import machine
-from benchmarks.sheets import Plot, aligned, draw, keep
+from benchmarks.sheets import Plot, aligned, draw, keep, machine
 
 from stretto.errors import EngineError
 
@@ -25,6 +24,7 @@ class Cell:
 
     `seconds` of one core for all events; `gain`: those of `none` by them. `planning`: seconds that the optimizer took.
     `output`: those of `seconds` in which matches became columns and nothing else was done. `alike`: same plan.
+    `incomplete`: the time for planning was over before the initial plan was complete.
     """
 
     label: str
@@ -41,6 +41,7 @@ class Cell:
     switches: int = 0
     alike: str = ""
     missing: str = ""
+    incomplete: bool = False
     gains: tuple[float, ...] = ()
     """Those of several seeds, in ascending order, where `gain` is their median."""
 
@@ -86,6 +87,8 @@ class Outcome:
     figures: tuple[Figure, ...]
     default: Mapping[str, Point] = field(default_factory=dict)
     seconds: float = 0.0
+    budget: float = 0.0
+    """Seconds that every optimizer may plan, where a figure does not vary them; 0: not stated."""
     runs: tuple["Outcome", ...] = ()
 
     @property
@@ -143,15 +146,20 @@ def _median_cell(cells: Sequence[Cell]) -> Cell:
     """The first seed's cell, with the median of what all gain and of the time that they plan."""
     gains = tuple(sorted(cell.gain for cell in cells))
     planning = statistics.median(cell.planning for cell in cells)
-    return replace(cells[0], gain=statistics.median(gains), gains=gains, planning=planning)
+    incomplete = any(cell.incomplete for cell in cells)
+    return replace(
+        cells[0], gain=statistics.median(gains), gains=gains, planning=planning, incomplete=incomplete
+    )
 
 
 def table(outcome: Outcome) -> str:
     """Plain text: a table of gains per figure, and a summary."""
+    limit = f"; planning limit {outcome.budget:g} s for every optimizer" if outcome.budget else ""
     lines = [
-        f"{outcome.name}: {_seeds(outcome)}; {machine()}; one core; {outcome.seconds:.0f} s in all",
+        f"{outcome.name}: {_seeds(outcome)}; {machine()}; one core; {outcome.seconds:.0f} s in all{limit}",
         "the first word of a column is its `--optimizer`; gain: time per event of `none` by that of the contestant;",
         "(s): seconds that planning took; all times are those of the processor;",
+        "(s!): the limit of planning was reached before the initial plan was complete: not a fair result;",
         "output: the share of the fastest one's time in which its matches become columns; it is on everyone's clock",
     ]
     for figure in outcome.figures:
@@ -186,7 +194,8 @@ def _gain(cell: Cell | None, fastest: Cell) -> str:
         return "n/a"
     mark = "*" if CLOSE * cell.gain >= fastest.gain else " "
     spread = f"[{cell.gains[0]:.2f}-{cell.gains[-1]:.2f}] " if cell.gains else ""
-    return f"{cell.gain:.2f}{mark} {spread}({cell.planning:.1f})"
+    cut_off = "!" if cell.incomplete else ""
+    return f"{cell.gain:.2f}{mark} {spread}({cell.planning:.1f}{cut_off})"
 
 
 def summary(outcome: Outcome) -> list[str]:

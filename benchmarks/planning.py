@@ -22,10 +22,9 @@ ROOT = Path(__file__).resolve().parents[1]
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))  # so that the folder's modules are found however this one was loaded
 
-from benchmarks.contestants.report import machine  # noqa: E402  (after the path is set)
 from benchmarks.optimizers_report import say  # noqa: E402
 from benchmarks.parts import named  # noqa: E402
-from benchmarks.sheets import keep  # noqa: E402
+from benchmarks.sheets import keep, machine  # noqa: E402
 
 from stretto.generate.streams import generate  # noqa: E402
 from stretto.generate.workloads import workload  # noqa: E402

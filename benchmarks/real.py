@@ -2,20 +2,22 @@
 
 `stretto bench real --data DIR [options]` or `python -m benchmarks.real --data DIR [options]`. The folder holds the
 files that benchmarks/real_workloads.py names. All plans of a workload must find the same matches; a wrong answer ends
-the experiment with exit code 1, and so does an `auto` slower than the best one by more than `--limit`. Times are those
-of one core, in process, without planning; output is on the clock.
+the experiment with exit code 1, and so does an `auto` slower than the best one by more than `--limit`. The time of a
+plan begins with a table of events in memory and ends with Arrow columns of all matches; planning (text, statistics,
+plan) is measured apart and added for the time from text to columns. One process; compiling is not included.
 """
 
 import argparse
 import gc
-import hashlib
 import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from itertools import count
 from pathlib import Path
 from random import Random
+from statistics import median
 from time import perf_counter, process_time
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -25,14 +27,28 @@ ROOT = Path(__file__).resolve().parents[1]
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))  # so that the folder's modules are found however this one was loaded
 
-from benchmarks.contestants.report import machine  # noqa: E402  (after the path is set)
+from benchmarks.contestants.answers import (  # noqa: E402
+    Digest,
+    WrongAnswerError,
+    answer_of,
+    check_finished,
+    digests,
+)
 from benchmarks.parts import add_join, named, read  # noqa: E402
 from benchmarks.real_workloads import SETS, events_of, workload_over  # noqa: E402
-from benchmarks.sheets import keep, priced  # noqa: E402
+from benchmarks.sheets import (  # noqa: E402
+    aligned,
+    circumstances,
+    heading,
+    keep,
+    priced,
+    ratio_text,
+    spread,
+)
 
+import stretto  # noqa: E402
+from stretto.engine.counters import Counters  # noqa: E402
 from stretto.engine.kernels import when_to_compile  # noqa: E402
-from stretto.engine.planning import optimize  # noqa: E402
-from stretto.engine.run import Engine  # noqa: E402
 from stretto.pattern.workload import Workload  # noqa: E402
 from stretto.plan.dag import Plan  # noqa: E402
 from stretto.plan.ops import Forbid, Join, Repeat  # noqa: E402
@@ -40,7 +56,6 @@ from stretto.plan.trials.trying import computations  # noqa: E402
 from stretto.stats.profile import Stats  # noqa: E402
 
 OPTIMIZERS = ("none", "share", "reorder", "motto", "mcep", "auto")
-BATCH = 1 << 17
 SLOW = 1.3
 """`auto` is called slow where it takes so many times the time of the best."""
 TWICE = 2.0
@@ -53,23 +68,32 @@ ENOUGH = 3.0
 EXAMPLES = {"flights": "flights.cep", "ticks": "stocks.cep", "security": "security.cep"}
 SEEDS = 1_000
 """Workloads of a seed have numbers of their own."""
+TOTALS = ("text_to_columns", "planning", "wall")
+"""The sums over all workloads that are shown."""
 FEW = 10
 """Rows below which an estimate is as good as any."""
 
 
-class WrongAnswerError(Exception):
-    """A plan found other matches than the others."""
-
-
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one optimizer's plan did: CPU seconds, candidates examined, seconds of planning, predicted CPU seconds."""
+    """What one optimizer's plan did.
+
+    `seconds`: of the processor, from events to columns; `run`: the part of these before any column is built, which the
+    prediction is about; `wall`: by the clock. `planning`: by the clock, from the text and the events to a plan.
+    """
 
     seconds: float
     candidates: int
     planning: float
     predicted: float
     q_errors: tuple[float, ...] = ()
+    run: float = 0.0
+    wall: float = 0.0
+
+    @property
+    def text_to_columns(self) -> float:
+        """Seconds by the clock from the text and the events to the columns of all matches."""
+        return self.planning + self.wall
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +112,13 @@ class Trial:
         return min(one.seconds for one in self.outcomes.values())
 
     @property
+    def text_to_columns(self) -> dict[str, float]:
+        """Seconds from the text to columns, by optimizer."""
+        return {name: one.text_to_columns for name, one in self.outcomes.items()}
+
+    @property
     def ratio(self) -> float:
-        """`auto` by the best of all."""
+        """The time of `auto` by that of the fastest optimizer, both without planning."""
         return self.outcomes["auto"].seconds / self.best
 
 
@@ -117,10 +146,13 @@ def run(out: Path, data: Path | None, options: Sequence[str]) -> int:
             return 1
         finally:
             when_to_compile.always = None
-    lines = table_of(trials, given)
+    record = circumstances(given.seed, "numba", "numpy", "pyarrow") | {"events": given.events}
+    record |= {"summary": summary_of(trials), "sets": sets_of(trials)}
+    lines = table_of(trials, record, given)
     print("\n".join(lines))
-    record = {"seed": given.seed, "events": given.events, "machine": machine()}
-    record["trials"] = [{**asdict(trial), "ratio": trial.ratio} for trial in trials]
+    record["trials"] = [
+        {**asdict(trial), "ratio": trial.ratio, "text_to_columns": trial.text_to_columns} for trial in trials
+    ]
     keep(out, "real", "\n".join(lines), record)
     return int(given.limit is not None and any(trial.ratio > given.limit for trial in trials))
 
@@ -178,9 +210,7 @@ def _trial(name: str, seed: int, text: str, table: pa.Table, given: argparse.Nam
     stats = Stats.of(table, workload=workload)
     plans, planning = {}, {}
     for optimizer in given.optimizers:
-        began = perf_counter()
-        plans[optimizer] = optimize(workload, stats, optimizer, given.budget, once=True)
-        planning[optimizer] = perf_counter() - began
+        plans[optimizer], planning[optimizer] = _planned(text, table, optimizer, given)
     different = {computations(plan): plan for plan in plans.values()}
     found_by = {key: _answer(plan, table) for key, plan in different.items()}
     answers = {optimizer: found_by[computations(plan)] for optimizer, plan in plans.items()}
@@ -190,70 +220,77 @@ def _trial(name: str, seed: int, text: str, table: pa.Table, given: argparse.Nam
     measured = _rounds(plans, table, given.repeat)
     outcomes = {}
     for optimizer, plan in plans.items():
-        seconds, engine = measured[optimizer]
+        outcome, counters = measured[optimizer]
         predicted = plan.estimate.cost * stats.seconds / 1e9 if plan.estimate else 0.0
-        errors = tuple(q_errors(plan, engine, stats)) if optimizer == "auto" else ()
-        candidates = sum(engine.counters.candidates)
-        outcomes[optimizer] = Outcome(seconds, candidates, planning[optimizer], predicted, errors)
-    trial = Trial(name, seed, len(workload.queries), text, answers["auto"][0], outcomes)
+        errors = tuple(q_errors(plan, counters, stats)) if optimizer == "auto" else ()
+        outcomes[optimizer] = replace(
+            outcome, planning=planning[optimizer], predicted=predicted, q_errors=errors
+        )
+    matches = sum(digest.matches for digest in answers["auto"].values())
+    trial = Trial(name, seed, len(workload.queries), text, matches, outcomes)
     if sys.stderr.isatty() or given.repeat > 1:
         print(_line(trial), file=sys.stderr, flush=True)
     return trial
 
 
-def _rounds(plans: dict[str, Plan], table: pa.Table, repeat: int) -> dict[str, tuple[float, Engine]]:
-    """The least CPU seconds of every plan, and an engine that ran it.
+def _planned(text: str, table: pa.Table, optimizer: str, given: argparse.Namespace) -> tuple[Plan, float]:
+    """The plan as a user gets it for these events, and the least seconds by the clock that it took."""
+    seconds = []
+    for _ in range(given.repeat):
+        began = perf_counter()
+        plan = stretto.optimize(text, table, optimizer, given.budget)
+        seconds.append(perf_counter() - began)
+    return plan, min(seconds)
+
+
+def _rounds(plans: dict[str, Plan], table: pa.Table, repeat: int) -> dict[str, tuple[Outcome, Counters]]:
+    """The round of every plan with the least CPU seconds, and what its operators counted.
 
     Plans that compute the same are one plan: what their times differ by is noise. All are timed in rounds, so that
     they share what else the machine does; where `auto` seems slow there are more rounds, for all alike.
     """
     same = {optimizer: computations(plan) for optimizer, plan in plans.items()}
     different = {same[optimizer]: plan for optimizer, plan in plans.items()}
-    best: dict[frozenset[int], tuple[float, Engine]] = {}
+    best: dict[frozenset[int], tuple[Outcome, Counters]] = {}
     spent = 0.0
     for number in count():
-        if number >= repeat and best[same["auto"]][0] <= SEEMS_SLOW * min(s for s, _ in best.values()):
+        if number >= repeat and best[same["auto"]][0].seconds <= SEEMS_SLOW * min(
+            one.seconds for one, _ in best.values()
+        ):
             break
         if number >= MORE_ROUNDS * repeat and spent >= ENOUGH:
             break
         for key, plan in different.items():
             found = _measured(plan, table)
-            spent += found[0]
-            if key not in best or found[0] < best[key][0]:
+            spent += found[0].seconds
+            if key not in best or found[0].seconds < best[key][0].seconds:
                 best[key] = found
     return {optimizer: best[key] for optimizer, key in same.items()}
 
 
-def _measured(plan: Plan, table: pa.Table) -> tuple[float, Engine]:
-    engine = Engine(plan)
-    batches = table.to_batches(max_chunksize=BATCH)
+def _measured(plan: Plan, table: pa.Table) -> tuple[Outcome, Counters]:
+    """A run from a table of events to the columns of every query's matches."""
     gc.collect()
-    began = process_time()
-    for batch in batches:
-        for _ in engine.pushing(batch):
-            pass  # matches are made, and not kept
-    engine.flush()
-    return process_time() - began, engine
+    began, began_cpu = perf_counter(), process_time()
+    matches = stretto.run(plan, table)
+    found = process_time() - began_cpu
+    columns = {query: matches[query] for query in matches.counts()}
+    seconds, wall = process_time() - began_cpu, perf_counter() - began
+    check_finished(columns, plan.queries)
+    counters = matches.counters
+    assert counters is not None, "a whole run counts what its operators did"
+    return Outcome(seconds, sum(counters.candidates), 0.0, 0.0, run=found, wall=wall), counters
 
 
-def _answer(plan: Plan, table: pa.Table) -> tuple[int, str]:
-    """How many matches there are, and a digest of which query found which."""
-    engine, parts = Engine(plan), []
-    for batch in table.to_batches(max_chunksize=BATCH):
-        parts.append(engine.push(batch).to_arrow().select(["query", "match_id"]))
-    parts.append(engine.flush().to_arrow().select(["query", "match_id"]))
-    rows = pa.concat_tables(parts).sort_by([("query", "ascending"), ("match_id", "ascending")])
-    digest = hashlib.sha256()
-    for column in rows.columns:
-        joined = pa.concat_arrays(column.cast(pa.string()).chunks) if len(rows) else pa.array([], pa.string())
-        for buffer in joined.buffers()[1:]:
-            digest.update(buffer or b"")
-    return rows.num_rows, digest.hexdigest()
+def _answer(plan: Plan, table: pa.Table) -> dict[str, Digest]:
+    """How many matches each query has, and a checksum of their ids and times in which their order does not matter."""
+    matches = stretto.run(plan, table)
+    return digests(answer_of({query: matches[query] for query in matches.counts()}))
 
 
-def q_errors(plan: Plan, engine: Engine, stats: Stats) -> Iterator[float]:
+def q_errors(plan: Plan, counters: Counters, stats: Stats) -> Iterator[float]:
     """By what factor the rows of joins, negations and repetitions were misjudged."""
-    for op, record, rows in zip(plan.ops, plan.records, engine.counters.rows, strict=True):
+    for op, record, rows in zip(plan.ops, plan.records, counters.rows, strict=True):
         if isinstance(op, Join | Forbid | Repeat) and record.rows is not None:
             expected, seen = max(record.rows * stats.seconds, FEW), max(rows, FEW)
             yield max(expected / seen, seen / expected)
@@ -264,62 +301,130 @@ def _line(trial: Trial) -> str:
     mine = trial.outcomes["auto"]
     return (
         f"{trial.data:8} {trial.seed:6} {trial.queries:3} queries {trial.matches:8,} matches  {figures}  "
-        f"auto/best {trial.ratio:.2f}  measured/predicted {mine.seconds / max(mine.predicted, 1e-9):.2f}  "
+        f"auto/best {trial.ratio:.2f}  measured/predicted {_held(mine):.2f}  "
         f"q {np.median(mine.q_errors or (1.0,)):.1f}"
     )
 
 
-def table_of(trials: Sequence[Trial], given: argparse.Namespace) -> list[str]:
-    """One line for each set."""
+def _held(outcome: Outcome) -> float:
+    """Measured by predicted seconds of the run, without columns."""
+    return (outcome.run or outcome.seconds) / max(outcome.predicted, 1e-9)
+
+
+def summary_of(trials: Sequence[Trial]) -> dict[str, Any]:
+    """All workloads together. Times without planning and from text to columns are apart, and so are their baselines."""
+    if not trials:
+        return {"workloads": 0}
+    names = [name for name in OPTIMIZERS if all(name in trial.outcomes for trial in trials)]
+    ratios = [trial.ratio for trial in trials]
+    found: dict[str, Any] = {
+        "workloads": len(trials),
+        "auto_by_fastest": spread(ratios),
+        "auto_slow": sum(ratio > SLOW for ratio in ratios),
+        "auto_twice_as_slow": sum(ratio > TWICE for ratio in ratios),
+        "predicted_within_five_times": sum(0.2 <= _held(trial.outcomes["auto"]) <= 5 for trial in trials),
+        "text_to_columns": {
+            name: {key: sum(getattr(trial.outcomes[name], key) for trial in trials) for key in TOTALS}
+            | {"median": median(trial.outcomes[name].text_to_columns for trial in trials)}
+            for name in names
+        },
+    }
+    if "none" in names:
+        pairs = [(trial.outcomes["none"], trial.outcomes["auto"]) for trial in trials]
+        found["speedup_over_none"] = {
+            name: spread([trial.outcomes["none"].seconds / trial.outcomes[name].seconds for trial in trials])
+            for name in names
+            if name != "none"
+        }
+        found["auto_slower_than_none"] = sum(auto.seconds > NO_WORSE * none.seconds for none, auto in pairs)
+        found["none_finishes_first"] = sum(
+            none.text_to_columns < auto.text_to_columns for none, auto in pairs
+        )
+        found["none_finishes_before_auto_is_planned"] = sum(
+            none.text_to_columns < auto.planning for none, auto in pairs
+        )
+    return found
+
+
+def sets_of(trials: Sequence[Trial]) -> dict[str, Any]:
+    """The same of each set of events, with how well the estimates hold."""
+    found = {}
+    for name in dict.fromkeys(trial.data for trial in trials):
+        here = [trial for trial in trials if trial.data == name]
+        errors = [error for trial in here for error in trial.outcomes["auto"].q_errors] or [1.0]
+        low, middle, high = np.quantile(
+            [_held(trial.outcomes["auto"]) for trial in here], [0.025, 0.5, 0.975]
+        )
+        found[name] = summary_of(here) | {
+            "measured_by_predicted": {"median": float(middle), "low": float(low), "high": float(high)},
+            "q_error": {"median": float(np.median(errors)), "most": max(errors)},
+            "planning": median(trial.outcomes["auto"].planning for trial in here),
+        }
+    return found
+
+
+def table_of(trials: Sequence[Trial], record: Mapping[str, Any], given: argparse.Namespace) -> list[str]:
+    """One line for each set, then all of them together: without planning, and from text to columns."""
     queries = [trial.queries for trial in trials] or [0]
     seeds = ", ".join(map(str, sorted({trial.seed // SEEDS for trial in trials})))
     lines = [
+        heading("real", record),
         (
-            f"real: {len(trials)} workloads of {min(queries)} to {max(queries)} queries, "
+            f"{len(trials)} workloads of {min(queries)} to {max(queries)} queries, "
             f"{'all' if given.examples else f'{given.events:,}'} events each, "
-            f"{'of examples/' if given.examples else f'seeds {seeds}'}; {machine()}; {priced()}"
+            f"{'of examples/' if given.examples else f'seeds {seeds}'}; {priced()}"
         ),
-        (
-            f"{'set':9} {'trials':>6} {'auto/best':>9} {'worst':>6} {f'over {SLOW}':>8} {'auto/none':>9} "
-            f"{'measured/predicted':>22} {'q-error':>8} {'worst':>8} {'planning':>9}"
-        ),
+        "CPU seconds of one core, from a table of events to Arrow columns of all matches; planning is apart",
+        "",
     ]
-    for name in dict.fromkeys(trial.data for trial in trials):
-        here = [trial for trial in trials if trial.data == name]
-        ratios = [trial.ratio for trial in here]
-        against = [
-            trial.outcomes["auto"].seconds / trial.outcomes["none"].seconds
-            for trial in here
-            if "none" in trial.outcomes
-        ]
-        held = [one.seconds / max(one.predicted, 1e-9) for one in (trial.outcomes["auto"] for trial in here)]
-        errors = [error for trial in here for error in trial.outcomes["auto"].q_errors]
-        planning = np.median([trial.outcomes["auto"].planning for trial in here])
-        low, middle, high = np.quantile(held, [0.025, 0.5, 0.975])
-        lines.append(
-            f"{name:9} {len(here):6} {np.median(ratios):9.2f} {max(ratios):6.2f} "
-            f"{sum(ratio > SLOW for ratio in ratios):8} {max(against, default=1.0):9.2f} "
-            f"{f'{middle:.2f} ({low:.2f}..{high:.2f})':>22} {np.median(errors or [1.0]):8.2f} "
-            f"{max(errors, default=1.0):8.1f} {planning:8.2f}s"
+    if not trials:
+        return lines
+    head = ["set", "workloads", "auto / fastest", f"over {SLOW:g}", "none / auto", "none first", "planning s"]
+    rows = [[*head, "measured/predicted", "q-error", "worst"]]
+    for name, one in record["sets"].items():
+        faster = one.get("speedup_over_none", {}).get("auto")
+        held, error = one["measured_by_predicted"], one["q_error"]
+        rows.append(
+            [
+                name,
+                str(one["workloads"]),
+                ratio_text(one["auto_by_fastest"]),
+                str(one["auto_slow"]),
+                ratio_text(faster) if faster else "",
+                str(one.get("none_finishes_first", "")),
+                f"{one['planning']:.3f}",
+                f"{held['median']:.2f} ({held['low']:.2f}-{held['high']:.2f})",
+                f"{error['median']:.2f}",
+                f"{error['most']:.1f}",
+            ]
         )
-    return [*lines, _summary(trials)] if trials else lines
+    return [*lines, *aligned(rows), "", *_summary_lines(record["summary"])]
 
 
-def _summary(trials: Sequence[Trial]) -> str:
-    """All sets together, against what `auto` is held to."""
-    ratios = [trial.ratio for trial in trials]
-    mine = [trial.outcomes["auto"] for trial in trials]
-    slower = sum(
-        one.seconds > NO_WORSE * trial.outcomes["none"].seconds
-        for trial, one in zip(trials, mine, strict=True)
-        if "none" in trial.outcomes
-    )
-    held = sum(0.2 <= one.seconds / max(one.predicted, 1e-9) <= 5 for one in mine)
-    return (
-        f"of {len(trials)}: {sum(r > SLOW for r in ratios)} over {SLOW}, "
-        f"{sum(r > TWICE for r in ratios)} over {TWICE:g}, "
-        f"{slower} slower than none by more than {NO_WORSE - 1:.0%}; measured/predicted within 0.2 and 5 for {held}"
-    )
+def _summary_lines(summary: Mapping[str, Any]) -> list[str]:
+    count = summary["workloads"]
+    many = f"{summary['auto_slow']} of {count} over {SLOW:g}, {summary['auto_twice_as_slow']} over {TWICE:g}"
+    lines = [
+        f"`auto` by the fastest of all optimizers, without planning: {ratio_text(summary['auto_by_fastest'])}; {many}",
+        f"measured/predicted within 0.2 and 5 for {summary['predicted_within_five_times']} of {count}",
+    ]
+    if "speedup_over_none" in summary:
+        first, before = summary["none_finishes_first"], summary["none_finishes_before_auto_is_planned"]
+        slower = summary["auto_slower_than_none"]
+        lines.append(
+            f"from text to columns `none` finishes first in {first} of {count}, before `auto` has a plan in {before}"
+        )
+        lines.append(
+            f"without planning `auto` is slower than `none` by more than {NO_WORSE - 1:.0%} in {slower} of {count}"
+        )
+    rows = [
+        ["all workloads", "from text to columns s", "planning s", "run and columns s", "speed-up over none"]
+    ]
+    for name, total in summary["text_to_columns"].items():
+        faster = summary.get("speedup_over_none", {}).get(name)
+        times = [f"{total[key]:.2f}" for key in TOTALS]
+        rows.append([name, *times, f"{ratio_text(faster)} without planning" if faster else ""])
+    return [*lines, "", *aligned(rows)]
 
 
 if __name__ == "__main__":

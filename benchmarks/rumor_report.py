@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
-from benchmarks.contestants.report import machine
 from benchmarks.rumor_measure import Cell
+from benchmarks.sheets import machine
 
 SHARING = ("rumor", "auto")
 """Optimizers that a goal is about, the better of them counts; goals about channels take the first that is there."""

@@ -1,13 +1,92 @@
-"""How experiments show and keep what they measured: columns of text, JSON, and plots side by side on one sheet."""
+"""How experiments show and keep their results: circumstances, ratios, columns of text, JSON, and plots on one sheet."""
 
 import json
+import os
+import platform
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
 from math import isnan, nan
 from pathlib import Path
+from statistics import median
 from typing import Any
 
+import stretto
 from stretto.memo.prices import Prices, load
+
+
+def machine() -> str:
+    """The processor, its cores, the system and the version of Python."""
+    model = platform.processor() or platform.machine()
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        lines = [
+            line for line in info.read_text(encoding="utf-8").splitlines() if line.startswith("model name")
+        ]
+        model = lines[0].split(":", 1)[1].strip() if lines else model
+    return f"{model}, {os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()}"
+
+
+def circumstances(seed: int | None, *packages: str) -> dict[str, Any]:
+    """The first keys of every result: seed, date, machine and its cores, versions, and how busy the machine is."""
+    versions = {"stretto": stretto.__version__} | {name: _version(name) for name in packages}
+    load_average = round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None
+    return {
+        "seed": seed,
+        "date": datetime.now(UTC).date().isoformat(),
+        "machine": machine(),
+        "cores": os.cpu_count(),
+        "versions": versions,
+        "load": load_average,
+    }
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def heading(name: str, record: Mapping[str, Any]) -> str:
+    """The first line of every table, from the circumstances."""
+    versions = ", ".join(f"{package} {number}" for package, number in record["versions"].items())
+    return (
+        f"{name}: seed {record['seed']}; {record['date']}; {record['machine']}; load {record['load']} at the start;"
+        f" {versions}"
+    )
+
+
+def spread(values: Sequence[float]) -> dict[str, float]:
+    """The median, the least and the greatest."""
+    return {"median": median(values), "least": min(values), "most": max(values)}
+
+
+def ratios(theirs: Sequence[float], ours: Sequence[float]) -> dict[str, float]:
+    """The spread of the competitor's time divided by Stretto's, turn by turn."""
+    return spread([their / own for their, own in zip(theirs, ours, strict=True)])
+
+
+def ratio_text(ratio: Mapping[str, float]) -> str:
+    """A ratio with its least and greatest turn."""
+    return f"{ratio['median']:.2f} [{ratio['least']:.2f}-{ratio['most']:.2f}]"
+
+
+def goal_lines(goals: Sequence[Mapping[str, Any]]) -> list[str]:
+    """A line per goal (`name`, `goal`, `value`, and `at_most` where less is better), missed ones first."""
+    ordered = sorted(goals, key=lambda goal: bool(goal["reached"]))
+    return [
+        f"{'reached' if goal['reached'] else 'MISSED'}: {goal['name']}: {goal['value']:.2f}"
+        f" (goal {'at most' if goal['at_most'] else 'at least'} {goal['goal']:g})"
+        for goal in ordered
+    ]
+
+
+def goal_of(name: str, value: float, goal: float, *, at_most: bool = False) -> dict[str, Any]:
+    """A goal beside the value that was measured."""
+    reached = value <= goal if at_most else value >= goal
+    return {"name": name, "value": value, "goal": goal, "at_most": at_most, "reached": reached}
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:

@@ -24,16 +24,13 @@ if str(ROOT) not in sys.path:
 
 from benchmarks.contestants.answers import WrongAnswerError  # noqa: E402  (after the path is set)
 from benchmarks.contestants.workloads import WORKLOADS  # noqa: E402
-from benchmarks.spark_counting import counted, planned, write_stream  # noqa: E402
+from benchmarks.spark_events import counted, planned, write_stream  # noqa: E402
 from benchmarks.standalone_cluster import HOST, StandaloneCluster, standalone  # noqa: E402
 from pyspark.sql import DataFrame, SparkSession  # noqa: E402
 
 from stretto.plan.placement.cells import ByCell  # noqa: E402
-from stretto.plan.spread.choice import choose  # noqa: E402
 from stretto.plan.spread.spreads import Spread, Whole  # noqa: E402
-from stretto.spark import detect, session  # noqa: E402
-from stretto.spark.batch.event_files import open_files  # noqa: E402
-from stretto.spark.setup.session import cores_of  # noqa: E402
+from stretto.spark import detect, detect_files, session  # noqa: E402
 from stretto.spark.stream.metrics import read_metrics  # noqa: E402
 
 TEXT = "QUERY near PATTERN SEQ(A a, B b) WHERE ABS(a.x * b.x - a.y * b.y) < 0.000001 WITHIN 2 SECONDS;"
@@ -168,9 +165,8 @@ def main(master: str, folder: Path, seed: int, jobs: Sequence[str]) -> None:
 
 def _ten(spark: SparkSession, folder: str, seed: int, job: str, found: Measured) -> None:
     """The batch of `bench spark`: tasks read the files, slice by slice."""
-    files, plan = open_files(folder), planned(WORKLOADS["W2"].queries, seed)
-    spread = choose(plan, files.load(None), cores_of(spark), "auto")
-    runs = [counted(spark, plan, files, spread) for _ in range(1 + TIMES)]
+    plan = planned(WORKLOADS["W2"].queries, seed)
+    runs = [counted(detect_files(plan, folder, spark=spark)) for _ in range(1 + TIMES)]
     found.seconds[job] = min(seconds for seconds, _ in runs[1:])
     found.matches[job] = sum(runs[0][1].values())
 

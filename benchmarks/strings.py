@@ -1,147 +1,146 @@
-"""Terms over texts: LIKE, ILIKE and regular expressions against Polars on the same column, and many rules on one.
+"""Predicates over texts: whole queries with LIKE, ILIKE and regular expressions against Polars, and many rules at once.
 
-    stretto bench strings [--events N]
+    stretto bench strings [--events N] [--turns N]
 
-Polars runs in one thread. CPU seconds: `judge` is what the term itself takes once texts have their codes, `run` a whole
-run of a query with nothing but that term, from Arrow to matches, and `= run` that of a query which compares the same
-column with a constant: what reading, encoding and reporting take without any pattern.
+Answers are compared before anything is timed. The time begins with a table of events in memory, whose texts are not
+encoded, and ends with Arrow columns of all matches; each run is in a fresh process.
 """
 
 import argparse
-import json
-import os
+import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from time import process_time
+from statistics import median
+from typing import Any
 
-os.environ.setdefault("POLARS_MAX_THREADS", "1")
+ROOT = Path(__file__).resolve().parents[1]
+if str(ROOT) not in sys.path:
+    sys.path.insert(0, str(ROOT))  # so that the folder's modules are found however this one was loaded
 
-import numpy as np
-import polars as pl
-import pyarrow as pa
+from benchmarks.contestants import launch  # noqa: E402  (after the path is set)
+from benchmarks.contestants.answers import WrongAnswerError  # noqa: E402
+from benchmarks.contestants.texts import RULES, TERMS, TextJob  # noqa: E402
+from benchmarks.parts import named  # noqa: E402
+from benchmarks.sheets import aligned, circumstances, heading, keep, ratio_text, ratios  # noqa: E402
 
-from stretto import Schema, Workload, optimize
-from stretto import run as run_plan
-from stretto.pattern.predicates import Apply, Const, Ref
-from stretto.schema import Kind
-from stretto.values.strings import Strings
-from stretto.values.text_tests import KnownAnswers, judge_of
-
-WORDS = (
-    "powershell",
-    "cmd.exe",
-    "/c",
-    "-enc",
-    "System32",
-    "whoami",
-    "net",
-    "user",
-    "svchost",
-    "reg",
-    "add",
-    "curl",
-)
-TERMS = (
-    ("LIKE", "%whoami net%", "whoami net"),
-    ("ILIKE", "%WHOAMI NET%", "(?i)whoami net"),
-    ("MATCHES", "net.*user -enc", "net.*user -enc"),
-)
-RULES = 200
+DISTINCT = {"5%": 0.05, "100%": 1.0}
+"""The share of texts that are different."""
+RUNS = (("stretto", "one"), ("polars", "one"), ("stretto", "all"), ("polars", "all"))
+"""Contestants and on how many cores they may run; Stretto uses one."""
+MEMORY = 16 << 30
+ABOUT = """\
+From a table of events in memory to Arrow columns of all matches in memory, each run in a fresh process; medians of the
+turns. Included: planning with statistics, encoding of texts, conversion of the input. Not included: imports, compiling
+(a warm-up on few events). A ratio is Polars' time divided by Stretto's of the same turn: median [least-most]. Stretto
+uses one core: it has no threads yet. `=` compares the column with a constant: the cost without any pattern."""
 
 
-def command_lines(count: int, rng: np.random.Generator) -> pa.Array:
-    """Different command lines of eight words."""
-    words = pa.array(WORDS)
-    columns = [words.take(pa.array(rng.integers(0, len(WORDS), count))) for _ in range(8)]
-    numbers = pa.array(np.arange(count)).cast(pa.string())
-    return pa.compute.binary_join_element_wise(*columns, numbers, " ")
-
-
-def table_of(column: pa.Array) -> pa.Table:
-    n = len(column)
-    types = pa.DictionaryArray.from_arrays(pa.array(np.zeros(n, np.int32)), pa.array(["A"]))
-    return pa.table({"ts": pa.array(np.arange(n) * 1000, pa.timestamp("us")), "type": types, "s": column})
-
-
-def timed(work, *arguments):
-    """The best of three, in CPU seconds, and the result."""
-    best, found = float("inf"), None
-    for _ in range(3):
-        begun = process_time()
-        found = work(*arguments)
-        best = min(best, process_time() - begun)
-    return best, found
-
-
-def plan_of(table: pa.Table, *terms: str):
-    text = "".join(f"QUERY q{i} PATTERN A a WHERE {term} WITHIN 1 s;" for i, term in enumerate(terms))
-    return optimize(Workload.parse(text), Schema.of(table.schema), "none")
-
-
-def polars_count(series: pl.Series, regex: str) -> int:
-    return int(series.str.contains(regex).sum())
-
-
-def judged(word: str, pattern: str, column: pa.Array) -> tuple[float, int]:
-    """CPU seconds of a term over texts that have codes, and how many pass."""
-    strings = Strings()
-    codes = strings.encode(column).data
-    strings.texts_of(np.arange(len(strings)))
-    term = Apply(word.lower(), (Ref(0, "s", Kind.STRING), Const(pattern, Kind.STRING)), Kind.BOOL)
-    seconds, found = timed(lambda: KnownAnswers(judge_of(term)).of(codes, strings))
-    return seconds, int(found.sum())
-
-
-def run(out: Path, data: Path | None, args: list[str]) -> int:  # noqa: ARG001 - an experiment's interface
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--events", type=int, default=2_000_000)
-    given = parser.parse_args(args)
-    rng = np.random.default_rng(7)
-    rows = []
-    print(
-        f"{'distinct':>9} {'term':8} {'matches':>9} {'polars':>8} {'judge':>8} {'ratio':>6} {'run':>7} {'= run':>7}"
-    )
-    for share in (0.05, 1.0):
-        lines = command_lines(int(given.events * share), rng)
-        at = np.arange(given.events) if share == 1.0 else rng.integers(0, len(lines), given.events)
-        table = table_of(lines.take(pa.array(at)))
-        column, series = table["s"].combine_chunks(), pl.Series(table["s"])
-        plain, _ = timed(run_plan, plan_of(table, "a.s = 'none'"), table)
-        for word, pattern, regex in TERMS:
-            theirs, expected = timed(polars_count, series, regex)
-            ours, found = judged(word, pattern, column)
-            whole, matches = timed(run_plan, plan_of(table, f"a.s {word} '{pattern}'"), table)
-            assert found == len(matches) == expected, (word, found, len(matches), expected)
-            row = {
-                "distinct": share,
-                "term": word,
-                "matches": found,
-                "polars": theirs,
-                "judge": ours,
-                "run": whole,
-                "plain": plain,
-            }
-            rows.append(row)
-            print(
-                f"{share:9.0%} {word:8} {found:9,} {theirs:8.3f} {ours:8.3f} {ours / theirs:6.2f}"
-                f" {whole:7.2f} {plain:7.2f}",
-                flush=True,
-            )
-        if share < 1.0:
-            rows.append(many_rules(table))
-    (out / "strings.json").write_text(json.dumps(rows, indent=1))
+def run(out: Path, data: Path | None, options: Sequence[str]) -> int:
+    """Compare, measure, print the table, and write strings.json and strings.txt into `out`."""
+    del data  # texts are generated
+    given = _parse(options)
+    record = circumstances(given.seed, "polars", "pyarrow") | {"events": given.events, "turns": given.turns}
+    try:
+        record["distinct"] = {
+            share: {term: _measure(given, DISTINCT[share], term) for term in TERMS}
+            for share in given.distinct
+        }
+        record["many"] = {"rules": RULES} | _many(given)
+    except (WrongAnswerError, launch.FailedError, launch.TooMuchError) as error:
+        print(f"strings: {error}", file=sys.stderr)
+        return 1
+    text = table(record)
+    keep(out, "strings", text, record)
+    print(text)
     return 0
 
 
-def many_rules(table: pa.Table) -> dict[str, float]:
-    """Two hundred rules on one column against one of them."""
-    terms = [f"a.s ILIKE '%{WORDS[i % 12]} {WORDS[i // 12 % 12]} {i % 7}%'" for i in range(RULES)]
-    one, first = timed(run_plan, plan_of(table, terms[0]), table)
-    begun = process_time()
-    every = run_plan(plan_of(table, *terms), table)
-    many = process_time() - begun
-    assert every.counts()["q0"] == len(first)
-    print(
-        f"{RULES} rules ILIKE '%..%' on one column: {many:.2f} s, one {one:.2f} s, ratio {many / one:.1f}",
-        flush=True,
+def _parse(options: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="strings", description=__doc__)
+    parser.add_argument("--distinct", type=named(DISTINCT), default=list(DISTINCT), help="such as 5%%")
+    parser.add_argument("--events", type=int, default=2_000_000)
+    parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--turns", type=int, default=3, help="in each of which everyone runs once")
+    parser.add_argument("--limit", type=float, default=120.0, help="seconds that one run may take")
+    return parser.parse_args(options)
+
+
+def _job(
+    given: argparse.Namespace, contestant: str, mode: str, term: str, distinct: float, *, judged: bool = False
+) -> Any:
+    job = TextJob(contestant, term, distinct, given.events, given.seed, given.limit, judged)
+    return launch.module("texts", job.to_json(), memory=MEMORY, one_core=mode == "one").json()
+
+
+def _measure(given: argparse.Namespace, distinct: float, term: str) -> dict[str, Any]:
+    """The times of a term by contestant and mode, and their ratios."""
+    ours, theirs = (
+        _job(given, contestant, "one", term, distinct, judged=True)["digests"]
+        for contestant in ("stretto", "polars")
     )
-    return {"rules": RULES, "one": one, "many": many}
+    if ours != theirs:
+        raise WrongAnswerError(f"wrong answer: {term}: stretto found {ours}, polars {theirs}")
+    turns = [{run: _job(given, *run, term, distinct) for run in RUNS} for _ in range(given.turns)]
+    counts = {outcome["matches"]["q0"] for turn in turns for outcome in turn.values()}
+    if counts != {ours["q0"]["matches"]}:
+        raise WrongAnswerError(f"wrong answer: {term}: numbers of matches differ from run to run: {counts}")
+    found: dict[str, Any] = {"matches": ours["q0"]["matches"]}
+    for contestant, mode in RUNS:
+        cell = {
+            key: median(turn[contestant, mode][key] for turn in turns)
+            for key in ("wall", "cpu", "planning", "peak_mb")
+        }
+        found.setdefault(contestant, {})[mode] = cell
+    for mode in ("one", "all"):
+        found["polars"][mode]["ratio"] = {
+            key: ratios(
+                [turn["polars", mode][key] for turn in turns], [turn["stretto", mode][key] for turn in turns]
+            )
+            for key in ("wall", "cpu")
+        }
+    return found
+
+
+def _many(given: argparse.Namespace) -> dict[str, Any]:
+    """Many rules on one column against one rule, in Stretto."""
+    turns = [
+        {term: _job(given, "stretto", "one", term, DISTINCT["5%"]) for term in ("ILIKE", "many")}
+        for _ in range(given.turns)
+    ]
+    found: dict[str, Any] = {
+        name: {key: median(turn[term][key] for turn in turns) for key in ("wall", "cpu", "planning")}
+        for name, term in (("one", "ILIKE"), ("all", "many"))
+    }
+    found["ratio"] = {
+        key: ratios([turn["many"][key] for turn in turns], [turn["ILIKE"][key] for turn in turns])
+        for key in ("wall", "cpu")
+    }
+    return found
+
+
+def table(record: Mapping[str, Any]) -> str:
+    """A row per share of different texts, term and contestant."""
+    rows = [["distinct", "term", "matches", "contestant", "wall s", "CPU s", "planning s"]]
+    rows[0] += ["wall ratio", "CPU ratio", "all: wall s", "ratio"]
+    for share, terms in record["distinct"].items():
+        for term, cells in terms.items():
+            for contestant in ("stretto", "polars"):
+                one, every = cells[contestant]["one"], cells[contestant]["all"]
+                times = [f"{one[key]:.3f}" for key in ("wall", "cpu", "planning")]
+                shown = [ratio_text(one["ratio"][key]) if "ratio" in one else "" for key in ("wall", "cpu")]
+                shown += [
+                    f"{every['wall']:.3f}",
+                    ratio_text(every["ratio"]["wall"]) if "ratio" in every else "",
+                ]
+                rows.append([share, term, f"{cells['matches']:,}", contestant, *times, *shown])
+    many = record["many"]
+    note = (
+        f"{many['rules']} rules ILIKE '%..%' on one column (5% distinct): {many['all']['wall']:.2f} s, one rule"
+        f" {many['one']['wall']:.2f} s, ratio {ratio_text(many['ratio']['wall'])}"
+    )
+    about = f"{record['events']:,} events, {record['turns']} turns"
+    return "\n".join([heading("strings", record), about, ABOUT, "", *aligned(rows), "", note])
+
+
+if __name__ == "__main__":
+    sys.exit(run(ROOT / "benchmarks" / "results", None, sys.argv[1:]))

@@ -1,19 +1,62 @@
-"""What a contestant found, in one shape for all, and the comparison that cannot be talked round."""
+"""The matches of a contestant in one form for all: Arrow columns while the time is measured, arrays to compare them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 
 I64 = npt.NDArray[np.int64]
 U64 = npt.NDArray[np.uint64]
 
 BLOCK = 1 << 20
+TIMES = ("start", "end", "detected")
+
+Tables = dict[str, pa.Table]
+"""The columns of every query's matches: ids by variable in the order of the pattern, then times."""
 
 
 class WrongAnswerError(Exception):
     """Two contestants found different matches."""
+
+
+class UnfinishedError(Exception):
+    """The clock stopped before the columns of all matches were in memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """What a contestant does while the time is measured: `plan`, and `run` with the plan, which ends with columns."""
+
+    plan: Callable[[], Any]
+    run: Callable[[Any], Tables]
+
+
+def check_finished(tables: Tables, queries: Iterable[str]) -> None:
+    """Raise UnfinishedError unless every query has a table of Arrow columns that nothing builds later.
+
+    A mapping of a class of its own may build a table when it is asked for one, so only a plain dict passes.
+    """
+    if type(tables) is not dict:
+        raise UnfinishedError(f"the result is a {type(tables).__name__}, not a dict of Arrow tables")
+    if set(tables) != set(queries):
+        raise UnfinishedError(f"there are results of {sorted(tables)}, not of {sorted(queries)}")
+    for query, table in tables.items():
+        if type(table) is not pa.Table:
+            raise UnfinishedError(f"{query}: the result is a {type(table).__name__}, not an Arrow table")
+        if not {"start", "end"} < set(table.column_names):
+            raise UnfinishedError(
+                f"{query}: the columns are {table.column_names}; start, end or ids are not built"
+            )
+
+
+def bytes_per_match(tables: Tables) -> float:
+    """Bytes of the columns, without what buffers hold beyond the last match, per match."""
+    held = sum(column.nbytes for table in tables.values() for column in table.columns)
+    return held / max(sum(table.num_rows for table in tables.values()), 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +87,29 @@ class Found:
 
 Answer = Mapping[str, Sequence[Found]]
 """Query name to its matches, in any order and any number of parts."""
+
+
+def answer_of(tables: Mapping[str, pa.Table | None]) -> Answer:
+    """The matches of every query; None stands for no matches."""
+    return {
+        query: [] if table is None else [found_in(batch) for batch in table.to_batches()]
+        for query, table in tables.items()
+    }
+
+
+def found_in(batch: pa.RecordBatch) -> Found:
+    """The matches of a batch of columns."""
+    variables = [name for name in batch.schema.names if name not in TIMES]
+    start, end = (batch[name].view(pa.int64()).to_numpy() for name in ("start", "end"))
+    return Found(tuple(_column(batch[name]) for name in variables), start, end)
+
+
+def _column(column: pa.Array) -> Column:
+    """Ids, or lists of ids; an unbound variable is -1, or an empty list."""
+    if pa.types.is_integer(column.type):
+        return pc.fill_null(column, -1).to_numpy() if column.null_count else column.to_numpy()
+    offsets = np.concatenate([[0], np.cumsum(pc.fill_null(pc.list_value_length(column), 0).to_numpy())])
+    return Lists(offsets.astype(np.int64), column.flatten().to_numpy())
 
 
 @dataclass(frozen=True, slots=True)

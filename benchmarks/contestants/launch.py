@@ -1,4 +1,4 @@
-"""Processes of their own for what is measured: one core, watched for time and memory."""
+"""Processes of their own for what is measured: on one core or on all, watched for time and memory."""
 
 import json
 import os
@@ -43,20 +43,24 @@ class Finished:
         return dict(json.loads(self.output.splitlines()[-1]))
 
 
-def module(name: str, argument: str, *, memory: int) -> Finished:
+def module(name: str, argument: str, *, memory: int, one_core: bool = True) -> Finished:
     """Run a module of this folder with one argument."""
-    return launch([sys.executable, "-m", f"benchmarks.contestants.{name}", argument], memory=memory)
+    command = [sys.executable, "-m", f"benchmarks.contestants.{name}", argument]
+    return launch(command, memory=memory, one_core=one_core)
 
 
-def launch(command: Sequence[str], *, memory: int, env: Mapping[str, str] | None = None) -> Finished:
-    """Run a command to its end, on one core where the system lets us choose."""
+def launch(
+    command: Sequence[str], *, memory: int, env: Mapping[str, str] | None = None, one_core: bool = True
+) -> Finished:
+    """Run a command to its end; on one core where the system lets us choose, or on all."""
     paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
-    full = os.environ | ONE_CORE | {"PYTHONPATH": os.pathsep.join(paths)} | dict(env or {})
+    others = {name: value for name, value in os.environ.items() if name not in ONE_CORE}
+    full = others | (ONE_CORE if one_core else {}) | {"PYTHONPATH": os.pathsep.join(paths)} | dict(env or {})
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
         started = time.perf_counter()
         process = subprocess.Popen(command, stdout=out, stderr=err, env=full, cwd=ROOT)
         try:
-            over = _watch(process, memory)
+            over = _watch(process, memory, one_core=one_core)
         finally:
             if process.poll() is None:
                 process.kill()
@@ -73,10 +77,10 @@ def launch(command: Sequence[str], *, memory: int, env: Mapping[str, str] | None
         return Finished(out.read(), seconds)
 
 
-def _watch(process: subprocess.Popen[bytes], memory: int) -> bool:
+def _watch(process: subprocess.Popen[bytes], memory: int, *, one_core: bool) -> bool:
     """Wait for the end of the process; True if it had to be ended because it held more memory than allowed."""
     own = psutil.Process(process.pid)
-    if hasattr(own, "cpu_affinity"):
+    if one_core and hasattr(own, "cpu_affinity"):
         own.cpu_affinity(own.cpu_affinity()[-1:])
     while True:
         try:

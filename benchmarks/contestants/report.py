@@ -1,164 +1,159 @@
-"""The table of ratios, the JSON file and the plot of what was measured."""
+"""The record, the table and the files of `detect`."""
 
-import os
-import platform
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from itertools import product
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from benchmarks.contestants.workloads import WORKLOADS
-from benchmarks.sheets import aligned, keep
+from benchmarks.sheets import aligned, goal_lines, goal_of, heading, keep, ratio_text, ratios
 
-GOALS = {"W1": (2.5, 2.5), "W2": (3.0, 1.3), "W3": (3.0, 2.5), "W5": (2.0, 1.6)}
-OWN = ("stretto", "stretto-auto")
-"""Workload to: how many times the rate of the better of Polars and DuckDB, how many times the yardstick's time."""
+GOALS = {"W1": 2.5, "W2": 3.5, "W3": 3.0, "W5": 2.0, "W6": 2.0}
+"""By workload: wall-clock time of the better of Polars and DuckDB divided by Stretto's, everybody on one core."""
+DATABASES = ("polars", "duckdb")
+ABOUT = """\
+From a table of events in memory to Arrow columns (ids, times) of all matches in memory, each run in a fresh process.
+Seconds are medians of the turns. A ratio is the time divided by Stretto's of the same turn: median [least-most].
+Included: planning, conversion of the input, columns. Not included: imports, compiling loops (a warm-up on few events),
+choosing a database's fastest formulation. Input: types of events are an Arrow dictionary, so nobody encodes strings.
+planning: parse, statistics and plan before the run; databases plan inside of their run, loops by hand have no plan.
+stretto is `optimizer="auto"`, stretto-none `optimizer="none"` with the schema alone. Stretto uses one core: it has no
+threads yet. `all` gives every contestant all cores. loops: by hand, in Numba, as many bytes per match as Stretto."""
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
-    """One contestant on one workload; `missing` says why there is no time."""
+class Measured:
+    """The turns of one contestant on one workload, as the worker reports them; `missing` says why there are none."""
 
     contestant: str
     workload: str
-    events: int
-    matches: int = 0
-    seconds: float = 0.0
-    cpu: float = 0.0
-    peak_mb: float = 0.0
-    note: str = ""
+    mode: str
+    turns: Sequence[Mapping[str, Any]] = ()
     missing: str = ""
 
-    @property
-    def rate(self) -> float:
-        """Events per second of one core: what else runs on the machine does not count."""
-        return self.events / self.cpu if self.cpu else 0.0
+    def each(self, key: str) -> list[float]:
+        return [turn[key] for turn in self.turns]
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """Everything `detect` measured."""
+def workloads_of(measured: Iterable[Measured], events: int) -> dict[str, Any]:
+    """The part of the record about workloads: times by contestant and mode, and ratios to Stretto's."""
+    found: dict[str, Any] = {}
+    by_workload: dict[str, dict[tuple[str, str], Measured]] = {}
+    for one in measured:
+        by_workload.setdefault(one.workload, {})[one.contestant, one.mode] = one
+    for name, cells in by_workload.items():
+        matches = next((sum(cell.turns[0]["matches"].values()) for cell in cells.values() if cell.turns), 0)
+        contestants: dict[str, dict[str, Any]] = {}
+        for (contestant, mode), cell in cells.items():
+            contestants.setdefault(contestant, {})[mode] = _cell(cell, cells.get(("stretto", mode)))
+        about = WORKLOADS[name]
+        found[name] = {
+            "title": about.title,
+            "queries": len(about.queries),
+            "events": events,
+            "matches": matches,
+        }
+        found[name]["contestants"] = contestants
+    return found
 
-    seed: int
-    cells: Sequence[Cell] = ()
-    scale: Sequence[Mapping[str, Any]] = ()
-    start: Mapping[str, Any] = field(default_factory=dict)
+
+def _cell(cell: Measured, stretto: Measured | None) -> dict[str, Any]:
+    if not cell.turns:
+        return {"missing": cell.missing}
+    keys = ("wall", "cpu", "planning", "planning_cpu", "peak_mb", "bytes_per_match")
+    found: dict[str, Any] = {key: median(cell.each(key)) for key in keys}
+    if stretto is not None and stretto.turns:
+        found["ratio"] = {key: ratios(cell.each(key), stretto.each(key)) for key in ("wall", "cpu")}
+    return found
 
 
-def machine() -> str:
-    model = platform.processor() or platform.machine()
-    info = Path("/proc/cpuinfo")
-    if info.exists():
-        lines = [
-            line for line in info.read_text(encoding="utf-8").splitlines() if line.startswith("model name")
+def goals_of(workloads: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Each goal beside the ratio of the better database, where both sides ran."""
+    goals = []
+    for name, goal in GOALS.items():
+        contestants = workloads.get(name, {}).get("contestants", {})
+        cells = {database: contestants.get(database, {}).get("one", {}) for database in DATABASES}
+        reached = {
+            database: cell["ratio"]["wall"]["median"] for database, cell in cells.items() if "ratio" in cell
+        }
+        if reached:
+            better = min(reached, key=lambda database: reached[database])
+            goals.append(goal_of(f"{name}, wall-clock, one core, {better} / stretto", reached[better], goal))
+    return goals
+
+
+def table(record: Mapping[str, Any]) -> str:
+    """Plain text: goals, a row per workload and contestant, files of growing length, start-up times."""
+    rows = [
+        [
+            "",
+            "contestant",
+            "wall s",
+            "CPU s",
+            "planning s",
+            "B/match",
+            "wall ratio",
+            "CPU ratio",
+            "all: wall s",
+            "ratio",
         ]
-        model = lines[0].split(":", 1)[1].strip() if lines else model
-    return f"{model}, {os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()}"
+    ]
+    notes: list[str] = []
+    for name, workload in record["workloads"].items():
+        about = (
+            f"{workload['queries']} queries, {workload['events']:,} events, {workload['matches']:,} matches"
+        )
+        notes.append(f"{name}: {workload['title']}; {about}")
+        for contestant, modes in workload["contestants"].items():
+            if reasons := sorted({mode["missing"] for mode in modes.values() if "missing" in mode}):
+                notes.append(f"{name} {contestant}: {'; '.join(reasons)}")
+            planned = contestant.startswith("stretto")
+            rows.append([name, contestant, *_texts(modes.get("one", {}), planned=planned)])
+            rows[-1] += _texts_all(modes.get("all", {}))
+    head = [heading("detect", record), f"{record['turns']} turns", ABOUT, *goal_lines(record["goals"])]
+    return "\n".join([*head, "", *aligned(rows), "", *notes, *_scale_lines(record), *_start_lines(record)])
 
 
-def table(outcome: Outcome) -> str:
-    """Plain text: a row per workload, and per contestant its time and that time per event relative to the first."""
-    names = list(dict.fromkeys(cell.contestant for cell in outcome.cells))
-    rows = [["workload", "queries", "events", "matches", *names]]
-    for workload in dict.fromkeys(cell.workload for cell in outcome.cells):
-        cells = {cell.contestant: cell for cell in outcome.cells if cell.workload == workload}
-        largest = max(cells.values(), key=lambda cell: cell.events if cell.cpu else 0)
-        first = next((cells[name].rate for name in names if name in cells and cells[name].rate), 0.0)
-        texts = [_text(cells[name], first, largest.events) if name in cells else "" for name in names]
-        about = WORKLOADS[workload]
-        head = [f"{workload} {about.title}", str(len(about.queries)), _short(largest.events)]
-        rows.append([*head, f"{largest.matches:,}", *texts])
-    load = f"; load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
-    lines = [f"detect: seed {outcome.seed}; {machine()}; CPU seconds of one core each{load}", *aligned(rows)]
-    return "\n".join([*lines, *_goals(outcome.cells), *_scale_lines(outcome), *_start_lines(outcome)])
+def _texts(cell: Mapping[str, Any], *, planned: bool) -> list[str]:
+    if "wall" not in cell:
+        return ["n/a" if "missing" in cell else "", *[""] * 5]
+    planning = f"{cell['planning']:.3f}" if planned else "-"
+    texts = [f"{cell['wall']:.3f}", f"{cell['cpu']:.3f}", planning, f"{cell['bytes_per_match']:.0f}"]
+    ratio = cell.get("ratio")
+    return [*texts, *(ratio_text(ratio[key]) if ratio else "" for key in ("wall", "cpu"))]
 
 
-def _text(cell: Cell, first: float, events: int) -> str:
-    if cell.missing:
-        return cell.missing
-    fewer = f" ({_short(cell.events)} events: {cell.note})" if cell.events != events else ""
-    return f"{cell.cpu:.3f}s {first / cell.rate:6.2f}{fewer}"
+def _texts_all(cell: Mapping[str, Any]) -> list[str]:
+    if "wall" not in cell:
+        return ["n/a" if "missing" in cell else "", ""]
+    return [f"{cell['wall']:.3f}", ratio_text(cell["ratio"]["wall"]) if "ratio" in cell else ""]
 
 
-def _short(number: int) -> str:
-    if number >= 1_000_000:
-        return f"{number / 1e6:.1f}M"
-    return f"{number / 1e3:g}k" if number >= 1_000 else str(number)
-
-
-def _goals(cells: Sequence[Cell]) -> list[str]:
-    """How Stretto stands to the others, where a goal is set and all have run."""
-    rates = {(cell.workload, cell.contestant): cell.rate for cell in cells if cell.rate}
-    lines = []
-    for (workload, (times, allowed)), name in product(GOALS.items(), OWN):
-        own = rates.get((workload, name))
-        others = [rates[workload, other] for other in ("polars", "duckdb") if (workload, other) in rates]
-        if not own:
-            continue
-        parts = []
-        if others:
-            parts.append(f"{own / max(others):.2f} times the rate of the better database (goal {times:g})")
-        if (workload, "yardstick") in rates:
-            ratio = rates[workload, "yardstick"] / own
-            parts.append(f"{ratio:.2f} times the yardstick's time (goal at most {allowed:g})")
-        if parts:
-            lines.append(f"{workload} {name}: {', '.join(parts)}")
-    return lines
-
-
-def _scale_lines(outcome: Outcome) -> list[str]:
-    if not outcome.scale:
+def _scale_lines(record: Mapping[str, Any]) -> list[str]:
+    if not record["scale"]:
         return []
-    rows = [["W1 from Parquet", "matches", "seconds", "events/s", "ratio", "peak MB"]]
-    first = outcome.scale[0]["events"] / outcome.scale[0]["seconds"]
-    for run in outcome.scale:
+    rows = [["W1 from Parquet, a batch at a time", "matches", "wall s", "events/s", "peak MB"]]
+    for run in record["scale"]:
         rate = run["events"] / run["seconds"]
-        numbers = [f"{run['matches']:,}", f"{run['seconds']:.2f}", f"{rate:,.0f}"]
-        rows.append([_short(run["events"]), *numbers, f"{first / rate:.2f}", f"{run['peak_mb']:,.0f}"])
+        numbers = [f"{run['matches']:,}", f"{run['seconds']:.2f}", f"{rate:,.0f}", f"{run['peak_mb']:,.0f}"]
+        rows.append([f"{run['events']:,}", *numbers])
     return ["", *aligned(rows)]
 
 
-def _start_lines(outcome: Outcome) -> list[str]:
-    if not outcome.start:
+def _start_lines(record: Mapping[str, Any]) -> list[str]:
+    if not record["start"]:
         return []
-    cold, warm, many = outcome.start["cold"], outcome.start["warm"], outcome.start["many"]
+    cold, warm, many = (record["start"][key] for key in ("cold", "warm", "many"))
     parts = f"plan {many['plan']:.2f}, engine {many['engine']:.2f}, event {many['first_event']:.2f}"
-    first = f"{cold:.2f}s with no compiled kernels, {warm:.2f}s with them"
+    first = f"{cold:.2f} s with no compiled loops on disk, {warm:.2f} s with them"
     return [
         "",
-        f"first result of a fresh process, 1,000 events: {first}",
-        f"{outcome.start['queries']:,} queries, parse to first event: {many['seconds']:.2f}s ({parts})",
+        f"cold start, `stretto run` of W1 over {record['start']['events']:,} events, imports included: {first}",
+        f"{record['start']['queries']:,} queries, parse to first event: {many['seconds']:.2f} s ({parts})",
     ]
 
 
-def write(outcome: Outcome, folder: Path) -> None:
-    """detect.json, detect.txt and, if anything was timed, detect.png."""
-    cells = [asdict(cell) | {"events_per_second": cell.rate} for cell in outcome.cells]
-    record = asdict(outcome) | {"cells": cells, "machine": machine()}
-    keep(folder, "detect", table(outcome), record)
-    if any(cell.rate for cell in outcome.cells):
-        _plot(outcome, folder / "detect.png")
-
-
-def _plot(outcome: Outcome, path: Path) -> None:
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
-    names = list(dict.fromkeys(cell.contestant for cell in outcome.cells))
-    workloads = list(dict.fromkeys(cell.workload for cell in outcome.cells))
-    rates = {(cell.workload, cell.contestant): cell.rate for cell in outcome.cells}
-    figure, axes = plt.subplots(figsize=(9, 4.5), layout="constrained")
-    width = 0.8 / len(names)
-    for i, name in enumerate(names):
-        heights = [rates.get((workload, name), 0.0) for workload in workloads]
-        axes.bar([at + i * width for at in range(len(workloads))], heights, width, label=name)
-    axes.set_xticks([at + 0.4 - width / 2 for at in range(len(workloads))])
-    axes.set_xticklabels([f"{w}\n{WORKLOADS[w].title}" for w in workloads], fontsize=8)
-    axes.set_yscale("log")
-    axes.set_ylabel("events per second, one core")
-    axes.legend(ncols=len(names), fontsize=8)
-    figure.savefig(path, dpi=130)
-    plt.close(figure)
+def write(record: Mapping[str, Any], folder: Path) -> None:
+    """detect.json and detect.txt."""
+    keep(folder, "detect", table(record), record)

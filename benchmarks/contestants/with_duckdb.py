@@ -5,19 +5,15 @@ on the first events is taken. Not among them are joins by inequalities alone: un
 30,000 events of W1, where buckets do several million on more. An ASOF join finds one partner where a match needs all.
 """
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product
 
 import duckdb
-import numpy as np
 import pyarrow as pa
-from benchmarks.contestants.answers import Answer, Found, Lists
+from benchmarks.contestants import events
+from benchmarks.contestants.answers import Steps, Tables
 from benchmarks.contestants.events import TYPES
-from benchmarks.contestants.tuning import PREFIX, fastest
 from benchmarks.contestants.workloads import Query, Shape, Workload
-
-Result = dict[str, pa.Table]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,54 +29,25 @@ def missing(_workload: Workload) -> str | None:
     return None
 
 
-def load(batches: Sequence[pa.RecordBatch], workload: Workload) -> Callable[[], Result]:
-    """From a table in DuckDB's own memory, types as small integers, to an Arrow table of matches per query."""
-    connection = duckdb.connect()
-    connection.execute("SET threads = 1")
-    connection.execute("SET preserve_insertion_order = false")
-    table = _table(batches)
-    connection.register("arrow_events", table)
-    connection.execute("CREATE TABLE events AS SELECT * FROM arrow_events")
-    connection.execute(f"CREATE TABLE few AS SELECT * FROM arrow_events LIMIT {PREFIX}")
-    connection.unregister("arrow_events")
-    variant = fastest(_variants(workload), lambda v: _run(connection, workload, "few", v))
-    return lambda: _run(connection, workload, "events", variant)
+def load(table: pa.Table, workload: Workload, variant: Variant, threads: int) -> Steps:
+    """From a table of events to Arrow columns of matches.
+
+    Events are copied into a table of DuckDB's own, which joins faster than an Arrow table; queries are planned while
+    they run. Both are part of the measured time.
+    """
+
+    def run(_plan: None) -> Tables:
+        connection = duckdb.connect()
+        connection.execute(f"SET threads = {threads:d}")
+        connection.execute("SET preserve_insertion_order = false")
+        connection.register("arrow_events", events.plain(table))
+        connection.execute("CREATE TABLE events AS SELECT * FROM arrow_events")
+        return _run(connection, workload, "events", variant)
+
+    return Steps(lambda: None, run)
 
 
-def answer(result: Result) -> Answer:
-    return {
-        name: [
-            Found(
-                tuple(_column(batch[v]) for v in ("v0", "v1", "v2")),
-                batch["start"].to_numpy(),
-                batch["end"].to_numpy(),
-            )
-            for batch in table.to_batches()
-        ]
-        for name, table in result.items()
-    }
-
-
-def _column(column: pa.Array) -> np.ndarray | Lists:
-    if pa.types.is_integer(column.type):
-        return column.to_numpy()
-    return Lists(column.offsets.to_numpy().astype(np.int64), column.values.to_numpy())
-
-
-def _table(batches: Sequence[pa.RecordBatch]) -> pa.Table:
-    table = pa.Table.from_batches(batches).combine_chunks()
-    return pa.table(
-        {
-            "id": np.arange(table.num_rows),
-            "ts": table["ts"].cast(pa.int64()),
-            "type": table["type"].combine_chunks().indices.cast(pa.uint8()),
-            "x": table["x"],
-            "k": table["k"],
-        }
-    )
-
-
-def _variants(workload: Workload) -> list[Variant]:
+def variants(workload: Workload) -> list[Variant]:
     if len(workload.queries) > 1:
         return [Variant(r, p, s) for r, p, s in product(("left", "right"), (1, 2), (False, True))]
     if workload.queries[0].shape is Shape.KLEENE:
@@ -88,8 +55,8 @@ def _variants(workload: Workload) -> list[Variant]:
     return [Variant(r, p) for r, p in product(("left", "right"), (1, 2, 4))]
 
 
-def _run(connection: duckdb.DuckDBPyConnection, workload: Workload, source: str, variant: Variant) -> Result:
-    result: Result = {}
+def _run(connection: duckdb.DuckDBPyConnection, workload: Workload, source: str, variant: Variant) -> Tables:
+    result: Tables = {}
     shared: set[str] = set()
     for query in workload.queries:
         pairs = ""

@@ -6,19 +6,17 @@ took eleven times as long on W1, and 200,000 did not fit into 24 GB; streaming, 
 buckets on those.
 """
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-import numpy as np
 import polars as pl
 import pyarrow as pa
-from benchmarks.contestants.answers import Answer, Found
+from benchmarks.contestants import events
+from benchmarks.contestants.answers import Steps, Tables
 from benchmarks.contestants.events import TYPES
-from benchmarks.contestants.tuning import PREFIX, fastest
 from benchmarks.contestants.workloads import Query, Shape, Workload
 
-Result = dict[str, pl.DataFrame]
+Frames = dict[str, pl.DataFrame]
 col = pl.col
 
 
@@ -38,27 +36,20 @@ def missing(workload: Workload) -> str | None:
     return None
 
 
-def load(batches: Sequence[pa.RecordBatch], workload: Workload) -> Callable[[], Result]:
-    """From a table in Polars' own memory, types as small integers, to a frame of matches per query."""
-    frame = _frame(batches)
-    variant = fastest(_variants(workload), lambda v: _run(workload, frame.head(PREFIX), v))
-    return lambda: _run(workload, frame, variant)
+def load(table: pa.Table, workload: Workload, variant: Variant, _threads: int) -> Steps:
+    """From a table of events to Arrow columns of matches; Polars takes its number of threads from the environment.
+
+    Queries are built and planned while they run, and their frames become Arrow columns, all while the time is measured.
+    """
+
+    def run(_plan: None) -> Tables:
+        frame = pl.DataFrame(events.plain(table))
+        return {name: matches.to_arrow() for name, matches in _run(workload, frame, variant).items()}
+
+    return Steps(lambda: None, run)
 
 
-def answer(result: Result) -> Answer:
-    return {
-        name: [
-            Found(
-                tuple(frame[v].to_numpy() for v in frame.columns[:3]),
-                frame["start"].to_numpy(),
-                frame["end"].to_numpy(),
-            )
-        ]
-        for name, frame in result.items()
-    }
-
-
-def _variants(workload: Workload) -> list[Variant]:
+def variants(workload: Workload) -> list[Variant]:
     shape = workload.queries[0].shape
     if shape is Shape.KEYED:
         return [
@@ -69,22 +60,9 @@ def _variants(workload: Workload) -> list[Variant]:
     return [Variant(r, p) for r, p in product(("left", "right"), (1, 2, 4))]
 
 
-def _frame(batches: Sequence[pa.RecordBatch]) -> pl.DataFrame:
-    table = pa.Table.from_batches(batches).combine_chunks()
-    return pl.DataFrame(
-        {
-            "id": np.arange(table.num_rows),
-            "ts": table["ts"].cast(pa.int64()).to_numpy(),
-            "type": table["type"].combine_chunks().indices.to_numpy().astype(np.uint8),
-            "x": table["x"].to_numpy(),
-            "k": table["k"].to_numpy(),
-        }
-    )
-
-
-def _run(workload: Workload, frame: pl.DataFrame, variant: Variant) -> Result:
+def _run(workload: Workload, frame: pl.DataFrame, variant: Variant) -> Frames:
     pairs: dict[str, pl.LazyFrame] = {}
-    result: Result = {}
+    result: Frames = {}
     for query in workload.queries:
         if query.shape is Shape.AND:
             matches = _conjunction(query, frame, variant)

@@ -1,65 +1,46 @@
-"""Stretto: the workload as it is written, each query's own left-to-right plan."""
+"""Stretto by its public calls and defaults: `optimize` over the events, `run`, and `matches[query]` of every query."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
-import numpy as np
 import pyarrow as pa
-from benchmarks.contestants.answers import Answer, Column, Found, Lists
-from benchmarks.contestants.events import TYPES
+from benchmarks.contestants.answers import Steps, Tables
 from benchmarks.contestants.workloads import Workload
 
+import stretto
 from stretto.engine.kernels import when_to_compile
-from stretto.engine.results.matches import Matches
-from stretto.engine.run import Engine
-from stretto.pattern.workload import Workload as Parsed
 from stretto.plan.dag import Plan
-from stretto.plan.optimize import optimize
-from stretto.schema import Schema
-
-MEMORY = 16 << 30
-Result = list[Matches]
 
 
 def missing(_workload: Workload) -> str | None:
     return None
 
 
-def plan_of(text: str, schema: pa.Schema, types: Sequence[str] = TYPES) -> Plan:
-    return optimize(Parsed.parse(text), Schema.of(schema, types), optimizer="none")
+def variants(_workload: Workload) -> list[None]:
+    return [None]
 
 
-def load(batches: Sequence[pa.RecordBatch], workload: Workload) -> Callable[[], Result]:
-    """From Arrow batches to the matches of each batch, whose columns of ids and times are complete in memory."""
-    return running(plan_of(workload.text, batches[0].schema), batches)
+@contextmanager
+def warming() -> Iterator[None]:
+    """Compile every loop that is reached, although the events of a warm-up are too few to pay for it."""
+    before, when_to_compile.always = when_to_compile.always, True
+    try:
+        yield
+    finally:
+        when_to_compile.always = before
 
 
-def running(plan: Plan, batches: Sequence[pa.RecordBatch]) -> Callable[[], Result]:
-    """A run of the plan, of which each call is another."""
-    when_to_compile.always = True  # so that the warm-up, on few events, warms up what is timed
-
-    def run() -> Result:
-        engine = Engine(plan, memory_bytes=MEMORY)
-        chunks = [engine.push(batch) for batch in batches]
-        chunks.append(engine.flush())
-        return chunks
-
-    return run
+def load(table: pa.Table, workload: Workload, _variant: None, _threads: int) -> Steps:
+    """From a table of events to the columns of every query's matches; the plan is made for these events."""
+    return stepped(lambda: stretto.optimize(workload.text, table), table)
 
 
-def answer(result: Result) -> Answer:
-    return {
-        name: [_found(batch) for matches in result for batch in matches[name].to_batches()]
-        for name in result[0].counts()
-    }
+def stepped(plan: Callable[[], Plan], table: pa.Table) -> Steps:
+    """Planning, then a run that ends with the columns of every query."""
+    return Steps(plan, lambda plan: columns_of(plan, table))
 
 
-def _found(batch: pa.RecordBatch) -> Found:
-    variables = [v for v in batch.schema.names if v not in ("start", "end", "detected")]
-    start, end = (batch[name].view(pa.int64()).to_numpy() for name in ("start", "end"))
-    return Found(tuple(_column(batch[v]) for v in variables), start, end)
-
-
-def _column(column: pa.Array) -> Column:
-    if pa.types.is_integer(column.type):
-        return column.to_numpy()
-    return Lists(column.offsets.to_numpy().astype(np.int64), column.values.to_numpy())
+def columns_of(plan: Plan, table: pa.Table) -> Tables:
+    """The columns of every query's matches."""
+    matches = stretto.run(plan, table)
+    return {query: matches[query] for query in matches.counts()}

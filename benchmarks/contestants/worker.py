@@ -1,7 +1,9 @@
 """One run of a contestant on a workload in a process of its own: `python -m benchmarks.contestants.worker '<json>'`.
 
-A second run in the same process would find the memory of the first one at hand, if the allocator kept it, and some
-do: on W3 that is half of the time. So every run that is timed is the first after a warm-up on few events.
+A second run in the same process would reuse the memory of the first one, if the allocator kept it, and some do: on W3
+that is half of the time. So every timed run is the first after a warm-up on few events. The time begins with a table
+of events in memory and ends with Arrow columns of all matches in memory. Imports, the compilation of loops (in the
+warm-up) and the choice of a database's fastest formulation are not part of it.
 The last line of standard output is the outcome as JSON. A run past the time limit ends the process by SIGALRM.
 """
 
@@ -11,66 +13,118 @@ import json
 import signal
 import sys
 import time
+from collections.abc import Iterable
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
-import numpy as np
+import pyarrow as pa
 from benchmarks.contestants import events
-from benchmarks.contestants.answers import digests, sorted_rows
-from benchmarks.contestants.workloads import WORKLOADS
+from benchmarks.contestants.answers import Steps, Tables, answer_of, bytes_per_match, check_finished, digests
+from benchmarks.contestants.workloads import WORKLOADS, Workload
 
 MODULES = {
     "stretto": "with_stretto",
-    "stretto-auto": "with_stretto_auto",
+    "stretto-none": "with_stretto_none",
     "polars": "with_polars",
     "duckdb": "with_duckdb",
-    "yardstick": "yardstick",
+    "loops": "yardstick",
 }
 WARM_UP = 20_000
+PREFIX = 200_000
+"""Events on which a contestant's formulations are compared."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """`rows`: where to write the sorted matches as well."""
+    """`variant`: the number of a contestant's formulation; None tries all of them on the first events.
+
+    `judged`: also give the digests of all matches.
+    """
 
     contestant: str
     workload: str
     events: int
     seed: int
     limit: float
-    rows: str | None = None
+    threads: int = 1
+    variant: int | None = None
+    judged: bool = False
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
 
 
+@dataclass(frozen=True, slots=True)
+class Clocked:
+    """Seconds by the clock, and of the processor, from events in memory to columns in memory.
+
+    `planning`, `planning_cpu`: the parts of these in which a plan was made before the run.
+    """
+
+    wall: float
+    cpu: float
+    planning: float
+    planning_cpu: float
+
+
+def timed(steps: Steps, queries: Iterable[str]) -> tuple[Tables, Clocked]:
+    """The columns of all matches, and how long they took; UnfinishedError if any are still to be built."""
+    gc.collect()
+    began, began_cpu = time.perf_counter(), time.process_time()
+    plan = steps.plan()
+    planned, planned_cpu = time.perf_counter(), time.process_time()
+    tables = steps.run(plan)
+    ended, ended_cpu = time.perf_counter(), time.process_time()
+    clocked = Clocked(ended - began, ended_cpu - began_cpu, planned - began, planned_cpu - began_cpu)
+    check_finished(tables, queries)
+    return tables, clocked
+
+
 def perform(job: Job) -> dict[str, Any]:
-    """The time of one run, the memory held by its end, and the digests of its answer; or why there is none."""
+    """The times of one run, its matches per query and the memory held by its end; or why there are none."""
     contestant = importlib.import_module(f"benchmarks.contestants.{MODULES[job.contestant]}")
     workload = WORKLOADS[job.workload]
     if reason := contestant.missing(workload):
         return {"missing": reason}
+    queries = [query.name for query in workload.queries]
     table = events.table(job.events, job.seed)
-    batches = table.to_batches(max_chunksize=events.BATCH)
-    contestant.load(table.slice(0, WARM_UP).to_batches(), workload)()
-    runner = contestant.load(batches, workload)
-    gc.collect()
+    variants = contestant.variants(workload)
+    variant = job.variant if job.variant is not None else fastest(contestant, workload, table, job.threads)
+    with getattr(contestant, "warming", nullcontext)():
+        timed(contestant.load(table.slice(0, WARM_UP), workload, variants[variant], job.threads), queries)
+    steps = contestant.load(table, workload, variants[variant], job.threads)
     signal.setitimer(signal.ITIMER_REAL, job.limit)
-    started, started_cpu = time.perf_counter(), time.process_time()
-    result = runner()
-    seconds, cpu = time.perf_counter() - started, time.process_time() - started_cpu
+    tables, clocked = timed(steps, queries)
     signal.setitimer(signal.ITIMER_REAL, 0)
-    peak = peak_mb()
-    answer = contestant.answer(result)
-    if job.rows:
-        np.savez(job.rows, **{name: sorted_rows(parts) for name, parts in answer.items()})
-    found = {name: digest.to_json() for name, digest in digests(answer).items()}
-    return {"seconds": seconds, "cpu": cpu, "found": found, "peak_mb": peak}
+    outcome: dict[str, Any] = asdict(clocked) | {"peak_mb": peak_mb(), "variant": variant}
+    outcome["bytes_per_match"] = bytes_per_match(tables)
+    outcome["matches"] = {name: matches.num_rows for name, matches in tables.items()}
+    if job.judged:
+        found = digests(answer_of(tables))
+        outcome["digests"] = {name: digest.to_json() for name, digest in found.items()}
+    return outcome
+
+
+def fastest(contestant: ModuleType, workload: Workload, table: pa.Table, threads: int) -> int:
+    """The number of the formulation that takes the least time on the first events, best of two runs each."""
+    variants = contestant.variants(workload)
+    if len(variants) == 1:
+        return 0
+    queries, few = [query.name for query in workload.queries], table.slice(0, PREFIX)
+
+    def wall(variant: Any) -> float:
+        return timed(contestant.load(few, workload, variant, threads), queries)[1].wall
+
+    wall(variants[0])
+    seconds = [min(wall(variant) for _ in range(2)) for variant in variants]
+    return seconds.index(min(seconds))
 
 
 def peak_mb() -> float:
-    """The most memory this process has held; of its own, not of the one it was started from."""
+    """The most memory that this process has held."""
     status = Path("/proc/self/status").read_text(encoding="ascii")
     line = next(line for line in status.splitlines() if line.startswith("VmHWM"))
     return int(line.split()[1]) / 1024

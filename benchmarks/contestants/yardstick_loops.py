@@ -10,8 +10,8 @@ import numba as nb
 import numpy as np
 
 
-@nb.njit(cache=True)
-def rising(at, ax, ai, bt, bx, bi, ct, cx, ci, window, after, state, oa, ob, oc, start, end):
+@nb.njit(cache=True, nogil=True)
+def rising(at, ax, ai, bt, bx, bi, ct, cx, ci, window, after, state, oa, ob, oc, start, end, detected):
     """SEQ(a, b, c) with rising x; `after[j]` is the first c later than b number j."""
     i, b0, b1, c1 = state
     n = 0
@@ -32,14 +32,14 @@ def rising(at, ax, ai, bt, bx, bi, ct, cx, ci, window, after, state, oa, ob, oc,
                     state[:] = (i, b0, b1, c1)
                     return before
                 for q in range(after[j], c1):
-                    oa[n], ob[n], oc[n], start[n], end[n] = ai[i], bi[j], ci[q], t, ct[q]
+                    oa[n], ob[n], oc[n], start[n], end[n], detected[n] = ai[i], bi[j], ci[q], t, ct[q], ct[q]
                     n += y < cx[q]
         i += 1
     state[0] = i
     return n
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, nogil=True)
 def first_after(bt, ct):
     """Per b the number of the first c that is later."""
     after = np.empty(len(bt), np.int64)
@@ -51,8 +51,8 @@ def first_after(bt, ct):
     return after
 
 
-@nb.njit(cache=True)
-def conjunction(at, ax, ai, bt, bx, bi, ct, ci, window, state, oa, ob, oc, start, end):
+@nb.njit(cache=True, nogil=True)
+def conjunction(at, ax, ai, bt, bx, bi, ct, ci, window, state, oa, ob, oc, start, end, detected):
     """AND(a, b, c) with a.x < b.x."""
     i, b0, b1, c0 = state
     n = 0
@@ -79,14 +79,15 @@ def conjunction(at, ax, ai, bt, bx, bi, ct, ci, window, state, oa, ob, oc, start
                 for q in range(low, high):
                     oa[n], ob[n], oc[n] = ai[i], bi[j], ci[q]
                     start[n], end[n] = min(first, ct[q]), max(last, ct[q])
+                    detected[n] = end[n]
                     n += 1
         i += 1
     state[0] = i
     return n
 
 
-@nb.njit(cache=True)
-def keyed(ak, at, ax, ai, bk, bt, bx, bi, ck, ct, cx, ci, window, state, oa, ob, oc, start, end):
+@nb.njit(cache=True, nogil=True)
+def keyed(ak, at, ax, ai, bk, bt, bx, bi, ck, ct, cx, ci, window, state, oa, ob, oc, start, end, detected):
     """SEQ(a, b, c) with rising x and one k; all three sorted by k, then time."""
     i, b0, c0, _ = state
     n = 0
@@ -108,7 +109,7 @@ def keyed(ak, at, ax, ai, bk, bt, bx, bi, ck, ct, cx, ci, window, state, oa, ob,
                     if n == len(oa):
                         state[:] = (i, b0, c0, 0)
                         return before
-                    oa[n], ob[n], oc[n], start[n], end[n] = ai[i], bi[j], ci[q], t, ct[q]
+                    oa[n], ob[n], oc[n], start[n], end[n], detected[n] = ai[i], bi[j], ci[q], t, ct[q], ct[q]
                     n += 1
                 q += 1
             j += 1
@@ -117,8 +118,8 @@ def keyed(ak, at, ax, ai, bk, bt, bx, bi, ck, ct, cx, ci, window, state, oa, ob,
     return n
 
 
-@nb.njit(cache=True)
-def kleene(at, ai, bt, bi, ct, ci, window, state, oa, offsets, values, oc, start, end):
+@nb.njit(cache=True, nogil=True)
+def kleene(at, ai, bt, bi, ct, ci, window, state, oa, offsets, values, oc, start, end, detected):
     """SEQ(a, b+, c): every non-empty set of the bs between a and c of which no two share a time."""
     i, b0, c0, _ = state
     n = v = 0
@@ -147,7 +148,7 @@ def kleene(at, ai, bt, bi, ct, ci, window, state, oa, offsets, values, oc, start
                 for j in range(between):
                     values[v] = bi[b0 + j]
                     v += (chosen >> j) & 1
-                oa[n], oc[n], start[n], end[n] = ai[i], ci[q], t, ct[q]
+                oa[n], oc[n], start[n], end[n], detected[n] = ai[i], ci[q], t, ct[q], ct[q]
                 n += 1
                 offsets[n] = v
             q += 1
@@ -156,7 +157,7 @@ def kleene(at, ai, bt, bi, ct, ci, window, state, oa, offsets, values, oc, start
     return n
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, nogil=True)
 def _shares_time(chosen, between, bt, b0):
     last = -1
     for j in range(between):

@@ -3,52 +3,176 @@
 import importlib
 import json
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
-from benchmarks.contestants import events, launch, report
+from benchmarks.contestants import events, launch
 from benchmarks.contestants.answers import (
     Answer,
     Found,
     Lists,
+    Steps,
+    Tables,
+    UnfinishedError,
     WrongAnswerError,
+    answer_of,
+    bytes_per_match,
     check_digests,
     check_rows,
     digests,
-    sorted_rows,
 )
-from benchmarks.contestants.worker import MODULES
+from benchmarks.contestants.worker import MODULES, Job, perform, timed
 from benchmarks.contestants.workloads import WORKLOADS, Query, Shape
 
-from benchmarks import detect
+from benchmarks import detect, sheets
+from stretto.engine.results.matches import Matches
 
 EVENTS, SEED = 2_000, 7
 
 
-def answer_of(contestant: str, workload: str, count: int = EVENTS) -> Answer | None:
+def tables_of(contestant: str, workload: str, count: int = EVENTS, threads: int = 1) -> Tables | None:
     if contestant in ("polars", "duckdb"):
         pytest.importorskip(contestant)
     module = importlib.import_module(f"benchmarks.contestants.{MODULES[contestant]}")
-    if module.missing(WORKLOADS[workload]):
+    about = WORKLOADS[workload]
+    if module.missing(about):
         return None
-    batches = events.table(count, SEED).to_batches(max_chunksize=700)
-    return module.answer(module.load(batches, WORKLOADS[workload])())
+    steps = module.load(events.table(count, SEED), about, module.variants(about)[0], threads)
+    return timed(steps, [query.name for query in about.queries])[0]
+
+
+def answer_from(contestant: str, workload: str, count: int = EVENTS, threads: int = 1) -> Answer | None:
+    tables = tables_of(contestant, workload, count, threads)
+    return None if tables is None else answer_of(tables)
 
 
 @pytest.mark.parametrize("workload", WORKLOADS)
-@pytest.mark.parametrize("contestant", [name for name in MODULES if name != "yardstick"])
+@pytest.mark.parametrize("contestant", [name for name in MODULES if name != "loops"])
 def test_contestants_agree(contestant: str, workload: str) -> None:
-    found, expected = answer_of(contestant, workload), answer_of("yardstick", workload)
+    found, expected = answer_from(contestant, workload), answer_from("loops", workload)
     assert expected is not None
     if found is None:
         assert (contestant, workload) == ("polars", "W4")
         return
     check_rows(contestant, found, expected)
     check_digests(contestant, digests(found), digests(expected))
+
+
+@pytest.mark.parametrize("workload", WORKLOADS)
+@pytest.mark.parametrize("contestant", ["loops", "duckdb"])
+def test_threads_change_no_answer(contestant: str, workload: str) -> None:
+    found, expected = answer_from(contestant, workload, threads=3), answer_from("loops", workload)
+    assert found is not None
+    assert expected is not None
+    check_digests(contestant, digests(found), digests(expected))
+
+
+@pytest.mark.parametrize("workload", ["W1", "W4", "W5", "W6"])
+def test_loops_by_hand_write_as_many_bytes_as_stretto(workload: str) -> None:
+    by_hand, ours = tables_of("loops", workload, 20_000), tables_of("stretto-none", workload, 20_000)
+    assert by_hand is not None
+    assert ours is not None
+    assert bytes_per_match(by_hand) == pytest.approx(bytes_per_match(ours), rel=0.01)
+
+
+# ---- the clock ---------------------------------------------------------------------------------------------------
+
+COLUMNS = pa.table({"a": [1], "start": [1], "end": [2]})
+
+
+class LazyTables(dict[str, pa.Table]):
+    """Tables that are built when somebody asks for them."""
+
+    def __getitem__(self, query: str) -> pa.Table:
+        return COLUMNS
+
+
+def steps_of(result: object) -> Steps:
+    return Steps(lambda: None, lambda _plan: result)  # type: ignore[arg-type,return-value]
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        LazyTables(W1=COLUMNS),
+        {"W1": lambda: COLUMNS},
+        {"W1": COLUMNS.to_reader()},
+        {"W1": None},
+        {},
+        {"W1": COLUMNS.drop_columns(["end"])},
+        {"W1": COLUMNS.select(["start", "end"])},
+    ],
+)
+def test_columns_that_are_built_later_are_noticed(result: object) -> None:
+    with pytest.raises(UnfinishedError):
+        timed(steps_of(result), ["W1"])
+    timed(steps_of({"W1": COLUMNS}), ["W1"])
+
+
+def test_lazy_frames_are_noticed() -> None:
+    polars = pytest.importorskip("polars")
+    with pytest.raises(UnfinishedError, match="LazyFrame"):
+        timed(steps_of({"W1": polars.from_arrow(COLUMNS).lazy()}), ["W1"])
+
+
+@pytest.mark.parametrize("contestant", ["stretto", "stretto-none"])
+def test_the_clock_runs_while_stretto_builds_columns(
+    contestant: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build = Matches.__getitem__
+
+    def slowly(matches: Matches, query: str) -> pa.Table:
+        time.sleep(0.3)
+        return build(matches, query)
+
+    monkeypatch.setattr(Matches, "__getitem__", slowly)
+    module = importlib.import_module(f"benchmarks.contestants.{MODULES[contestant]}")
+    _, clocked = timed(module.load(events.table(500, SEED), WORKLOADS["W1"], None, 1), ["W1"])
+    assert clocked.wall - clocked.planning >= 0.3
+
+
+def test_the_clock_runs_while_a_plan_is_made_and_run() -> None:
+    def slow(_plan: object) -> Tables:
+        time.sleep(0.2)
+        return {"W1": COLUMNS}
+
+    _, clocked = timed(Steps(lambda: time.sleep(0.1), slow), ["W1"])
+    assert 0.1 <= clocked.planning <= clocked.wall - 0.2
+
+
+def test_the_clock_runs_while_databases_convert(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = events.plain
+
+    def slowly(table: pa.Table) -> pa.Table:
+        time.sleep(0.2)
+        return plain(table)
+
+    monkeypatch.setattr(events, "plain", slowly)
+    for contestant in ("polars", "duckdb"):
+        pytest.importorskip(contestant)
+        module = importlib.import_module(f"benchmarks.contestants.{MODULES[contestant]}")
+        about = WORKLOADS["W1"]
+        steps = module.load(events.table(500, SEED), about, module.variants(about)[0], 1)
+        assert timed(steps, ["W1"])[1].wall >= 0.2
+
+
+def test_a_worker_reports_its_run() -> None:
+    outcome = perform(Job("loops", "W1", EVENTS, SEED, 60.0, judged=True))
+    answer = answer_from("loops", "W1")
+    assert answer is not None
+    assert outcome["digests"] == {"W1": digests(answer)["W1"].to_json()}
+    assert outcome["wall"] > 0
+    assert outcome["cpu"] > 0
+    assert outcome["bytes_per_match"] == 48
+
+
+# ---- answers -----------------------------------------------------------------------------------------------------
 
 
 def brute_force(query: Query, count: int) -> set[tuple[object, ...]]:
@@ -84,7 +208,7 @@ def middle(query: Query, i: int, j: int, b: list[int], ts: list[int]) -> list[tu
 
 @pytest.mark.parametrize("workload", ["W1", "W3", "W4", "W5", "W6"])
 def test_the_yardstick_is_right(workload: str) -> None:
-    answer = answer_of("yardstick", workload, 300)
+    answer = answer_from("loops", workload, 300)
     assert answer is not None
     (query,) = WORKLOADS[workload].queries
     found = [row for part in answer[query.name] for row in rows(part)]
@@ -104,7 +228,7 @@ def rows(part: Found) -> list[tuple[object, ...]]:
 
 def test_sets_share_no_time() -> None:
     module = importlib.import_module("benchmarks.contestants.yardstick_loops")
-    state, out = np.zeros(4, np.int64), [np.zeros(16, np.int64) for _ in range(6)]
+    state, out = np.zeros(4, np.int64), [np.zeros(16, np.int64) for _ in range(7)]
     bs, ids = np.array([2, 2, 3]), np.array([1, 2, 3])
     n = module.kleene(np.array([1]), np.array([0]), bs, ids, np.array([4]), np.array([4]), 9, state, *out)
     sets = {tuple(s.tolist()) for s in np.split(out[2][: out[1][n]], out[1][1:n])}
@@ -157,7 +281,7 @@ DAMAGES = [drop_one, repeat_one, rebind_one, swap_two, shift_one_end, rebind_in_
 @pytest.mark.parametrize("workload", ["W1", "W4"])
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_answer_is_noticed(damage: Callable[[Found], Found], workload: str) -> None:
-    expected = answer_of("yardstick", workload)
+    expected = answer_from("loops", workload)
     assert expected is not None
     damaged = {name: [damage(parts[0]), *parts[1:]] for name, parts in expected.items()}
     with pytest.raises(WrongAnswerError):
@@ -167,7 +291,7 @@ def test_a_damaged_answer_is_noticed(damage: Callable[[Found], Found], workload:
 
 
 def test_order_and_parts_do_not_matter() -> None:
-    answer = answer_of("yardstick", "W1")
+    answer = answer_from("loops", "W1")
     assert answer is not None
     (part,) = answer["W1"]
     order = np.random.default_rng(0).permutation(len(part))
@@ -180,18 +304,20 @@ def test_order_and_parts_do_not_matter() -> None:
     check_digests("mixed", digests({"W1": halves}), digests(answer))
 
 
+def outcome_of(
+    contestant: str, *, wall: float = 1.0, checksum: str = "same", matches: int = 7
+) -> dict[str, object]:
+    times = {"wall": wall, "cpu": wall, "planning": 0.1, "planning_cpu": 0.1, "peak_mb": 1.0}
+    digest = {"W1": {"matches": matches, "checksum": checksum}}
+    return times | {"bytes_per_match": 48.0, "variant": 0, "matches": {"W1": matches}, "digests": digest}
+
+
 def test_a_wrong_answer_ends_the_experiment(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    answer = answer_of("yardstick", "W1")
-    assert answer is not None
-    parts = answer["W1"]
-
-    def damaged(_given, contestant, _workload, _count, rows=None):
-        shown = parts if contestant == "yardstick" else [rebind_one(parts[0])]
-        if rows:
-            np.savez(rows, W1=sorted_rows(shown))
-        return {"found": {}, "seconds": 1.0, "cpu": 1.0, "peak_mb": 1.0}
+    def damaged(_given, _workload, plan, *, judged=False):
+        assert judged, "answers are compared before anything is timed"
+        return outcome_of(plan[0], checksum="other" if plan[0] == "stretto" else "same")
 
     monkeypatch.setattr(detect, "_job", damaged)
     assert detect.run(tmp_path, None, ["--only", "W1", "--skip-scale"]) == 1
@@ -199,31 +325,48 @@ def test_a_wrong_answer_ends_the_experiment(
     assert not list(tmp_path.iterdir())
 
 
-def test_a_wrong_digest_ends_the_experiment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    def counted(_given, contestant, _workload, _count, rows=None):
-        if rows:
-            np.savez(rows, W1=np.zeros((1, 5)))
-        return {"found": {"W1": {"matches": len(contestant)}}, "seconds": 1.0, "cpu": 1.0, "peak_mb": 1.0}
+def test_fewer_matches_in_a_timed_run_end_the_experiment(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def counted(_given, _workload, plan, *, judged=False):
+        return outcome_of(plan[0], matches=7 if judged else 6)
 
     monkeypatch.setattr(detect, "_job", counted)
     assert detect.run(tmp_path, None, ["--only", "W1", "--skip-scale"]) == 1
 
 
-def test_fewer_events_where_limits_are_met(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    def limited(_given, contestant, _workload, count, rows=None):
-        if rows:
-            np.savez(rows, W1=np.zeros((1, 5)))
-        elif contestant == "polars" and count > 100_000:
-            raise launch.TooMuchError("out of memory")
-        return {"found": {"W1": {"matches": count}}, "seconds": 1.0, "cpu": count / 1e6, "peak_mb": 1.0}
+def test_ratios_are_medians_of_turns_with_goals_beside_them(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    walls = {"stretto": iter([1.0, 2.0, 4.0] * 2), "polars": iter([3.0, 4.0, 40.0] * 2)}
 
-    monkeypatch.setattr(detect, "_job", limited)
-    assert detect.run(tmp_path, None, ["--only", "W1", "--skip-scale", "--events", "1000000"]) == 0
-    text = (tmp_path / "detect.txt").read_text()
-    assert "1.00 (100k events: out of memory)" in text
-    cells = json.loads((tmp_path / "detect.json").read_text())["cells"]
-    assert {cell["events_per_second"] for cell in cells} == {1e6}
-    assert (tmp_path / "detect.png").stat().st_size > 0
+    def measured(_given, _workload, plan, *, judged=False):
+        if plan[0] == "duckdb":
+            raise launch.TooMuchError("out of memory")
+        wall = 1.0 if judged or plan[1] == "all" else next(walls.get(plan[0], iter([5.0])))
+        return outcome_of(plan[0], wall=wall)
+
+    monkeypatch.setattr(detect, "_job", measured)
+    assert detect.run(tmp_path, None, ["--only", "W1", "--skip-scale", "--turns", "3"]) == 0
+    record = json.loads((tmp_path / "detect.json").read_text(encoding="utf-8"))
+    contestants = record["workloads"]["W1"]["contestants"]
+    assert contestants["polars"]["one"]["ratio"]["wall"] == {"median": 3.0, "least": 2.0, "most": 10.0}
+    assert contestants["duckdb"]["one"]["missing"] == "n/a: out of memory with 2,000,000 events"
+    assert "all" not in contestants["stretto-none"]
+    (goal,) = record["goals"]
+    assert (goal["value"], goal["goal"], goal["reached"]) == (3.0, 2.5, True)
+    assert record["machine"]
+    assert record["date"]
+    assert record["versions"]["stretto"]
+    text = (tmp_path / "detect.txt").read_text(encoding="utf-8")
+    assert "reached: W1, wall-clock, one core, polars / stretto: 3.00 (goal at least 2.5)" in text
+    assert "W1 duckdb: n/a: out of memory" in text
+
+
+def test_missed_goals_come_first() -> None:
+    goals = [sheets.goal_of("good", 2.0, 1.0), sheets.goal_of("bad", 0.5, 1.0)]
+    goals.append(sheets.goal_of("late", 2.0, 1.0, at_most=True))
+    assert [line.split(":")[0] for line in sheets.goal_lines(goals)] == ["MISSED", "MISSED", "reached"]
 
 
 def test_processes_are_watched() -> None:
@@ -235,16 +378,3 @@ def test_processes_are_watched() -> None:
         launch.launch([sys.executable, "-c", slow], memory=1 << 30)
     with pytest.raises(launch.FailedError, match="ouch"):
         launch.launch([sys.executable, "-c", "raise SystemExit('ouch')"], memory=1 << 30)
-
-
-def test_what_could_not_run_says_why() -> None:
-    cells = [
-        report.Cell("stretto", "W4", 1_000, 10, 2.5, 2.0),
-        report.Cell("polars", "W4", 1_000, missing="n/a: no plain formulation of subsets"),
-        report.Cell("yardstick", "W4", 1_000, 10, 1.5, 1.0),
-    ]
-    text = report.table(report.Outcome(3, cells))
-    assert "seed 3" in text
-    assert "n/a: no plain formulation of subsets" in text
-    assert "2.000s   1.00" in text
-    assert "1.000s   0.50" in text

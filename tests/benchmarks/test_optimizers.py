@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from benchmarks.contestants.answers import WrongAnswerError
+from benchmarks.contestants.answers import WrongAnswerError, found_in
 from benchmarks.optimizers import Bench, Case, Contestant, Scale, Source
 from benchmarks.optimizers_report import (
     Cell,
@@ -23,6 +23,7 @@ from benchmarks.optimizers_report import (
 
 from benchmarks import mcep, motto, optimizers
 from stretto.engine.kernels import when_to_compile
+from stretto.generate.workloads import workload as generated
 from stretto.plan.optimize import optimize
 
 TEXT = """\
@@ -123,7 +124,7 @@ def test_unbound_variables_are_compared() -> None:
             "detected": pa.array([7, 8], pa.timestamp("us")),
         }
     )
-    found = optimizers._found(batch)
+    found = found_in(batch)
     assert found.columns[0].tolist() == [1, -1]
     assert found.columns[1].offsets.tolist() == [0, 2, 2]
     assert found.columns[1].values.tolist() == [2, 3]
@@ -191,6 +192,28 @@ def test_mcep(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "Figure 13a." in shown
     assert "auto gains" in shown
     assert len(json.loads((tmp_path / "mcep.json").read_text())["figures"]) == 3
+
+
+def test_a_plan_that_was_cut_off_is_marked() -> None:
+    """A workload whose initial plan costs more than the least work that is always done."""
+    text = generated("mcep-stocks", 40, 1, length=5, types=30, window="2 SECONDS")
+    case = Case(Source("mcep-stocks", types=30), text, 1.0)
+    planned = Bench(SMALL).planned(case, [Contestant("short", "mcep", 0.0), Contestant("long", "mcep", 5.0)])
+    cells = {label: cell for label, (cell, _) in planned.items()}
+    assert cells["short"].incomplete
+    assert not cells["long"].incomplete
+    figure = Figure("12a", "stocks", "n", (Point("40", tuple(cells.values())),), ("short", "long"))
+    text = table(Outcome("mcep", 1, (figure,), budget=5.0))
+    assert f"({cells['short'].planning:.1f}!)" in text
+    assert f"({cells['long'].planning:.1f})" in text
+    assert "planning limit 5 s for every optimizer" in text
+
+
+def test_a_limit_that_cuts_plans_off_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        mcep.run(Path(), None, ["--budget", "1.5"])
+    assert "initial plan of `mcep` may be incomplete" in capsys.readouterr().err
+    assert mcep.Setting().budget >= 5
 
 
 def test_windows_change_and_patterns_stay() -> None:

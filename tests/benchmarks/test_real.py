@@ -2,13 +2,17 @@
 
 import json
 from pathlib import Path
+from time import sleep
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from benchmarks.real_workloads import SETS
 from tests.plan.bursts import bursty, queries
 
+import stretto
 from benchmarks import cost_on_sets, real
+from stretto.engine.results.matches import Matches
 from stretto.pattern.workload import Workload
 
 EVENTS = 2_000
@@ -39,7 +43,47 @@ def test_optimizers_are_compared_on_the_events_of_a_folder(folder: Path, tmp_pat
     assert set(trial["outcomes"]) == {"none", "reorder", "auto"}
     assert 2 <= trial["queries"] <= 3
     assert all(one["candidates"] >= 0 and one["predicted"] > 0 for one in trial["outcomes"].values())
+    (totals,) = (trial["text_to_columns"],)
+    assert all(totals[name] == one["planning"] + one["wall"] for name, one in trial["outcomes"].items())
+    assert all(0 < one["run"] <= one["seconds"] for one in trial["outcomes"].values())
     assert "flights" in (tmp_path / "out" / "real.txt").read_text(encoding="utf-8")
+
+
+def trial_of(none: tuple[float, float], auto: tuple[float, float]) -> real.Trial:
+    """A workload by planning and run of both optimizers."""
+    outcomes = {
+        name: real.Outcome(run, 1, planning, run, wall=run)
+        for name, (planning, run) in {"none": none, "auto": auto}.items()
+    }
+    return real.Trial("flights", 1, 2, "", 3, outcomes)
+
+
+def test_the_time_from_text_to_columns_is_apart_from_that_without_planning() -> None:
+    trials = [
+        trial_of(none=(0.1, 1.0), auto=(2.0, 0.5)),  # `none` is done before `auto` has a plan
+        trial_of(none=(0.1, 2.2), auto=(2.0, 0.55)),  # and here before `auto` is done
+        trial_of(none=(0.1, 9.0), auto=(2.0, 0.5)),
+    ]
+    summary = real.summary_of(trials)
+    assert summary["none_finishes_first"] == 2
+    assert summary["none_finishes_before_auto_is_planned"] == 1
+    assert summary["speedup_over_none"]["auto"] == {"median": 4.0, "least": 2.0, "most": pytest.approx(18.0)}
+    assert summary["auto_by_fastest"]["median"] == 1.0
+    assert summary["text_to_columns"]["none"]["text_to_columns"] == pytest.approx(12.5)
+
+
+def test_the_clock_runs_while_columns_are_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    build = Matches.__getitem__
+
+    def slowly(matches: Matches, query: str) -> pa.Table:
+        sleep(0.2)
+        return build(matches, query)
+
+    monkeypatch.setattr(Matches, "__getitem__", slowly)
+    table = bursty(EVENTS, 1)
+    plan = stretto.optimize(queries(1, 2), table)
+    outcome, _ = real._measured(plan, table)
+    assert outcome.wall >= 0.2 * len(plan.queries)
 
 
 def test_without_events_there_is_nothing_to_compare(tmp_path: Path) -> None:
