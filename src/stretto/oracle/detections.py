@@ -35,21 +35,29 @@ Step = tuple[Atom, int, int | None]  # what a step takes, and the bounds of its 
 Run = tuple[Binding, int, int]
 
 
-def matches(query: Query, events: Sequence[Event]) -> list[Match]:
-    """Every match of `query` once, in no promised order; positions go by time, then by id."""
-    found = bound_matches(query, events)
+def matches(query: Query, events: Sequence[Event], decided_by: int | None = None) -> list[Match]:
+    """Every match of `query` once, in no promised order; positions go by time, then by id.
+
+    `decided_by`: the time of the last event of the whole input. Matches that are undecided there are left out.
+    """
+    found = bound_matches(query, events, decided_by)
     if query.thinning is None:
         return [match for match, _ in found]
-    return thinned(query, found)
+    reported = thinned(query, found)
+    return [match for match in reported if decided_by is None or match.detected <= decided_by]
 
 
-def bound_matches(query: Query, events: Sequence[Event]) -> list[tuple[Match, Sets]]:
+def bound_matches(
+    query: Query, events: Sequence[Event], decided_by: int | None = None
+) -> list[tuple[Match, Sets]]:
     """The same with the events of each variable, in time order."""
     judge = _Judge(query, sorted(events, key=lambda event: event.order))
     found: dict[Hashable, tuple[Match, Sets]] = {}
     for binding in judge.all_of(query.policy):
         if binding.taken and judge.accepts(binding):
             match, sets = judge.report(binding)
+            if decided_by is not None and (match.detected > decided_by or judge.lacks_position(binding)):
+                continue
             # By positions, not by ids: of two events of one stream, other events may be behind the same ids.
             bound = frozenset((taken.variable, taken.position) for taken in binding.taken)
             known, _ = found.setdefault(bound, (match, sets))
@@ -197,6 +205,13 @@ class _Judge(Search):
         if gap.before is not None:
             return late_enough and ts < gap.before
         return late_enough and (position <= first + size - 1 if by_count else ts <= self.ts[first] + size)
+
+    def lacks_position(self, binding: Binding) -> bool:
+        """Whether the match waits for the last position of a window in EVENTS, and the input ends before it."""
+        if self.query.window.unit != "events" or not any(gap.waits for gap in binding.gaps):
+            return False
+        first = min(taken.position for taken in binding.taken)
+        return first + self.query.window.size > len(self.ts)
 
     def report(self, binding: Binding) -> tuple[Match, Sets]:
         sets: dict[int, list[Event]] = {}
