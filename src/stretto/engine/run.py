@@ -260,21 +260,35 @@ class Engine:
 
     def _ended(self, matches: Matches) -> Iterator[None]:
         """Run what `flush` runs; the reader can take the matches away after each part of a step."""
+        front = self.plan.front
+        if front is not None and front.horizon_events and not self._drops:
+            # Positions that never come let a stream make events at the time of the last event. All events of one time
+            # are in one step, so here it is another engine that tells how many matches are decided.
+            again = {"special": self._special, "memory_bytes": self._meter.limit}
+            decided = Engine.restore(self.plan, self.snapshot(), undecided="drop", **again).settle().counts()
+            yield from self._closed(self._reorder.flush(), matches)
+            self.undecided -= Counter(decided)
+            return
         yield from self._settled(matches, START_OF_TIME)
+        if not self._drops:
+            yield from self._closed([], matches)
+            return
         counts, thinned, kept_bytes = self.counts, self._thinning.dropped, self.kept_bytes
-        waited = matches
-        if self._drops:
-            waited, self.kept_bytes = self.nothing(), kept_bytes + matches.held
-        before = Counter(waited.counts())
-        for _ in self._advance([], END_OF_TIME, waited, closing=True):
-            self.undecided += Counter(waited.counts()) - before
-            if self._drops:
-                waited.drain()
+        self.kept_bytes += matches.held
+        waited = self.nothing()
+        for _ in self._closed([], waited):
+            waited.drain()
             yield
-            before = Counter(waited.counts())
-        if self._drops:
-            self.counts, self.kept_bytes = counts, kept_bytes
-            self._thinning.count_again(thinned)
+        self.counts, self.kept_bytes = counts, kept_bytes
+        self._thinning.count_again(thinned)
+
+    def _closed(self, released: list[Block], matches: Matches) -> Iterator[None]:
+        """Run the last step, after which nothing waits, and count what it finds as undecided."""
+        before = Counter(matches.counts())
+        for _ in self._advance(released, END_OF_TIME, matches, closing=True):
+            self.undecided += Counter(matches.counts()) - before
+            yield
+            before = Counter(matches.counts())
 
     def _settled(self, matches: Matches, last_us: int) -> Iterator[None]:
         """Run all events, and let their times pass but no later time."""
@@ -542,8 +556,10 @@ class Engine:
 
 def need_undecided(undecided: str) -> Undecided:
     """Return the option as it is; EngineError names its two values where it is neither."""
-    if undecided == "keep" or undecided == "drop":
-        return undecided
+    if undecided == "drop":
+        return "drop"
+    if undecided == "keep":
+        return "keep"
     raise EngineError(f"undecided= is 'keep' or 'drop', not {undecided!r}")
 
 
