@@ -82,6 +82,47 @@ def test_a_table_of_its_own_for_each_query(call, ending: str) -> None:
         assert (result.code, "m: the name has no ending" in result.err) == (2, True)
 
 
+LOST = """
+QUERY lost PATTERN SEQ(SUBMIT s, NOT(SCHEDULE x)) WHERE [job] WITHIN 2 MINUTES;
+QUERY pair PATTERN SEQ(SUBMIT s, SCHEDULE x) WHERE [job] WITHIN 2 MINUTES;
+"""
+SUBMITS = """ts,type,job
+2024-01-01T00:00:00,SUBMIT,1
+2024-01-01T00:01:00,SUBMIT,2
+2024-01-01T00:02:00,SCHEDULE,2
+2024-01-01T00:03:00,SUBMIT,3
+2024-01-01T00:04:00,SUBMIT,4
+"""
+
+
+@pytest.mark.parametrize(("undecided", "matches"), [("keep", 3), ("drop", 1)])
+def test_matches_that_the_end_of_the_events_leaves_undecided(call, undecided: str, matches: int) -> None:
+    Path("lost.cep").write_text(LOST)
+    Path("submits.csv").write_text(SUBMITS)
+    options = [] if undecided == "keep" else ["--undecided", undecided]
+    result = call("run", "lost.cep", "--events", "submits.csv", *options)
+    assert result.code == 0, result
+    rows = [line.split() for line in result.out.splitlines()]
+    assert ["query", "matches", "undecided"] in rows
+    assert ["lost", str(matches), "2"] in rows
+    assert ["pair", "1", "0"] in rows
+    assert f"5 events, {matches + 1} matches, 0 late, 0 rejected" in result.out
+    assert "undecided: lost 2\n" in result.err
+    assert ("--undecided drop leaves them out" in result.err) == (undecided == "keep")
+    written = call("run", "lost.cep", "--events", "submits.csv", *options, "--out", "m.parquet")
+    assert "undecided: lost 2\n" in written.err
+    assert sum(row["query"] == "lost" for row in read("m.parquet")) == matches
+    typed = ["--layout", "typed", "--out", "t.parquet"]
+    assert "undecided: lost 2\n" in call("run", "lost.cep", "--events", "submits.csv", *options, *typed).err
+    assert len(read("t.lost.parquet")) == matches
+
+
+def test_nothing_is_said_of_undecided_matches_where_there_are_none(call) -> None:
+    result = call("run", "rules.cep", "--events", "events.csv")
+    assert "undecided" not in result.out + result.err
+    assert call("run", "rules.cep", "--events", "events.csv", "--undecided", "later").code == 2
+
+
 def test_durations_and_times_are_shown_as_such(call) -> None:
     Path("took.cep").write_text(
         "QUERY q PATTERN SEQ(A a, B b) WITHIN 10 SECONDS RETURN a.ts AS at, b.ts - a.ts AS took;"

@@ -56,6 +56,24 @@ def test_the_same_files_as_in_process(call, events: str, spread: str) -> None:
     assert Path("late.csv").read_text().startswith('"ts"')
 
 
+@pytest.mark.parametrize(("undecided", "spread"), [("keep", "key"), ("drop", "key"), ("drop", "time")])
+def test_undecided_matches_are_those_of_a_run_in_process(call, undecided: str, spread: str) -> None:
+    Path("lost.cep").write_text("QUERY lost PATTERN SEQ(A a, NOT(B b)) WHERE [x] WITHIN 9 SECONDS;")
+    lines = [f"2024-01-01T00:00:{i:02d},{'ABC'[i % 3]},{i % 7}" for i in range(60)]
+    Path("many.csv").write_text("\n".join(["ts,type,x", *lines]) + "\n")
+    options = ["lost.cep", "--events", "many.csv", "--undecided", undecided]
+    local = call("run", *options, "--on", "local", "--out", "l.parquet")
+    result = call("run", *options, "--spread", spread, "--out", "s.parquet")
+    assert result.code == 0, result
+    assert result.out == local.out
+    assert [line for line in result.err.splitlines() if line.startswith("undecided: lost")] == [
+        line for line in local.err.splitlines() if line.startswith("undecided: lost")
+    ]
+    assert "undecided: lost" in local.err
+    ours, theirs = pq.read_table("s.parquet"), pq.read_table("l.parquet")
+    assert ours.sort_by("match_id") == theirs.sort_by("match_id")
+
+
 def test_single_events_by_key(call, events: str) -> None:
     Path("one.cep").write_text("QUERY one PATTERN A a WITHIN 1 s; QUERY two PATTERN B b WITHIN 1 s;")
     local = call("run", "one.cep", "--events", events, "--on", "local", "--out", "l.parquet")

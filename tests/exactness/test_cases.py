@@ -50,6 +50,24 @@ def test_case(case: Case, runner: Callable[..., dict[str, list[Match]]]) -> None
         assert_same_matches(found[name], expected, about=case.text)
 
 
+MARKED = [case for case in load_cases() if any(case.undecided.values())]
+
+
+@pytest.mark.parametrize("optimizer", ["none", "auto"])
+@pytest.mark.parametrize("case", MARKED, ids=lambda case: case.title)
+def test_what_the_end_of_a_case_leaves_undecided(case: Case, optimizer: str) -> None:
+    queries = Workload.parse(case.text).bind(SCHEMA).detections
+    plan = optimize(Workload.parse(case.text), SCHEMA, optimizer)
+    last = max(event.ts for event in case.events)
+    found = run(plan, to_table(case.events), undecided="drop")
+    for query in queries:
+        decided = case.decided(query.name)
+        assert_same_matches(oracle.matches(query, case.events, last), decided, about=case.text)
+        assert_same_matches(matches_of(found[query.name], query), decided, about=case.text)
+    counts = {name: len(matches) for name, matches in case.undecided.items() if matches}
+    assert found.undecided == run(plan, to_table(case.events)).undecided == counts
+
+
 def test_titles_are_unique() -> None:
     titles = [case.title for case in load_cases()]
     assert len(set(titles)) == len(titles) > 100

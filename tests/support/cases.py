@@ -3,13 +3,13 @@
 An event is `Type@ts` with its attributes, as in `A@1(x=3,k=1)`; those not written are null. Its id is its number of
 arrival, or what is written, as in `A@1#7`. A match names its events by time, `a@1 d@2,3`, or, where times are shared,
 by their ids, `a#0`. `detected=` is written where it is not the end of the match, returned values as `name=value`.
-Matches are parted by `|`; `none` says that there are none. With several queries, each line of matches starts with the
-query's name.
+Matches are parted by `|`; `none` says that there are none. A match with the word `undecided` behind it waits for a time
+after the last event. With several queries, each line of matches starts with the query's name.
 """
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.support.random_events import ATTRIBUTES
@@ -18,6 +18,7 @@ from stretto.oracle.detections import Event, Match
 from stretto.schema import Kind, Schema
 
 CASES = Path(__file__).parents[1] / "cases"
+UNDECIDED = " undecided"
 SCHEMA = Schema(ATTRIBUTES, frozenset("ABCD"))
 VALUES: dict[Kind, Callable[[str], object]] = {
     Kind.INT: int,
@@ -34,6 +35,11 @@ class Case:
     events: tuple[Event, ...]
     matches: Mapping[str, list[Match]]
     lateness: int | None = None
+    undecided: Mapping[str, list[Match]] = field(default_factory=dict)
+
+    def decided(self, query: str) -> list[Match]:
+        """The matches of a query that the last event decides."""
+        return [match for match in self.matches[query] if match not in self.undecided[query]]
 
 
 def load_cases() -> list[Case]:
@@ -51,13 +57,17 @@ def _cases_of(stem: str, text: str) -> Iterator[Case]:
         text = query if re.match(r"\s*(QUERY|CREATE)\b", query) else f"QUERY q {query};"
         events = tuple(_event(i, word) for i, word in enumerate(written.split()))
         matches: dict[str, list[Match]] = {}
+        undecided: dict[str, list[Match]] = {}
         named = re.split(r"^(\w+): ", expected, flags=re.MULTILINE)
         for name, listed in (
             zip(named[1::2], named[2::2], strict=True) if len(named) > 1 else [("q", expected)]
         ):
             words = [] if listed.strip() == "none" else listed.split("|")
-            matches[name] = [_match(word, events) for word in words]
-        yield Case(f"{stem}: {title}", text, events, matches, int(late[0]) if late else None)
+            matches[name] = [_match(word.replace(UNDECIDED, ""), events) for word in words]
+            undecided[name] = [
+                match for match, word in zip(matches[name], words, strict=True) if UNDECIDED in word
+            ]
+        yield Case(f"{stem}: {title}", text, events, matches, int(late[0]) if late else None, undecided)
 
 
 def _event(number: int, word: str) -> Event:

@@ -116,11 +116,11 @@ def find_on_spark(spark: SparkSession, prepared: Prepared, outputs: Outputs, lim
     """Run a plan over files, and hand the results to the outputs."""
     plan, files = prepared.plan, prepared.files
     events = files.event_file.select(attributes_of(plan))
-    outputs.begin(plan, events)
+    outputs.begin(plan, events, limits.undecided)
     keep = SHOWN_PER_QUERY if outputs.matches is None and outputs.totals is None else None
     form = ResultForm(packed=True, keep=keep)
     bounds = (limits.memory_bytes, limits.lateness_us, limits.latest_us)
-    packed = find(spark, plan, files, prepared.spread, form, *bounds)
+    packed = find(spark, plan, files, prepared.spread, form, *bounds, undecided=limits.undecided)
     shown: list[pa.RecordBatch] = []
     shown_totals: list[pa.RecordBatch] = []
     totals = 0

@@ -58,6 +58,13 @@ class FileLayout(StrEnum):
     TYPED = "typed"
 
 
+class EndOfInput(StrEnum):
+    """What is done with matches that still wait when the events end."""
+
+    KEEP = "keep"
+    DROP = "drop"
+
+
 class SpreadName(StrEnum):
     """How Spark spreads the work."""
 

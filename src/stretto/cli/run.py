@@ -9,6 +9,7 @@ from stretto.cli.console import FAILED, fail, reported
 from stretto.cli.functions import FunctionFiles
 from stretto.cli.options import (
     ColumnNames,
+    EndOfInput,
     EventsPath,
     FileLayout,
     Master,
@@ -30,6 +31,7 @@ from stretto.records import dataclass
 
 if TYPE_CHECKING:
     from stretto.cli.results.layout import ResultLayout
+    from stretto.engine.run import Undecided
     from stretto.plan.dag import Plan
 
 
@@ -80,6 +82,13 @@ class RunOptions:
         ),
     ] = None
     units: Units = None
+    undecided: Annotated[
+        EndOfInput,
+        Option(
+            help="What is done with matches that wait for a time after the last event, such as those of a NOT that"
+            " stands last: keep reports them, drop does not. Their number is said in either case."
+        ),
+    ] = EndOfInput.KEEP
     functions: FunctionFiles = None
     layout: Annotated[
         FileLayout,
@@ -94,6 +103,11 @@ class RunOptions:
     @property
     def memory_bytes(self) -> int | None:
         return None if self.memory is None else bytes_of(self.memory)
+
+    @property
+    def at_the_end(self) -> "Undecided":
+        """What is done with undecided matches."""
+        return "drop" if self.undecided is EndOfInput.DROP else "keep"
 
     @property
     def limits(self) -> tuple[int | None, int]:
@@ -164,7 +178,9 @@ def _run_in_process(options: RunOptions) -> None:
 
     outputs = Outputs(options.out, options.late, options.rejected, trends_of(plan), _layout(options, plan))
     with closing(outputs), reported(FAILED):
-        limits = RunLimits(memory, source.disorder_us() if allowed is None else allowed, latest)
+        limits = RunLimits(
+            memory, source.disorder_us() if allowed is None else allowed, latest, options.at_the_end
+        )
         follow = AdaptOptions() if budget is None else AdaptOptions(budget=budget)
         adapt = follow if options.adapt else False
         find(plan, source, outputs, limits, batch=options.batch, quiet=options.quiet, adapt=adapt)
@@ -198,6 +214,6 @@ def _run_on_spark(options: RunOptions) -> None:
             options.out, options.late, options.rejected, trends_of(plan), _layout(options, plan)
         )
         with closing(outputs), reported(FAILED):
-            find_on_spark(spark, prepared, outputs, RunLimits(memory, allowed, latest))
+            find_on_spark(spark, prepared, outputs, RunLimits(memory, allowed, latest, options.at_the_end))
             outputs.finish()
             outputs.show()

@@ -26,7 +26,7 @@ from stretto.plan.ops import Emit, Scan
 from stretto.schema import Kind, Special
 from stretto.trends.plan import TrendPlan
 from stretto.values.strings import Strings
-from stretto.values.times import START_OF_TIME
+from stretto.values.times import END_OF_TIME, START_OF_TIME
 from stretto.values.vector import DTYPES, Vector
 
 if TYPE_CHECKING:
@@ -85,6 +85,7 @@ class LivePlan:
         self._chunk_bytes = 0
         self._texts = TextBytes()
         self._counters = Counters.of(len(plan.ops))
+        self._meter = meter
         self.runner = StepRunner(plan, self.index, self.operators, self.trends, self.arena, meter)
 
     # ---- events in, matches out ------------------------------------------------------------------------------
@@ -103,6 +104,15 @@ class LivePlan:
         self.until = until
         self._set_apart(told=False)
         self._forget()
+
+    def end_trends(self, matches: Matches) -> Iterator[int]:
+        """Add the totals of all windows that are still open; events that come after this are in no trend."""
+        if self.trends is None:
+            return
+        ending = StepRunner(self.plan, self.index, {}, self.trends, self.arena, self._meter)
+        step = StepRange(self.arena.end, self.arena.end, self.until, END_OF_TIME)
+        yield from ending.run(step, self._counters, matches, closing=True)
+        self.runner = StepRunner(self.plan, self.index, self.operators, None, self.arena, self._meter)
 
     def thin(self, thinning: Thinners | None) -> None:
         """Report what is left of the matches of steps to come; None: they were reported before."""

@@ -1,5 +1,6 @@
 """The engine: events in, in batches of any size; matches out, as soon as they are certain."""
 
+from collections import Counter
 from collections.abc import Collection, Iterator
 from functools import partial
 from time import perf_counter
@@ -35,9 +36,11 @@ from stretto.trends.work import TrendWork
 from stretto.values.hashing import LANES
 from stretto.values.rows import I64, Bool
 from stretto.values.tables import as_table
-from stretto.values.times import END_OF_TIME
+from stretto.values.times import END_OF_TIME, START_OF_TIME
 
 MEMORY_BYTES = 8 << 30
+Undecided = Literal["keep", "drop"]
+"""Whether matches that still wait when the input ends are reported."""
 STRINGS_FROM = 1 << 21
 """So many distinct strings are kept before the engine starts afresh with those in its window."""
 
@@ -52,6 +55,8 @@ class Engine:
     `push` then only takes events in, and `advance` runs them. `base`: the position of the first event; ids that count
     on from there cost nothing. `memory_bytes`: the most that it holds, with the results of a call and those of earlier
     ones that the caller says are kept, `kept_bytes`; a step that takes more is undone and run again in parts.
+    `undecided`: whether `flush` reports the matches that wait for a time after the last event (`keep`) or leaves them
+    out (`drop`). Either way `undecided` counts them by query.
     """
 
     def __init__(
@@ -68,8 +73,11 @@ class Engine:
         workload: Workload | None = None,
         watermark: Literal["seen", "given"] = "seen",
         base: int = 0,
+        undecided: Undecided = "keep",
     ) -> None:
         self.plan = need_plan(plan)
+        self._drops = need_undecided(undecided) == "drop"
+        self.undecided: Counter[str] = Counter()
         self._given = watermark == "given"
         self.counts = Counts()
         self.adaptations: list[Adaptation] = []
@@ -219,18 +227,78 @@ class Engine:
         return self._live.reach_us
 
     def flush(self) -> Matches:
-        """The input has ended: everything that waited is decided now."""
+        """The input has ended: report what that decides and, unless they are dropped, the undecided matches."""
         matches = self.nothing()
-        for _ in self._advance(self._reorder.flush(), END_OF_TIME, matches, closing=True):
+        for _ in self._ended(matches):
             pass
+        matches.undecided = Counter(self.undecided)
         return matches
 
     def flushing(self) -> Iterator[Matches]:
         """As `flush`, but the matches come step by step."""
         matches = self.nothing()
-        for _ in self._advance(self._reorder.flush(), END_OF_TIME, matches, closing=True):
+        for _ in self._ended(matches):
             if matches.held:
                 yield matches.drain()
+
+    def settle(self, last_us: int = START_OF_TIME) -> Matches:
+        """The input has ended: report the matches that its last event decides. `release` reports the others.
+
+        `last_us`: the time of the last event of the whole input, where this engine has only a part of the events.
+        """
+        matches = self.nothing()
+        for _ in self._settled(matches, last_us):
+            pass
+        return matches
+
+    def release(self) -> Matches:
+        """Report the undecided matches after `settle`: those that wait for a time after the last event."""
+        matches = self.nothing()
+        for _ in self._advance([], END_OF_TIME, matches, closing=True):
+            pass
+        return matches
+
+    def _ended(self, matches: Matches) -> Iterator[None]:
+        """Run what `flush` runs; the reader can take the matches away after each part of a step."""
+        front = self.plan.front
+        if front is not None and front.horizon_events and not self._drops:
+            # Positions that never come let a stream make events at the time of the last event. All events of one time
+            # are in one step, so here it is another engine that tells how many matches are decided.
+            again = {"special": self._special, "memory_bytes": self._meter.limit}
+            decided = Engine.restore(self.plan, self.snapshot(), undecided="drop", **again).settle().counts()
+            yield from self._closed(self._reorder.flush(), matches)
+            self.undecided -= Counter(decided)
+            return
+        yield from self._settled(matches, START_OF_TIME)
+        if not self._drops:
+            yield from self._closed([], matches)
+            return
+        counts, thinned, kept_bytes = self.counts, self._thinning.dropped, self.kept_bytes
+        self.kept_bytes += matches.held
+        waited = self.nothing()
+        for _ in self._closed([], waited):
+            waited.drain()
+            yield
+        self.counts, self.kept_bytes = counts, kept_bytes
+        self._thinning.count_again(thinned)
+
+    def _closed(self, released: list[Block], matches: Matches) -> Iterator[None]:
+        """Run the last step, after which nothing waits, and count what it finds as undecided."""
+        before = Counter(matches.counts())
+        for _ in self._advance(released, END_OF_TIME, matches, closing=True):
+            self.undecided += Counter(matches.counts()) - before
+            yield
+            before = Counter(matches.counts())
+
+    def _settled(self, matches: Matches, last_us: int) -> Iterator[None]:
+        """Run all events, and let their times pass but no later time."""
+        if self._reorder.greatest > START_OF_TIME:
+            until = max(self._reorder.greatest + 1, last_us + 1, self._live.until)
+            yield from self._advance(self._reorder.flush(), until, matches, closing=False)
+        if self._drops:
+            # Before events that undecided matches make: they are in no trend.
+            for _ in self._live.end_trends(matches):
+                yield
 
     @property
     def peak_bytes(self) -> int:
@@ -484,6 +552,15 @@ class Engine:
         self._live.thin(None)
         for _ in self._live.again(step, matches):
             matches.drain()
+
+
+def need_undecided(undecided: str) -> Undecided:
+    """Return the option as it is; EngineError names its two values where it is neither."""
+    if undecided == "drop":
+        return "drop"
+    if undecided == "keep":
+        return "keep"
+    raise EngineError(f"undecided= is 'keep' or 'drop', not {undecided!r}")
 
 
 def _made_by(plan: Plan) -> frozenset[str]:

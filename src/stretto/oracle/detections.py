@@ -6,6 +6,7 @@ and the policy are then judged on whole matches. The values of expressions are P
 """
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import field
 from itertools import pairwise, product
 
 from stretto.oracle.bindings import Binding, Gap, Path, Search, Taken, gaps_of
@@ -21,7 +22,8 @@ from stretto.records import dataclass
 class Match:
     """`events`: names of the bound positive variables to the ids of their events, in time order.
 
-    A variable of a join or of a pattern stream has an entry per leaf, such as `h.a`.
+    A variable of a join or of a pattern stream has an entry per leaf, such as `h.a`. `lacks_position`: the match waits
+    for the last position of a window in EVENTS, and the input ends before it.
     """
 
     start: int
@@ -29,31 +31,41 @@ class Match:
     detected: int
     events: Mapping[str, tuple[int, ...]]
     returned: Mapping[str, Value]
+    lacks_position: bool = field(default=False, compare=False)
 
 
 Step = tuple[Atom, int, int | None]  # what a step takes, and the bounds of its repetition
 Run = tuple[Binding, int, int]
 
 
-def matches(query: Query, events: Sequence[Event]) -> list[Match]:
-    """Every match of `query` once, in no promised order; positions go by time, then by id."""
-    found = bound_matches(query, events)
+def matches(query: Query, events: Sequence[Event], decided_by: int | None = None) -> list[Match]:
+    """Every match of `query` once, in no promised order; positions go by time, then by id.
+
+    `decided_by`: the time of the last event of the whole input. Matches that are undecided there are left out.
+    """
+    found = bound_matches(query, events, decided_by)
     if query.thinning is None:
         return [match for match, _ in found]
-    return thinned(query, found)
+    reported = thinned(query, found)
+    return [match for match in reported if decided_by is None or match.detected <= decided_by]
 
 
-def bound_matches(query: Query, events: Sequence[Event]) -> list[tuple[Match, Sets]]:
+def bound_matches(
+    query: Query, events: Sequence[Event], decided_by: int | None = None
+) -> list[tuple[Match, Sets]]:
     """The same with the events of each variable, in time order."""
     judge = _Judge(query, sorted(events, key=lambda event: event.order))
     found: dict[Hashable, tuple[Match, Sets]] = {}
     for binding in judge.all_of(query.policy):
         if binding.taken and judge.accepts(binding):
             match, sets = judge.report(binding)
+            if decided_by is not None and (match.detected > decided_by or match.lacks_position):
+                continue
             # By positions, not by ids: of two events of one stream, other events may be behind the same ids.
             bound = frozenset((taken.variable, taken.position) for taken in binding.taken)
             known, _ = found.setdefault(bound, (match, sets))
-            if match.detected < known.detected:  # certain as soon as one way to read the match is
+            # Certain as soon as one way to read the match is.
+            if (match.lacks_position, match.detected) < (known.lacks_position, known.detected):
                 found[bound] = match, sets
     return list(found.values())
 
@@ -204,9 +216,10 @@ class _Judge(Search):
             sets.setdefault(taken.variable, []).append(self.events[taken.position])
         bound = [taken.position for taken in binding.taken]
         first, last, size = min(bound), max(bound), self.query.window.size
-        detected = self.ts[last]
+        detected, lacks_position = self.ts[last], False
         if any(gap.waits for gap in binding.gaps):
             by_count = self.query.window.unit == "events"
+            lacks_position = by_count and first + size > len(self.ts)
             detected = self.ts[min(first + size, len(self.ts)) - 1] if by_count else self.ts[first] + size
         single = {(variable, Which.EACH): chosen[0] for variable, chosen in sets.items()}
         listed: dict[str, tuple[int, ...]] = {}
@@ -215,7 +228,7 @@ class _Judge(Search):
                 for name, ids in event.leaves_of(self.query.variables[variable].name):
                     listed[name] = (*listed.get(name, ()), *ids)
         returned = {item.name: evaluate(item.value, sets, single) for item in self.query.returns}
-        return Match(self.ts[first], self.ts[last], detected, listed, returned), sets
+        return Match(self.ts[first], self.ts[last], detected, listed, returned, lacks_position), sets
 
 
 def _steps(node: Pattern) -> list[Step]:

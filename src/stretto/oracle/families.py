@@ -10,8 +10,10 @@ from stretto.pattern.nodes import Window
 from stretto.pattern.predicates import Const, Expr, Param, Value
 
 
-def family_matches(family: Family, events: Sequence[Event]) -> dict[str, list[Match]]:
-    """The matches of every member; `events` are those that the template reads."""
+def family_matches(
+    family: Family, events: Sequence[Event], decided_by: int | None = None
+) -> dict[str, list[Match]]:
+    """The matches of every member; `events` are those that the template reads, `decided_by` is as for `matches`."""
     template = family.template
     found: dict[str, list[Match]] = {}
     for number, member in enumerate(family.members):
@@ -23,7 +25,7 @@ def family_matches(family: Family, events: Sequence[Event]) -> dict[str, list[Ma
             returns=tuple(replace(item, value=_with_row(item.value, row)) for item in template.returns),
             window=template.window if family.windows is None else Window(family.windows[number]),
         )
-        found[member] = matches(query, events)
+        found[member] = matches(query, events, decided_by)
     return found
 
 

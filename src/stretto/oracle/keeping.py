@@ -45,12 +45,15 @@ def thinned(query: Query, found: Sequence[Bound]) -> list["Match"]:
     return kept
 
 
-def _order(query: Query, bound: Bound) -> tuple[int, int, int, tuple[tuple[object, ...], ...]]:
-    """What matches are looked at by: times, then the ids of each variable, one that binds nothing first."""
+def _order(query: Query, bound: Bound) -> tuple[bool, int, int, int, tuple[tuple[object, ...], ...]]:
+    """What matches are looked at by: times, then the ids of each variable, one that binds nothing first.
+
+    Matches that lack a position of their window come after all others.
+    """
     match, sets = bound
     positive = [number for number, variable in enumerate(query.variables) if not variable.negated]
     ids = tuple(tuple(event.order[1] for event in sets.get(number, ())) for number in positive)
-    return match.detected, match.end, match.start, ids
+    return match.lacks_position, match.detected, match.end, match.start, ids
 
 
 def _alike(value: Value) -> Hashable:

@@ -25,8 +25,13 @@ from stretto.pattern.predicates import Expr, Value, Which
 Streams = Mapping[str, Sequence[Event]]  # the events of each derived stream
 
 
-def derive(streams: Sequence[DerivedStream], events: Sequence[Event]) -> Streams:
-    """The events of all derived streams; `streams` are in an order in which each comes after those it reads."""
+def derive(
+    streams: Sequence[DerivedStream], events: Sequence[Event], decided_by: int | None = None
+) -> Streams:
+    """The events of all derived streams; `streams` are in an order in which each comes after those it reads.
+
+    `decided_by`: the time of the last raw event. Events of matches that are undecided there are left out.
+    """
     found: dict[str, Sequence[Event]] = {}
     for stream in streams:
         match stream:
@@ -38,7 +43,7 @@ def derive(streams: Sequence[DerivedStream], events: Sequence[Event]) -> Streams
                 made = _joined(stream, found, events)
             case PatternStream():
                 read = inputs(stream.query, found, events)
-                made = [_matched(stream, match) for match, _ in bound_matches(stream.query, read)]
+                made = [_matched(stream, match) for match, _ in bound_matches(stream.query, read, decided_by)]
         found[stream.name] = made
     return found
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 from pyspark.sql import DataFrame
 
 from stretto.engine.planning import optimize
+from stretto.engine.run import Undecided, need_undecided
 from stretto.face.given import Given, need_kinds
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan
@@ -51,6 +52,7 @@ def detect(
     outputs: Outputs = "matches",
     versions: str | Path | None = None,
     ts_unit: str | None = None,
+    undecided: Undecided = "keep",
 ) -> DataFrame:
     """All matches of a workload in a DataFrame, one row each; a streaming DataFrame if `df` is one.
 
@@ -65,6 +67,9 @@ def detect(
     `outputs="all"`: totals of trends, late and rejected events too, which `matches_of`, `trends_of`, `late_of` and
     `rejected_of` take apart. Of a batch each of them runs the job again, unless the whole is cached.
 
+    `undecided`: of a batch, `keep` reports the matches that wait for a time after its last event, `drop` does not. A
+    stream reports such a match when its watermark passes that time.
+
     Of a stream only: `slice`, how wide the slices of a spread by `time` are. `lateness`, how far behind the greatest
     time an event may come. `ahead`, how far ahead of the clock its time may be, past which it is rejected; None:
     any, and one that is years ahead makes all that follow late. `versions`: a folder of its own, for a workload that
@@ -75,7 +80,18 @@ def detect(
     with clear_failures():
         df = frame_of(df, special, ts_unit)
         call = SparkCall(
-            workload, df, outputs, planning, spread, slice, special, lateness, ahead, versions, units
+            workload,
+            df,
+            outputs,
+            planning,
+            spread,
+            slice,
+            special,
+            lateness,
+            ahead,
+            versions,
+            units,
+            need_undecided(undecided),
         )
         return call.on_stream() if df.isStreaming else call.on_batch()
 
@@ -94,6 +110,7 @@ def aggregate(
     ahead: str | None = AHEAD,
     versions: str | Path | None = None,
     ts_unit: str | None = None,
+    undecided: Undecided = "keep",
 ) -> DataFrame:
     """The totals of a workload's trend queries, one row per query, window, group and aggregate; lazily, as `detect`.
 
@@ -101,12 +118,25 @@ def aggregate(
     digits of an integer below 2^63), log2_count (of counts). A row is the only one of its query, window_start, group
     and name. `spread`: by key only where every trend query has the attribute in its GROUP BY. A stream gives the totals
     of a window once the watermark has passed its end; `slice`, `lateness`, `ahead` and `versions` as for `detect`.
+    `undecided`: with `drop` the events that undecided matches make for derived streams are in no trend.
     """
     need_kinds(optimizer, budget, special, stats)
     planning = Planning(optimizer, budget, stats)
     with clear_failures():
         df = frame_of(df, special, ts_unit)
-        call = SparkCall(workload, df, "trends", planning, spread, slice, special, lateness, ahead, versions)
+        call = SparkCall(
+            workload,
+            df,
+            "trends",
+            planning,
+            spread,
+            slice,
+            special,
+            lateness,
+            ahead,
+            versions,
+            undecided=need_undecided(undecided),
+        )
         return call.on_stream() if df.isStreaming else call.on_batch()
 
 
@@ -125,6 +155,7 @@ class SparkCall:
     ahead: str | None
     versions: str | Path | None
     units: int | None = None
+    undecided: Undecided = "keep"
 
     @property
     def special(self) -> Special:
@@ -132,7 +163,9 @@ class SparkCall:
 
     def on_batch(self) -> DataFrame:
         how = self.planning, self._batch_spread(), self.special
-        return dataframe.detect(self.workload, self.df, *how, units=self.units, asked=self.asked)
+        return dataframe.detect(
+            self.workload, self.df, *how, units=self.units, asked=self.asked, undecided=self.undecided
+        )
 
     def _batch_spread(self) -> str | Spread:
         """The spread of a batch; what only a stream can do is an error where it would be passed over."""

@@ -40,6 +40,8 @@ TRENDS: Final = "trends"
 LATE: Final = "late"
 REJECTED: Final = "rejected"
 METRICS: Final = "metrics"
+END: Final = "end"
+"""The kind of a row without events whose `last_us` is the time of the last event that a task has read."""
 
 RESULTS: Final[Mapping[str, pa.Schema]] = {MATCHES: SCHEMA, TRENDS: TOTALS}
 """The columns of what queries find, by kind."""

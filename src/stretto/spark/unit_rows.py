@@ -16,7 +16,7 @@ from stretto.plan.dag import Plan
 from stretto.plan.placement.fragments import Fragment
 from stretto.plan.spread.staged import Staged
 from stretto.records import dataclass
-from stretto.spark.packed import EVENTS, MATCHES, REJECTED, Packed, from_payload, to_payload
+from stretto.spark.packed import END, EVENTS, MATCHES, REJECTED, Packed, from_payload, to_payload
 
 SCANNED: Final = "scanned"
 """Rows of single events, as a source makes them: in a stream some may be late."""
@@ -91,7 +91,7 @@ class UnitsOfPlan:
 
 def by_unit(rows: DataFrame, staged: Staged, stage: int) -> DataFrame:
     """Packed rows with a key: the address of the unit of a stage that takes them, a number below 0 for all others."""
-    takes = F.col("kind").isin(SCANNED, ROWS, *((EVENTS, REJECTED, MATCHES) if stage == 1 else ()))
+    takes = F.col("kind").isin(SCANNED, ROWS, END, *((EVENTS, REJECTED, MATCHES) if stage == 1 else ()))
     mine = takes & F.col("target").isin(staged.addresses(stage))
     return rows.withColumn(KEY, F.when(mine, F.col("target")).otherwise(-1 - F.abs("target") % CARRIERS))
 

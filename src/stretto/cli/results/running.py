@@ -20,7 +20,7 @@ from stretto.engine.adapt import Adaptation, AdaptOptions
 from stretto.engine.results.match_rows import match_schema
 from stretto.engine.results.matches import Matches
 from stretto.engine.results.totals import TOTALS
-from stretto.engine.run import MEMORY_BYTES, Engine
+from stretto.engine.run import MEMORY_BYTES, Engine, Undecided
 from stretto.engine.snapshot import Counts
 from stretto.errors import StrettoError
 from stretto.plan.dag import Plan, attributes_of
@@ -33,6 +33,7 @@ SHOWN_MATCHES = 20
 SHOWN_PER_QUERY = 5
 SHOWN_REASONS = 3
 SHOWN_TOTALS = 40
+SHOWN_UNDECIDED = 20
 SHOWN_PER_TOTAL = 2
 
 Trends = Literal["none", "only", "beside"]
@@ -105,6 +106,8 @@ class Outputs:
         self.found: Counter[str] = Counter()
         self.counts = Counts()
         self.repeated = 0
+        self.undecided: Counter[str] = Counter()
+        self._dropped = False
         self.reasons: list[str] = []
         self.adaptations: list[Adaptation] | None = None
 
@@ -126,12 +129,13 @@ class Outputs:
         self._opened.append(sink)
         return sink
 
-    def begin(self, plan: Plan, events: EventFile) -> None:
+    def begin(self, plan: Plan, events: EventFile, undecided: Undecided = "keep") -> None:
         """Take note of the queries, and tell the files of late and rejected events their columns.
 
-        So all are there where nothing is found.
+        So all are there where nothing is found. `undecided`: whether undecided matches are reported.
         """
         self.found.update(dict.fromkeys(plan.names, 0))
+        self._dropped = undecided == "drop"
         if self.late is not None:
             self.late.expect(events.batch_schema)
         if self.rejected is not None:
@@ -181,9 +185,11 @@ class Outputs:
         late: int = 0,
         matches: Mapping[str, int] | None = None,
         repeated: int = 0,
+        undecided: Mapping[str, int] | None = None,
     ) -> None:
         """Take numbers of what was found elsewhere."""
         found = matches or {}
+        self.undecided.update(undecided or {})
         self.found.update(found)
         self.counts = self.counts.plus(
             events=events, late=late, rejected=rejected, matches=sum(found.values())
@@ -210,7 +216,7 @@ class Outputs:
             if self.trends != "only":
                 readers = {} if self._layout is None else self._layout.readers()
                 show_matches(self.first.parts, self.found.total(), readers)
-                show_counts(self.found)
+                show_counts(self.found, +self.undecided)
             if self.trends != "none":
                 show_totals(self.first_totals.parts, self.total_rows)
         if self.reasons and self.rejected is None:
@@ -221,6 +227,8 @@ class Outputs:
                 say(f"rejected: and {more:,} more (--rejected PATH keeps them)")
         if self.repeated:
             say(repeated_ids(self.repeated))
+        for line in undecided_lines(+self.undecided, dropped=self._dropped):
+            say(line)
         if self.adaptations is not None:
             others = sum(adaptation.switched for adaptation in self.adaptations)
             say(
@@ -253,6 +261,20 @@ class Outputs:
         self._opened = []
 
 
+def undecided_lines(undecided: Mapping[str, int], *, dropped: bool) -> Iterator[str]:
+    """Yield what is said of matches that wait for a time after the last event: why, and how many each query has."""
+    if not undecided:
+        return
+    total = counted(sum(undecided.values()), "match")
+    done = "left out" if dropped else "reported all the same; --undecided drop leaves them out"
+    yield f"undecided: {total} would be certain only at a time after the last event: {done}"
+    commonest = sorted(undecided.items(), key=lambda one: -one[1])
+    for query, count in commonest[:SHOWN_UNDECIDED]:
+        yield f"undecided: {visible(query)} {count:,}"
+    if len(commonest) > SHOWN_UNDECIDED:
+        yield f"undecided: and {counted(len(commonest) - SHOWN_UNDECIDED, 'more query')}"
+
+
 def trends_of(plan: Plan) -> Trends:
     if plan.trends is None:
         return "none"
@@ -273,11 +295,15 @@ def _named(out: str | None, kind: str, trends: Trends) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class RunLimits:
-    """The most memory, how late an event may come (None: any), and the latest time it may have."""
+    """The most memory, how late an event may come (None: any), and the latest time it may have.
+
+    `undecided`: whether matches that wait for a time after the last event are reported.
+    """
 
     memory_bytes: int | None = None
     lateness_us: int | None = None
     latest_us: int = END_OF_TIME - 1
+    undecided: Undecided = "keep"
 
 
 def find(
@@ -298,8 +324,9 @@ def find(
         memory_bytes=limits.memory_bytes or MEMORY_BYTES,
         special=source.special,
         adapt=adapt,
+        undecided=limits.undecided,
     )
-    outputs.begin(plan, events)
+    outputs.begin(plan, events, limits.undecided)
     among_new_objects()
 
     def finish(found: Iterable[Matches]) -> None:
@@ -319,6 +346,7 @@ def find(
         finish(engine.flushing())
         advance(outputs.counts)
     outputs.repeated = engine.repeats.found
+    outputs.undecided = engine.undecided
     outputs.adaptations = engine.adaptations if adapt else None
 
 

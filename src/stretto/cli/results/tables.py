@@ -77,9 +77,13 @@ def _value(value: Any) -> str:
     return str(value) if isinstance(value, str | datetime | timedelta) else json.dumps(value, default=str)
 
 
-def show_counts(found: Mapping[str, int]) -> None:
-    """Matches per query, in the order of the workload."""
-    show_table("", ["query", "matches"], [[name, f"{n:,}"] for name, n in found.items()])
+def show_counts(found: Mapping[str, int], undecided: Mapping[str, int]) -> None:
+    """Matches per query, in the order of the workload, and undecided ones where there are any."""
+    if not undecided:
+        show_table("", ["query", "matches"], [[name, f"{n:,}"] for name, n in found.items()])
+        return
+    rows = [[name, f"{n:,}", f"{undecided.get(name, 0):,}"] for name, n in found.items()]
+    show_table("", ["query", "matches", "undecided"], rows)
 
 
 def _total_row(row: Mapping[str, Any]) -> list[str]:

@@ -1,5 +1,6 @@
 """The result of a run: matches of all queries, column by column, formatted only when asked for."""
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
@@ -29,13 +30,15 @@ class Matches:
     """The matches of some queries, and the totals of trends; `held` are their bytes.
 
     After a whole run: `counters`, what the operators did, `repeated_ids`, events with the id of one before them,
-    and `peak_bytes`, the most that the engine held, these results too.
+    and `peak_bytes`, the most that the engine held, these results too. `undecided` is the number of matches by query
+    that waited for a time after the last event of the input, whether they are among these matches or were dropped.
     """
 
     def __init__(self, outputs: Iterable[Output]) -> None:
         self.counters: Counters | None = None
         self.repeated_ids = 0
         self.peak_bytes = 0
+        self.undecided: Counter[str] = Counter()
         self._outputs: dict[str, Output] = {}
         self._chunks: dict[str, list[MatchChunk]] = {}
         self._totals: list[pa.RecordBatch] = []
@@ -67,6 +70,7 @@ class Matches:
         """All of it as another result; this one has no matches and no totals then."""
         drained = Matches(())
         drained.__dict__ |= self.__dict__
+        self.undecided = Counter()
         self.held, self._counted, self._totals = 0, set(), []
         self._chunks = {query: [] for query in self._chunks}
         return drained
@@ -79,6 +83,7 @@ class Matches:
         self._totals += other._totals  # noqa: SLF001 - the same class
         self._places = None
         self.held += other.held
+        self.undecided += other.undecided
 
     def only(self, queries: Collection[str]) -> "Matches":
         """The matches of some of the queries."""

@@ -283,6 +283,11 @@ class Thinners:
         """How many matches of each query were found and not reported."""
         return {query: thinner.dropped for query, thinner in self.thinners.items()}
 
+    def count_again(self, dropped: Mapping[str, int]) -> None:
+        """Go back to an earlier number of matches that were not reported, for each query."""
+        for query, count in dropped.items():
+            self.thinners[query].dropped = count
+
     def to_text(self) -> str:
         """All of it as a text; an empty one where nothing is thinned out."""
         states = {query: thinner.state() for query, thinner in self.thinners.items()}

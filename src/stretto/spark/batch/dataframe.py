@@ -11,6 +11,7 @@ from pyspark.sql import functions as F  # noqa: N812 - its usual name
 from pyspark.sql.types import DateType, TimestampNTZType, TimestampType
 
 from stretto.data.typed import match_columns
+from stretto.engine.run import Undecided
 from stretto.errors import warn
 from stretto.face.given import Given
 from stretto.plan.dag import Plan
@@ -50,6 +51,7 @@ def detect(
     cores: int | None = None,
     units: int | None = None,
     asked: Asked = "matches",
+    undecided: Undecided = "keep",
 ) -> DataFrame:
     """All matches, or totals, of a workload or a plan in a batch DataFrame, one row each.
 
@@ -88,7 +90,7 @@ def detect(
         names = [*wanted, *(name for name in read if name not in wanted)]
         if asked == "all":  # rejected events are given as they came
             names = df.columns
-        queries, work = query_names(plan), Work(plan, special)
+        queries, work = query_names(plan), Work(plan, special, undecided=undecided)
 
         def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             context = TaskContext.get()

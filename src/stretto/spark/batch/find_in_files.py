@@ -9,7 +9,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StringType, StructField, StructType
 
-from stretto.engine.run import MEMORY_BYTES
+from stretto.engine.run import MEMORY_BYTES, Undecided, need_undecided
 from stretto.face.given import Given
 from stretto.plan.dag import Plan, attributes_of
 from stretto.plan.spread.reach import MatchReach
@@ -25,6 +25,7 @@ from stretto.spark.batch.event_files import (
     survey,
     unit_batches,
 )
+from stretto.spark.batch.last_time import LastTime, needs_last_time
 from stretto.spark.batch.row_groups import TimeRange
 from stretto.spark.batch.staged_targets import packed_for, run_packed
 from stretto.spark.batch.targets import ResultForm
@@ -56,12 +57,15 @@ def detect_files(
     outputs: Asked = "matches",
     cores: int | None = None,
     units: int | None = None,
+    undecided: Undecided = "keep",
 ) -> DataFrame:
     """All matches of a workload, or a plan, in the events of files, one row each; ids count the rows of all files.
 
     `path` is a file or a folder that every worker sees. Tasks read it themselves, so that no event passes through the
     JVM. `spark`: the session of this process, if no other is given. With a plan over Parquet files that say between
     which times their row groups lie, no job is started before the result is asked for.
+
+    `undecided`: `keep` reports matches that wait for a time after the last event of all files, `drop` does not.
 
     `outputs`: `trends`, the totals of trend queries instead, as of `aggregate`; `all`, both and rejected events, which
     `matches_of`, `trends_of` and `rejected_of` take apart. Rejected events have the columns that were read as texts,
@@ -79,7 +83,7 @@ def detect_files(
         if files.summary is None and MatchReach.of(plan).after_events:
             files = survey(spark, files)  # how many events there are is needed exactly
         chosen = chosen_spread(spread, plan, partial(files.load, stats), cores, units)
-        found = find(spark, plan, files, chosen, form)
+        found = find(spark, plan, files, chosen, form, undecided=need_undecided(undecided))
         if outputs != "all":
             return described(found, plan)
         told = files.event_file.select(attributes_of(plan)).rejected_schema
@@ -102,17 +106,20 @@ def find(
     memory_bytes: int | None = None,
     lateness_us: int | None = None,
     latest_us: int = END_OF_TIME - 1,
+    undecided: Undecided = "keep",
 ) -> DataFrame:
     """The matches of a plan in the events of files, spread in a way that is right for it.
 
     With a lateness events that come later are left out, which needs all of them in one place; those after `latest_us`
-    are rejected.
+    are rejected. `undecided`: whether matches that wait for a time after the last event are reported.
     """
     if lateness_us is not None and not isinstance(spread, Whole):
         raise StrettoSparkError(
             "which events are late is known only where all of them arrive: do not spread them"
         )
-    work = Work(with_functions(plan), files.special, memory_bytes or MEMORY_BYTES, lateness_us, latest_us)
+    work = Work(
+        with_functions(plan), files.special, memory_bytes or MEMORY_BYTES, lateness_us, latest_us, undecided
+    )
     wanted = files.selected(read_attributes(plan, spread))
     if files.in_place and isinstance(spread, ByTime | Whole):
         return _in_place(spark, work, files, spread, form, wanted)
@@ -132,6 +139,7 @@ def _in_place(
     turns = sorted(range(spread.targets), key=lambda target: -sum(p.unit.rows or 0 for p in pieces[target]))
     found, queries, special = form.found(work), query_names(work.plan), files.special
     arriving = work.lateness_us is not None
+    last_us = _last_time(work, files, wanted) if needs_last_time(work.plan, spread) else None
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -139,9 +147,21 @@ def _in_place(
                 target = turns[turn]
                 with at_work(f"finding matches at target {target} of {len(turns)}", queries):
                     runs = (_read(run, wanted, special) for run in runs_of(pieces[target], arriving=arriving))
-                    yield from found(runs, Share.of(spread, target))
+                    yield from found(runs, Share.of(spread, target), last_us)
 
     return spark.range(0, len(turns), 1, len(turns)).mapInArrow(run, form.schema)
+
+
+def _last_time(work: Work, files: EventFiles, wanted: pa.Schema) -> int:
+    """The time of the last good event: the row groups with the latest times are read, most often just one of them."""
+    last = LastTime(work.plan, files.special)
+    units = zip(files.units, files.before, strict=True)
+    for unit, before in sorted(units, key=lambda one: -(END_OF_TIME if one[0].last is None else one[0].last)):
+        if unit.last is not None and unit.last <= last.us:
+            break
+        for batch in unit_batches(unit, before, wanted, files.special):
+            last.see(batch)
+    return last.us
 
 
 def _read(run: Sequence[SliceRead], wanted: pa.Schema, special: Special) -> pa.Table:

@@ -2,16 +2,18 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 
+from stretto.engine.run import Undecided
 from stretto.engine.units.staged_unit import Given
 from stretto.plan.spread.staged import Staged
 from stretto.plan.spread.unseen import BatchSpread
+from stretto.spark.batch.last_time import LastTime, greatest_end, needs_last_time
 from stretto.spark.batch.targets import ResultForm, pack_arriving, run_targets
 from stretto.spark.batch.worker import Work, first_matches
 from stretto.spark.errors import at_work
@@ -20,6 +22,7 @@ from stretto.spark.outputs import results_of
 from stretto.spark.packed import (
     ARROW,
     CHUNK_ROWS,
+    END,
     MATCHES,
     METRICS,
     PACKED,
@@ -31,7 +34,7 @@ from stretto.spark.packed import (
 )
 from stretto.spark.plans import query_names
 from stretto.spark.unit_rows import KEY, ROWS, UnitsOfPlan, by_unit
-from stretto.values.times import END_OF_TIME
+from stretto.values.times import END_OF_TIME, START_OF_TIME
 
 UnitRun = Callable[[tuple[pa.Scalar, ...], Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
@@ -39,10 +42,11 @@ UnitRun = Callable[[tuple[pa.Scalar, ...], Iterator[pa.RecordBatch]], Iterator[p
 def packed_for(
     batches: Iterator[pa.RecordBatch], work: Work, spread: BatchSpread, form: ResultForm, arrived: int
 ) -> Iterator[pa.RecordBatch]:
-    """Events for targets, or rows for units, as packed rows."""
+    """Events for targets, or rows for units, as packed rows; where needed, also the time of the last event."""
+    last = LastTime(work.plan, work.special) if needs_last_time(work.plan, spread) else None
     if isinstance(spread, Staged):
-        return pack_rows(batches, work, spread, form, arrived)
-    return pack_arriving(batches, spread, work.special, arrived)
+        return pack_rows(batches, work, spread, form, arrived, last)
+    return pack_arriving(batches, spread, work.special, arrived, last)
 
 
 def run_packed(packed: DataFrame, work: Work, spread: BatchSpread, form: ResultForm) -> DataFrame:
@@ -53,11 +57,17 @@ def run_packed(packed: DataFrame, work: Work, spread: BatchSpread, form: ResultF
 
 
 def pack_rows(
-    batches: Iterator[pa.RecordBatch], work: Work, staged: Staged, form: ResultForm, arrived: int
+    batches: Iterator[pa.RecordBatch],
+    work: Work,
+    staged: Staged,
+    form: ResultForm,
+    arrived: int,
+    last: LastTime | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """Rows for the units that need them, packed; rejected events and what single events match.
 
-    Events without an id get their numbers, counted from `arrived` on.
+    Events without an id get their numbers, counted from `arrived` on. `last`: takes the time of the last event, which
+    all units are told.
     """
     units, special = UnitsOfPlan(work.plan, staged), work.special
     source, giving = units.source(), _Giving(units, form)
@@ -67,7 +77,11 @@ def pack_rows(
             numbers = np.arange(arrived, arrived + batch.num_rows, dtype=np.int64)
             numbered = batch.append_column(special.id, pa.array(numbers))
         yield from giving.rows(source.rows(numbered, latest_us=work.latest_us), events=batch.num_rows)
+        if last is not None:
+            last.see(numbered)
         arrived += batch.num_rows
+    if last is not None:
+        yield from last.rows(staged.targets)
 
 
 def run_stages(rows: DataFrame, work: Work, staged: Staged, form: ResultForm) -> DataFrame:
@@ -76,11 +90,11 @@ def run_stages(rows: DataFrame, work: Work, staged: Staged, form: ResultForm) ->
     partitions = partitions_for_stages([staged.addresses(n) for n in range(1, staged.last_stage + 1)])
     for stage in range(1, staged.last_stage + 1):
         moved = by_unit(rows, staged, stage).repartition(partitions, KEY).groupBy(KEY)
-        rows = moved.applyInArrow(_stage(units, form, work.memory_bytes), PACKED)
+        rows = moved.applyInArrow(_stage(units, form, work), PACKED)
     return rows if form.packed else results_of(rows, form.kind, form.own)
 
 
-def _stage(units: UnitsOfPlan, form: ResultForm, memory_bytes: int) -> UnitRun:
+def _stage(units: UnitsOfPlan, form: ResultForm, work: Work) -> UnitRun:
     queries = query_names(units.plan)
 
     def run(key: tuple[pa.Scalar, ...], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -90,16 +104,24 @@ def _stage(units: UnitsOfPlan, form: ResultForm, memory_bytes: int) -> UnitRun:
                 yield batch.select(ARROW.names)
             return
         with at_work(f"finding matches at unit {address} of {units.staged.targets}", queries):
-            unit = units.unit(address, memory_bytes)
+            unit = units.unit(address, work.memory_bytes)
+            last_us = START_OF_TIME
             for batch in batches:
+                last_us = greatest_end(batch, last_us)
                 is_row = pc.equal(batch.column("kind"), ROWS)
                 found = batch.filter(is_row).select(["payload", "version"])
                 for payload, side in zip(*(column.to_pylist() for column in found.columns), strict=True):
                     unit.take([units.parcel(address, payload, side)])
-                others = batch.filter(pc.invert(is_row)).select(ARROW.names)
+                is_end = pc.equal(batch.column("kind"), END)
+                others = batch.filter(pc.invert(pc.or_(is_row, is_end))).select(ARROW.names)
                 if others.num_rows:
                     yield others
-            yield from _Giving(units, form, address).rows(unit.advance(END_OF_TIME, closing=True))
+            giving = _Giving(units, form, address)
+            if last_us > START_OF_TIME:
+                yield from giving.rows(unit.advance(last_us + 1))
+                yield from giving.undecided(unit.advance(END_OF_TIME, closing=True), work.undecided)
+            else:
+                yield from giving.rows(unit.advance(END_OF_TIME, closing=True))
 
     return run
 
@@ -111,7 +133,16 @@ class _Giving:
         self._units, self._form, self._address = units, form, address
         self._kept: Counter[str] = Counter()
 
-    def rows(self, given: Given, events: int = 0) -> Iterator[pa.RecordBatch]:
+    def undecided(self, given: Given, undecided: Undecided) -> Iterator[pa.RecordBatch]:
+        """The same of matches that wait for a time after the last event: they are counted, and reported or dropped."""
+        counts = self._units.matches(given).counts()
+        if undecided == "drop":
+            given.matches = []
+        yield from self.rows(given, waited=counts)
+
+    def rows(
+        self, given: Given, events: int = 0, waited: Mapping[str, int] | None = None
+    ) -> Iterator[pa.RecordBatch]:
         for row in self._units.rows(given, ROWS):
             yield packed_rows([row])
         matches = self._units.matches(given)
@@ -128,6 +159,7 @@ class _Giving:
             "repeated": 0,
             "matches": matches.counts(),
             "totals": 0,
+            "undecided": dict(waited or {}),
         }
         yield packed_rows([Packed(self._address, METRICS, json.dumps(counts).encode(), 1)])
 

@@ -13,12 +13,14 @@ from stretto.plan.placement.cells import ByCell
 from stretto.plan.spread.unseen import BatchTargets
 from stretto.records import dataclass
 from stretto.schema import Kind, Special
+from stretto.spark.batch.last_time import LastTime, greatest_end, needs_last_time
 from stretto.spark.batch.worker import Share, Work, chunks_of, rows_of
 from stretto.spark.errors import at_work
 from stretto.spark.hash_partitions import partitions_for
 from stretto.spark.outputs import result_schema
 from stretto.spark.packed import (
     CHUNK_ROWS,
+    END,
     EVENTS,
     MATCHES,
     PACKED,
@@ -30,9 +32,11 @@ from stretto.spark.packed import (
     packed_rows,
 )
 from stretto.spark.plans import Asked, query_names
+from stretto.values.times import START_OF_TIME
 
 TIMES = OwnTypes(Kind.TIME.arrow)
-TargetRun = Callable[[Iterable[pa.Table], Share], Iterator[pa.RecordBatch]]
+TargetRun = Callable[[Iterable[pa.Table], Share, int | None], Iterator[pa.RecordBatch]]
+"""Takes the events of a target, what it reports of all it finds, and the time of the last event of the whole input."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,16 +62,21 @@ class ResultForm:
     def found(self, work: Work) -> TargetRun:
         """What turns a target's events into the rows that come out."""
         if self.packed:
-            return lambda runs, share: chunks_of(work, runs, share, self.keep)
-        return lambda runs, share: rows_of(work, runs, share, self.kind, self.own)
+            return lambda runs, share, last_us: chunks_of(work, runs, share, self.keep, last_us)
+        return lambda runs, share, last_us: rows_of(work, runs, share, self.kind, self.own, last_us)
 
 
 def pack_arriving(
-    batches: Iterator[pa.RecordBatch], spread: BatchTargets, special: Special, arrived: int
+    batches: Iterator[pa.RecordBatch],
+    spread: BatchTargets,
+    special: Special,
+    arrived: int,
+    last: LastTime | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """Events as packed rows per target; `version` is the number of a chunk's first event in order of arrival.
 
-    Events without an id get their numbers, counted from `arrived` on.
+    Events without an id get their numbers, counted from `arrived` on. `last`: takes the time of the last event, which
+    all targets are told.
     """
     for batch in gathered(batches, CHUNK_ROWS):
         numbered = batch
@@ -77,28 +86,35 @@ def pack_arriving(
         parts = spread.parts(numbered, special)
         if parts:
             yield packed_rows(events_row(target, part, special, arrived) for target, part in parts)
+        if last is not None:
+            last.see(numbered)
         arrived += batch.num_rows
+    if last is not None:
+        yield from last.rows(spread.targets)
 
 
 def run_targets(chunks: DataFrame, work: Work, spread: BatchTargets, form: ResultForm) -> DataFrame:
     """Packed events, moved to their targets and run there; packed rows of other kinds are passed through, packed."""
     found, queries, is_packed = form.found(work), query_names(work.plan), form.packed
+    told = needs_last_time(work.plan, spread)
 
     def run(key: tuple[pa.Scalar, ...], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         target = key[0].as_py()
         with at_work(f"finding matches at target {target} of {spread.targets}", queries):
             held: list[tuple[int, bytes]] = []
+            last_us = START_OF_TIME
             for batch in batches:
+                last_us = greatest_end(batch, last_us)
                 is_event = pc.equal(batch.column("kind"), EVENTS)
                 events = batch.filter(is_event).select(["version", "payload"])
                 held += zip(*(column.to_pylist() for column in events.columns), strict=True)
-                others = batch.filter(pc.invert(is_event))
+                others = batch.filter(pc.invert(pc.or_(is_event, pc.equal(batch.column("kind"), END))))
                 if is_packed and others.num_rows:
                     yield others
             if held:
                 held.sort(key=lambda chunk: chunk[0])  # the order of arrival
                 events = pa.Table.from_batches([from_payload(payload) for _, payload in held])
-                yield from found([events], Share.of(spread, target))
+                yield from found([events], Share.of(spread, target), last_us if told else None)
 
     if isinstance(spread, ByCell):  # as few cells as there are cores: none should wait for another
         chunks = chunks.repartition(partitions_for(spread.targets), "target")

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from stretto.engine.results.matches import Matches
-from stretto.engine.run import MEMORY_BYTES, Engine
+from stretto.engine.run import MEMORY_BYTES, Engine, Undecided
 from stretto.plan.dag import Plan
 from stretto.plan.placement.cells import ByCell
 from stretto.plan.spread.spreads import ALWAYS, times_of
@@ -49,7 +49,7 @@ class Work:
     """A plan, and how events are read for it.
 
     `lateness_us`: how far behind the greatest time an event may come; None: any, events are put in order first. Events
-    after `latest_us` are rejected.
+    after `latest_us` are rejected. `undecided`: whether matches that wait for a time after the last event are reported.
     """
 
     plan: Plan
@@ -57,16 +57,21 @@ class Work:
     memory_bytes: int = MEMORY_BYTES
     lateness_us: int | None = None
     latest_us: int = END_OF_TIME - 1
+    undecided: Undecided = "keep"
 
 
 @dataclass(slots=True)
 class Aside:
-    """Events that a target sets apart, and the numbers of all that are counted there and of ids that come again."""
+    """Events that a target sets apart, and the numbers of all that are counted there and of ids that come again.
+
+    `undecided`: the number of matches by query that wait for a time after the last event, reported or not.
+    """
 
     events: int = 0
     repeated: int = 0
     rejected: list[pa.RecordBatch] = field(default_factory=list)
     late: list[pa.RecordBatch] = field(default_factory=list)
+    undecided: Counter[str] = field(default_factory=Counter)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,11 +112,14 @@ class Share:
         return mine if timeless is None else mine | timeless
 
 
-def matches_of(work: Work, runs: Iterable[pa.Table], share: Share, aside: Aside) -> Iterator[Matches]:
+def matches_of(
+    work: Work, runs: Iterable[pa.Table], share: Share, aside: Aside, last_us: int | None = None
+) -> Iterator[Matches]:
     """The matches and totals of a target's events that the target reports, as they are found.
 
     A run holds events in order of arrival, and ends before the next one begins: only one of them is held at a time.
-    What is set apart is set apart by one target alone.
+    What is set apart is set apart by one target alone. `last_us`: the time of the last event of the whole input; None:
+    no other target has events.
     """
     _settle()
     know_functions(work.plan.functions)
@@ -132,11 +140,25 @@ def matches_of(work: Work, runs: Iterable[pa.Table], share: Share, aside: Aside)
         aside.events += _count(ordered, work.special, share)
     if engine is None:
         return
-    yield share.found(engine.flush(), work.plan)
+    yield from _ended(engine, work, share, aside, last_us)
     aside.repeated = engine.repeats.found
     for apart, kept in ((engine.take_rejected(), aside.rejected), (engine.take_late(), aside.late)):
         mine = (batch.filter(pa.array(share.counted(batch, work.special))) for batch in apart)
         kept.extend(batch for batch in mine if batch.num_rows)
+
+
+def _ended(engine: Engine, work: Work, share: Share, aside: Aside, last_us: int | None) -> Iterator[Matches]:
+    """What the end of the input decides, and the undecided matches unless they are dropped."""
+    if last_us is None:
+        found = engine.flush()
+        aside.undecided += found.undecided
+        yield share.found(found, work.plan)
+        return
+    yield share.found(engine.settle(last_us), work.plan)
+    waited = share.found(engine.release(), work.plan)
+    aside.undecided += Counter(waited.counts())
+    if work.undecided == "keep":
+        yield waited
 
 
 def _engine(work: Work, first: pa.Table, share: Share) -> Engine:
@@ -146,6 +168,7 @@ def _engine(work: Work, first: pa.Table, share: Share) -> Engine:
         special=work.special,
         memory_bytes=work.memory_bytes,
         base=_first_id(first, work.special),
+        undecided=work.undecided,
     )
     engine.repeats.counts = share.repeats
     return engine
@@ -183,17 +206,17 @@ def _first_id(events: pa.Table, special: Special) -> int:
 
 
 def rows_of(
-    work: Work, runs: Iterable[pa.Table], share: Share, kind: str, own: OwnTypes
+    work: Work, runs: Iterable[pa.Table], share: Share, kind: str, own: OwnTypes, last_us: int | None = None
 ) -> Iterator[pa.RecordBatch]:
     """The same in the format of files of matches, or of totals, with the events' own types."""
     schema = result_arrow(kind, own)
-    for matches in matches_of(work, runs, share, Aside()):
+    for matches in matches_of(work, runs, share, Aside(), last_us):
         for batch in matches.batches() if kind == MATCHES else matches.total_batches():
             yield as_schema(batch, schema)
 
 
 def chunks_of(
-    work: Work, runs: Iterable[pa.Table], share: Share, keep: int | None
+    work: Work, runs: Iterable[pa.Table], share: Share, keep: int | None, last_us: int | None = None
 ) -> Iterator[pa.RecordBatch]:
     """The same as packed rows: matches and totals, or `keep` of each query and aggregate; events set apart; counts."""
     aside = Aside()
@@ -201,7 +224,7 @@ def chunks_of(
     kept: Counter[str] = Counter()
     kept_totals: Counter[tuple[str, str]] = Counter()
     totals = 0
-    for matches in matches_of(work, runs, share, aside):
+    for matches in matches_of(work, runs, share, aside, last_us):
         found.update(matches.counts())
         totals += matches.totals().num_rows
         for batch in first_matches(matches, kept, keep):
@@ -218,6 +241,7 @@ def chunks_of(
         "repeated": aside.repeated,
         "matches": dict(found),
         "totals": totals,
+        "undecided": dict(aside.undecided),
     }
     yield packed_rows([Packed(0, METRICS, json.dumps(counts).encode(), 1)])
 
