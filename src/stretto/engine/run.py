@@ -1,6 +1,7 @@
 """The engine: events in, in batches of any size; matches out, as soon as they are certain."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import replace
 from functools import partial
 from time import perf_counter
 from typing import Any, Literal, Self
@@ -10,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stretto.engine.adapt import Adaptation, AdaptOptions, DriftWatch
+from stretto.engine.calls import GIVEN_IN_PARTS, EngineCall, EngineCalls
 from stretto.engine.counters import Counters
 from stretto.engine.derived.fronted_plan import FrontedPlan
 from stretto.engine.derived.read_streams import kept_streams, source_types
@@ -26,7 +28,7 @@ from stretto.engine.stream.intake import set_apart
 from stretto.engine.stream.reorder import Reorder, late_mask
 from stretto.engine.stream.repeated_ids import RepeatedIds
 from stretto.engine.units.divided import UnitCounts, divided, heavy_events
-from stretto.errors import EngineError
+from stretto.errors import EngineError, StrettoError
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan, attributes_of, need_plan, read_columns
 from stretto.plan.placement.heavy import HeavyEvent
@@ -72,6 +74,7 @@ class Engine:
         self.plan = need_plan(plan)
         self._given = watermark == "given"
         self.counts = Counts()
+        self._calls = EngineCalls()
         self.adaptations: list[Adaptation] = []
         self._workload = workload or plan.workload
         self._updatable, self._history_us = updatable, history_us
@@ -147,7 +150,7 @@ class Engine:
         ahead would make all that follow late.
         """
         matches = self.nothing()
-        for _ in self._pushed(events, matches, latest_us):
+        for _ in self._in_parts("push", partial(self._pushed, _batches_of(events), latest_us, matches)):
             pass
         return matches
 
@@ -159,16 +162,37 @@ class Engine:
         Whoever still has the ones before when it asks for more holds them beside what the engine counts.
         """
         matches = self.nothing()
-        for _ in self._pushed(events, matches, latest_us):
+        for _ in self._in_parts("pushing", partial(self._pushed, _batches_of(events), latest_us, matches)):
             if matches.held:
                 yield matches.drain()
 
-    def _pushed(self, events: pa.RecordBatch | pa.Table, matches: Matches, latest_us: int) -> Iterator[None]:
-        """Take more events; whoever reads this can take the matches away after each part of a step."""
-        for batch in [events] if isinstance(events, pa.RecordBatch) else as_table(events).to_batches():
-            yield from self._take(batch, matches, latest_us)
+    def _pushed(
+        self, batches: Iterable[pa.RecordBatch], latest_us: int, matches: Matches, call: EngineCall
+    ) -> Iterator[None]:
+        for batch in batches:
+            yield from self._take(batch, matches, latest_us, call)
         if self._watch is not None:
             self._adapt(self._watch)
+
+    def _flushed(self, matches: Matches, call: EngineCall) -> Iterator[None]:
+        call.has_changed = True
+        yield from self._advance(self._reorder.flush(), END_OF_TIME, matches, closing=True)
+
+    def _in_parts(self, name: str, parts: Callable[[EngineCall], Iterator[None]]) -> Iterator[None]:
+        """Run a call; after each part of a step, its reader can take the matches away.
+
+        If the call fails, `counts` does not count the matches that were found and never given out.
+        """
+        with self._calls.begin(name) as call:
+            given_out = self.counts.matches
+            try:
+                for _ in parts(call):
+                    if name in GIVEN_IN_PARTS:
+                        given_out = self.counts.matches
+                    yield
+            except BaseException:
+                self.counts = replace(self.counts, matches=given_out)
+                raise
 
     def advance(self, until_us: int) -> Matches:
         """No event before this time comes any more: run all that lie before it. A time that has passed changes nothing.
@@ -180,10 +204,14 @@ class Engine:
                 'the watermark of this engine follows its events; build it with watermark="given"'
             )
         matches = self.nothing()
-        if until_us > self._live.until:
-            for _ in self._advance(self._reorder.release(until_us), until_us, matches, closing=False):
-                pass
+        for _ in self._in_parts("advance", partial(self._advanced, until_us, matches)):
+            pass
         return matches
+
+    def _advanced(self, until_us: int, matches: Matches, call: EngineCall) -> Iterator[None]:
+        call.has_changed = True
+        if until_us > self._live.until:
+            yield from self._advance(self._reorder.release(until_us), until_us, matches, closing=False)
 
     @property
     def until_us(self) -> int:
@@ -221,14 +249,14 @@ class Engine:
     def flush(self) -> Matches:
         """The input has ended: everything that waited is decided now."""
         matches = self.nothing()
-        for _ in self._advance(self._reorder.flush(), END_OF_TIME, matches, closing=True):
+        for _ in self._in_parts("flush", partial(self._flushed, matches)):
             pass
         return matches
 
     def flushing(self) -> Iterator[Matches]:
         """As `flush`, but the matches come step by step."""
         matches = self.nothing()
-        for _ in self._advance(self._reorder.flush(), END_OF_TIME, matches, closing=True):
+        for _ in self._in_parts("flushing", partial(self._flushed, matches)):
             if matches.held:
                 yield matches.drain()
 
@@ -247,8 +275,16 @@ class Engine:
         rejected, self._rejected = self._rejected, []
         return rejected
 
-    def _take(self, batch: pa.RecordBatch, matches: Matches, latest_us: int) -> Iterator[None]:
-        block, rows, bad = self._live.intake.convert(batch, self.counts.events, latest_us)
+    def _take(
+        self, batch: pa.RecordBatch, matches: Matches, latest_us: int, call: EngineCall
+    ) -> Iterator[None]:
+        try:
+            block, rows, bad = self._live.intake.convert(batch, self.counts.events, latest_us)
+        except StrettoError:
+            # The batch lacks a column, or a column is of another kind. Only earlier batches have changed anything.
+            call.is_undone = not call.has_changed
+            raise
+        call.has_changed = True
         self.repeats.given |= self._special.id in batch.schema.names
         self._rejected += set_apart(batch, bad)
         late, greatest = self._behind(block.ts)
@@ -294,7 +330,7 @@ class Engine:
         self._live.arena.settle()
         # Only now: the blocks of all steps were written in the codes of one set of strings.
         if self._live.texts > self._strings_limit:
-            self._rebuild(self.snapshot(), self.plan, self.counters)
+            self._rebuild(self._snapshot(), self.plan, self.counters)
 
     def _around(self, released: list[Block]) -> int:
         """Bytes of what lies around the operators: events that come in, wait or are set apart, texts, snapshots."""
@@ -333,11 +369,13 @@ class Engine:
         what becomes certain from now on. Without `updatable` only such queries can be added that read no more
         attributes and types than the others; EngineError says what is missing.
         """
-        known = self._watch.stats(self.plan.schema) if self._watch else None
-        chosen = optimizer or self.plan.optimizer
-        plan = optimize(workload, known or self.plan.schema, chosen, budget)
-        self.switch(plan)
-        self._workload = workload
+        with self._calls.begin("update") as call:
+            call.is_undone = True
+            known = self._watch.stats(self.plan.schema) if self._watch else None
+            chosen = optimizer or self.plan.optimizer
+            plan = optimize(workload, known or self.plan.schema, chosen, budget)
+            self._switch(plan, call)
+            self._workload = workload
 
     def switch(self, plan: Plan) -> None:
         """Go on with another plan; what its queries have in common with those before is neither lost nor repeated.
@@ -346,9 +384,17 @@ class Engine:
         events are kept for as long as streams and queries together look back, so those that are still there are made
         again as they were. If that fails, the engine is as it was.
         """
+        with self._calls.begin("switch") as call:
+            call.is_undone = True
+            self._switch(plan, call)
+
+    def _switch(self, plan: Plan, call: EngineCall | None = None) -> None:
+        """Switch to a plan, or leave the engine as it was; the call then says whether it is."""
         made = None if self._has_made(plan) else _made_by(self.plan)
         self._require(plan, remade=made is not None)
-        snapshot, before = self.snapshot(), vars(self).copy()
+        snapshot, before = self._snapshot(), vars(self).copy()
+        if call is not None:
+            call.is_undone = False
         try:
             self.plan, self._outputs = plan, outputs_of(plan)
             thinning = Thinners()
@@ -358,6 +404,8 @@ class Engine:
             self._rebuild(snapshot, plan, Counters.of(len(plan.ops)), made)
         except BaseException:
             vars(self).update(before)
+            if call is not None:
+                call.is_undone = True
             raise
         if self._watch is not None:
             self._watch.switched(plan, self.counts.events, self._live.until)
@@ -412,7 +460,7 @@ class Engine:
         switched = plan.ops != self.plan.ops
         if switched:
             try:
-                self.switch(plan)
+                self._switch(plan)
             except EngineError:  # it needs more memory than there is
                 switched = False
         took = planner.seconds + perf_counter() - begun
@@ -426,7 +474,15 @@ class Engine:
     # ---- state -----------------------------------------------------------------------------------------------
 
     def snapshot(self) -> Snapshot:
-        """All that is needed to go on from here: the raw events in the window. The engine can go on too."""
+        """All that is needed to go on from here: the raw events in the window. The engine can go on too.
+
+        EngineError after a call that ended half-way, and while a call is open.
+        """
+        with self._calls.begin("snapshot") as call:
+            call.is_undone = True  # it changes nothing
+            return self._snapshot()
+
+    def _snapshot(self) -> Snapshot:
         live, reorder = self._live, self._reorder
         chunks = live.chunks()
         pending = tuple(map(live.to_arrow, reorder.pending))
@@ -484,6 +540,10 @@ class Engine:
         self._live.thin(None)
         for _ in self._live.again(step, matches):
             matches.drain()
+
+
+def _batches_of(events: pa.RecordBatch | pa.Table) -> list[pa.RecordBatch]:
+    return [events] if isinstance(events, pa.RecordBatch) else as_table(events).to_batches()
 
 
 def _made_by(plan: Plan) -> frozenset[str]:
