@@ -35,7 +35,8 @@ from stretto.spark.batch.targets import ResultForm
 from stretto.spark.errors import clear_failures
 from stretto.spark.packed import LATE, MATCHES, METRICS, TRENDS, from_payload
 from stretto.spark.plans import bound_early
-from stretto.spark.setup.session import available_cores, cores_of, session
+from stretto.spark.setup.session import cores_of, session
+from stretto.spark.task_memory import available_cores
 from stretto.stats.profile import Stats
 from stretto.stats.sampling import SIZE
 

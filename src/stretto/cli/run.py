@@ -69,7 +69,8 @@ class RunOptions:
         str | None,
         Option(
             metavar="SIZE",
-            help="The most memory for events and matches, such as 4GiB. With less memory, steps are smaller.",
+            help="The most memory for events and matches, such as 4GiB. By default half of what is available. With less"
+            " memory, steps are smaller.",
         ),
     ] = None
     spread: Annotated[

@@ -16,6 +16,7 @@ from stretto.engine.counters import Counters
 from stretto.engine.derived.fronted_plan import FrontedPlan
 from stretto.engine.derived.read_streams import kept_streams, source_types
 from stretto.engine.live_plan import LivePlan, outputs_of, streams_of
+from stretto.engine.memory.available import default_memory_bytes
 from stretto.engine.memory.limits import Meter
 from stretto.engine.pace import STEP, Pace
 from stretto.engine.planner import Planner
@@ -39,7 +40,6 @@ from stretto.values.rows import I64, Bool
 from stretto.values.tables import as_table
 from stretto.values.times import END_OF_TIME
 
-MEMORY_BYTES = 8 << 30
 STRINGS_FROM = 1 << 21
 """So many distinct strings are kept before the engine starts afresh with those in its window."""
 
@@ -53,7 +53,8 @@ class Engine:
     not say it itself. `watermark`: follows from the events that were seen and the lateness, or is given from outside:
     `push` then only takes events in, and `advance` runs them. `base`: the position of the first event; ids that count
     on from there cost nothing. `memory_bytes`: the most that it holds, with the results of a call and those of earlier
-    ones that the caller says are kept, `kept_bytes`; a step that takes more is undone and run again in parts.
+    ones that the caller says are kept, `kept_bytes`; a step that takes more is undone and run again in parts. The
+    default is half of the memory that is available when the engine is made.
     """
 
     def __init__(
@@ -61,7 +62,7 @@ class Engine:
         plan: Plan,
         *,
         lateness_us: int = 0,
-        memory_bytes: int = MEMORY_BYTES,
+        memory_bytes: int | None = None,
         special: Special | None = None,
         step: int | None = None,
         adapt: AdaptOptions | bool = False,
@@ -79,7 +80,10 @@ class Engine:
         self._workload = workload or plan.workload
         self._updatable, self._history_us = updatable, history_us
         self._special = special or plan.schema.special
-        self._meter, self._pace = Meter(memory_bytes), Pace(step or STEP, fixed=step is not None)
+        self._meter, self._pace = (
+            Meter(memory_bytes or default_memory_bytes()),
+            Pace(step or STEP, fixed=step is not None),
+        )
         self.kept_bytes = 0
         self._reorder, self.repeats = Reorder(lateness_us), RepeatedIds()
         self._late: list[pa.RecordBatch] = []

@@ -20,7 +20,7 @@ from stretto.engine.adapt import Adaptation, AdaptOptions
 from stretto.engine.results.match_rows import match_schema
 from stretto.engine.results.matches import Matches
 from stretto.engine.results.totals import TOTALS
-from stretto.engine.run import MEMORY_BYTES, Engine
+from stretto.engine.run import Engine
 from stretto.engine.snapshot import Counts
 from stretto.errors import StrettoError
 from stretto.plan.dag import Plan, attributes_of
@@ -295,7 +295,7 @@ def find(
     engine = Engine(
         plan,
         lateness_us=limits.lateness_us or 0,
-        memory_bytes=limits.memory_bytes or MEMORY_BYTES,
+        memory_bytes=limits.memory_bytes,
         special=source.special,
         adapt=adapt,
     )

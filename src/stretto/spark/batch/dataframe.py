@@ -30,7 +30,7 @@ from stretto.spark.errors import at_work, clear_failures
 from stretto.spark.outputs import everything
 from stretto.spark.packed import PACKED, OwnTypes
 from stretto.spark.plans import Asked, Planning, chosen_spread, planned, query_names, schema_of, special_of
-from stretto.spark.setup.session import cores_of
+from stretto.spark.setup.session import cores_of, memory_of_tasks
 from stretto.spark.typed import described
 from stretto.spark.user_functions import with_functions
 from stretto.stats.profile import Stats
@@ -85,10 +85,10 @@ def detect(
         form = ResultForm.of(asked, OwnTypes(ts_type(df, special), plan.text_ids))
         wanted = [special.ts, special.type, *([special.id] if special.id in df.columns else [])]
         read = sources_of(sorted(read_attributes(plan, chosen)), df.columns)
-        names = [*wanted, *(name for name in read if name not in wanted)]
-        if asked == "all":  # rejected events are given as they came
-            names = df.columns
-        queries, work = query_names(plan), Work(plan, special)
+        # Rejected events are given as they came.
+        names = df.columns if asked == "all" else [*wanted, *(name for name in read if name not in wanted)]
+        memory = memory_of_tasks(df.sparkSession, chosen.targets)
+        queries, work = query_names(plan), Work(plan, special, memory)
 
         def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             context = TaskContext.get()

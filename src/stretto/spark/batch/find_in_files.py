@@ -9,7 +9,6 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StringType, StructField, StructType
 
-from stretto.engine.run import MEMORY_BYTES
 from stretto.face.given import Given
 from stretto.plan.dag import Plan, attributes_of
 from stretto.plan.spread.reach import MatchReach
@@ -33,7 +32,7 @@ from stretto.spark.errors import StrettoSparkError, at_work, clear_failures
 from stretto.spark.outputs import everything
 from stretto.spark.packed import PACKED, REJECTED, OwnTypes, Packed, packed_rows, to_payload
 from stretto.spark.plans import Asked, Planning, chosen_spread, planned, query_names, special_of
-from stretto.spark.setup.session import cores_of, session
+from stretto.spark.setup.session import cores_of, memory_of_tasks, session
 from stretto.spark.typed import described
 from stretto.spark.user_functions import with_functions
 from stretto.stats.profile import Stats
@@ -112,7 +111,8 @@ def find(
         raise StrettoSparkError(
             "which events are late is known only where all of them arrive: do not spread them"
         )
-    work = Work(with_functions(plan), files.special, memory_bytes or MEMORY_BYTES, lateness_us, latest_us)
+    memory = memory_of_tasks(spark, spread.targets, memory_bytes)
+    work = Work(with_functions(plan), files.special, memory, lateness_us, latest_us)
     wanted = files.selected(read_attributes(plan, spread))
     if files.in_place and isinstance(spread, ByTime | Whole):
         return _in_place(spark, work, files, spread, form, wanted)

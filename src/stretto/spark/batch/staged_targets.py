@@ -30,6 +30,7 @@ from stretto.spark.packed import (
     to_payload,
 )
 from stretto.spark.plans import query_names
+from stretto.spark.task_memory import TaskMemory
 from stretto.spark.unit_rows import KEY, ROWS, UnitsOfPlan, by_unit
 from stretto.values.times import END_OF_TIME
 
@@ -76,11 +77,11 @@ def run_stages(rows: DataFrame, work: Work, staged: Staged, form: ResultForm) ->
     partitions = partitions_for_stages([staged.addresses(n) for n in range(1, staged.last_stage + 1)])
     for stage in range(1, staged.last_stage + 1):
         moved = by_unit(rows, staged, stage).repartition(partitions, KEY).groupBy(KEY)
-        rows = moved.applyInArrow(_stage(units, form, work.memory_bytes), PACKED)
+        rows = moved.applyInArrow(_stage(units, form, work.memory), PACKED)
     return rows if form.packed else results_of(rows, form.kind, form.own)
 
 
-def _stage(units: UnitsOfPlan, form: ResultForm, memory_bytes: int) -> UnitRun:
+def _stage(units: UnitsOfPlan, form: ResultForm, memory: TaskMemory) -> UnitRun:
     queries = query_names(units.plan)
 
     def run(key: tuple[pa.Scalar, ...], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -90,7 +91,7 @@ def _stage(units: UnitsOfPlan, form: ResultForm, memory_bytes: int) -> UnitRun:
                 yield batch.select(ARROW.names)
             return
         with at_work(f"finding matches at unit {address} of {units.staged.targets}", queries):
-            unit = units.unit(address, memory_bytes)
+            unit = units.unit(address, memory.bytes_here)
             for batch in batches:
                 is_row = pc.equal(batch.column("kind"), ROWS)
                 found = batch.filter(is_row).select(["payload", "version"])

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from stretto.engine.results.matches import Matches
-from stretto.engine.run import MEMORY_BYTES, Engine
+from stretto.engine.run import Engine
 from stretto.plan.dag import Plan
 from stretto.plan.placement.cells import ByCell
 from stretto.plan.spread.spreads import ALWAYS, times_of
@@ -33,6 +33,7 @@ from stretto.spark.packed import (
     result_arrow,
     to_payload,
 )
+from stretto.spark.task_memory import TaskMemory
 from stretto.spark.user_functions import know_functions
 from stretto.stats.sampling import in_order
 from stretto.values.rows import I64, Bool
@@ -54,7 +55,7 @@ class Work:
 
     plan: Plan
     special: Special
-    memory_bytes: int = MEMORY_BYTES
+    memory: TaskMemory = TaskMemory()
     lateness_us: int | None = None
     latest_us: int = END_OF_TIME - 1
 
@@ -144,7 +145,7 @@ def _engine(work: Work, first: pa.Table, share: Share) -> Engine:
         work.plan,
         lateness_us=work.lateness_us or 0,
         special=work.special,
-        memory_bytes=work.memory_bytes,
+        memory_bytes=work.memory.bytes_here,
         base=_first_id(first, work.special),
     )
     engine.repeats.counts = share.repeats

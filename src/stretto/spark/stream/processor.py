@@ -12,7 +12,7 @@ from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, TimerValues
 
 from stretto.engine.results.matches import Matches
-from stretto.engine.run import MEMORY_BYTES, Engine
+from stretto.engine.run import Engine
 from stretto.engine.stream.intake import set_apart
 from stretto.errors import StrettoError
 from stretto.plan.dag import Plan, attributes_of
@@ -43,6 +43,7 @@ from stretto.spark.stream.engine_cache import EngineCache
 from stretto.spark.stream.metrics import TargetMetrics
 from stretto.spark.stream.state import Head, TargetState, from_floor
 from stretto.spark.stream.versions import Version
+from stretto.spark.task_memory import TaskMemory
 from stretto.spark.user_functions import know_functions
 from stretto.text.values import duration_text
 from stretto.values.rows import Bool
@@ -67,7 +68,7 @@ class Settings:
     ahead_us: int | None = None
     follows: bool = False
     kinds: frozenset[str] = frozenset()
-    memory_bytes: int = MEMORY_BYTES
+    memory: TaskMemory = TaskMemory()
     stream: str = "stream"
 
 
@@ -306,7 +307,9 @@ class Turn:
         head, settings = self._head, self._settings
         self._source = "rebuilt" if head.next else "new"
         know_functions(plan.functions)
-        engine = Engine(plan, watermark="given", memory_bytes=settings.memory_bytes, special=settings.special)
+        engine = Engine(
+            plan, watermark="given", memory_bytes=settings.memory.bytes_here, special=settings.special
+        )
         for batch in self._window.batches(head):
             ts, _ = times_of(batch, settings.special)
             seen = batch.slice(from_floor(ts, head.floor_us))
