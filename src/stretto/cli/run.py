@@ -12,6 +12,7 @@ from stretto.cli.options import (
     EventsPath,
     FileLayout,
     Master,
+    MaxMatches,
     On,
     PlanningOptions,
     Quiet,
@@ -73,6 +74,7 @@ class RunOptions:
             " memory, steps are smaller.",
         ),
     ] = None
+    max_matches: MaxMatches = None
     spread: Annotated[
         SpreadName | None,
         Option(
@@ -147,7 +149,7 @@ def _run_in_process(options: RunOptions) -> None:
 
         without_pandas()
     from stretto.cli.inputs import PROFILED, measure, open_told, plan_for, read_workload, remarks_on, warn_of
-    from stretto.engine.expected_matches import too_many
+    from stretto.engine.expected_matches import guarded, too_many
 
     (allowed, latest), memory = options.limits, options.memory_bytes
     source = open_told(options.events, options.columns.special)
@@ -158,6 +160,7 @@ def _run_in_process(options: RunOptions) -> None:
     plan = plan_for(read, known, options.planning)
     survey = source.survey()
     warn_of(too_many(plan, survey.rows, survey.seconds))
+    most = guarded(plan, survey.rows, survey.seconds, options.max_matches)
 
     # These load the kernels: after what may be wrong.
     from stretto.cli.results.running import Outputs, RunLimits, find, trends_of
@@ -165,7 +168,7 @@ def _run_in_process(options: RunOptions) -> None:
 
     outputs = Outputs(options.out, options.late, options.rejected, trends_of(plan), _layout(options, plan))
     with closing(outputs), reported(FAILED):
-        limits = RunLimits(memory, source.disorder_us() if allowed is None else allowed, latest)
+        limits = RunLimits(memory, source.disorder_us() if allowed is None else allowed, latest, most)
         follow = AdaptOptions() if budget is None else AdaptOptions(budget=budget)
         adapt = follow if options.adapt else False
         find(plan, source, outputs, limits, batch=options.batch, quiet=options.quiet, adapt=adapt)
@@ -199,6 +202,7 @@ def _run_on_spark(options: RunOptions) -> None:
             options.out, options.late, options.rejected, trends_of(plan), _layout(options, plan)
         )
         with closing(outputs), reported(FAILED):
-            find_on_spark(spark, prepared, outputs, RunLimits(memory, allowed, latest))
+            most = prepared.guarded(options.max_matches)
+            find_on_spark(spark, prepared, outputs, RunLimits(memory, allowed, latest, most))
             outputs.finish()
             outputs.show()

@@ -21,6 +21,7 @@ from stretto.engine.memory.limits import Meter
 from stretto.engine.pace import STEP, Pace
 from stretto.engine.planner import Planner
 from stretto.engine.planning import optimize
+from stretto.engine.results.match_limit import MatchLimit
 from stretto.engine.results.matches import Matches
 from stretto.engine.results.thinning import Thinners
 from stretto.engine.snapshot import Counts, Snapshot, StepRange
@@ -54,7 +55,8 @@ class Engine:
     `push` then only takes events in, and `advance` runs them. `base`: the position of the first event; ids that count
     on from there cost nothing. `memory_bytes`: the most that it holds, with the results of a call and those of earlier
     ones that the caller says are kept, `kept_bytes`; a step that takes more is undone and run again in parts. The
-    default is half of the memory that is available when the engine is made.
+    default is half of the memory that is available when the engine is made. `max_matches`: EngineError when a query has
+    more matches than that, counted since the engine was made or restored.
     """
 
     def __init__(
@@ -71,6 +73,7 @@ class Engine:
         workload: Workload | None = None,
         watermark: Literal["seen", "given"] = "seen",
         base: int = 0,
+        max_matches: int | None = None,
     ) -> None:
         self.plan = need_plan(plan)
         self._given = watermark == "given"
@@ -80,10 +83,9 @@ class Engine:
         self._workload = workload or plan.workload
         self._updatable, self._history_us = updatable, history_us
         self._special = special or plan.schema.special
-        self._meter, self._pace = (
-            Meter(memory_bytes or default_memory_bytes()),
-            Pace(step or STEP, fixed=step is not None),
-        )
+        self._meter = Meter(memory_bytes or default_memory_bytes())
+        self._pace = Pace(step or STEP, fixed=step is not None)
+        self._limit = None if max_matches is None else MatchLimit(max_matches)
         self.kept_bytes = 0
         self._reorder, self.repeats = Reorder(lateness_us), RepeatedIds()
         self._late: list[pa.RecordBatch] = []
@@ -145,7 +147,7 @@ class Engine:
 
     def nothing(self) -> Matches:
         """A result without matches and totals."""
-        return Matches(self._outputs)
+        return Matches(self._outputs, self._limit)
 
     def push(self, events: pa.RecordBatch | pa.Table, *, latest_us: int = END_OF_TIME - 1) -> Matches:
         """Take more events; give the matches that they made certain.
@@ -539,7 +541,7 @@ class Engine:
 
     def _again(self, step: StepRange) -> None:
         """Run a step whose matches were reported before."""
-        matches = self.nothing()
+        matches = Matches(self._outputs)
         self._meter.outside = self._around([])
         self._live.thin(None)
         for _ in self._live.again(step, matches):

@@ -300,6 +300,16 @@ def test_a_version_that_needs_too_much_memory_is_refused(stream) -> None:
     assert {name: len(of) for name, of in matches_by_query(whole.matches).items()} == {"q": 2}
 
 
+def test_a_micro_batch_with_too_many_matches_fails(stream) -> None:
+    whole = stream(PAIRS, max_matches=2)
+    whole.batch(batch_of((1, "A", 1, 0), (2, "B", 1, 1), (3, "B", 1, 2)))
+    whole.batch(batch_of((4, "B", 1, 3), (5, "B", 1, 4)))
+    assert len(whole.matches) == 3
+    with pytest.raises(StrettoError, match=r"query `q` has more than 2 matches.*--max-matches"):
+        whole.batch(batch_of(*((n, "B", 1, n) for n in range(6, 9))))
+    assert len(whole.matches) == 3
+
+
 def test_a_restart_with_another_workload_needs_no_versions(stream) -> None:
     whole = stream("QUERY q PATTERN SEQ(A a, B b) WITHIN 50 ms;")
     whole.batch(batch_of((1, "A", 1, 0), (5, "C", 1, 1)))

@@ -273,11 +273,14 @@ def _named(out: str | None, kind: str, trends: Trends) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class RunLimits:
-    """The most memory, how late an event may come (None: any), and the latest time it may have."""
+    """The most memory, how late an event may come (None: any), the latest time it may have, and the most matches of a
+    query (None: any).
+    """
 
     memory_bytes: int | None = None
     lateness_us: int | None = None
     latest_us: int = END_OF_TIME - 1
+    max_matches: int | None = None
 
 
 def find(
@@ -298,6 +301,7 @@ def find(
         memory_bytes=limits.memory_bytes,
         special=source.special,
         adapt=adapt,
+        max_matches=limits.max_matches,
     )
     outputs.begin(plan, events)
     among_new_objects()

@@ -87,8 +87,16 @@ class StreamCall:
         str | None,
         Option(
             metavar="SIZE",
-            help="The most memory for events and matches of each target or unit, such as 512MB. By default the targets that run on"
-            " a machine at a time share half of what is available there.",
+            help="The most memory for events and matches of each target or unit, such as 512MB. By default the targets"
+            " that run on a machine at a time share half of what is available there.",
+        ),
+    ] = None
+    max_matches: Annotated[
+        int | None,
+        Option(
+            metavar="N",
+            min=0,
+            help="Stop when a micro-batch finds more matches of a query at one target or unit. By default any number.",
         ),
     ] = None
     master: Master = None
@@ -194,6 +202,7 @@ def _job(options: StreamCall) -> "StreamJob":
         slice_us=width,
         units=options.units,
         memory_bytes=None if options.memory is None else bytes_of(options.memory),
+        max_matches=options.max_matches,
         master=options.master,
     )
 

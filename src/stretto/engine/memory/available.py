@@ -54,9 +54,9 @@ def _of_cgroups(root: Path) -> Iterator[int]:
         number, _, rest = line.partition(":")
         controllers, _, path = rest.partition(":")
         if number == "0" and not controllers:
-            homes, names = (mount, mount / "unified"), _V2
+            homes, names = [mount, mount / "unified"], _V2
         elif "memory" in controllers.split(","):
-            homes, names = (mount / "memory",), _V1
+            homes, names = [mount / "memory"], _V1
         else:
             continue
         for home in homes:

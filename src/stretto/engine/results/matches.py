@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from stretto.engine.counters import Counters
 from stretto.engine.results.match_chunks import MatchChunk, Output, in_blocks
+from stretto.engine.results.match_limit import MatchLimit
 from stretto.engine.results.match_rows import file_rows, match_schema, typed_rows
 from stretto.engine.results.python_values import reader_of
 from stretto.engine.results.routed import member_counts
@@ -32,7 +33,8 @@ class Matches:
     and `peak_bytes`, the most that the engine held, these results too.
     """
 
-    def __init__(self, outputs: Iterable[Output]) -> None:
+    def __init__(self, outputs: Iterable[Output], limit: MatchLimit | None = None) -> None:
+        self._limit = limit
         self.counters: Counters | None = None
         self.repeated_ids = 0
         self.peak_bytes = 0
@@ -48,6 +50,9 @@ class Matches:
     def add(self, query: str, chunks: Iterable[MatchChunk]) -> None:
         """Take more matches of a query."""
         kept, counted = self._chunks[query], self._counted
+        if self._limit is not None:
+            chunks = list(chunks)
+            self._limit.take(self._outputs[query], chunks)
         for chunk in chunks:
             if not len(chunk):
                 continue

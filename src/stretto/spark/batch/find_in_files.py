@@ -101,18 +101,19 @@ def find(
     memory_bytes: int | None = None,
     lateness_us: int | None = None,
     latest_us: int = END_OF_TIME - 1,
+    max_matches: int | None = None,
 ) -> DataFrame:
     """The matches of a plan in the events of files, spread in a way that is right for it.
 
     With a lateness events that come later are left out, which needs all of them in one place; those after `latest_us`
-    are rejected.
+    are rejected. `max_matches`: a task fails when a query has more matches in it.
     """
     if lateness_us is not None and not isinstance(spread, Whole):
         raise StrettoSparkError(
             "which events are late is known only where all of them arrive: do not spread them"
         )
     memory = memory_of_tasks(spark, spread.targets, memory_bytes)
-    work = Work(with_functions(plan), files.special, memory, lateness_us, latest_us)
+    work = Work(with_functions(plan), files.special, memory, lateness_us, latest_us, max_matches)
     wanted = files.selected(read_attributes(plan, spread))
     if files.in_place and isinstance(spread, ByTime | Whole):
         return _in_place(spark, work, files, spread, form, wanted)

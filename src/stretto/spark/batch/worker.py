@@ -11,6 +11,7 @@ from typing import Final, Self
 import numpy as np
 import pyarrow as pa
 
+from stretto.engine.results.match_limit import check_counts
 from stretto.engine.results.matches import Matches
 from stretto.engine.run import Engine
 from stretto.plan.dag import Plan
@@ -50,7 +51,7 @@ class Work:
     """A plan, and how events are read for it.
 
     `lateness_us`: how far behind the greatest time an event may come; None: any, events are put in order first. Events
-    after `latest_us` are rejected.
+    after `latest_us` are rejected. `max_matches`: so many matches of a query may a target report.
     """
 
     plan: Plan
@@ -58,6 +59,7 @@ class Work:
     memory: TaskMemory = TaskMemory()
     lateness_us: int | None = None
     latest_us: int = END_OF_TIME - 1
+    max_matches: int | None = None
 
 
 @dataclass(slots=True)
@@ -204,6 +206,7 @@ def chunks_of(
     totals = 0
     for matches in matches_of(work, runs, share, aside):
         found.update(matches.counts())
+        check_counts(found, work.max_matches)
         totals += matches.totals().num_rows
         for batch in first_matches(matches, kept, keep):
             yield _packed(MATCHES, batch)

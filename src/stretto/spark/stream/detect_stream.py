@@ -58,13 +58,14 @@ def detect_stream(
     outputs: Asked = "matches",
     versions: str | Path | None = None,
     memory_bytes: int | None = None,
+    max_matches: int | None = None,
 ) -> DataFrame:
     """The matches, or the totals of trends, of a streaming DataFrame, as a streaming DataFrame.
 
     `ahead_us`: how far ahead of the clock an event may be, past which it is rejected and moves no watermark; None: any.
     `versions`: a folder of workload versions, which the stream follows; the plan should be that of the last one. With
     `outputs="all"` both come, and late and rejected events too: see `matches_of`, `trends_of`, `late_of` and
-    `rejected_of`.
+    `rejected_of`. `max_matches`: the stream fails when a micro-batch finds more matches of a query at a target or unit.
     """
     spark = events.sparkSession
     plan, special = with_functions(plan), special or plan.schema.special
@@ -86,11 +87,13 @@ def detect_stream(
     if isinstance(spread, Staged):
         units = UnitsOfPlan(plan, spread)
         spark.conf.set(PARTITIONS, str(partitions_of(units)))
-        of_units = UnitSettings(units, special, number, kinds, memory, stream)
+        of_units = UnitSettings(units, special, number, kinds, memory, stream, max_matches)
         found = through_stages(needed, of_units, ahead_us)
     else:
         version = Version(number, _text(plan), plan)
-        settings = Settings(version, spread, special, lateness_us, ahead_us, follows, kinds, memory, stream)
+        settings = Settings(
+            version, spread, special, lateness_us, ahead_us, follows, kinds, memory, stream, max_matches
+        )
         found = _on_targets(needed, settings, versions)
     seen = observed(found, spread.targets)
     own = own_types(events.schema, special)

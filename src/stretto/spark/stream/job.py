@@ -81,6 +81,7 @@ class StreamJob:
     slice_us: int | None = None
     units: int | None = None
     memory_bytes: int | None = None
+    max_matches: int | None = None
     master: str | None = None
 
     @property
@@ -336,6 +337,7 @@ def _outputs(job: StreamJob, source: EventSource, plan: Plan, spread: StreamSpre
         outputs="all",
         versions=job.versions,
         memory_bytes=job.memory_bytes,
+        max_matches=job.max_matches,
     )
     if source.unreadable is None:
         return found.withColumn(TEXT, F.lit(None).cast("string"))

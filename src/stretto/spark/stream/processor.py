@@ -11,6 +11,7 @@ import pyarrow as pa
 from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, TimerValues
 
+from stretto.engine.results.match_limit import check_counts
 from stretto.engine.results.matches import Matches
 from stretto.engine.run import Engine
 from stretto.engine.stream.intake import set_apart
@@ -59,6 +60,7 @@ class Settings:
     """What the operator is to do. `version`: the workload it begins with; `follows`: others come with the stream.
 
     `stream` names this stream where Spark does not. `kinds`: what to give out beside results and metrics.
+    `max_matches`: the most matches of a query in a micro-batch at a target.
     """
 
     version: Version
@@ -70,6 +72,7 @@ class Settings:
     kinds: frozenset[str] = frozenset()
     memory: TaskMemory = TaskMemory()
     stream: str = "stream"
+    max_matches: int | None = None
 
 
 def target_keys(spread: TargetStream) -> Sequence[int]:
@@ -196,6 +199,8 @@ class Turn:
         came = self._with_misfits(came, engine.take_rejected())
         event_s = (perf_counter() - begun) / max(len(came.ts), 1)
         found = self._reported(found, engine.plan)
+        if self._settings.max_matches is not None:
+            check_counts(found.counts(), self._settings.max_matches)
         counts = head.counts.plus(
             events=came.rows, late=came.late_rows, rejected=came.rejected_rows, matches=len(found)
         )

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, TimerValues
 
+from stretto.engine.results.match_limit import check_counts
 from stretto.engine.results.matches import Matches
 from stretto.engine.units.parcels import split_at
 from stretto.engine.units.staged_unit import StagedUnit
@@ -52,7 +53,8 @@ SMALL: Final = 1 << 12
 class UnitSettings:
     """What units are to do. `stream` names this stream where Spark does not; `version`: its workload.
 
-    `kinds`: what to give out beside results and metrics.
+    `kinds`: what to give out beside results and metrics. `max_matches`: the most matches of a query in a micro-batch
+    at a unit.
     """
 
     units: UnitsOfPlan
@@ -61,6 +63,7 @@ class UnitSettings:
     kinds: frozenset[str] = frozenset()
     memory: TaskMemory = TaskMemory()
     stream: str = "stream"
+    max_matches: int | None = None
 
 
 class UnitProcessor(StatefulProcessor):
@@ -209,6 +212,8 @@ class UnitTurn:
         given = unit.advance(max(self._head.until_us, self._watermark_us))
         spent = perf_counter() - begun
         matches = self._settings.units.matches(given)
+        if self._settings.max_matches is not None:
+            check_counts(matches.counts(), self._settings.max_matches)
         head = replace(
             self._head,
             counter=self._head.counter + 1,
