@@ -48,6 +48,9 @@ STRINGS_FROM = 1 << 21
 class Engine:
     """Runs a plan. Results depend neither on how the input is cut into batches nor on the order within the lateness.
 
+    An engine takes one call at a time. After a call that ended half-way (an interrupt, an error, matches of `pushing` or
+    `flushing` that were not read to the end) it refuses every further call: restore a new one from the last snapshot.
+
     `adapt`: plan the workload anew when the events are no longer those that the plan was made for; the results stay
     the same. `updatable`: keep all attributes and all types of the events in the window, so that `update` can add any
     query, and `history_us`: keep events at least so long for that. `workload`: what is planned anew, if the plan does
@@ -163,7 +166,9 @@ class Engine:
     def pushing(
         self, events: pa.RecordBatch | pa.Table, *, latest_us: int = END_OF_TIME - 1
     ) -> Iterator[Matches]:
-        """As `push`, but the matches come step by step, so that they need not all be held; to be read to its end.
+        """As `push`, but the matches come step by step, so that they need not all be held.
+
+        Read it to its end: an engine whose matches were not read to the end refuses every further call.
 
         Whoever still has the ones before when it asks for more holds them beside what the engine counts.
         """
