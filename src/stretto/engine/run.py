@@ -48,8 +48,8 @@ STRINGS_FROM = 1 << 21
 class Engine:
     """Runs a plan. Results depend neither on how the input is cut into batches nor on the order within the lateness.
 
-    An engine takes one call at a time. After a call that ended half-way (an interrupt, an error, matches of `pushing` that
-    were not read to the end) it refuses every further call: restore a new one from the last snapshot.
+    An engine takes one call at a time. After a call that ended half-way (an interrupt, an error, matches of `pushing`
+    that were not read to the end) it refuses every further call: restore a new one from the last snapshot.
 
     `adapt`: plan the workload anew when the events are no longer those that the plan was made for; the results stay
     the same. `updatable`: keep all attributes and all types of the events in the window, so that `update` can add any
