@@ -23,8 +23,8 @@ from stretto.generate.traffic import traffic_blocks
 from stretto.records import dataclass
 
 RATE = 10.0
-STOCK_RATE, DATACENTER_RATE = 2.0, 5.0
-"""Events per second at which the windows of MOTTO's queries, 10 seconds, hold about one event of each type. At five
+STOCK_RATE, DATACENTER_RATE = 1.0, 5.0
+"""Events per second at which the windows of MOTTO's queries, 10 seconds, hold about one event of each type. At ten
 times the rate of stocks the same queries have hundreds of matches per event.
 """
 SYMBOLS = ("AAPL", "MSFT", "INTC", "FB", "IBM", "GOOG", "AMZN", "CSCO", "ORCL", "SAP", "HPQ", "DELL", "QCOM")
