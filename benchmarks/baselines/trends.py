@@ -7,9 +7,8 @@ from collections.abc import Callable
 
 import pyarrow as pa
 from benchmarks.baselines.flat import MOST, Flat, flatten
-from benchmarks.baselines.two_step import STEP, aggregate_matches, detections
+from benchmarks.baselines.two_step import MEMORY_BYTES, STEP, aggregate_matches, detections
 
-from stretto.engine.run import MEMORY_BYTES
 from stretto.engine.whole_table import run
 from stretto.pattern.workload import Workload
 from stretto.plan.optimize import optimize

@@ -18,7 +18,7 @@ from benchmarks.baselines.adding import Grouping, Numbers
 from stretto.engine.results.matches import Matches
 from stretto.engine.results.returned_values import json_values
 from stretto.engine.results.totals import TOTALS
-from stretto.engine.run import MEMORY_BYTES, Engine
+from stretto.engine.run import Engine
 from stretto.errors import EngineError
 from stretto.pattern.nodes import Aggregate, TrendQuery, column_of
 from stretto.pattern.workload import Workload
@@ -30,6 +30,7 @@ from stretto.values.rows import I64, Bool
 from stretto.values.strings import Strings
 from stretto.values.vector import Vector
 
+MEMORY_BYTES: Final = 8 << 30
 STEP: Final = 1 << 10
 """Events per step of the engine: one step holds all trends that end in it."""
 TIMES: Final = 3  # columns of a table of matches after those of the variables

@@ -419,3 +419,29 @@ def test_ids_that_come_again_are_a_warning(call) -> None:
     assert (len(rises), len(set(rises))) == (3, 1)
     Path("events.csv").write_text("\n".join(["ts,type,x,id", *rows[:2], rows[-1]]))
     assert "warning" not in call("run", "rules.cep", "--events", "events.csv", "--out", "m.jsonl").err
+
+
+@pytest.mark.parametrize("out", [[], ["--out", "m.parquet"], ["--out", "m.csv", "--layout", "typed"]])
+def test_a_run_stops_where_a_query_has_too_many_matches(call, out: list[str]) -> None:
+    before = set(Path().iterdir())
+    result = call("run", "rules.cep", "--events", "events.csv", "--max-matches", "1", *out)
+    assert result.code == 1
+    assert "query `rise` has more than 1 matches" in result.err
+    assert "--max-matches" in result.err
+    assert set(Path().iterdir()) == before
+    assert call("run", "rules.cep", "--events", "events.csv", "--max-matches", "2", *out).code == 0
+
+
+def test_a_run_that_explodes_stops_by_itself(call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stretto.engine.expected_matches.GUARD", 100)
+    rows = "".join(f"2024-01-01T00:00:{i:02d},{'AB'[i % 2]},{i}\n" for i in range(60))
+    Path("dense.csv").write_text(f"ts,type,x\n{rows}")
+    Path("all.cep").write_text("QUERY all PATTERN SEQ(A a, B b) WITHIN 1 MINUTE;")
+    result = call("run", "all.cep", "--events", "dense.csv", "--out", "m.parquet")
+    assert result.code == 1
+    assert "query `all` has more than 100 matches" in result.err
+    assert not Path("m.parquet").exists()
+    assert (
+        call("run", "all.cep", "--events", "dense.csv", "--out", "m.parquet", "--max-matches", "465").code
+        == 0
+    )

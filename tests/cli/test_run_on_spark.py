@@ -210,3 +210,18 @@ def test_the_other_place_is_named_where_no_option_rules_it_out(events: str, caps
     assert capsys.readouterr().err == "runs on Spark: --master names local[1]\n"
     assert where.chosen(On.AUTO, events, None, local=True) is On.LOCAL
     assert capsys.readouterr().err == "runs in this process: --adapt is for one process\n"
+
+
+@pytest.mark.parametrize("spread", ["time", "whole"])
+def test_a_run_stops_where_a_query_has_too_many_matches(call, events: str, spread: str) -> None:
+    Path("all.cep").write_text("QUERY all PATTERN SEQ(A a, B b) WITHIN 5 s;")
+    options = ["all.cep", "--events", events, "--spread", spread, "--out", "s.parquet"]
+    assert call("run", *options).code == 0
+    matches = pq.read_table("s.parquet").num_rows
+    assert call("run", *options, "--max-matches", str(matches)).code == 0
+    Path("s.parquet").unlink()
+    result = call("run", *options, "--max-matches", str(matches - 1))
+    assert result.code == 1
+    assert f"query `all` has more than {matches - 1} matches" in result.err
+    assert "--max-matches" in result.err
+    assert not Path("s.parquet").exists()

@@ -105,7 +105,7 @@ def test_a_wrong_kind_gets_a_sentence(call, kind: type[Exception], message: str)
         call()
 
 
-def test_warnings() -> None:
+def test_warnings(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.warns(stretto.StrettoWarning, match="unknown type `Bb`"):
         stretto.run("QUERY q PATTERN SEQ(A a, Bb b) WITHIN 1 SECOND;", EVENTS)
     with pytest.warns(
@@ -116,6 +116,7 @@ def test_warnings() -> None:
     many = many.set_column(1, "type", pa.array(["A", "B", "C"]).take(many["type"]))
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
+        monkeypatch.setattr("stretto.face.calls.default_memory_bytes", lambda: 1 << 30)
         stretto.optimize("QUERY q PATTERN SEQ(A a, B b, C c) WITHIN 2 SECONDS;", many)
     assert "matches expected of 4,000 events" in str(said[0].message)
     assert "GiB are allowed" in str(said[1].message)

@@ -34,7 +34,8 @@ class GenerateOptions:
         float | None,
         Option(
             metavar="EVENTS_PER_SECOND",
-            help="Over all types: 10, or in mcep-stocks and traffic the sum of the types' rates of 2 to 47.",
+            help="Over all types: 10; 1 in stocks, 5 in datacenter; in mcep-stocks and traffic the sum of the types'"
+            " rates of 2 to 47.",
         ),
     ] = None
     types: Annotated[

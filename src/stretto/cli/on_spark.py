@@ -19,7 +19,8 @@ from stretto.cli.inputs import parse_workload, plan_for, read_workload, remarks_
 from stretto.cli.options import PlanningOptions
 from stretto.cli.results.running import SHOWN_PER_QUERY, Outputs, RunLimits, as_texts
 from stretto.data.files import STDIN, EventFile
-from stretto.engine.expected_matches import too_many
+from stretto.engine.expected_matches import guarded, too_many
+from stretto.engine.results.match_limit import check_counts
 from stretto.errors import StrettoError
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan, attributes_of
@@ -35,7 +36,8 @@ from stretto.spark.batch.targets import ResultForm
 from stretto.spark.errors import clear_failures
 from stretto.spark.packed import LATE, MATCHES, METRICS, TRENDS, from_payload
 from stretto.spark.plans import bound_early
-from stretto.spark.setup.session import available_cores, cores_of, session
+from stretto.spark.setup.session import cores_of, session
+from stretto.spark.task_memory import available_cores
 from stretto.stats.profile import Stats
 from stretto.stats.sampling import SIZE
 
@@ -84,6 +86,13 @@ class Prepared:
     files: EventFiles
     spread: Spread
 
+    def guarded(self, asked: int | None) -> int | None:
+        """Return the most matches that a query may have; `asked`: by the user."""
+        summary = self.files.summary
+        if summary is None:
+            return asked
+        return guarded(self.plan, summary.rows, summary.seconds, asked)
+
 
 def prepare(
     workload: Workload,
@@ -101,8 +110,7 @@ def prepare(
         plan = plan_for(workload, known.schema if stats is None else stats, planning)
         warn_of(remarks_on(workload, known.schema if stats is None else stats))
         if known.summary is not None:
-            span = (known.summary.last or 0) - (known.summary.first or 0)
-            warn_of(too_many(plan, known.summary.rows, span / 1e6))
+            warn_of(too_many(plan, known.summary.rows, known.summary.seconds))
         load = known.load(stats)
         cores = cores_of(spark)
         chosen = choose(plan, load, cores, spread, units)
@@ -119,7 +127,7 @@ def find_on_spark(spark: SparkSession, prepared: Prepared, outputs: Outputs, lim
     outputs.begin(plan, events, limits.undecided)
     keep = SHOWN_PER_QUERY if outputs.matches is None and outputs.totals is None else None
     form = ResultForm(packed=True, keep=keep)
-    bounds = (limits.memory_bytes, limits.lateness_us, limits.latest_us)
+    bounds = (limits.memory_bytes, limits.lateness_us, limits.latest_us, limits.max_matches)
     packed = find(spark, plan, files, prepared.spread, form, *bounds, undecided=limits.undecided)
     shown: list[pa.RecordBatch] = []
     shown_totals: list[pa.RecordBatch] = []
@@ -130,6 +138,7 @@ def find_on_spark(spark: SparkSession, prepared: Prepared, outputs: Outputs, lim
                 counts = json.loads(payload)
                 totals += counts.pop("totals")
                 outputs.add_counts(**counts)
+                check_counts(outputs.found, limits.max_matches)  # a task knows its own matches only
             elif kind == MATCHES:
                 batch = from_payload(payload)
                 shown.append(batch) if outputs.matches is None else outputs.matches.write(batch)

@@ -79,6 +79,15 @@ Units = Annotated[
     int | None,
     Option(metavar="N", min=1, help="How many units `--spread units` has; by default, one for each core."),
 ]
+MaxMatches = Annotated[
+    int | None,
+    Option(
+        metavar="N",
+        min=0,
+        help="Stop, with exit code 1 and the name of the query, when a query has more matches. By default"
+        " 10,000,000 where a query is expected to have more, else any number.",
+    ),
+]
 RunOn = Annotated[
     On,
     Option(help="On Spark, or in this process, without a JVM; auto: in this process where events are small."),

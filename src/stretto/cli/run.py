@@ -13,6 +13,7 @@ from stretto.cli.options import (
     EventsPath,
     FileLayout,
     Master,
+    MaxMatches,
     On,
     PlanningOptions,
     Quiet,
@@ -31,7 +32,7 @@ from stretto.records import dataclass
 
 if TYPE_CHECKING:
     from stretto.cli.results.layout import ResultLayout
-    from stretto.engine.run import Undecided
+    from stretto.engine.results.undecided import Undecided
     from stretto.plan.dag import Plan
 
 
@@ -71,9 +72,11 @@ class RunOptions:
         str | None,
         Option(
             metavar="SIZE",
-            help="The most memory for events and matches, such as 4GiB. With less memory, steps are smaller.",
+            help="The most memory for events and matches, such as 4GiB. By default half of what is available. With less"
+            " memory, steps are smaller.",
         ),
     ] = None
+    max_matches: MaxMatches = None
     spread: Annotated[
         SpreadName | None,
         Option(
@@ -160,7 +163,7 @@ def _run_in_process(options: RunOptions) -> None:
 
         without_pandas()
     from stretto.cli.inputs import PROFILED, measure, open_told, plan_for, read_workload, remarks_on, warn_of
-    from stretto.engine.expected_matches import too_many
+    from stretto.engine.expected_matches import guarded, too_many
 
     (allowed, latest), memory = options.limits, options.memory_bytes
     source = open_told(options.events, options.columns.special)
@@ -171,6 +174,7 @@ def _run_in_process(options: RunOptions) -> None:
     plan = plan_for(read, known, options.planning)
     survey = source.survey()
     warn_of(too_many(plan, survey.rows, survey.seconds))
+    most = guarded(plan, survey.rows, survey.seconds, options.max_matches)
 
     # These load the kernels: after what may be wrong.
     from stretto.cli.results.running import Outputs, RunLimits, find, trends_of
@@ -178,9 +182,8 @@ def _run_in_process(options: RunOptions) -> None:
 
     outputs = Outputs(options.out, options.late, options.rejected, trends_of(plan), _layout(options, plan))
     with closing(outputs), reported(FAILED):
-        limits = RunLimits(
-            memory, source.disorder_us() if allowed is None else allowed, latest, options.at_the_end
-        )
+        lateness = source.disorder_us() if allowed is None else allowed
+        limits = RunLimits(memory, lateness, latest, most, options.at_the_end)
         follow = AdaptOptions() if budget is None else AdaptOptions(budget=budget)
         adapt = follow if options.adapt else False
         find(plan, source, outputs, limits, batch=options.batch, quiet=options.quiet, adapt=adapt)
@@ -214,6 +217,8 @@ def _run_on_spark(options: RunOptions) -> None:
             options.out, options.late, options.rejected, trends_of(plan), _layout(options, plan)
         )
         with closing(outputs), reported(FAILED):
-            find_on_spark(spark, prepared, outputs, RunLimits(memory, allowed, latest, options.at_the_end))
+            most = prepared.guarded(options.max_matches)
+            limits = RunLimits(memory, allowed, latest, most, options.at_the_end)
+            find_on_spark(spark, prepared, outputs, limits)
             outputs.finish()
             outputs.show()

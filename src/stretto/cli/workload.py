@@ -149,7 +149,7 @@ class RumorChoices:
     ] = None
     sel: Annotated[
         float | None,
-        _rumor(metavar="SHARE", help="rumor-hybrid: the share of readings that start a query (0.5)."),
+        _rumor(metavar="SHARE", help="rumor-hybrid: the share of readings that start a query (0.01)."),
     ] = None
 
 

@@ -10,6 +10,8 @@ FACTOR: Final = 1_000
 """Matches per event from which a query is warned about, ..."""
 MANY: Final = 1_000_000
 """... if there are at least so many."""
+GUARD: Final = 10_000_000
+"""Matches of a query after which a run on a file stops, where more are expected and nothing else was asked for."""
 TIMES_BYTES: Final = 24
 """What the three times of a match take."""
 
@@ -28,6 +30,25 @@ def _most_matches(plan: Plan, query: str, events: int) -> float:
     return float(2.0 ** min(bits, 1_000.0))
 
 
+def _possible_matches(plan: Plan, events: int, seconds: float) -> dict[str, float]:
+    """Return the expected matches by query, no more than there are ways to bind its variables."""
+    # Rates of a stream that is shorter than a window say little.
+    return {
+        query: min(number, _most_matches(plan, query, events))
+        for query, number in expected_matches(plan, seconds).items()
+    }
+
+
+def guarded(plan: Plan, events: int, seconds: float, asked: int | None) -> int | None:
+    """Return the most matches that a query may have: as asked, else GUARD where a query is expected to have more.
+
+    None: no limit.
+    """
+    if asked is not None or not events:
+        return asked
+    return GUARD if max(_possible_matches(plan, events, seconds).values(), default=0.0) > GUARD else None
+
+
 def too_many(plan: Plan, events: int, seconds: float, memory_bytes: int | None = None) -> Iterator[str]:
     """A sentence for each query that is expected to find a thousand times more matches than there are events.
 
@@ -35,11 +56,7 @@ def too_many(plan: Plan, events: int, seconds: float, memory_bytes: int | None =
     """
     if not events:
         return
-    # Rates of a stream that is shorter than a window say little.
-    expected = {
-        query: min(number, _most_matches(plan, query, events))
-        for query, number in expected_matches(plan, seconds).items()
-    }
+    expected = _possible_matches(plan, events, seconds)
     for query, number in expected.items():
         if number >= max(FACTOR * events, MANY):
             yield (

@@ -1,46 +1,47 @@
 """The engine: events in, in batches of any size; matches out, as soon as they are certain."""
 
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import replace
 from functools import partial
 from time import perf_counter
 from typing import Any, Literal, Self
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from stretto.engine.adapt import Adaptation, AdaptOptions, DriftWatch
+from stretto.engine.calls import GIVEN_IN_PARTS, EngineCall, EngineCalls
 from stretto.engine.counters import Counters
 from stretto.engine.derived.fronted_plan import FrontedPlan
-from stretto.engine.derived.read_streams import kept_streams, source_types
-from stretto.engine.live_plan import LivePlan, outputs_of, streams_of
+from stretto.engine.kept_events import derived_names, has_same_derived_events, require_kept, without_types
+from stretto.engine.live_plan import LivePlan, outputs_of
+from stretto.engine.memory.available import default_memory_bytes
 from stretto.engine.memory.limits import Meter
 from stretto.engine.pace import STEP, Pace
 from stretto.engine.planner import Planner
 from stretto.engine.planning import optimize
+from stretto.engine.results.match_limit import MatchLimit
 from stretto.engine.results.matches import Matches
 from stretto.engine.results.thinning import Thinners
+from stretto.engine.results.undecided import Undecided, need_undecided
 from stretto.engine.snapshot import Counts, Snapshot, StepRange
 from stretto.engine.stream.arena import Block
 from stretto.engine.stream.intake import set_apart
 from stretto.engine.stream.reorder import Reorder, late_mask
 from stretto.engine.stream.repeated_ids import RepeatedIds
 from stretto.engine.units.divided import UnitCounts, divided, heavy_events
-from stretto.errors import EngineError
+from stretto.errors import EngineError, StrettoError
 from stretto.pattern.workload import Workload
-from stretto.plan.dag import Plan, attributes_of, need_plan, read_columns
+from stretto.plan.dag import Plan, need_plan
 from stretto.plan.placement.heavy import HeavyEvent
 from stretto.schema import Special
 from stretto.trends.work import TrendWork
 from stretto.values.hashing import LANES
 from stretto.values.rows import I64, Bool
-from stretto.values.tables import as_table
+from stretto.values.tables import batches_of
 from stretto.values.times import END_OF_TIME, START_OF_TIME
 
-MEMORY_BYTES = 8 << 30
-Undecided = Literal["keep", "drop"]
-"""Whether matches that still wait when the input ends are reported."""
 STRINGS_FROM = 1 << 21
 """So many distinct strings are kept before the engine starts afresh with those in its window."""
 
@@ -48,15 +49,20 @@ STRINGS_FROM = 1 << 21
 class Engine:
     """Runs a plan. Results depend neither on how the input is cut into batches nor on the order within the lateness.
 
+    An engine takes one call at a time. After a call that ended half-way (an interrupt, an error, matches of `pushing`
+    that were not read to the end) it refuses every further call: restore a new one from the last snapshot.
+
     `adapt`: plan the workload anew when the events are no longer those that the plan was made for; the results stay
     the same. `updatable`: keep all attributes and all types of the events in the window, so that `update` can add any
     query, and `history_us`: keep events at least so long for that. `workload`: what is planned anew, if the plan does
     not say it itself. `watermark`: follows from the events that were seen and the lateness, or is given from outside:
     `push` then only takes events in, and `advance` runs them. `base`: the position of the first event; ids that count
     on from there cost nothing. `memory_bytes`: the most that it holds, with the results of a call and those of earlier
-    ones that the caller says are kept, `kept_bytes`; a step that takes more is undone and run again in parts.
-    `undecided`: whether `flush` reports the matches that wait for a time after the last event (`keep`) or leaves them
-    out (`drop`). Either way `undecided` counts them by query.
+    ones that the caller says are kept, `kept_bytes`; a step that takes more is undone and run again in parts. The
+    default is half of the memory that is available when the engine is made. `max_matches`: EngineError when a query has
+    more matches than that, counted since the engine was made or restored. `undecided`: whether `flush` reports the
+    matches that wait for a time after the last event (`keep`) or leaves them out (`drop`). Either way `undecided`
+    counts them by query.
     """
 
     def __init__(
@@ -64,7 +70,7 @@ class Engine:
         plan: Plan,
         *,
         lateness_us: int = 0,
-        memory_bytes: int = MEMORY_BYTES,
+        memory_bytes: int | None = None,
         special: Special | None = None,
         step: int | None = None,
         adapt: AdaptOptions | bool = False,
@@ -73,6 +79,7 @@ class Engine:
         workload: Workload | None = None,
         watermark: Literal["seen", "given"] = "seen",
         base: int = 0,
+        max_matches: int | None = None,
         undecided: Undecided = "keep",
     ) -> None:
         self.plan = need_plan(plan)
@@ -80,11 +87,14 @@ class Engine:
         self.undecided: Counter[str] = Counter()
         self._given = watermark == "given"
         self.counts = Counts()
+        self._calls = EngineCalls()
         self.adaptations: list[Adaptation] = []
         self._workload = workload or plan.workload
         self._updatable, self._history_us = updatable, history_us
         self._special = special or plan.schema.special
-        self._meter, self._pace = Meter(memory_bytes), Pace(step or STEP, fixed=step is not None)
+        self._meter = Meter(memory_bytes or default_memory_bytes())
+        self._pace = Pace(step or STEP, fixed=step is not None)
+        self._limit = None if max_matches is None else MatchLimit(max_matches)
         self.kept_bytes = 0
         self._reorder, self.repeats = Reorder(lateness_us), RepeatedIds()
         self._late: list[pa.RecordBatch] = []
@@ -146,7 +156,7 @@ class Engine:
 
     def nothing(self) -> Matches:
         """A result without matches and totals."""
-        return Matches(self._outputs)
+        return Matches(self._outputs, self._limit)
 
     def push(self, events: pa.RecordBatch | pa.Table, *, latest_us: int = END_OF_TIME - 1) -> Matches:
         """Take more events; give the matches that they made certain.
@@ -155,28 +165,46 @@ class Engine:
         ahead would make all that follow late.
         """
         matches = self.nothing()
-        for _ in self._pushed(events, matches, latest_us):
+        for _ in self._in_parts("push", partial(self._pushed, batches_of(events), latest_us, matches)):
             pass
         return matches
 
     def pushing(
         self, events: pa.RecordBatch | pa.Table, *, latest_us: int = END_OF_TIME - 1
     ) -> Iterator[Matches]:
-        """As `push`, but the matches come step by step, so that they need not all be held; to be read to its end.
+        """As `push`, but the matches come step by step, so that they need not all be held.
 
-        Whoever still has the ones before when it asks for more holds them beside what the engine counts.
+        Read it to its end: an engine whose matches were not read to the end refuses every further call. Matches that
+        the caller still holds when it asks for more are not in the memory that the engine counts.
         """
         matches = self.nothing()
-        for _ in self._pushed(events, matches, latest_us):
+        for _ in self._in_parts("pushing", partial(self._pushed, batches_of(events), latest_us, matches)):
             if matches.held:
                 yield matches.drain()
 
-    def _pushed(self, events: pa.RecordBatch | pa.Table, matches: Matches, latest_us: int) -> Iterator[None]:
-        """Take more events; whoever reads this can take the matches away after each part of a step."""
-        for batch in [events] if isinstance(events, pa.RecordBatch) else as_table(events).to_batches():
-            yield from self._take(batch, matches, latest_us)
+    def _pushed(
+        self, batches: Iterable[pa.RecordBatch], latest_us: int, matches: Matches, call: EngineCall
+    ) -> Iterator[None]:
+        for batch in batches:
+            yield from self._take(batch, matches, latest_us, call)
         if self._watch is not None:
             self._adapt(self._watch)
+
+    def _in_parts(self, name: str, parts: Callable[[EngineCall], Iterator[None]]) -> Iterator[None]:
+        """Run a call; after each part of a step, its reader can take the matches away.
+
+        If the call fails, `counts` does not count the matches that were found and never given out.
+        """
+        with self._calls.begin(name) as call:
+            given_out = self.counts.matches
+            try:
+                for _ in parts(call):
+                    if name in GIVEN_IN_PARTS:
+                        given_out = self.counts.matches
+                    yield
+            except BaseException:
+                self.counts = replace(self.counts, matches=given_out)
+                raise
 
     def advance(self, until_us: int) -> Matches:
         """No event before this time comes any more: run all that lie before it. A time that has passed changes nothing.
@@ -188,10 +216,14 @@ class Engine:
                 'the watermark of this engine follows its events; build it with watermark="given"'
             )
         matches = self.nothing()
-        if until_us > self._live.until:
-            for _ in self._advance(self._reorder.release(until_us), until_us, matches, closing=False):
-                pass
+        for _ in self._in_parts("advance", partial(self._advanced, until_us, matches)):
+            pass
         return matches
+
+    def _advanced(self, until_us: int, matches: Matches, call: EngineCall) -> Iterator[None]:
+        call.has_changed = True
+        if until_us > self._live.until:
+            yield from self._advance(self._reorder.release(until_us), until_us, matches, closing=False)
 
     @property
     def until_us(self) -> int:
@@ -229,7 +261,7 @@ class Engine:
     def flush(self) -> Matches:
         """The input has ended: report what that decides and, unless they are dropped, the undecided matches."""
         matches = self.nothing()
-        for _ in self._ended(matches):
+        for _ in self._in_parts("flush", partial(self._ended, matches)):
             pass
         matches.undecided = Counter(self.undecided)
         return matches
@@ -237,7 +269,7 @@ class Engine:
     def flushing(self) -> Iterator[Matches]:
         """As `flush`, but the matches come step by step."""
         matches = self.nothing()
-        for _ in self._ended(matches):
+        for _ in self._in_parts("flushing", partial(self._ended, matches)):
             if matches.held:
                 yield matches.drain()
 
@@ -247,35 +279,39 @@ class Engine:
         `last_us`: the time of the last event of the whole input, where this engine has only a part of the events.
         """
         matches = self.nothing()
-        for _ in self._settled(matches, last_us):
+        for _ in self._in_parts("settle", partial(self._settled, matches, last_us)):
             pass
         return matches
 
     def release(self) -> Matches:
         """Report the undecided matches after `settle`: those that wait for a time after the last event."""
         matches = self.nothing()
-        for _ in self._advance([], END_OF_TIME, matches, closing=True):
+        for _ in self._in_parts("release", partial(self._released, matches)):
             pass
         return matches
 
-    def _ended(self, matches: Matches) -> Iterator[None]:
+    def _released(self, matches: Matches, call: EngineCall) -> Iterator[None]:
+        call.has_changed = True
+        yield from self._advance([], END_OF_TIME, matches, closing=True)
+
+    def _ended(self, matches: Matches, call: EngineCall) -> Iterator[None]:
         """Run what `flush` runs; the reader can take the matches away after each part of a step."""
         front = self.plan.front
         if front is not None and front.horizon_events and not self._drops:
             # Positions that never come let a stream make events at the time of the last event. All events of one time
             # are in one step, so here it is another engine that tells how many matches are decided.
             again = {"special": self._special, "memory_bytes": self._meter.limit}
-            decided = Engine.restore(self.plan, self.snapshot(), undecided="drop", **again).settle().counts()
+            decided = Engine.restore(self.plan, self._snapshot(), undecided="drop", **again).settle().counts()
             yield from self._closed(self._reorder.flush(), matches)
             self.undecided -= Counter(decided)
             return
-        yield from self._settled(matches, START_OF_TIME)
+        yield from self._settled(matches, START_OF_TIME, call)
         if not self._drops:
             yield from self._closed([], matches)
             return
         counts, thinned, kept_bytes = self.counts, self._thinning.dropped, self.kept_bytes
         self.kept_bytes += matches.held
-        waited = self.nothing()
+        waited = Matches(self._outputs)  # matches that are not reported have no limit
         for _ in self._closed([], waited):
             waited.drain()
             yield
@@ -290,8 +326,9 @@ class Engine:
             yield
             before = Counter(matches.counts())
 
-    def _settled(self, matches: Matches, last_us: int) -> Iterator[None]:
+    def _settled(self, matches: Matches, last_us: int, call: EngineCall) -> Iterator[None]:
         """Run all events, and let their times pass but no later time."""
+        call.has_changed = True
         if self._reorder.greatest > START_OF_TIME:
             until = max(self._reorder.greatest + 1, last_us + 1, self._live.until)
             yield from self._advance(self._reorder.flush(), until, matches, closing=False)
@@ -315,8 +352,16 @@ class Engine:
         rejected, self._rejected = self._rejected, []
         return rejected
 
-    def _take(self, batch: pa.RecordBatch, matches: Matches, latest_us: int) -> Iterator[None]:
-        block, rows, bad = self._live.intake.convert(batch, self.counts.events, latest_us)
+    def _take(
+        self, batch: pa.RecordBatch, matches: Matches, latest_us: int, call: EngineCall
+    ) -> Iterator[None]:
+        try:
+            block, rows, bad = self._live.intake.convert(batch, self.counts.events, latest_us)
+        except StrettoError:
+            # The batch lacks a column, or a column is of another kind. Only earlier batches have changed anything.
+            call.is_undone = not call.has_changed
+            raise
+        call.has_changed = True
         self.repeats.given |= self._special.id in batch.schema.names
         self._rejected += set_apart(batch, bad)
         late, greatest = self._behind(block.ts)
@@ -362,7 +407,7 @@ class Engine:
         self._live.arena.settle()
         # Only now: the blocks of all steps were written in the codes of one set of strings.
         if self._live.texts > self._strings_limit:
-            self._rebuild(self.snapshot(), self.plan, self.counters)
+            self._rebuild(self._snapshot(), self.plan, self.counters)
 
     def _around(self, released: list[Block]) -> int:
         """Bytes of what lies around the operators: events that come in, wait or are set apart, texts, snapshots."""
@@ -401,11 +446,13 @@ class Engine:
         what becomes certain from now on. Without `updatable` only such queries can be added that read no more
         attributes and types than the others; EngineError says what is missing.
         """
-        known = self._watch.stats(self.plan.schema) if self._watch else None
-        chosen = optimizer or self.plan.optimizer
-        plan = optimize(workload, known or self.plan.schema, chosen, budget)
-        self.switch(plan)
-        self._workload = workload
+        with self._calls.begin("update") as call:
+            call.is_undone = True
+            known = self._watch.stats(self.plan.schema) if self._watch else None
+            chosen = optimizer or self.plan.optimizer
+            plan = optimize(workload, known or self.plan.schema, chosen, budget)
+            self._switch(plan, call)
+            self._workload = workload
 
     def switch(self, plan: Plan) -> None:
         """Go on with another plan; what its queries have in common with those before is neither lost nor repeated.
@@ -414,9 +461,19 @@ class Engine:
         events are kept for as long as streams and queries together look back, so those that are still there are made
         again as they were. If that fails, the engine is as it was.
         """
-        made = None if self._has_made(plan) else _made_by(self.plan)
-        self._require(plan, remade=made is not None)
-        snapshot, before = self.snapshot(), vars(self).copy()
+        with self._calls.begin("switch") as call:
+            call.is_undone = True
+            self._switch(plan, call)
+
+    def _switch(self, plan: Plan, call: EngineCall | None = None) -> None:
+        """Switch to a plan, or leave the engine as it was; the call then says whether it is."""
+        kinds = self._live.kinds
+        made = None if has_same_derived_events(self.plan, plan, kinds) else derived_names(self.plan)
+        types = None if self._updatable else self._live.index.codes
+        require_kept(plan, kinds, types, made)
+        snapshot, before = self._snapshot(), vars(self).copy()
+        if call is not None:
+            call.is_undone = False
         try:
             self.plan, self._outputs = plan, outputs_of(plan)
             thinning = Thinners()
@@ -426,39 +483,11 @@ class Engine:
             self._rebuild(snapshot, plan, Counters.of(len(plan.ops)), made)
         except BaseException:
             vars(self).update(before)
+            if call is not None:
+                call.is_undone = True
             raise
         if self._watch is not None:
             self._watch.switched(plan, self.counts.events, self._live.until)
-
-    def _has_made(self, plan: Plan) -> bool:
-        """Whether the derived events that are kept are those of a plan, with all columns that it reads."""
-        if plan.derived != self.plan.derived:
-            return False
-        # Streams that one plan reads, another finds to be others', or selects something else of.
-        kept = kept_streams(self.plan)
-        for name, selected in kept_streams(plan).items():
-            if name not in kept or kept[name] not in (None, selected):
-                return False
-        read = read_columns(plan) - attributes_of(plan)
-        return all(self._live.kinds.get(name) is plan.columns[name] for name in read)
-
-    def _require(self, plan: Plan, *, remade: bool) -> None:
-        """EngineError unless the events that were kept have all that a plan reads; `remade`: of raw events alone."""
-        read = attributes_of(plan) if remade else read_columns(plan)
-        kinds = {name: plan.columns[name] for name in sorted(read)}
-        missing = [
-            f"attribute `{name}`" for name, kind in kinds.items() if self._live.kinds.get(name) is not kind
-        ]
-        if not self._updatable:
-            types = {stream.type for stream in streams_of(plan).values()}
-            if plan.front is not None:
-                types = types.union(source_types(plan.front)) - (_made_by(plan) if remade else set())
-            missing += [f"type `{name}`" for name in sorted(types - set(self._live.index.codes))]
-        if missing:
-            raise EngineError(
-                f"the engine kept no {', no '.join(missing)} of the events in its window: "
-                "build it with updatable=True to add queries that read more than those it began with"
-            )
 
     def _adapt(self, watch: DriftWatch) -> None:
         """Plan anew if the events have changed; go on with that plan when it is made, if it is another one."""
@@ -480,7 +509,7 @@ class Engine:
         switched = plan.ops != self.plan.ops
         if switched:
             try:
-                self.switch(plan)
+                self._switch(plan)
             except EngineError:  # it needs more memory than there is
                 switched = False
         took = planner.seconds + perf_counter() - begun
@@ -494,7 +523,15 @@ class Engine:
     # ---- state -----------------------------------------------------------------------------------------------
 
     def snapshot(self) -> Snapshot:
-        """All that is needed to go on from here: the raw events in the window. The engine can go on too."""
+        """All that is needed to go on from here: the raw events in the window. The engine can go on too.
+
+        EngineError after a call that ended half-way, and while a call is open.
+        """
+        with self._calls.begin("snapshot") as call:
+            call.is_undone = True  # it changes nothing
+            return self._snapshot()
+
+    def _snapshot(self) -> Snapshot:
         live, reorder = self._live, self._reorder
         chunks = live.chunks()
         pending = tuple(map(live.to_arrow, reorder.pending))
@@ -533,7 +570,7 @@ class Engine:
                 live.adopt(step, chunk)
                 self._again(step)
             else:
-                self._again(live.remake(step, _without_types(chunk, self._special.type, made)))
+                self._again(live.remake(step, without_types(chunk, self._special.type, made)))
         # Time may have moved on without events since, and let waiting matches out.
         end = live.arena.end
         self._again(StepRange(end, end, snapshot.until, snapshot.until))
@@ -547,30 +584,8 @@ class Engine:
 
     def _again(self, step: StepRange) -> None:
         """Run a step whose matches were reported before."""
-        matches = self.nothing()
+        matches = Matches(self._outputs)
         self._meter.outside = self._around([])
         self._live.thin(None)
         for _ in self._live.again(step, matches):
             matches.drain()
-
-
-def need_undecided(undecided: str) -> Undecided:
-    """Return the option as it is; EngineError names its two values where it is neither."""
-    if undecided == "drop":
-        return "drop"
-    if undecided == "keep":
-        return "keep"
-    raise EngineError(f"undecided= is 'keep' or 'drop', not {undecided!r}")
-
-
-def _made_by(plan: Plan) -> frozenset[str]:
-    """The derived streams whose events stand among the raw ones."""
-    return frozenset() if plan.front is None else plan.front.names
-
-
-def _without_types(events: pa.RecordBatch, column: str, names: Collection[str]) -> pa.RecordBatch:
-    """The events that are of none of these types."""
-    if not names:
-        return events
-    types = events.column(column).cast(pa.string())
-    return events.filter(pc.invert(pc.is_in(types, pa.array(sorted(names), pa.string()))))

@@ -4,8 +4,8 @@ from typing import Any
 
 from stretto.engine import planning, whole_table
 from stretto.engine.expected_matches import too_many
+from stretto.engine.memory.available import default_memory_bytes
 from stretto.engine.results.matches import Matches
-from stretto.engine.run import MEMORY_BYTES
 from stretto.errors import StrettoError, warn
 from stretto.explain.html.page import explain_page
 from stretto.explain.mermaid import to_mermaid
@@ -43,7 +43,7 @@ def optimize(
     warn_of(read, found)
     plan = planning.optimize(read, found, optimizer, budget, once=is_table)
     if isinstance(found, Stats):
-        for text in too_many(plan, found.events, found.seconds, MEMORY_BYTES):
+        for text in too_many(plan, found.events, found.seconds, default_memory_bytes()):
             warn(text)
     return plan
 
@@ -76,7 +76,8 @@ def run(
         stats = Stats.of(table, chosen, workload=read, at_once=False)
         warn_of(read, stats)
         read = planning.optimize(read, stats, optimizer, budget, once=True)
-        for text in too_many(read, stats.events, stats.seconds, options.get("memory_bytes", MEMORY_BYTES)):
+        allowed = options.get("memory_bytes") or default_memory_bytes()
+        for text in too_many(read, stats.events, stats.seconds, allowed):
             warn(text)
     return whole_table.run(read, table, special=chosen, **options)
 

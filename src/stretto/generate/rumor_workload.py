@@ -26,7 +26,7 @@ class RumorOptions:
     `distinct` (rumor-1) draws all constants evenly instead. `table` (rumor-1): the queries are the rows of this file.
     `iterate` (rumor-2): the iteration mu in place of `;`. `capacity` (rumor-3): how many streams S1, S2, .. there are;
     `separate` ones are types of their own, others selections of S that all of its events pass. `sel` (rumor-hybrid):
-    the share of smoothed readings at which a query starts.
+    the share of smoothed readings at which a query starts; each start has a match at every step of the rise after it.
     """
 
     constants: int = 1_000
@@ -37,7 +37,7 @@ class RumorOptions:
     iterate: bool = False
     capacity: int = 10
     separate: bool = False
-    sel: float = 0.5
+    sel: float = 0.01
 
     def __post_init__(self) -> None:
         for name in ("constants", "capacity"):

@@ -23,6 +23,10 @@ from stretto.generate.traffic import traffic_blocks
 from stretto.records import dataclass
 
 RATE = 10.0
+STOCK_RATE, DATACENTER_RATE = 1.0, 5.0
+"""Events per second at which the windows of MOTTO's queries, 10 seconds, hold about one event of each type. At ten
+times the rate of stocks the same queries have hundreds of matches per event.
+"""
 SYMBOLS = ("AAPL", "MSFT", "INTC", "FB", "IBM", "GOOG", "AMZN", "CSCO", "ORCL", "SAP", "HPQ", "DELL", "QCOM")
 
 
@@ -167,7 +171,7 @@ def _stock_blocks(options: StreamOptions) -> Iterator[pa.RecordBatch]:
             "side": coded(random.integers(0, 2, BLOCK), ["buy", "sell"]),
         }
 
-    return blocks(options.seed, options.rate or RATE, columns)
+    return blocks(options.seed, options.rate or STOCK_RATE, columns)
 
 
 STREAMS: Mapping[str, Blocks] = {
@@ -175,7 +179,7 @@ STREAMS: Mapping[str, Blocks] = {
     "zipf": lambda options: _plain_blocks(options, options.exponent),
     "stocks": _stock_blocks,
     "datacenter": lambda options: datacenter_blocks(
-        options.seed, options.rate or RATE, options.machines, START_US
+        options.seed, options.rate or DATACENTER_RATE, options.machines, START_US
     ),
     "mcep-stocks": lambda options: market_blocks(options.seed, options.rate, options.types),
     "traffic": lambda options: traffic_blocks(options.seed, options.rate, options.types),

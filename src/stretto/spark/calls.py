@@ -8,7 +8,7 @@ from typing import Any, Final
 from pyspark.sql import DataFrame
 
 from stretto.engine.planning import optimize
-from stretto.engine.run import Undecided, need_undecided
+from stretto.engine.results.undecided import Undecided, need_undecided
 from stretto.face.given import Given, need_kinds
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan

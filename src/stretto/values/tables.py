@@ -30,6 +30,11 @@ def as_table(given: Any) -> pa.Table:
     raise EventsError(f"events are {KINDS}, not {type(given).__name__}")
 
 
+def batches_of(events: pa.RecordBatch | pa.Table) -> list[pa.RecordBatch]:
+    """Return the record batches of a table; a record batch is handed through as it is."""
+    return [events] if isinstance(events, pa.RecordBatch) else as_table(events).to_batches()
+
+
 def is_spark_frame(given: Any) -> bool:
     """Whether it is a DataFrame of Spark, told without loading Spark."""
     return type(given).__module__.startswith("pyspark.") and hasattr(given, "schema")

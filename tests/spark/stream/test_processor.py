@@ -4,6 +4,7 @@ STRETTO_STREAMS says how many random streams are tried, STRETTO_SEED from which 
 """
 
 import os
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -30,12 +31,14 @@ from tests.support.variations import sharing_workload
 
 from stretto import oracle, run
 from stretto.engine.kernels import when_to_compile
+from stretto.engine.step_runner import StepRunner
 from stretto.errors import StrettoError
 from stretto.plan.dag import Plan
 from stretto.plan.ops import Next
 from stretto.plan.spread.spreads import ByKey, Whole
 from stretto.plan.spread.stream_slices import Slices
 from stretto.spark.stream.versions import Version
+from stretto.spark.task_memory import TaskMemory
 
 STREAMS = int(os.environ.get("STRETTO_STREAMS", "80"))
 SEED = int(os.environ.get("STRETTO_SEED", "20261101"))
@@ -118,6 +121,7 @@ def test_queries_come_and_go(start: int, monkeypatch: pytest.MonkeyPatch, tmp_pa
 
 # ---- single cases ----------------------------------------------------------------------------------------------
 
+PAIRS = "QUERY q PATTERN SEQ(A a, B b) WHERE [k] WITHIN 30 ms;"
 ALERT = "QUERY q PATTERN SEQ(A a, NOT(B b)) WHERE [k] WITHIN 10 ms;"
 
 
@@ -224,6 +228,43 @@ def test_an_engine_is_kept_only_where_its_window_is_much_work(
     assert sources == [["new", "cache", "cache"], ["new", "rebuilt", "rebuilt"]]
 
 
+def test_a_micro_batch_that_fails_half_way_leaves_no_engine_behind(
+    stream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The retry begins with the engine of the batch before, from the cache or built again."""
+    batches = [
+        batch_of(*((10 * n + i, "ABC"[i % 3], i % 2, 10 * n + i) for i in range(10))) for n in range(8)
+    ]
+    whole = stream(PAIRS)
+    for batch in batches:
+        whole.batch(batch)
+    take_turns, calls = StepRunner._take_turns, []
+
+    def failing(self, *args):
+        calls.append(args)
+        if len(calls) % 5 == 0:
+            raise error
+        result = take_turns(self, *args)
+        if len(calls) % 7 == 0:
+            raise error
+        return result
+
+    failed = stream(PAIRS)
+    failed.runs, failed.trouble, failures = 100, 0.0, 0
+    for number, batch in enumerate(batches):
+        error = (KeyboardInterrupt(), MemoryError(), ValueError())[number % 3]
+        for _ in range(3):
+            with monkeypatch.context() as patched, suppress(BaseException):
+                patched.setattr(StepRunner, "_take_turns", failing)
+                failed._attempt(failed.store.copy(), batch, ())
+                failures -= 1
+            failures += 1
+        failed.batch(batch)
+    assert failures > 5
+    assert "cache" in {m.engine for m in failed.metrics}
+    assert_same_matches(matches_by_query(failed.matches)["q"], matches_by_query(whole.matches)["q"])
+
+
 def test_a_checkpoint_is_bound_to_its_spread(stream) -> None:
     whole = stream(ALERT)
     whole.batch(batch_of((1, "A", 1, 0)))
@@ -244,7 +285,10 @@ def test_a_version_that_the_spread_does_not_allow_is_refused(stream) -> None:
 def test_a_version_that_needs_too_much_memory_is_refused(stream) -> None:
     pairs = plan_of("QUERY q PATTERN SEQ(A a, B b) WHERE [k] WITHIN 1 s;")
     whole = stream(
-        "QUERY q PATTERN SEQ(A a, B b) WHERE [k] WITHIN 1 s;", follows=True, number=0, memory_bytes=2 << 20
+        "QUERY q PATTERN SEQ(A a, B b) WHERE [k] WITHIN 1 s;",
+        follows=True,
+        number=0,
+        memory=TaskMemory(2 << 20),
     )
     greedy = plan_of("QUERY all PATTERN AND(A a, A b, A c) WITHIN 1 s;")
     whole.batch(batch_of(*((i, "A", i, i) for i in range(300))), workload_rows(Version(1, "", pairs), 1))
@@ -254,6 +298,16 @@ def test_a_version_that_needs_too_much_memory_is_refused(stream) -> None:
     assert {m.version for m in whole.metrics} == {1}
     assert any("out of memory" in m.refused for m in whole.metrics)
     assert {name: len(of) for name, of in matches_by_query(whole.matches).items()} == {"q": 2}
+
+
+def test_a_micro_batch_with_too_many_matches_fails(stream) -> None:
+    whole = stream(PAIRS, max_matches=2)
+    whole.batch(batch_of((1, "A", 1, 0), (2, "B", 1, 1), (3, "B", 1, 2)))
+    whole.batch(batch_of((4, "B", 1, 3), (5, "B", 1, 4)))
+    assert len(whole.matches) == 3
+    with pytest.raises(StrettoError, match=r"query `q` has more than 2 matches.*--max-matches"):
+        whole.batch(batch_of(*((n, "B", 1, n) for n in range(6, 9))))
+    assert len(whole.matches) == 3
 
 
 def test_a_restart_with_another_workload_needs_no_versions(stream) -> None:

@@ -20,7 +20,8 @@ from stretto.engine.adapt import Adaptation, AdaptOptions
 from stretto.engine.results.match_rows import match_schema
 from stretto.engine.results.matches import Matches
 from stretto.engine.results.totals import TOTALS
-from stretto.engine.run import MEMORY_BYTES, Engine, Undecided
+from stretto.engine.results.undecided import Undecided
+from stretto.engine.run import Engine
 from stretto.engine.snapshot import Counts
 from stretto.errors import StrettoError
 from stretto.plan.dag import Plan, attributes_of
@@ -295,7 +296,8 @@ def _named(out: str | None, kind: str, trends: Trends) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class RunLimits:
-    """The most memory, how late an event may come (None: any), and the latest time it may have.
+    """The most memory, how late an event may come (None: any), the latest time it may have, and the most matches of a
+    query (None: any).
 
     `undecided`: whether matches that wait for a time after the last event are reported.
     """
@@ -303,6 +305,7 @@ class RunLimits:
     memory_bytes: int | None = None
     lateness_us: int | None = None
     latest_us: int = END_OF_TIME - 1
+    max_matches: int | None = None
     undecided: Undecided = "keep"
 
 
@@ -321,10 +324,11 @@ def find(
     engine = Engine(
         plan,
         lateness_us=limits.lateness_us or 0,
-        memory_bytes=limits.memory_bytes or MEMORY_BYTES,
+        memory_bytes=limits.memory_bytes,
         special=source.special,
         adapt=adapt,
         undecided=limits.undecided,
+        max_matches=limits.max_matches,
     )
     outputs.begin(plan, events, limits.undecided)
     among_new_objects()

@@ -87,7 +87,16 @@ class StreamCall:
         str | None,
         Option(
             metavar="SIZE",
-            help="The most memory for events and matches of each target or unit, such as 512MB.",
+            help="The most memory for events and matches of each target or unit, such as 512MB. By default the targets"
+            " that run on a machine at a time share half of what is available there.",
+        ),
+    ] = None
+    max_matches: Annotated[
+        int | None,
+        Option(
+            metavar="N",
+            min=0,
+            help="Stop when a micro-batch finds more matches of a query at one target or unit. By default any number.",
         ),
     ] = None
     master: Master = None
@@ -167,7 +176,6 @@ def _job(options: StreamCall) -> "StreamJob":
     of_sink = _settings(options.sink_option, "--sink-option")
     stats = None if options.stats is None else read_stats(options.stats)
 
-    from stretto.engine.run import MEMORY_BYTES
     from stretto.spark.io.columns import parse_schema
     from stretto.spark.io.sinks import parse_sink, parse_sink_format
     from stretto.spark.io.specs import parse_source, parse_source_format
@@ -193,7 +201,8 @@ def _job(options: StreamCall) -> "StreamJob":
         spread=options.spread,
         slice_us=width,
         units=options.units,
-        memory_bytes=MEMORY_BYTES if options.memory is None else bytes_of(options.memory),
+        memory_bytes=None if options.memory is None else bytes_of(options.memory),
+        max_matches=options.max_matches,
         master=options.master,
     )
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from stretto.engine.counters import Counters
 from stretto.engine.results.match_chunks import MatchChunk, Output, in_blocks
+from stretto.engine.results.match_limit import MatchLimit
 from stretto.engine.results.match_rows import file_rows, match_schema, typed_rows
 from stretto.engine.results.python_values import reader_of
 from stretto.engine.results.routed import member_counts
@@ -34,7 +35,8 @@ class Matches:
     that waited for a time after the last event of the input, whether they are among these matches or were dropped.
     """
 
-    def __init__(self, outputs: Iterable[Output]) -> None:
+    def __init__(self, outputs: Iterable[Output], limit: MatchLimit | None = None) -> None:
+        self._limit = limit
         self.counters: Counters | None = None
         self.repeated_ids = 0
         self.peak_bytes = 0
@@ -51,6 +53,9 @@ class Matches:
     def add(self, query: str, chunks: Iterable[MatchChunk]) -> None:
         """Take more matches of a query."""
         kept, counted = self._chunks[query], self._counted
+        if self._limit is not None:
+            chunks = list(chunks)
+            self._limit.take(self._outputs[query], chunks)
         for chunk in chunks:
             if not len(chunk):
                 continue

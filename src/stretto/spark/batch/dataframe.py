@@ -11,7 +11,7 @@ from pyspark.sql import functions as F  # noqa: N812 - its usual name
 from pyspark.sql.types import DateType, TimestampNTZType, TimestampType
 
 from stretto.data.typed import match_columns
-from stretto.engine.run import Undecided
+from stretto.engine.results.undecided import Undecided
 from stretto.errors import warn
 from stretto.face.given import Given
 from stretto.plan.dag import Plan
@@ -31,7 +31,7 @@ from stretto.spark.errors import at_work, clear_failures
 from stretto.spark.outputs import everything
 from stretto.spark.packed import PACKED, OwnTypes
 from stretto.spark.plans import Asked, Planning, chosen_spread, planned, query_names, schema_of, special_of
-from stretto.spark.setup.session import cores_of
+from stretto.spark.setup.session import cores_of, memory_of_tasks
 from stretto.spark.typed import described
 from stretto.spark.user_functions import with_functions
 from stretto.stats.profile import Stats
@@ -87,10 +87,10 @@ def detect(
         form = ResultForm.of(asked, OwnTypes(ts_type(df, special), plan.text_ids))
         wanted = [special.ts, special.type, *([special.id] if special.id in df.columns else [])]
         read = sources_of(sorted(read_attributes(plan, chosen)), df.columns)
-        names = [*wanted, *(name for name in read if name not in wanted)]
-        if asked == "all":  # rejected events are given as they came
-            names = df.columns
-        queries, work = query_names(plan), Work(plan, special, undecided=undecided)
+        # Rejected events are given as they came.
+        names = df.columns if asked == "all" else [*wanted, *(name for name in read if name not in wanted)]
+        memory = memory_of_tasks(df.sparkSession, chosen.targets)
+        queries, work = query_names(plan), Work(plan, special, memory, undecided=undecided)
 
         def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             context = TaskContext.get()

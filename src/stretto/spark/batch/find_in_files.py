@@ -9,7 +9,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StringType, StructField, StructType
 
-from stretto.engine.run import MEMORY_BYTES, Undecided, need_undecided
+from stretto.engine.results.undecided import Undecided, need_undecided
 from stretto.face.given import Given
 from stretto.plan.dag import Plan, attributes_of
 from stretto.plan.spread.reach import MatchReach
@@ -34,7 +34,7 @@ from stretto.spark.errors import StrettoSparkError, at_work, clear_failures
 from stretto.spark.outputs import everything
 from stretto.spark.packed import PACKED, REJECTED, OwnTypes, Packed, packed_rows, to_payload
 from stretto.spark.plans import Asked, Planning, chosen_spread, planned, query_names, special_of
-from stretto.spark.setup.session import cores_of, session
+from stretto.spark.setup.session import cores_of, memory_of_tasks, session
 from stretto.spark.typed import described
 from stretto.spark.user_functions import with_functions
 from stretto.stats.profile import Stats
@@ -106,20 +106,21 @@ def find(
     memory_bytes: int | None = None,
     lateness_us: int | None = None,
     latest_us: int = END_OF_TIME - 1,
+    max_matches: int | None = None,
     undecided: Undecided = "keep",
 ) -> DataFrame:
     """The matches of a plan in the events of files, spread in a way that is right for it.
 
     With a lateness events that come later are left out, which needs all of them in one place; those after `latest_us`
-    are rejected. `undecided`: whether matches that wait for a time after the last event are reported.
+    are rejected. `max_matches`: a task fails when a query has more matches in it. `undecided`: whether matches that
+    wait for a time after the last event are reported.
     """
     if lateness_us is not None and not isinstance(spread, Whole):
         raise StrettoSparkError(
             "which events are late is known only where all of them arrive: do not spread them"
         )
-    work = Work(
-        with_functions(plan), files.special, memory_bytes or MEMORY_BYTES, lateness_us, latest_us, undecided
-    )
+    memory = memory_of_tasks(spark, spread.targets, memory_bytes)
+    work = Work(with_functions(plan), files.special, memory, lateness_us, latest_us, max_matches, undecided)
     wanted = files.selected(read_attributes(plan, spread))
     if files.in_place and isinstance(spread, ByTime | Whole):
         return _in_place(spark, work, files, spread, form, wanted)

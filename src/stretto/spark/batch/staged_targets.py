@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 
-from stretto.engine.run import Undecided
+from stretto.engine.results.undecided import Undecided
 from stretto.engine.units.staged_unit import Given
 from stretto.plan.spread.staged import Staged
 from stretto.plan.spread.unseen import BatchSpread
@@ -104,7 +104,7 @@ def _stage(units: UnitsOfPlan, form: ResultForm, work: Work) -> UnitRun:
                 yield batch.select(ARROW.names)
             return
         with at_work(f"finding matches at unit {address} of {units.staged.targets}", queries):
-            unit = units.unit(address, work.memory_bytes)
+            unit = units.unit(address, work.memory.bytes_here)
             last_us = START_OF_TIME
             for batch in batches:
                 last_us = greatest_end(batch, last_us)

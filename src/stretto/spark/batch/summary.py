@@ -66,6 +66,11 @@ class Summary:
         """The latest time."""
         return max((stretch[1] for stretch in self.stretches), default=None)
 
+    @property
+    def seconds(self) -> float:
+        """The time from the first event to the last."""
+        return ((self.last or 0) - (self.first or 0)) / 1e6
+
     def to_json(self) -> str:
         return json.dumps([self.rows, self.types, self.stretches])
 

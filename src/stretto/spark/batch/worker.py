@@ -11,8 +11,10 @@ from typing import Final, Self
 import numpy as np
 import pyarrow as pa
 
+from stretto.engine.results.match_limit import check_counts
 from stretto.engine.results.matches import Matches
-from stretto.engine.run import MEMORY_BYTES, Engine, Undecided
+from stretto.engine.results.undecided import Undecided
+from stretto.engine.run import Engine
 from stretto.plan.dag import Plan
 from stretto.plan.placement.cells import ByCell
 from stretto.plan.spread.spreads import ALWAYS, times_of
@@ -33,6 +35,7 @@ from stretto.spark.packed import (
     result_arrow,
     to_payload,
 )
+from stretto.spark.task_memory import TaskMemory
 from stretto.spark.user_functions import know_functions
 from stretto.stats.sampling import in_order
 from stretto.values.rows import I64, Bool
@@ -49,14 +52,16 @@ class Work:
     """A plan, and how events are read for it.
 
     `lateness_us`: how far behind the greatest time an event may come; None: any, events are put in order first. Events
-    after `latest_us` are rejected. `undecided`: whether matches that wait for a time after the last event are reported.
+    after `latest_us` are rejected. `max_matches`: so many matches of a query may a target report. `undecided`: whether
+    matches that wait for a time after the last event are reported.
     """
 
     plan: Plan
     special: Special
-    memory_bytes: int = MEMORY_BYTES
+    memory: TaskMemory = TaskMemory()
     lateness_us: int | None = None
     latest_us: int = END_OF_TIME - 1
+    max_matches: int | None = None
     undecided: Undecided = "keep"
 
 
@@ -166,7 +171,7 @@ def _engine(work: Work, first: pa.Table, share: Share) -> Engine:
         work.plan,
         lateness_us=work.lateness_us or 0,
         special=work.special,
-        memory_bytes=work.memory_bytes,
+        memory_bytes=work.memory.bytes_here,
         base=_first_id(first, work.special),
         undecided=work.undecided,
     )
@@ -226,6 +231,7 @@ def chunks_of(
     totals = 0
     for matches in matches_of(work, runs, share, aside, last_us):
         found.update(matches.counts())
+        check_counts(found, work.max_matches)
         totals += matches.totals().num_rows
         for batch in first_matches(matches, kept, keep):
             yield _packed(MATCHES, batch)

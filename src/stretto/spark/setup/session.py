@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from stretto.spark.setup.java import java_home
+from stretto.spark.task_memory import TaskMemory, available_cores
 
 REMOTE: Final = "sc://"
 SUBMITTED: Final = "PYSPARK_GATEWAY_PORT"
@@ -110,9 +111,10 @@ def local_cores(master: str) -> int | None:
     return available_cores() if found[1] == "*" else int(found[1])
 
 
-def available_cores() -> int:
-    """The cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+def memory_of_tasks(spark: SparkSession, targets: int, asked: int | None = None) -> TaskMemory:
+    """Return what the tasks of a job with so many targets may hold; `asked`: what the user has set for each."""
+    local = local_cores(spark.conf.get("spark.master", "") or "")
+    return TaskMemory(asked, targets if local is None else min(local, targets), is_local=local is not None)
 
 
 def driver_memory(total: int | None) -> int:

@@ -18,7 +18,6 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 from pyspark.sql.types import DateType, IntegralType, TimestampNTZType, TimestampType
 
-from stretto.engine.run import MEMORY_BYTES
 from stretto.plan.dag import Plan
 from stretto.plan.placement.cells import ByCell
 from stretto.plan.spread.spreads import read_attributes
@@ -29,7 +28,7 @@ from stretto.spark.errors import StrettoSparkError, at_work
 from stretto.spark.outputs import everything, own_types, results_of
 from stretto.spark.packed import FAR, LATE, MARK, MATCHES, PACKED, REJECTED, TRENDS, Batches, pack
 from stretto.spark.plans import Asked
-from stretto.spark.setup.session import STATE_STORE
+from stretto.spark.setup.session import STATE_STORE, memory_of_tasks
 from stretto.spark.stream.metrics import observed
 from stretto.spark.stream.processor import MatchProcessor, Settings, delay_ms, target_keys
 from stretto.spark.stream.staged_stream import partitions_of, through_stages
@@ -58,14 +57,15 @@ def detect_stream(
     ahead_us: int | None = AHEAD_US,
     outputs: Asked = "matches",
     versions: str | Path | None = None,
-    memory_bytes: int = MEMORY_BYTES,
+    memory_bytes: int | None = None,
+    max_matches: int | None = None,
 ) -> DataFrame:
     """The matches, or the totals of trends, of a streaming DataFrame, as a streaming DataFrame.
 
     `ahead_us`: how far ahead of the clock an event may be, past which it is rejected and moves no watermark; None: any.
     `versions`: a folder of workload versions, which the stream follows; the plan should be that of the last one. With
     `outputs="all"` both come, and late and rejected events too: see `matches_of`, `trends_of`, `late_of` and
-    `rejected_of`.
+    `rejected_of`. `max_matches`: the stream fails when a micro-batch finds more matches of a query at a target or unit.
     """
     spark = events.sparkSession
     plan, special = with_functions(plan), special or plan.schema.special
@@ -83,15 +83,16 @@ def detect_stream(
     wanted = None if follows or outputs == "all" else read_attributes(plan, spread)
     needed = _columns(with_watermark(events, special, lateness_us, ahead_us), special, wanted)
     stream = uuid4().hex
+    memory = memory_of_tasks(spark, spread.targets, memory_bytes)
     if isinstance(spread, Staged):
         units = UnitsOfPlan(plan, spread)
         spark.conf.set(PARTITIONS, str(partitions_of(units)))
-        of_units = UnitSettings(units, special, number, kinds, memory_bytes, stream)
+        of_units = UnitSettings(units, special, number, kinds, memory, stream, max_matches)
         found = through_stages(needed, of_units, ahead_us)
     else:
         version = Version(number, _text(plan), plan)
         settings = Settings(
-            version, spread, special, lateness_us, ahead_us, follows, kinds, memory_bytes, stream
+            version, spread, special, lateness_us, ahead_us, follows, kinds, memory, stream, max_matches
         )
         found = _on_targets(needed, settings, versions)
     seen = observed(found, spread.targets)

@@ -16,7 +16,6 @@ from pyspark.sql.types import StructType
 
 from stretto.data.files import open_events
 from stretto.engine.expected_matches import too_many
-from stretto.engine.run import MEMORY_BYTES
 from stretto.errors import StrettoError
 from stretto.pattern.guessed_schema import guess_schema
 from stretto.pattern.workload import Workload
@@ -81,7 +80,8 @@ class StreamJob:
     spread: str = "auto"
     slice_us: int | None = None
     units: int | None = None
-    memory_bytes: int = MEMORY_BYTES
+    memory_bytes: int | None = None
+    max_matches: int | None = None
     master: str | None = None
 
     @property
@@ -337,6 +337,7 @@ def _outputs(job: StreamJob, source: EventSource, plan: Plan, spread: StreamSpre
         outputs="all",
         versions=job.versions,
         memory_bytes=job.memory_bytes,
+        max_matches=job.max_matches,
     )
     if source.unreadable is None:
         return found.withColumn(TEXT, F.lit(None).cast("string"))

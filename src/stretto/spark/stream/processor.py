@@ -11,8 +11,9 @@ import pyarrow as pa
 from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, TimerValues
 
+from stretto.engine.results.match_limit import check_counts
 from stretto.engine.results.matches import Matches
-from stretto.engine.run import MEMORY_BYTES, Engine
+from stretto.engine.run import Engine
 from stretto.engine.stream.intake import set_apart
 from stretto.errors import StrettoError
 from stretto.plan.dag import Plan, attributes_of
@@ -43,6 +44,7 @@ from stretto.spark.stream.engine_cache import EngineCache
 from stretto.spark.stream.metrics import TargetMetrics
 from stretto.spark.stream.state import Head, TargetState, from_floor
 from stretto.spark.stream.versions import Version
+from stretto.spark.task_memory import TaskMemory
 from stretto.spark.user_functions import know_functions
 from stretto.text.values import duration_text
 from stretto.values.rows import Bool
@@ -58,6 +60,7 @@ class Settings:
     """What the operator is to do. `version`: the workload it begins with; `follows`: others come with the stream.
 
     `stream` names this stream where Spark does not. `kinds`: what to give out beside results and metrics.
+    `max_matches`: the most matches of a query in a micro-batch at a target.
     """
 
     version: Version
@@ -67,8 +70,9 @@ class Settings:
     ahead_us: int | None = None
     follows: bool = False
     kinds: frozenset[str] = frozenset()
-    memory_bytes: int = MEMORY_BYTES
+    memory: TaskMemory = TaskMemory()
     stream: str = "stream"
+    max_matches: int | None = None
 
 
 def target_keys(spread: TargetStream) -> Sequence[int]:
@@ -195,6 +199,8 @@ class Turn:
         came = self._with_misfits(came, engine.take_rejected())
         event_s = (perf_counter() - begun) / max(len(came.ts), 1)
         found = self._reported(found, engine.plan)
+        if self._settings.max_matches is not None:
+            check_counts(found.counts(), self._settings.max_matches)
         counts = head.counts.plus(
             events=came.rows, late=came.late_rows, rejected=came.rejected_rows, matches=len(found)
         )
@@ -306,7 +312,9 @@ class Turn:
         head, settings = self._head, self._settings
         self._source = "rebuilt" if head.next else "new"
         know_functions(plan.functions)
-        engine = Engine(plan, watermark="given", memory_bytes=settings.memory_bytes, special=settings.special)
+        engine = Engine(
+            plan, watermark="given", memory_bytes=settings.memory.bytes_here, special=settings.special
+        )
         for batch in self._window.batches(head):
             ts, _ = times_of(batch, settings.special)
             seen = batch.slice(from_floor(ts, head.floor_us))

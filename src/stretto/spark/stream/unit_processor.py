@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, TimerValues
 
+from stretto.engine.results.match_limit import check_counts
 from stretto.engine.results.matches import Matches
-from stretto.engine.run import MEMORY_BYTES
 from stretto.engine.units.parcels import split_at
 from stretto.engine.units.staged_unit import StagedUnit
 from stretto.plan.spread.spreads import times_of
@@ -40,6 +40,7 @@ from stretto.spark.stream import processor
 from stretto.spark.stream.engine_cache import EngineCache
 from stretto.spark.stream.metrics import TargetMetrics
 from stretto.spark.stream.state import Head, TargetState
+from stretto.spark.task_memory import TaskMemory
 from stretto.spark.unit_rows import ROWS, SCANNED, UnitsOfPlan, parcel_payload
 from stretto.values.rows import Bool
 from stretto.values.times import START_OF_TIME
@@ -52,15 +53,17 @@ SMALL: Final = 1 << 12
 class UnitSettings:
     """What units are to do. `stream` names this stream where Spark does not; `version`: its workload.
 
-    `kinds`: what to give out beside results and metrics.
+    `kinds`: what to give out beside results and metrics. `max_matches`: the most matches of a query in a micro-batch
+    at a unit.
     """
 
     units: UnitsOfPlan
     special: Special
     version: int = 0
     kinds: frozenset[str] = frozenset()
-    memory_bytes: int = MEMORY_BYTES
+    memory: TaskMemory = TaskMemory()
     stream: str = "stream"
+    max_matches: int | None = None
 
 
 class UnitProcessor(StatefulProcessor):
@@ -198,7 +201,7 @@ class UnitTurn:
             return self._settings.units.resumed(found, self._address)
         head, units = self._head, self._settings.units
         self._source = "rebuilt" if head.next else "new"
-        unit = units.unit(self._address, self._settings.memory_bytes)
+        unit = units.unit(self._address, self._settings.memory.bytes_here)
         for payload in self._window.payloads(head):
             unit.take([units.parcel(self._address, payload[1:], payload[0])])
         unit.advance(head.until_us)  # what it finds was given before
@@ -209,6 +212,8 @@ class UnitTurn:
         given = unit.advance(max(self._head.until_us, self._watermark_us))
         spent = perf_counter() - begun
         matches = self._settings.units.matches(given)
+        if self._settings.max_matches is not None:
+            check_counts(matches.counts(), self._settings.max_matches)
         head = replace(
             self._head,
             counter=self._head.counter + 1,
