@@ -255,6 +255,7 @@ def place_text(place: Place, after: str, before: str) -> str:
         Place.FIRST: f"before {before}",
         Place.LAST: f"after {after}",
         Place.ANYWHERE: "anywhere",
+        Place.OPEN: f"between {after} and {before}, or up to the end of the window where none of these is bound",
     }[place]
 
 

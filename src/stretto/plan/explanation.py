@@ -193,7 +193,8 @@ def _words(plan: "Plan", op: Op) -> Iterator[str]:
                 yield from _routed(op.route, op.variables)
             if any(op.waits):
                 late = (f"n{part}" for part, waits in zip(op.parts, op.waits, strict=True) if waits)
-                yield f"when the window of {', '.join(late)} has passed"
+                some = "at once, or for some matches " if op.open_ends else ""
+                yield f"{some}when the window of {', '.join(late)} has passed"
             if op.shown:
                 values = (f"{term_text(r.value, op.variables)} as {r.name}" for r in op.shown)
                 yield f"returning {', '.join(values)}"
