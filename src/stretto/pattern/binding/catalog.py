@@ -1,6 +1,6 @@
 """What the names after FROM, EACH and in patterns stand for: types, named selections, derived streams, tables."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Final
 
 from stretto.errors import Mistake, Span, near
@@ -42,7 +42,9 @@ class Catalog:
         report: Report,
         bind_pattern: PatternStreamBinder,
         read_table: TableReader,
+        unread: Collection[str] = (),
     ) -> None:
+        self._unread = frozenset(unread)
         self.schema = schema
         self.report = report
         self.derived: list[DerivedStream] = []
@@ -76,6 +78,8 @@ class Catalog:
             return known
         if name in self._definitions:
             return self._definition(name)
+        if name in self._unread:
+            return _UNKNOWN
         attributes = self.schema.attributes if self.schema is not None else None
         types = self.schema.types if self.schema is not None else None
         if types is not None and name not in types:
@@ -86,7 +90,7 @@ class Catalog:
 
     def table(self, name: str, span: Span | None, report: Report) -> LookupTable | None:
         """The table of a name; None if there is none, which is reported, or if it could not be read."""
-        if name not in self._tables:
+        if name not in self._tables and name not in self._unread:
             message = f"`{name}` is no table" if name in self._definitions else f"unknown table `{name}`"
             note = near(name, self._tables) or "make one with `CREATE TABLE name FROM 'file.csv'`"
             report.add(message, span, note)
