@@ -3,6 +3,7 @@
 from collections.abc import Set as AbstractSet
 
 from stretto.errors import Mistake, near
+from stretto.text.habits import habit_of_word
 from stretto.text.tokens import KEYWORDS, RESERVED, SIGNS, Token
 
 # One phrase stands for a whole group of terminals; larger groups come first.
@@ -77,12 +78,15 @@ def expectation(accepted: AbstractSet[str]) -> str:
     )
 
 
-def unexpected(token: Token, shown: str, accepted: AbstractSet[str], rule: str) -> Mistake:
-    """The mistake of a token that cannot stand where it does; `shown` is its text, `rule` the clause's start rule."""
+def unexpected(token: Token, shown: str, accepted: AbstractSet[str], rule: str, habit: str = "") -> Mistake:
+    """The mistake of a token that cannot stand where it does; `shown` is its text, `rule` the clause's start rule.
+
+    `habit`: what to write instead of a word or sign of another language.
+    """
     if token.type == "END":
         return Mistake("unexpected end of the text", token.span, expectation(accepted))
     message = f"unexpected `{_short(shown)}`"
-    return Mistake(message, token.span, _hint(token, accepted, rule) or expectation(accepted))
+    return Mistake(message, token.span, habit or _hint(token, accepted, rule) or expectation(accepted))
 
 
 def _hint(token: Token, accepted: AbstractSet[str], rule: str) -> str:
@@ -103,6 +107,12 @@ def _hint(token: Token, accepted: AbstractSet[str], rule: str) -> str:
         return _FOREIGN[token.type]
     if token.type == "COMPARE" and "AND" in accepted:
         return "comparisons do not chain: write `a < b AND b < c`"
+    if token.type == "COMMA" and rule == "condition" and (accepted <= {"$END"} or "OR" in accepted):
+        return "write `AND` between conditions"
+    if accepted <= {"NULL", "NOT"}:
+        return f"{expectation(accepted)}: IS tests for NULL alone, `=` and `!=` compare values"
+    if token.type == "LITERAL" and rule == "window" and "DOT" in accepted:
+        return "write a number and a unit, as in `WITHIN 5 MINUTES`"
     if token.type in RESERVED - {"AND", "OR", "NOT"} and "NAME" in accepted:
         return f'{expectation(accepted)}; a name spelled like this word takes quotes: "{token.value}"'
     return ""
@@ -110,7 +120,7 @@ def _hint(token: Token, accepted: AbstractSet[str], rule: str) -> str:
 
 def nearest_clause(token: Token, clauses: tuple[str, ...]) -> str:
     """The clause keyword that an unexpected word was meant to be, or an empty text."""
-    if token.type != "NAME" or token.quoted or token.value.upper() in KEYWORDS:
+    if token.type != "NAME" or token.quoted or token.value.upper() in KEYWORDS or habit_of_word(token, None):
         return ""
     hint = near(token.value.upper(), clauses)
     return next((clause for clause in clauses if f"`{clause}`" in hint), "")

@@ -90,7 +90,8 @@ class QueryBinder:
             at = None if query.for_each is None else query.for_each.span
             message = f"`{self.row.name}` is a row and a variable of the pattern"
             self.report.add(message, at, "name the row otherwise")
-        scope = Scope(variables, self.catalog.schema, row=self.row)
+        returned = {item.name: item.value for item in query.returning if item.name is not None}
+        scope = Scope(variables, self.catalog.schema, row=self.row, returned=returned)
         terms = self._terms(scope)
         bound: Query | TrendQuery
         for word, clause in (("KEEP", query.keep), ("LIMIT", query.limit)) if stream else ():
@@ -118,7 +119,10 @@ class QueryBinder:
     def _check_trend(self) -> None:
         query = self.query
         if query.having:
-            note = "trends have no runs to end: write the terms in WHERE"
+            note = (
+                "a query does not filter its totals: filter the result, where each total is a row with `name`"
+            )
+            note += " and `value` (a column with `--layout typed`); conditions on events stand in WHERE"
             self.report.add("HAVING in trend aggregation", query.having[0].span, note)
         if query.for_each is not None:
             note = "it is for detection queries: GROUP BY parts trends"
