@@ -41,6 +41,7 @@ from stretto.text import syntax
 from stretto.text.printer import expression_text
 
 MAX_DEPTH: Final = 200
+"""Levels of an expression; a function counts as two of them."""
 _INDEX: Final = {"": Which.EACH, "i": Which.CURRENT, "i-1": Which.PREVIOUS}
 
 
@@ -66,7 +67,8 @@ class ExpressionBinder:
                 f"expression nested more than {MAX_DEPTH} deep", node.span, "split it into several terms"
             )
             return None
-        self._depth += 1
+        levels = 2 if isinstance(node, syntax.Call) else 1
+        self._depth += levels
         around = self.quantified
         if isinstance(node, _TESTS) and is_condition(node):
             self.quantified = Quantified()
@@ -76,7 +78,7 @@ class ExpressionBinder:
                 bound = quantify(bound, self.quantified)
             return bound
         finally:
-            self._depth -= 1
+            self._depth -= levels
             self.quantified = around
 
     def condition(self, node: syntax.Expression) -> Expr | None:
