@@ -7,7 +7,7 @@ from typing import Any, Self, TypeVar
 
 import pyarrow as pa
 
-from stretto.errors import Mistake, QueryError, near
+from stretto.errors import Mistake, QueryError, Remark, near
 from stretto.pattern.binding.statements import BoundStatements, bind
 from stretto.pattern.derived.families import Family
 from stretto.pattern.derived.streams import DerivedStream
@@ -303,3 +303,8 @@ def check(text: str, file: str = "", schema: Schema | None = None) -> tuple[Mist
     read_table = Workload(statements, text, file).read_table
     found = (*mistakes, *bind(statements, schema, read_table, unread).mistakes)
     return QueryError(found, text, file).mistakes
+
+
+def shown_remarks(bound: BoundWorkload) -> list[Remark]:
+    """The warnings of a bound workload, each with its line."""
+    return [Remark(remark.kind, remark.show(bound.text, bound.file)) for remark in bound.remarks]

@@ -7,6 +7,7 @@ from typing import Final
 from stretto.errors import Span, near
 from stretto.pattern.binding.catalog import Catalog
 from stretto.pattern.binding.kinds import a, kind_of
+from stretto.pattern.binding.never_holds import never_holding
 from stretto.pattern.binding.patterns import BoundPattern, PatternBinder, check_sequence
 from stretto.pattern.binding.scope import FamilyRow, Known, Report, Scope, check_size, listing
 from stretto.pattern.binding.streams import TAKEN
@@ -172,6 +173,7 @@ class QueryBinder:
             bound = binder.condition(node)
             _check_uses(binder.uses, self.report)
             terms.append((bound, binder.uses, node))
+        self.report.remarks += never_holding((node for _, _, node in terms), scope.variables)
         return terms
 
     def _judging(self, scope: Scope) -> list[Expr]:
