@@ -17,4 +17,4 @@ def test_an_or_beside_other_terms_stands_in_parentheses() -> None:
     assert "A[(x = 1 OR x = 2) AND y > 3]" in shown
     assert "where (0.x < 1.x OR 0.y < 1.y) AND [x]" in shown
     (alone,) = Workload.parse(text.format("a.x = 1 OR a.x = 2")).bind(SCHEMA).detections
-    assert "A[x = 1 OR x = 2]" == stream_text(normalize(alone).branches[0].piece.slots[0].source)
+    assert stream_text(normalize(alone).branches[0].piece.slots[0].source) == "A[x = 1 OR x = 2]"

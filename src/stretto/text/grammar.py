@@ -20,8 +20,7 @@ from stretto.records import dataclass
 from stretto.text import syntax
 from stretto.text.actions import Actions
 from stretto.text.clauses import parts_at
-from stretto.text.habits import habit_at
-from stretto.text.messages import unexpected
+from stretto.text.messages import habit_at, unexpected
 from stretto.text.terminals import (
     Reader,
     as_expression,

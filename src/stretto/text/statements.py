@@ -9,9 +9,8 @@ from stretto.records import dataclass
 from stretto.text import syntax
 from stretto.text.clauses import SECOND_WORDS, Clause, StatementDraft, is_word
 from stretto.text.grammar import read
-from stretto.text.habits import habit_of_statement, habit_of_word
 from stretto.text.keeping import problems
-from stretto.text.messages import nearest_clause
+from stretto.text.messages import habit_of_statement, habit_of_word, nearest_clause
 from stretto.text.tokens import QUERY_CLAUSES, STREAM_CLAUSES, Token
 from stretto.text.values import size_problem
 

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any
 
 from stretto.errors import Mistake, near
-from stretto.text.habits import pattern_word
+from stretto.text.messages import pattern_word
 from stretto.text.tokens import KEYWORDS, QUERY_CLAUSES, RESERVED, Token, is_indexed
 from stretto.text.values import UNITS, duration_us, number, timestamp_us
 

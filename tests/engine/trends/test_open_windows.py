@@ -25,7 +25,7 @@ def test_a_query_with_too_many_open_windows_is_refused_with_its_place(where: str
 def test_totals_of_open_windows_count_as_memory() -> None:
     plan = stretto.optimize(QUERY.format("", "1 SECOND", "1 us"), EVENTS)
     with pytest.raises(
-        stretto.errors.EngineError, match="1,000,000 windows open at a time.*choose a longer SLIDE"
+        stretto.errors.EngineError, match=r"1,000,000 windows open at a time.*choose a longer SLIDE"
     ):
         stretto.run(plan, EVENTS, memory_bytes=32 << 20)
 

@@ -40,7 +40,8 @@ def never_holding(terms: Iterable[syntax.Expression], variables: Mapping[str, Kn
     for bound in (bound for term in terms for bound in _bounds(term)):
         if isinstance(bound.what, syntax.Call):
             known = variables.get(_counted(bound.what))
-            if known is not None and not known.listed and not _holds_for_one(bound):
+            single = known is not None and not known.listed and not known.negated
+            if known is not None and single and not _holds_for_one(bound):
                 note = f"`{known.name}` is not repeated and binds one event: write `Type {known.name}+` for several"
                 text = f"`{expression_text(bound.term)}` can never hold"
                 warnings.append(Mistake(text, bound.term.span, note, KIND))
@@ -91,8 +92,9 @@ def _exclude(bounds: Sequence[_Bound]) -> bool:
         return len(texts) > 1 or any(
             bound.op == "!=" and bound.value in texts for bound in bounds if isinstance(bound.value, str)
         )
-    lows = [(bound.value, bound.op == ">") for bound in bounds if bound.op in (">", ">=", "=")]
-    highs = [(bound.value, bound.op == "<") for bound in bounds if bound.op in ("<", "<=", "=")]
+    numbers = [(bound.op, float(bound.value)) for bound in bounds]
+    lows = [(value, op == ">") for op, value in numbers if op in (">", ">=", "=")]
+    highs = [(value, op == "<") for op, value in numbers if op in ("<", "<=", "=")]
     crossed = any(
         low > high or (low == high and (above or below)) for low, above in lows for high, below in highs
     )

@@ -321,9 +321,8 @@ def _constant(binder: "ExpressionBinder", node: syntax.Expression, what: str) ->
     if isinstance(bound, Const) and bound.kind is Kind.STRING:
         return bound
     if len(binder.report.mistakes) == before:
-        quoted = isinstance(node, syntax.Name) and is_quoted(node)
-        note = (
-            f"write '{node.name}'; double quotes are for names" if quoted else "it must not depend on events"
-        )
+        note = "it must not depend on events"
+        if isinstance(node, syntax.Name) and is_quoted(node):
+            note = f"write '{node.name}'; double quotes are for names"
         binder.report.add(f"{what} is a text in single quotes", node.span, note)
     return None
