@@ -51,9 +51,7 @@ def window_text(window: Window) -> str:
     return duration_text(window.size) if window.unit == "us" else f"{window.size} events"
 
 
-def joined_terms(
-    terms: Sequence[Expr], names: Sequence[str] | None = None, *, beside: bool = False
-) -> str:
+def joined_terms(terms: Sequence[Expr], names: Sequence[str] | None = None, *, beside: bool = False) -> str:
     """Terms that hold together, an OR among several in parentheses; `beside`: other conditions follow."""
     if len(terms) == 1 and not beside:
         return term_text(terms[0], names)
