@@ -16,6 +16,8 @@ LONGEST: Final = 400
 """... the most characters of a message, ..."""
 MOST: Final = 50
 """... and the most mistakes of one workload."""
+FIRST: Final = 3
+"""Of many warnings of one kind the number that is shown."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -30,11 +32,15 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """One thing wrong with a workload: what, where, and what was expected or exists instead."""
+    """One thing wrong with a workload: what, where, and what was expected or exists instead.
+
+    `kind`: of a warning, what it is about, in the plural.
+    """
 
     message: str
     at: Span | None = None
     note: str = ""
+    kind: str = ""
 
     def show(self, text: str = "", file: str = "") -> str:
         """The mistake as plain text that survives a log: place, line (around the caret if it is long), caret, note."""
@@ -71,6 +77,28 @@ def _excerpt(line: str, at: Span) -> tuple[str, str, int]:
     marked = visible(line[first:stop], keep="\t")
     after = visible(line[stop:end], keep="\t") + (".." if end < len(line) else "")
     return before + marked + after, re.sub("[^\t]", " ", before), max(1, len(marked))
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """A warning: its text, and what it is about, in the plural, such as "selections that no event passes"."""
+
+    kind: str
+    text: str
+
+
+def summarized(remarks: Iterable[Remark]) -> list[str]:
+    """The texts of warnings; of more than three of one kind their number and the first three, as one text."""
+    texts: dict[str, list[str]] = {}
+    for remark in remarks:
+        texts.setdefault(remark.kind, []).append(remark.text)
+    shown: list[str] = []
+    for kind, some in texts.items():
+        if len(some) <= FIRST:
+            shown += some
+        else:
+            shown.append("\n".join([f"{len(some):,} {kind}; the first {FIRST}:", *some[:FIRST]]))
+    return shown
 
 
 class StrettoError(Exception):

@@ -219,8 +219,8 @@ def test_wrong_calls(call, options: list[str], message: str) -> None:
 
 
 def test_a_memo_needs_queries_that_can_be_planned(call) -> None:
-    odd = "SEQ(A a?, NOT(B n), A c)"
-    Path("odd.cep").write_text(f"QUERY odd\nPATTERN {odd}\nWITHIN 5 s SELECT NEXT;\n")
+    odd = "SEQ(SEQ(A a, B b)+, NOT(C n))"
+    Path("odd.cep").write_text(f"QUERY odd\nPATTERN {odd}\nWHERE a.x < b.x + n.x WITHIN 5 s;\n")
     result = call("explain", "odd.cep", "--stage", "memo", "--events", "events.csv")
     assert result.code == 2
     assert "odd.cep:" in result.err

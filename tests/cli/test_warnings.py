@@ -90,3 +90,42 @@ def test_ids_that_are_not_there(call) -> None:
         assert "no column `y` for the ids of events" in result.err
         assert "they are numbered from 0" in result.err
     assert "for the ids" not in call("run", "rules.cep", "--events", "events.csv").err
+
+
+def test_many_warnings_of_one_kind_are_one_summary(call) -> None:
+    rules = "".join(
+        f"QUERY q{i} PATTERN SEQ(A a, B b) WHERE a.x > {i}00 WITHIN 1 SECOND;\n" for i in range(1, 51)
+    )
+    Path("rules.cep").write_text(rules)
+    for command in ("check", "run", "explain", "stats"):
+        result = call(command, "rules.cep", "--events", "events.csv")
+        lines = [line for line in result.err.splitlines() if "passes" in line]
+        assert "warning: 50 selections that none of the events looked at passes; the first 3:" in lines[0]
+        assert len(lines) == 4
+        assert "query `q1`: none of the 2 events of type `A`" in lines[1]
+    strict = call("check", "rules.cep", "--events", "events.csv", "--strict")
+    assert (strict.code, "50 warnings" in strict.out) == (2, True)
+
+
+def test_terms_that_can_never_hold_are_warned_about_without_events(call) -> None:
+    Path("never.cep").write_text(
+        "QUERY q PATTERN A a WHERE a.x > 5 AND a.x < 3 WITHIN 1 SECOND;\n"
+        "QUERY r PATTERN SEQ(A a, B b+) WHERE COUNT(a) >= 5 AND COUNT(b) >= 5 WITHIN 1 SECOND;\n"
+    )
+    result = call("check", "never.cep")
+    assert (result.code, "2 warnings" in result.out) == (0, True)
+    assert "never.cep:1:39: `a.x > 5` and `a.x < 3` can never both hold" in result.err
+    assert "never.cep:2:38: `COUNT(a) >= 5` can never hold" in result.err
+    assert "COUNT(b)" not in result.err.replace("AND COUNT(b) >= 5 WITHIN", "")
+    assert call("check", "never.cep", "--strict").code == 2
+
+
+def test_a_misspelled_type_is_reported_without_events(call) -> None:
+    Path("typo.cep").write_text(
+        "CREATE EVENT BigBuy AS SELECT * FROM Buy1 WHERE x > 3;\n"
+        "QUERY q PATTERN SEQ(BigBy a, Buy b, Buy2 c) WITHIN 1 SECOND;\n"
+    )
+    result = call("check", "typo.cep")
+    assert "type `BigBy` is not defined here" in result.err
+    assert "did you mean `BigBuy`" in result.err
+    assert "1 warning" in result.out

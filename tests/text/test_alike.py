@@ -107,10 +107,10 @@ def texts(draw: st.DrawFn) -> str:
 @given(texts(), st.integers(1, 3), st.integers(1, 3))
 def test_the_same_trees_places_and_mistakes(text: str, like: int, fewest: int) -> None:
     with tried_from(like=10**9, fewest=10**9):
-        plain, mistakes = parse_partial(text)
+        plain, mistakes, _ = parse_partial(text)
         known = check(text, schema=SCHEMA)
     with tried_from(like, fewest):
-        found, others = parse_partial(text)
+        found, others, _ = parse_partial(text)
         assert Workload(found).to_text() == to_text(plain)
         assert with_places(tuple(found)) == with_places(plain)
         assert others == mistakes

@@ -181,7 +181,7 @@ def answers_soon(text: str) -> None:
 
 def answer_seconds(text: str) -> float:
     start = time.process_time()
-    statements, mistakes = parse_partial(text)
+    statements, mistakes, _ = parse_partial(text)
     if not mistakes:
         assert parse(to_text(statements)) == statements
     else:

@@ -280,6 +280,7 @@ QUERY reader PATTERN SEQ(e a, after b) WITHIN 5 s;
 
 
 def test_partial_keeps_what_can_be_judged() -> None:
-    statements, mistakes = parse_partial(PARTIAL)
-    assert [statement.name for statement in statements] == ["e", "fine", "where"]
+    statements, mistakes, unread = parse_partial(PARTIAL)
+    assert [statement.name for statement in statements] == ["e", "after", "fine", "where", "reader"]
+    assert unread == {"broken", "lost"}
     assert [mistake.at.line for mistake in mistakes] == [2, 3, 6, 7]

@@ -42,7 +42,6 @@ def check(options: CheckOptions) -> None:
     with reported():
         from stretto.cli import inputs
 
-        remarks: list[str] = []
         if options.events is not None:
             source = inputs.open_told(options.events, options.columns.special)
             read = inputs.read_workload(options.workload, source.schema)
@@ -53,6 +52,7 @@ def check(options: CheckOptions) -> None:
             remarks = inputs.remarks_on(read, stats)
         else:
             read = inputs.read_workload(options.workload)
+            remarks = inputs.remarks_on(read, None)
         inputs.warn_of(remarks)
         others = len(read.statements) - len(read)
         more = f", {counted(others, 'definition')}" if others else ""

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from stretto.cli.console import say
 from stretto.cli.options import PlanningOptions
-from stretto.errors import QueryError, StrettoError, near
-from stretto.pattern.workload import Workload
+from stretto.errors import QueryError, Remark, StrettoError, near, summarized
+from stretto.pattern.workload import Workload, shown_remarks
 from stretto.plan.dag import Plan
 from stretto.schema import Schema
 from stretto.text.files import read_text
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from stretto.schema import Special
     from stretto.stats.profile import Stats
 
-MOST_REMARKS = 20
 PROFILED = 1 << 20
 """How many events are measured to plan for."""
 
@@ -82,26 +81,21 @@ def mistakes_of(workload: Workload) -> Iterator[None]:
         raise QueryError(error.mistakes, text, file) from None
 
 
-def remarks_on(workload: Workload, known: "Schema | Stats") -> list[str]:
-    """What is no mistake but may not be meant: unknown types, selections nothing passes."""
-    from stretto.schema import Schema
-
-    bound = workload.bind(known if isinstance(known, Schema) else known.schema)
-    found = [remark.show(workload.text, workload.file) for remark in bound.remarks]
-    if not isinstance(known, Schema):
+def remarks_on(workload: Workload, known: "Schema | Stats | None") -> list[Remark]:
+    """What is no mistake but may not be meant: unknown types, terms that never hold, selections nothing passes."""
+    bound = workload.bind(known if known is None or isinstance(known, Schema) else known.schema)
+    remarks = shown_remarks(bound)
+    if known is not None and not isinstance(known, Schema):
         from stretto.stats.remarks import measured_remarks
 
-        found += measured_remarks(bound, known)
-    return found
+        remarks += measured_remarks(bound, known)
+    return remarks
 
 
-def warn_of(remarks: Iterable[str]) -> None:
-    """Say remarks on standard error, the first ones of many."""
-    found = list(remarks)
-    for text in found[:MOST_REMARKS]:
+def warn_of(remarks: Iterable[Remark]) -> None:
+    """Say warnings on standard error; of many of one kind their number and the first ones."""
+    for text in summarized(remarks):
         say(f"warning: {text}")
-    if len(found) > MOST_REMARKS:
-        say(f"warning: and {len(found) - MOST_REMARKS:,} more such remarks")
 
 
 def measure(events: "EventFile", workload: Workload, most: int | None = None) -> "Stats":

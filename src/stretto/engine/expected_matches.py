@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from math import inf, log2
 from typing import Final
 
+from stretto.errors import Remark
 from stretto.plan.dag import Plan
 
 FACTOR: Final = 1_000
@@ -12,6 +13,7 @@ MANY: Final = 1_000_000
 """... if there are at least so many."""
 GUARD: Final = 10_000_000
 """Matches of a query after which a run on a file stops, where more are expected and nothing else was asked for."""
+MANY_MATCHES: Final = "queries with more than a thousand matches expected for each event"
 TIMES_BYTES: Final = 24
 """What the three times of a match take."""
 
@@ -49,7 +51,7 @@ def guarded(plan: Plan, events: int, seconds: float, asked: int | None) -> int |
     return GUARD if max(_possible_matches(plan, events, seconds).values(), default=0.0) > GUARD else None
 
 
-def too_many(plan: Plan, events: int, seconds: float, memory_bytes: int | None = None) -> Iterator[str]:
+def too_many(plan: Plan, events: int, seconds: float, memory_bytes: int | None = None) -> Iterator[Remark]:
     """A sentence for each query that is expected to find a thousand times more matches than there are events.
 
     With `memory_bytes`, that much memory holds all results: one more sentence where it would not be enough.
@@ -59,19 +61,21 @@ def too_many(plan: Plan, events: int, seconds: float, memory_bytes: int | None =
     expected = _possible_matches(plan, events, seconds)
     for query, number in expected.items():
         if number >= max(FACTOR * events, MANY):
-            yield (
+            yield Remark(
+                MANY_MATCHES,
                 f"query `{query}`: about {_about(number)} matches expected of {events:,} events,"
                 f" {_about(number / events)} for each: a term that relates its variables, a shorter WITHIN,"
-                " SELECT NEXT or KEEP would leave fewer; AGGREGATE COUNT(*) counts them without building one"
+                " SELECT NEXT or KEEP would leave fewer; AGGREGATE COUNT(*) counts them without building one",
             )
     held = sum(
         number * (TIMES_BYTES + 8 * plan.width(plan.queries[query])) for query, number in expected.items()
     )
     if memory_bytes is not None and held > memory_bytes:
-        yield (
+        yield Remark(
+            "bounds on memory",
             f"about {_about(sum(expected.values()))} matches expected, which take {_about(held / (1 << 30))} GiB where"
             f" {memory_bytes / (1 << 30):.1f} GiB are allowed: `stretto run --out FILE` and `Engine.pushing` hold"
-            " only a part of them at a time"
+            " only a part of them at a time",
         )
 
 

@@ -77,7 +77,9 @@ class LivePlan:
             learning=updatable,
             text_ids=plan.text_ids,
         )
-        self.trends = None if plan.trends is None else _trends(plan.trends, self.kinds, self.strings)
+        self.trends = None
+        if plan.trends is not None:
+            self.trends = _trends(plan.trends, self.kinds, self.strings, meter.limit)
         self.steps: deque[StepRange] = deque()
         self.rejected: list[pa.RecordBatch] = []
         self._told: set[int] = set()
@@ -258,10 +260,10 @@ class LivePlan:
         return with_text_ids(found, self._special, self.strings) if self.plan.text_ids else found
 
 
-def _trends(plan: TrendPlan, kinds: Mapping[str, Kind], strings: Strings) -> "Trends":
+def _trends(plan: TrendPlan, kinds: Mapping[str, Kind], strings: Strings, limit: int) -> "Trends":
     from stretto.engine.trends.run import Trends  # noqa: PLC0415 - few workloads have trends
 
-    return Trends(plan, kinds, strings)
+    return Trends(plan, kinds, strings, limit)
 
 
 def outputs_of(plan: Plan) -> list[Output]:

@@ -6,7 +6,7 @@ from stretto.engine import planning, whole_table
 from stretto.engine.expected_matches import too_many
 from stretto.engine.memory.available import default_memory_bytes
 from stretto.engine.results.matches import Matches
-from stretto.errors import StrettoError, warn
+from stretto.errors import StrettoError, summarized, warn
 from stretto.explain.html.page import explain_page
 from stretto.explain.mermaid import to_mermaid
 from stretto.face.given import Given, need_kinds, table_of, warn_of, workload_of
@@ -43,7 +43,7 @@ def optimize(
     warn_of(read, found)
     plan = planning.optimize(read, found, optimizer, budget, once=is_table)
     if isinstance(found, Stats):
-        for text in too_many(plan, found.events, found.seconds, default_memory_bytes()):
+        for text in summarized(too_many(plan, found.events, found.seconds, default_memory_bytes())):
             warn(text)
     return plan
 
@@ -77,7 +77,7 @@ def run(
         warn_of(read, stats)
         read = planning.optimize(read, stats, optimizer, budget, once=True)
         allowed = options.get("memory_bytes") or default_memory_bytes()
-        for text in too_many(read, stats.events, stats.seconds, allowed):
+        for text in summarized(too_many(read, stats.events, stats.seconds, allowed)):
             warn(text)
     return whole_table.run(read, table, special=chosen, **options)
 

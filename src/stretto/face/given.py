@@ -1,6 +1,5 @@
 """What a program hands in: a workload in any of its forms, and events in any of theirs."""
 
-from collections.abc import Iterable
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -9,8 +8,8 @@ from typing import Any, Final
 import pyarrow as pa
 
 from stretto.data.files import ENDINGS, ending, open_events
-from stretto.errors import EventsError, StrettoError, warn
-from stretto.pattern.workload import Workload
+from stretto.errors import EventsError, StrettoError, summarized, warn
+from stretto.pattern.workload import Workload, shown_remarks
 from stretto.plan.dag import Plan
 from stretto.schema import Schema, Special, need_once
 from stretto.stats.profile import Stats
@@ -94,9 +93,8 @@ def _timed(table: pa.Table, special: Special, unit: str | None) -> pa.Table:
 def warn_of(workload: Workload, known: Stats | Schema) -> None:
     """Warn of what is no mistake but perhaps not meant: types that no event has, selections that nothing passes."""
     bound = workload.bind(known if isinstance(known, Schema) else known.schema)
-    texts: Iterable[str] = (remark.show(workload.text, workload.file) for remark in bound.remarks)
-    for text in texts:
-        warn(text)
+    remarks = shown_remarks(bound)
     if isinstance(known, Stats):
-        for text in measured_remarks(bound, known):
-            warn(text)
+        remarks += measured_remarks(bound, known)
+    for text in summarized(remarks):
+        warn(text)

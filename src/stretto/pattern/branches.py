@@ -198,24 +198,22 @@ def _in_steps(chosen: tuple[Alternative | Not, ...]) -> Alternative:
             start = ranges[number].start
             after = _reach(slots, range(start - 1, ranges[0].start - 1, -1))
             before = _reach(slots, range(start, ranges[-1].stop))
-            forbidden.extend(_placed(part, sorted(after), before))
+            closed = all(any(slots[i].low for i in side) for side in (after, before))
+            forbidden.extend(_placed(part, sorted(after), before, Place.BETWEEN if closed else Place.OPEN))
     return Alternative(tuple(slots), order, tuple(forbidden))
 
 
 def _reach(slots: Sequence[Leaf | RepeatedGroup], numbers: range) -> list[int]:
-    found: list[int] = []
-    for number in numbers:
-        found.append(number)
-        if slots[number].low > 0:
-            return found
-    if found:
-        raise NotPlannable("NOT beside steps that may all be left out, under SELECT NEXT")
-    return found
+    """The slots up to the first that must take something; all of them if none must."""
+    end = next((count for count, number in enumerate(numbers, 1) if slots[number].low > 0), len(numbers))
+    return list(numbers[:end])
 
 
-def _placed(part: Not, after: Sequence[int], before: Sequence[int]) -> Iterator[Forbidden]:
+def _placed(
+    part: Not, after: Sequence[int], before: Sequence[int], inside: Place = Place.BETWEEN
+) -> Iterator[Forbidden]:
     """The negation between these slots; where the SEQ binds nothing there is nothing to forbid."""
-    place = Place.BETWEEN if after and before else Place.LAST if after else Place.FIRST
+    place = inside if after and before else Place.LAST if after else Place.FIRST
     if after or before:
         yield Forbidden(part.part.variable, part.part.stream, place, tuple(after), tuple(before))
 

@@ -51,6 +51,18 @@ def window_text(window: Window) -> str:
     return duration_text(window.size) if window.unit == "us" else f"{window.size} events"
 
 
+def joined_terms(terms: Sequence[Expr], names: Sequence[str] | None = None, *, beside: bool = False) -> str:
+    """Terms that hold together, an OR among several in parentheses; `beside`: other conditions follow."""
+    if len(terms) == 1 and not beside:
+        return term_text(terms[0], names)
+    return " AND ".join(
+        f"({term_text(term, names)})"
+        if isinstance(term, Apply) and term.op == "or"
+        else term_text(term, names)
+        for term in terms
+    )
+
+
 def term_text(expr: Expr, names: Sequence[str] | None = None) -> str:
     """A term over columns, by their names or else their numbers: `0.x < 1.x`."""
     return _text(expr, names, 0)
@@ -134,18 +146,19 @@ def stream_text(stream: Stream) -> str:
     """A type with the terms its events pass: `Buy[volume > 1000]`."""
     if not stream.where:
         return stream.type
-    return f"{stream.type}[{' AND '.join(term_text(term, ('',)) for term in stream.where)}]"
+    return f"{stream.type}[{joined_terms(stream.where, ('',))}]"
 
 
 def piece_text(piece: Piece, names: Sequence[str] | None = None) -> str:
     """A piece on one line: `SEQ(A, B, C+) where 0.x < 1.x within 10s`; with names of its columns `SEQ(A a, B b) ..`."""
     parts = [_shape(piece, names, stream_text)]
-    terms = [term_text(term, names) for term in piece.terms]
+    more = len(piece.same) > 0
+    terms = [joined_terms(piece.terms, names, beside=more)] if piece.terms else []
     conditions = [*terms, *(f"[{attribute}]" for attribute in piece.same)]
     if conditions:
         parts.append("where " + " AND ".join(conditions))
     if piece.having:
-        parts.append("having " + " AND ".join(term_text(term, names) for term in piece.having))
+        parts.append("having " + joined_terms(piece.having, names))
     parts.extend(_negation(negation, piece, names) for negation in piece.negations)
     if piece.window.size:  # one event alone has none
         parts.append(f"within {window_text(piece.window)}")
@@ -225,7 +238,7 @@ def _slot(slot: Slot, names: Sequence[str] | None, shown: Callable[[Stream], str
 
 def _repetition(piece: Piece, names: Sequence[str] | None, shown: Callable[[Stream], str]) -> str:
     """One alternative of a group; its terms read its own columns."""
-    terms = " AND ".join(term_text(term, names) for term in piece.terms) if shown is stream_text else ""
+    terms = joined_terms(piece.terms, names) if shown is stream_text else ""
     shape = _shape(piece, names, shown)
     return f"({shape} where {terms})" if terms else shape
 
@@ -238,7 +251,7 @@ def repetition_text(low: int, high: int | None) -> str:
 
 def _negation(negation: Negation, piece: Piece, names: Sequence[str] | None) -> str:
     known = [_name(i, names) for i in range(piece.width)] + ["it"]
-    terms = " AND ".join(term_text(term, known) for term in negation.terms)
+    terms = joined_terms(negation.terms, known)
     text = f"without {stream_text(negation.stream)} {_place(negation, piece, names)}"
     return text + (f" where {terms}" if terms else "")
 
@@ -255,6 +268,7 @@ def place_text(place: Place, after: str, before: str) -> str:
         Place.FIRST: f"before {before}",
         Place.LAST: f"after {after}",
         Place.ANYWHERE: "anywhere",
+        Place.OPEN: f"between {after} and {before}, or up to the end of the window where none of these is bound",
     }[place]
 
 

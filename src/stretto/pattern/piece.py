@@ -68,10 +68,17 @@ class Place(StrEnum):
     FIRST = "first"  # [last.ts - d, first event of the `before` slots)
     LAST = "last"  # (last event of the `after` slots, first.ts + d]
     ANYWHERE = "anywhere"  # [first.ts, first.ts + d]
+    OPEN = "open"  # between slots that NEXT may leave out: as FIRST without the `after`, as LAST without the `before`
 
     @property
     def waits(self) -> bool:
-        return self in (Place.LAST, Place.ANYWHERE)
+        """Whether some matches are certain only when their window has passed."""
+        return self in (Place.LAST, Place.ANYWHERE, Place.OPEN)
+
+    @property
+    def looks_back(self) -> bool:
+        """Whether the interval of some matches begins before their first event."""
+        return self in (Place.FIRST, Place.OPEN)
 
 
 FORBIDDEN: Final = -1

@@ -7,7 +7,7 @@ from typing import Any, Self, TypeVar
 
 import pyarrow as pa
 
-from stretto.errors import Mistake, QueryError, near
+from stretto.errors import Mistake, QueryError, Remark, near
 from stretto.pattern.binding.statements import BoundStatements, bind
 from stretto.pattern.derived.families import Family
 from stretto.pattern.derived.streams import DerivedStream
@@ -91,10 +91,10 @@ class Workload:
             raise TypeError(
                 f"a workload is parsed from text, not {type(text).__name__}; Workload.read(path) reads a file"
             )
-        statements, mistakes = parse_partial(text)
+        statements, mistakes, unread = parse_partial(text)
         workload = cls(statements, text, file)
         if mistakes:
-            found = bind(statements, schema, workload.read_table).mistakes
+            found = bind(statements, schema, workload.read_table, unread).mistakes
             raise QueryError((*mistakes, *found), text, file)
         return workload
 
@@ -275,11 +275,10 @@ def _with_text(workload: W, text: str) -> W:
     """The new text is read below the old one, so that its spans point into both as one."""
     above = workload.text if not workload.text or workload.text.endswith("\n") else workload.text + "\n"
     whole = above + text
-    statements, mistakes = parse_partial("\n" * above.count("\n") + text)
+    statements, mistakes, unread = parse_partial("\n" * above.count("\n") + text)
     if mistakes:
-        raise QueryError(
-            (*mistakes, *bind(statements, None, workload.read_table).mistakes), whole, workload.file
-        )
+        meant = bind(statements, None, workload.read_table, unread).mistakes
+        raise QueryError((*mistakes, *meant), whole, workload.file)
     return replace(workload, statements=joined(workload.statements, statements), text=whole)
 
 
@@ -300,6 +299,12 @@ def _without_spans(node: Any) -> Any:
 
 def check(text: str, file: str = "", schema: Schema | None = None) -> tuple[Mistake, ...]:
     """Every mistake of a workload, of syntax and of meaning, in the order of the text."""
-    statements, mistakes = parse_partial(text)
-    found = (*mistakes, *bind(statements, schema, Workload(statements, text, file).read_table).mistakes)
+    statements, mistakes, unread = parse_partial(text)
+    read_table = Workload(statements, text, file).read_table
+    found = (*mistakes, *bind(statements, schema, read_table, unread).mistakes)
     return QueryError(found, text, file).mistakes
+
+
+def shown_remarks(bound: BoundWorkload) -> list[Remark]:
+    """The warnings of a bound workload, each with its line."""
+    return [Remark(remark.kind, remark.show(bound.text, bound.file)) for remark in bound.remarks]

@@ -10,7 +10,7 @@ from stretto.pattern.core import unjudged
 from stretto.pattern.disjunction import streams_of
 from stretto.pattern.nodes import Policy, Stream
 from stretto.pattern.order import NO_ORDER
-from stretto.pattern.piece import Detection, Piece, Slot
+from stretto.pattern.piece import Branch, Detection, Piece, Place, Slot
 from stretto.pattern.predicates import numbered
 from stretto.pattern.project import rearrange
 from stretto.pattern.repetition_terms import duty, fit
@@ -250,6 +250,24 @@ def assemble(
             distinct=detection.ambiguous,
             returns=detection.returns,
             thinning=detection.thinning,
+            open_ends=_open_ends(detection.branches[0]),
         )
         emits[detection.name] = builder.add(emit, "emit_matches", None)
     return emits
+
+
+def _open_ends(branch: Branch) -> tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]:
+    """The variables around each NOT that some runs wait for; empty where all runs of the branch do, or none.
+
+    Only a branch with the policy NEXT has slots that may be left out, and it is the only one of its query.
+    """
+    piece = branch.piece
+    late = [negation for negation in piece.negations if negation.place.waits]
+    always = (n.place is not Place.OPEN and any(piece.slots[i].low for i in n.after) for n in late)
+    if any(n.place is Place.ANYWHERE for n in late) or any(always):
+        return ()
+
+    def variables(slots: Sequence[int]) -> tuple[int, ...]:
+        return tuple(branch.columns[column] for slot in slots for column in piece.columns(slot))
+
+    return tuple((variables(negation.after), variables(negation.before)) for negation in late)

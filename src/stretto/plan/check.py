@@ -152,8 +152,8 @@ def _repeat(plan: Plan, op: Repeat) -> Findings:
 def _forbid(plan: Plan, op: Forbid) -> Findings:
     sets = plan.sets(op.input)
     yield from _scan_only(plan, (op.events,), "events")
-    needs_after = op.place in (Place.BETWEEN, Place.LAST)
-    needs_before = op.place in (Place.BETWEEN, Place.FIRST)
+    needs_after = op.place in (Place.BETWEEN, Place.OPEN, Place.LAST)
+    needs_before = op.place in (Place.BETWEEN, Place.OPEN, Place.FIRST)
     if needs_after != bool(op.after) or needs_before != bool(op.before):
         yield f"the place `{op.place}` does not go with after {op.after} and before {op.before}"
     yield from _within(op.after, len(sets), "after")

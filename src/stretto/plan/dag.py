@@ -13,7 +13,6 @@ from stretto.explain.numbers import in_format
 from stretto.explain.text import explanation_text
 from stretto.pattern.derived.streams import DerivedStream
 from stretto.pattern.nodes import Window
-from stretto.pattern.piece import Place
 from stretto.pattern.predicates import Expr, Reduce, Ref, partition_of, walk
 from stretto.pattern.workload import Workload
 from stretto.plan.explanation import explanation, piece_texts
@@ -155,7 +154,7 @@ class Plan:
             longest = max(longest, *(query.window_us for query in self.trends.queries))
         # A match that waits until first + d may have been judged by what happened since last - d.
         places = {op.place for op in self.ops if isinstance(op, Forbid)}
-        twice = Place.FIRST in places and any(place.waits for place in places)
+        twice = any(place.looks_back for place in places) and any(place.waits for place in places)
         return 2 * longest if twice else longest
 
     @cached_property

@@ -9,6 +9,7 @@ from stretto.errors import StrettoError
 from stretto.explain.model import Explanation, Meaning, Row, Run, TrendEdge
 from stretto.pattern.describe import (
     duration_text,
+    joined_terms,
     place_text,
     repetition_text,
     shape_text,
@@ -18,7 +19,7 @@ from stretto.pattern.describe import (
 )
 from stretto.pattern.nodes import Thinning
 from stretto.pattern.piece import Piece
-from stretto.pattern.predicates import Apply, Expr, Ref
+from stretto.pattern.predicates import Expr, Ref
 from stretto.plan.families.members import Route
 from stretto.plan.front.rows import SIDE, front_rows
 from stretto.plan.ops import Emit, Filter, Forbid, Join, Last, Next, Op, Repeat, Scan, Union
@@ -193,7 +194,8 @@ def _words(plan: "Plan", op: Op) -> Iterator[str]:
                 yield from _routed(op.route, op.variables)
             if any(op.waits):
                 late = (f"n{part}" for part, waits in zip(op.parts, op.waits, strict=True) if waits)
-                yield f"when the window of {', '.join(late)} has passed"
+                some = "at once, or for some matches " if op.open_ends else ""
+                yield f"{some}when the window of {', '.join(late)} has passed"
             if op.shown:
                 values = (f"{term_text(r.value, op.variables)} as {r.name}" for r in op.shown)
                 yield f"returning {', '.join(values)}"
@@ -264,12 +266,7 @@ def _parts(op: Union | Emit, names: Sequence[str]) -> Iterator[str]:
 
 def _terms(word: str, terms: Sequence[Expr], names: Sequence[str]) -> Iterator[str]:
     if terms:
-        yield f"{word} {' AND '.join(_conjunct(term, names) for term in terms)}"
-
-
-def _conjunct(term: Expr, names: Sequence[str]) -> str:
-    text = term_text(term, names)
-    return f"({text})" if isinstance(term, Apply) and term.op == "or" else text
+        yield f"{word} {joined_terms(terms, names, beside=True)}"
 
 
 def _distinct(pairs: Iterable[tuple[int, str]]) -> Iterator[str]:

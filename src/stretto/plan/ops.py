@@ -225,7 +225,9 @@ class Emit(Op):
     its matches. `kleene`: the variables reported as lists. Single columns of a part are widened to sets of
     one; the set column of a variable that is no list (a step of Next that may be left out) holds at most one
     event and becomes single. `waits[k]`: a waiting negation makes the matches of part k certain only at
-    first.ts + `window`; other matches are certain at their last event. `distinct`: equal matches, of one part
+    first.ts + `window`; other matches are certain at their last event. `open_ends`: where steps of a run may be left
+    out, pairs of variables (earlier, later): a match waits only if for some pair an earlier one is bound and no later
+    one; empty where all matches of a part that waits do. `distinct`: equal matches, of one part
     or of several, come out once, when the first of them is certain. Columns in `returns` are numbers of
     variables. `listings[i]`: what is listed of variable i, where its events need not be raw ones; empty where all
     variables hold raw events. `route`: of a family, from rows of its template to the members. `thinning`: which of the
@@ -244,6 +246,7 @@ class Emit(Op):
     listings: tuple[tuple[Listing, ...], ...] = ()
     route: Route | None = field(default=None, compare=False)
     thinning: Thinning | None = None
+    open_ends: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = ()
 
     @property
     def inputs(self) -> tuple[int, ...]:

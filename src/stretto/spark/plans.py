@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 
 from stretto.engine.expected_matches import too_many
 from stretto.engine.planning import optimize
-from stretto.errors import EventsError, StrettoError, near, warn
+from stretto.errors import EventsError, StrettoError, near, summarized, warn
 from stretto.face.given import Given, warn_of, workload_of
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan
@@ -148,7 +148,7 @@ def planned(
     warn_of(read, known if seen() else schema)
     plan = optimize(read, known, planning.optimizer, planning.budget)
     if isinstance(known, Stats):
-        for text in too_many(plan, known.events, known.seconds):
+        for text in summarized(too_many(plan, known.events, known.seconds)):
             warn(text)
     return plan
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
+from stretto.errors import Remark
 from stretto.pattern.describe import stream_text
 from stretto.pattern.nodes import Atom, Query, Stream, TrendQuery, atoms_of
 from stretto.pattern.predicates import Changed, Expr, Reduce, Ref, Which, columns_of, walk
@@ -15,7 +16,11 @@ MOST_QUERIES: Final = 2_000
 """Of larger workloads the first ones are looked at."""
 
 
-def measured_remarks(bound: BoundWorkload, stats: Stats) -> tuple[str, ...]:
+EMPTY: Final = "attributes without a value"
+NONE_PASSES: Final = "selections that none of the events looked at passes"
+
+
+def measured_remarks(bound: BoundWorkload, stats: Stats) -> tuple[Remark, ...]:
     """A sentence for each selection that no sampled event passes, and each attribute that is null in all of a type.
 
     Types that no sampled event has are not looked at: of them nothing is known.
@@ -23,15 +28,15 @@ def measured_remarks(bound: BoundWorkload, stats: Stats) -> tuple[str, ...]:
     sample = stats.sample
     if sample is None or not len(sample):
         return ()
-    found: dict[str, None] = {}
+    remarks: dict[Remark, None] = {}
     for query in bound.queries[:MOST_QUERIES]:
         for atom in atoms_of(query.pattern):
-            for text in _of_variable(query, atom, sample):
-                found.setdefault(f"query `{query.name}`: {text}")
-    return tuple(found)
+            for kind, text in _of_variable(query, atom, sample):
+                remarks.setdefault(Remark(kind, f"query `{query.name}`: {text}"))
+    return tuple(remarks)
 
 
-def _of_variable(query: Query | TrendQuery, atom: Atom, sample: Sample) -> Iterator[str]:
+def _of_variable(query: Query | TrendQuery, atom: Atom, sample: Sample) -> Iterator[tuple[str, str]]:
     events = sample.members(Stream(atom.stream.type)).positions
     if not len(events):
         return
@@ -42,10 +47,10 @@ def _of_variable(query: Query | TrendQuery, atom: Atom, sample: Sample) -> Itera
         for name in sorted(_read(query, atom))
         if sample.knows(name) and sample.values(name, events).nulls.all()
     ]
-    yield from (f"`{name}` has no value in the {looked}" for name in empty)
+    yield from ((EMPTY, f"`{name}` has no value in the {looked}") for name in empty)
     own = Stream(atom.stream.type, (*atom.stream.where, *_own_terms(query, atom.variable)))
     if own.where and not empty and not len(sample.members(own).positions):
-        yield f"none of the {looked} passes `{stream_text(own)}`"
+        yield NONE_PASSES, f"none of the {looked} passes `{stream_text(own)}`"
 
 
 def _own_terms(query: Query | TrendQuery, variable: int) -> list[Expr]:

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from stretto.pattern.canonical.pieces import canonical
 from stretto.pattern.canonical.terms import canonical_conditions
 from stretto.pattern.comparisons import equality
-from stretto.pattern.describe import piece_text, stream_text, term_text
+from stretto.pattern.describe import joined_terms, piece_text, stream_text
 from stretto.pattern.disjoint_sets import DisjointSets
 from stretto.pattern.nodes import Stream, Window
 from stretto.pattern.order import NO_ORDER, Order
@@ -234,13 +234,13 @@ def rounded(window: Window) -> Window:
 def stream_words(stream: Stream) -> tuple[str, str]:
     """The conjunction that a stream's events pass, and whose events they are."""
     terms = canonical_conditions(stream.where)
-    return " AND ".join(term_text(term, (stream.type,)) for term in terms), stream.type
+    return joined_terms(terms, (stream.type,)), stream.type
 
 
 def cluster_words(cluster: Cluster) -> tuple[str, str]:
     """The terms of a cluster by event types, and the frame in which they are measured."""
     names = _names(cluster.frame.streams)
-    return " AND ".join(term_text(term, names) for term in cluster.terms), frame_words(cluster.frame)
+    return joined_terms(cluster.terms, names), frame_words(cluster.frame)
 
 
 def link_words(frame: TupleFrame, link: Link) -> tuple[str, str]:

@@ -20,7 +20,7 @@ from stretto.records import dataclass
 from stretto.text import syntax
 from stretto.text.actions import Actions
 from stretto.text.clauses import parts_at
-from stretto.text.messages import unexpected
+from stretto.text.messages import habit_at, unexpected
 from stretto.text.terminals import (
     Reader,
     as_expression,
@@ -146,7 +146,13 @@ def read(rule: str, tokens: list[Token], text: str) -> Outcome:
             error.token.type == "$END"
         )  # too early: what follows the clause is shown, but is no part of it
         at: Token = tokens[-1] if ended else error.token
-        wrong = unexpected(at, text[at.start_pos : at.end_pos], error.accepts or error.expected, rule)
+        wrong = unexpected(
+            at,
+            text[at.start_pos : at.end_pos],
+            error.accepts or error.expected,
+            rule,
+            "" if ended else habit_at(tokens, at, rule),
+        )
         return Outcome(None, mistakes + (_of_parts(rule, tokens, text) or [wrong]), None if ended else at)
     if len(terminals) > MAX_DEPTH:
         mistakes += [too_deep(node) for node in _roots(value) if depth_of(node) > MAX_DEPTH]

@@ -26,11 +26,8 @@ def limit_problem(limit: syntax.Limit) -> tuple[str, str] | None:
     if not whole:
         return "LIMIT takes a whole number above 0", "as in `LIMIT 10 PER 1 HOUR`"
     if limit.per.us == 0:
-        note = (
-            "as in `LIMIT 10 PER 1 HOUR`; `KEEP FIRST FOR 1 HOUR` keeps one match and drops what follows it"
-        )
-        return "LIMIT needs a stretch of time: matches have no end to count from", note
-    return size_problem(limit.per.us, "stretch of LIMIT")
+        return "LIMIT needs a period", "as in `LIMIT 10 PER 1 HOUR`; a global top-N is not supported"
+    return size_problem(limit.per.us, "period of LIMIT")
 
 
 def problems(keep: syntax.Keep | None, limit: syntax.Limit | None) -> list[Mistake]:

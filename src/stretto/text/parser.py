@@ -1,6 +1,6 @@
 """Reads query text to syntax. It finds and lists every mistake of a text, not only the first."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from operator import itemgetter
 from typing import Any
 
@@ -12,7 +12,6 @@ from stretto.text.grammar import read
 from stretto.text.statements import Parsed, parse_statement
 from stretto.text.tokens import OpenStringError, TokenChunk, line_starts, tokenize
 from stretto.text.values import size_problem
-from stretto.text.walk import fold_syntax
 
 Plain = list[tuple[int, Parsed]]
 """Statements that were parsed, each with which one of the text it is."""
@@ -20,18 +19,19 @@ Plain = list[tuple[int, Parsed]]
 
 def parse(text: str, file: str = "") -> Sequence[syntax.Statement]:
     """The statements of a workload in their order; QueryError with every mistake if there is one."""
-    statements, mistakes = parse_partial(text)
+    statements, mistakes, _ = parse_partial(text)
     if mistakes:
         raise QueryError(mistakes, text, file)
     return statements
 
 
-def parse_partial(text: str) -> tuple[Sequence[syntax.Statement], tuple[Mistake, ...]]:
-    """The statements that can be judged further, and all mistakes.
+def parse_partial(
+    text: str,
+) -> tuple[Sequence[syntax.Statement], tuple[Mistake, ...], frozenset[str]]:
+    """The statements that can be judged further, all mistakes, and the names of the statements that are left out.
 
-    A statement with mistakes in WHERE alone comes without its terms. One with other mistakes is left out, and so is
-    every statement that reads from it, so that no message is wrong about names that were meant to exist. They are a
-    tuple, or `Statements` where many are alike.
+    A statement with mistakes in WHERE alone comes without its terms. A statement with other mistakes is left out: its
+    name means something, but nothing is known of it. The statements are a tuple, or `Statements` where many are alike.
     """
     lines = line_starts(text)
     reader = AlikeReader(text, lines)
@@ -41,19 +41,17 @@ def parse_partial(text: str) -> tuple[Sequence[syntax.Statement], tuple[Mistake,
         reader = AlikeReader(text, lines)
         mistakes = _read_plain(reader)
     parsed = [(number, one) for number, one in enumerate(reader.parsed) if one is not None]
-    plain = [(number, one) for number, one in parsed if one.statement is not None]
+    plain = [(number, one.statement) for number, one in parsed if one.statement is not None]
     alike = reader.alike
-    if len(plain) < len(parsed):
-        lost = {one.name for _, one in parsed if one.statement is None}
+    lost = frozenset(one.name for _, one in parsed if one.statement is None)
+    if lost:
         mistakes = [*mistakes, *_duplicates([*parsed, *_named(alike, lost)])]
-        plain, alike = _without_readers(plain, alike, lost)
-    found = tuple((number, one.statement) for number, one in plain if one.statement is not None)
     if alike:
-        return Statements(found, tuple(alike)), tuple(mistakes)
-    return tuple(statement for _, statement in found), tuple(mistakes)
+        return Statements(tuple(plain), tuple(alike)), tuple(mistakes), lost
+    return tuple(statement for _, statement in plain), tuple(mistakes), lost
 
 
-def _named(alike: list[AlikeQueries], names: set[str]) -> Plain:
+def _named(alike: list[AlikeQueries], names: frozenset[str]) -> Plain:
     """Those of the alike queries that have one of these names, and which statements they are."""
     runs = (run.only(names) for run in alike)
     return [
@@ -162,41 +160,3 @@ def _parse_alone(rule: str, text: str, what: str) -> Any:
     if mistakes or outcome.mistakes:
         raise QueryError([*mistakes, *outcome.mistakes], text)
     return outcome.value
-
-
-def _without_readers(
-    plain: Plain, alike: list[AlikeQueries], lost: set[str]
-) -> tuple[Plain, list[AlikeQueries]]:
-    """The statements that read none of the lost ones, directly or through another."""
-    while True:
-        kept = [one for one in plain if lost.isdisjoint(_reads(one[1].statement))]
-        runs = [run for run in alike if lost.isdisjoint(_reads(run.template.first))]
-        if len(kept) == len(plain) and len(runs) == len(alike):
-            return kept, runs
-        gone = {one.name for _, one in plain} - {one.name for _, one in kept}
-        lost = lost.union(gone, *(run.names for run in alike if run not in runs))
-        plain, alike = kept, runs
-
-
-def _reads(statement: syntax.Statement | None) -> Iterable[str]:
-    """The types and streams that a statement names."""
-    match statement:
-        case syntax.Query():
-            table = set() if statement.for_each is None else {statement.for_each.table}
-            return _types(statement.pattern) | table
-        case syntax.CreatePatternStream():
-            return _types(statement.query.pattern)
-        case syntax.CreateEvent():
-            return (statement.source,)
-        case syntax.CreateStream():
-            return [source.stream for source in statement.sources]
-        case _:
-            return ()
-
-
-def _types(pattern: syntax.Pattern) -> set[str]:
-    def union(node: syntax.Node, below: list[set[str]]) -> set[str]:
-        own = {node.type} if isinstance(node, syntax.Atom) else set()
-        return own.union(*below)
-
-    return fold_syntax(pattern, union)

@@ -10,7 +10,7 @@ from stretto.text import syntax
 from stretto.text.clauses import SECOND_WORDS, Clause, StatementDraft, is_word
 from stretto.text.grammar import read
 from stretto.text.keeping import problems
-from stretto.text.messages import nearest_clause
+from stretto.text.messages import habit_of_statement, habit_of_word, nearest_clause
 from stretto.text.tokens import QUERY_CLAUSES, STREAM_CLAUSES, Token
 from stretto.text.values import size_problem
 
@@ -39,7 +39,7 @@ _WANTED = {
     "source": "expected the name of a stream",
     "policy": "expected `ANY`, `NEXT`, `LAST` or `STRICT`",
     "keep": "expected `ALL`, `FIRST`, `APART` or `LONGEST`, as in `KEEP FIRST PER a.user FOR 1 HOUR`",
-    "limit": "expected a number and a stretch of time, as in `LIMIT 10 PER 1 HOUR`",
+    "limit": "expected a number and a period, as in `LIMIT 10 PER 1 HOUR`",
     "items": "expected `*` or expressions",
     "for_each": "expected a table, a name for its rows and the key, as in `FOR EACH limits r KEY r.id`",
     "file": "expected a file in single quotes, as in `FROM 'limits.csv'`",
@@ -137,7 +137,10 @@ def _keyword(token: Token, known: tuple[str, ...], what: str, mistakes: list[Mis
     word = token.value.upper() if is_word(token) and not token.quoted else ""
     if word in known:
         return word
-    hint = near(word, known) if word else ""
+    hint = habit_of_statement(token) if what == "statement" else ""
+    if word == "QUERY":  # behind CREATE
+        hint = "a query has no CREATE: write `QUERY q PATTERN SEQ(A a, B b) WITHIN 10 MINUTES`"
+    hint = hint or (near(word, known) if word else "")
     shown = f"`{token.value}`" if token.type != "END" else "end of the text"
     note = hint or f"expected {' or '.join(f'`{other}`' for other in known)}"
     mistakes.append(Mistake(f"unknown {what} {shown}" if word else f"unexpected {shown}", token.span, note))
@@ -287,7 +290,9 @@ def _read_clause(
     word, mistakes = clause.word, parsed.mistakes
     shown = _SHOWN.get(word, word)
     if not word:
-        expected = f"expected `{next((w for w in shape.order if w not in heads), 'WHERE')}`"
+        following = clause.tokens[1] if len(clause.tokens) > 1 else None
+        needed = (other for other, _ in shape.required if other not in heads)
+        expected = habit_of_word(clause.head, following) or f"expected `{next(needed, 'WHERE')}`"
         mistakes.append(_unexpected(clause.head, text, expected))
         return clause.head
     if word not in shape.clauses:
@@ -299,6 +304,7 @@ def _read_clause(
         mistakes.append(Mistake(f"{word} beside {other}", clause.head.span, note))
     elif word in heads:
         note = f"the first stands in line {heads[word].line}"
+        note += "; write one WHERE with AND between the conditions" if word == "WHERE" else ""
         mistakes.append(Mistake(f"{shown} is given twice", clause.head.span, note))
     else:
         _check_order(shape, word, clause.head, heads, mistakes)

@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Any
 
 from stretto.errors import Mistake, near
+from stretto.text.messages import pattern_word
 from stretto.text.tokens import KEYWORDS, QUERY_CLAUSES, RESERVED, Token, is_indexed
 from stretto.text.values import UNITS, duration_us, number, timestamp_us
 
@@ -247,7 +248,8 @@ def _negates(tokens: list[Token], at: int, end: int) -> bool:
 def _combining(token: Token, mistakes: list[Mistake]) -> Token:
     meaning = None if token.type == "NAME" and token.quoted else PATTERN_WORDS.get(token.value.upper())
     if meaning is None:
-        hint = near(token.value.upper(), PATTERN_WORDS) or "known are SEQ, AND, OR, ANY, NOT and KL"
+        hint = pattern_word(token) or near(token.value.upper(), PATTERN_WORDS)
+        hint = hint or "known are SEQ, AND, OR, ANY, NOT and KL; conditions stand in WHERE"
         mistakes.append(Mistake(f"unknown pattern word `{token.value}`", token.span, hint))
         meaning = ("COMBINE", "SEQ")
     return token._replace(type=meaning[0], value=meaning[1])

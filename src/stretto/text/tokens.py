@@ -82,6 +82,13 @@ _SIGN_TOKENS = {sign: (name, sign) for sign, name in SIGNS.items()} | {
     sign: ("COMPARE", meaning) for sign, meaning in _COMPARE.items()
 }
 
+# What to write instead of characters of other languages.
+_CHARACTER_NOTES = {
+    ":": "a variable follows its type, as in `A a`",
+    "~": "a regular expression is tested with MATCHES: `a.name MATCHES 'regular expression'`",
+    "#": "a comment begins with `--` and ends with its line",
+} | dict.fromkeys("‘’“”`´", "strings take straight single quotes, names straight double quotes")
+
 IDENTIFIER = r"[^\W\d]\w*+"
 SKIPPED = r"(?>[\s\ufeff]+|--[^\n]*)*+"
 _LEXEME = r"""%s(?:
@@ -190,6 +197,6 @@ def _unreadable(group: int, value: str, span: Span) -> Mistake:
     if group == _OPEN:
         what = "string" if value[0] == "'" else "name"
         return Mistake(f"this {what} is never closed", span, f"expected `{value[0]}` at its end")
-    note = "strings take straight single quotes, names straight double quotes" if value in "‘’“”`´" else ""
+    note = _CHARACTER_NOTES.get(value, "")
     shown = value if value.isprintable() else f"U+{ord(value):04X}"
     return Mistake(f"unexpected character `{shown}`", span, note)

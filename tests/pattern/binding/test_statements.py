@@ -1,5 +1,7 @@
 """Names, kinds and shapes of bound queries; the texts of mistakes are golden files."""
 
+import pickle
+
 import pytest
 
 from stretto.errors import QueryError
@@ -7,6 +9,7 @@ from stretto.pattern import nodes
 from stretto.pattern.describe import term_text
 from stretto.pattern.predicates import Apply, Const, Reduce, Ref, Which
 from stretto.pattern.workload import Workload, check
+from stretto.plan.optimize import optimize
 from stretto.schema import Kind, Schema, Special
 
 ATTRIBUTES = {"x": Kind.FLOAT, "n": Kind.INT, "s": Kind.STRING, "f": Kind.BOOL, "gap": Kind.DURATION}
@@ -170,6 +173,37 @@ def test_mistakes_without_a_place_name_their_query() -> None:
     wrong = Workload.parse("QUERY q PATTERN A a WHERE b.x > 1 WITHIN 1 s;")
     with pytest.raises(QueryError, match="query `q`: unknown variable `b`"):
         Workload().add(wrong).bind(SCHEMA)
+
+
+REPEATED = {
+    "groups": lambda n: "(" * n + "A a" + "".join(f", B b{i})+" for i in range(n)),
+    "signs": lambda n: "A a" + "+" * n,
+    "alternatives": lambda n: "OR(" * n + "A a" + "".join(f", B b{i}){{2}}" for i in range(n)),
+    "inside of others": lambda n: (
+        "SEQ(" * 55 + REPEATED["groups"](n) + "".join(f", C c{i})" for i in range(55))
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", REPEATED)
+def test_repetitions_nest_as_deep_as_the_manual_says(kind: str) -> None:
+    text = "QUERY q PATTERN {} WITHIN 5 us;"
+    plan = optimize(Workload.parse(text.format(REPEATED[kind](20))), SCHEMA, optimizer="none")
+    assert pickle.loads(pickle.dumps(plan)).queries.keys() == {"q"}
+    for deep in (21, 70, 98, 300):
+        found = check(text.format(REPEATED[kind](deep)), schema=SCHEMA)
+        assert found
+        assert all("deep" in mistake.message and mistake.at is not None for mistake in found)
+
+
+@pytest.mark.parametrize("word", ["ABS(", "TRIM(", "LOWER("])
+def test_functions_nest_as_deep_as_the_manual_says(word: str) -> None:
+    value = "a.x" if word == "ABS(" else "a.s"
+    text = f"QUERY q PATTERN A a WHERE {{}}{value}{{}} IS NOT NULL WITHIN 5 us;"
+    optimize(Workload.parse(text.format(word * 99, ")" * 99)), SCHEMA, optimizer="none")
+    (mistake,) = check(text.format(word * 190, ")" * 190), schema=SCHEMA)
+    assert mistake.message == "expression nested more than 200 deep"
+    assert mistake.at is not None
 
 
 def test_deep_nesting_is_a_mistake_and_no_crash() -> None:

@@ -13,7 +13,7 @@ from stretto.engine.results.leaf_ids import listed_ids
 from stretto.engine.results.match_chunks import NO_ID, MatchChunk, Unread
 from stretto.engine.results.routed import Routed
 from stretto.engine.results.router import MemberRouter
-from stretto.engine.rows.coordinates import coordinates, last_inside
+from stretto.engine.rows.coordinates import any_bound, coordinates, last_inside
 from stretto.engine.rows.sets import PartColumns
 from stretto.engine.stream.arena import Arena
 from stretto.engine.stream.constants import over_constants
@@ -63,7 +63,7 @@ class EmitOperator(Bookkeeping):
 
     def step(self, inputs: Sequence[list[Rows]], clock: Clock, arena: Arena) -> list[MatchChunk]:
         found = [
-            (self._moved(rows, k), self._detected(rows, k, clock, arena))
+            (moved := self._moved(rows, k), self._detected(rows, moved, k, clock, arena))
             for k in sorted(range(len(inputs)), key=self._op.waits.__getitem__)
             for rows in map(self._timed, inputs[k])
             if len(rows)
@@ -105,14 +105,19 @@ class EmitOperator(Bookkeeping):
         detected = np.concatenate([times for _, times in found])
         return rows.take(kept), detected[kept - before]
 
-    def _detected(self, rows: Rows, part: int, clock: Clock, arena: Arena) -> I64:
+    def _detected(self, rows: Rows, moved: Rows, part: int, clock: Clock, arena: Arena) -> I64:
+        """When matches became certain; `moved`: the rows of a part over the variables."""
         if not self._op.waits[part]:
             return rows.last
         certain = last_inside(rows, self._op.window)
-        if self._op.window.unit == "us":
+        if self._op.window.unit != "us":
+            certain = arena.values("ts", np.minimum(certain, clock.end - 1)).data
+        if not self._op.open_ends:
             return certain
-        times: I64 = arena.values("ts", np.minimum(certain, clock.end - 1)).data
-        return times
+        late = np.zeros(len(rows), np.bool_)
+        for after, before in self._op.open_ends:
+            late |= any_bound(moved, after) & ~any_bound(moved, before)
+        return np.where(late, certain, rows.last)
 
     def _chunks(
         self, found: list[tuple[Rows, I64]], meter: Meter, arena: Arena, *, decided: bool

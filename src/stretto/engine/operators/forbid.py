@@ -9,7 +9,7 @@ from stretto.engine.kernels.sorted_search import look_up
 from stretto.engine.memory.limits import Meter, Undo, size_of
 from stretto.engine.operators.protocol import Bookkeeping, Clock, RowShape
 from stretto.engine.rows.band import Band
-from stretto.engine.rows.coordinates import coordinates, last_inside, reach, times
+from stretto.engine.rows.coordinates import any_bound, coordinates, last_inside, reach, times
 from stretto.engine.rows.join_keys import split_terms
 from stretto.engine.rows.pending import Pending
 from stretto.engine.rows.sets import sliced
@@ -28,17 +28,16 @@ JUDGING = 2048
 class ForbidOperator(Bookkeeping):
     """Rows are judged once all events of their interval are known; those of a waiting place wait for that.
 
-    A row that leaves one side of a BETWEEN unbound has its negation first or last; one that leaves both so has none.
+    A row that leaves one side of an OPEN place unbound has its negation first or last. A row that leaves both sides
+    unbound has none.
     """
 
     def __init__(self, op: Forbid, inputs: Sequence[RowShape]) -> None:
         rows, events = inputs
         self._op = op
         self.shape = rows
-        self._after = op.after if op.place in (Place.BETWEEN, Place.LAST) else ()
-        self._before = op.before if op.place in (Place.BETWEEN, Place.FIRST) else ()
-        unclosed = all(rows.optional[c] for c in self._before)
-        self._may_wait = op.place.waits or (op.place is Place.BETWEEN and unclosed)
+        self._after = op.after if op.place in (Place.BETWEEN, Place.OPEN, Place.LAST) else ()
+        self._before = op.before if op.place in (Place.BETWEEN, Place.OPEN, Place.FIRST) else ()
         distinct = [(0, c) for c in op.distinct]
         self._band = Band(events, rows, op.window, op.terms, distinct, stored_at=rows.width, probing_at=0)
         self._by_key = bool(split_terms(op.terms, events, rows, rows.width, 0).equal)
@@ -61,7 +60,7 @@ class ForbidOperator(Bookkeeping):
         self._band.expire(self._reached)
         self._band.append(events, clock.events, meter)
         ready = [part for part in rows if len(part)]
-        if self._may_wait:
+        if self._op.place.waits:
             ready = [self._without_waiting(part, clock) for part in ready]
             ready += self._pending.release(self._passed(clock))
         out: list[Rows] = []
@@ -89,7 +88,7 @@ class ForbidOperator(Bookkeeping):
 
     def _without_waiting(self, rows: Rows, clock: Clock) -> Rows:
         """The rows that can be judged now; the others are put aside until the end of their interval has passed."""
-        waits = self._open_end(rows, clock.events)
+        waits = self._open_end(rows)
         late = rows if waits.all() else rows.take(waits)
         self._pending.add(late, last_inside(late, self._op.window), clock.meter)
         if late is rows:
@@ -98,12 +97,11 @@ class ForbidOperator(Bookkeeping):
         clock.meter.charge(size_of(ready), len(ready))
         return ready
 
-    def _open_end(self, rows: Rows, events: Events) -> Bool:
+    def _open_end(self, rows: Rows) -> Bool:
         """Which rows forbid up to the end of the window."""
-        if self._op.place is Place.BETWEEN:
-            closed, opened = times(rows, self._before, events)[2], times(rows, self._after, events)[2]
-            return opened & ~closed
-        return np.full(len(rows), self._op.place.waits)
+        if self._op.place is Place.ANYWHERE:
+            return np.ones(len(rows), np.bool_)
+        return any_bound(rows, self._after) & ~any_bound(rows, self._before)
 
     def _passed(self, clock: Clock) -> int:
         """Every event with a coordinate below this is known."""

@@ -69,3 +69,12 @@ def times(rows: Rows, columns: Sequence[int], events: Events) -> tuple[I64, I64,
         ends[here] = np.maximum(ends[here], events.values("ts", last[here]).data)
         bound |= here
     return starts, ends, bound
+
+
+def any_bound(rows: Rows, columns: Sequence[int]) -> Bool:
+    """Which rows bind an event in at least one of these columns."""
+    bound = np.zeros(len(rows), np.bool_)
+    for number in columns:
+        column = rows.columns[number]
+        bound |= column.lengths > 0 if isinstance(column, Sets) else column != UNBOUND
+    return bound

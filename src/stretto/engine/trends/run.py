@@ -44,16 +44,26 @@ class Gathered:
 
 
 class Trends:
-    """The executors of all units. Events come in time order, those of one time together."""
+    """The executors of all units. Events come in time order, those of one time together.
 
-    def __init__(self, plan: TrendPlan, kinds: Mapping[str, Kind], strings: Strings) -> None:
+    `limit`: the bytes that the totals of all windows that are open at a time may take.
+    """
+
+    def __init__(
+        self, plan: TrendPlan, kinds: Mapping[str, Kind], strings: Strings, limit: int | None = None
+    ) -> None:
         self.plan, self._strings = plan, strings
         known: dict[tuple[str, ...], Partitions] = {}
         self._partitions = known
-        self._runs = []
+        self._runs: list[_UnitRun] = []
         for unit in plan.units:
             partitions = known.setdefault(unit.partition, Partitions(unit.partition, kinds))
-            executor: Executor = (Windowed if unit.is_conditioned else RunningTotals)(unit, plan.queries)
+            executor: Executor
+            if unit.is_conditioned:
+                executor = Windowed(unit, plan.queries)
+            else:
+                left = None if limit is None else limit - sum(run.executor.held for run in self._runs)
+                executor = RunningTotals(unit, plan.queries, most_bytes=left)
             members = [plan.queries[member.query] for member in unit.members]
             windows = frozenset((query.window_us, query.slide_us) for query in members)
             self._runs.append(_UnitRun(unit, executor, partitions, windows))

@@ -19,8 +19,9 @@ from stretto.engine.trends.kernels.numbers import LEAST
 from stretto.engine.trends.kernels.reference import by_reference
 from stretto.engine.trends.kernels.running import close, order_ties, take
 from stretto.engine.trends.kernels.shared import work_ahead
-from stretto.engine.trends.layout import arrays_of, paned
+from stretto.engine.trends.layout import Arrays, arrays_of, paned
 from stretto.engine.trends.numbers import I32, zeros
+from stretto.errors import EngineError
 from stretto.pattern.nodes import TrendQuery
 from stretto.trends.plan import TrendUnit
 from stretto.values.evaluate import Events
@@ -31,11 +32,23 @@ ROOM = 4096
 
 
 class RunningTotals:
-    """One unit without conditions. `share`: False never shares, True always, None where it is less work."""
+    """One unit without conditions. `share`: False never shares, True always, None where it is less work.
 
-    def __init__(self, unit: TrendUnit, queries: Sequence[TrendQuery], *, share: bool | None = None) -> None:
+    `most_bytes`: what totals of open windows may take; EngineError if they would take more.
+    """
+
+    def __init__(
+        self,
+        unit: TrendUnit,
+        queries: Sequence[TrendQuery],
+        *,
+        share: bool | None = None,
+        most_bytes: int | None = None,
+    ) -> None:
         self._share = share
         self._arrays = arrays = arrays_of(paned(unit, queries), queries)
+        if most_bytes is not None:
+            _check_size(arrays, [queries[member.query] for member in unit.members], most_bytes)
         self._blocks = Blocks(arrays)
         layout = arrays.layout
         columns = arrays.columns
@@ -216,3 +229,18 @@ class RunningTotals:
         due = ended.window_start + layout.window[layout.frame[ended.member]] <= until
         self._ended = [] if due.all() else [ended.take(~due)]
         return ended.take(due)
+
+
+def _check_size(arrays: Arrays, queries: Sequence[TrendQuery], most_bytes: int) -> None:
+    """EngineError where one total for each open window takes more memory than there may be."""
+    windows = int(arrays.layout.ring.sum())
+    lane = 20 * arrays.linear + 8 * arrays.extreme
+    needed = arrays.layout.rows * lane + windows * (lane + 20)  # totals, and room for results
+    if needed <= most_bytes:
+        return
+    widest = max(queries, key=lambda query: query.window_us // query.slide_us)
+    raise EngineError(
+        f"query `{widest.name}` has {-(-widest.window_us // widest.slide_us):,} windows open at a time; the totals of"
+        f" {windows:,} windows take {needed / (1 << 30):,.1f} GiB where {max(most_bytes, 0) / (1 << 30):,.1f} GiB"
+        " are left: choose a longer SLIDE, or allow more memory with --memory (memory_bytes= in Python)"
+    )

@@ -1,9 +1,12 @@
 """What the names after FROM, EACH and in patterns stand for: types, named selections, derived streams, tables."""
 
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Collection, Iterable
+from difflib import get_close_matches
 from typing import Final
 
-from stretto.errors import Mistake, Span, near
+from stretto.errors import LONGEST, Mistake, Span, near
+from stretto.pattern.binding.never_holds import never_holding
 from stretto.pattern.binding.scope import Known, Origin, Report, Scope, listing
 from stretto.pattern.binding.streams import StreamBinder
 from stretto.pattern.binding.terms import ExpressionBinder
@@ -42,7 +45,9 @@ class Catalog:
         report: Report,
         bind_pattern: PatternStreamBinder,
         read_table: TableReader,
+        unread: Collection[str] = (),
     ) -> None:
+        self._unread = frozenset(unread)
         self.schema = schema
         self.report = report
         self.derived: list[DerivedStream] = []
@@ -76,17 +81,34 @@ class Catalog:
             return known
         if name in self._definitions:
             return self._definition(name)
+        if name in self._unread:
+            return _UNKNOWN
         attributes = self.schema.attributes if self.schema is not None else None
         types = self.schema.types if self.schema is not None else None
         if types is not None and name not in types:
             names = {*types, *self._definitions}
             note = near(name, sorted(names)) or f"known: {listing(names)}"
-            report.remarks.append(Mistake(f"unknown type `{name}`", span, note))
+            report.remarks.append(Mistake(f"unknown type `{name}`", span, note, "types that no event has"))
+        elif types is None and (meant := self._nearly(name)):
+            note = f"did you mean `{meant}`, which is defined here?"
+            report.remarks.append(
+                Mistake(f"type `{name}` is not defined here", span, note, "misspelled types")
+            )
         return self._types.setdefault(name, Origin(attributes, Stream(name)))
+
+    def _nearly(self, name: str) -> str:
+        """The defined name that a type is spelled like; empty if there is none, or only a number differs."""
+        folded = {other.casefold(): other for other in self._definitions}
+        if name.casefold() in folded:
+            return folded[name.casefold()]
+        if len(name) > LONGEST:
+            return ""
+        close = get_close_matches(name, self._definitions, n=1, cutoff=0.8)
+        return next((other for other in close if re.sub(r"\d", "", other) != re.sub(r"\d", "", name)), "")
 
     def table(self, name: str, span: Span | None, report: Report) -> LookupTable | None:
         """The table of a name; None if there is none, which is reported, or if it could not be read."""
-        if name not in self._tables:
+        if name not in self._tables and name not in self._unread:
             message = f"`{name}` is no table" if name in self._definitions else f"unknown table `{name}`"
             note = near(name, self._tables) or "make one with `CREATE TABLE name FROM 'file.csv'`"
             report.add(message, span, note)
@@ -139,6 +161,7 @@ class Catalog:
         scope = Scope({statement.source: it, statement.source.lower(): it}, self.schema, bare=it)
         binder = ExpressionBinder(scope, report, "a selection", sets=False)
         terms = [binder.condition(node) for node in conjuncts(statement.where)]
+        report.remarks += never_holding(conjuncts(statement.where), {})
         if source.stream is None or any(term is None for term in terms):
             return Origin(source.attributes, None, source.derived)
         parts = [part for term in terms if term is not None for part in separated(term, {0})]

@@ -12,6 +12,8 @@ from stretto.records import dataclass
 from stretto.text import syntax
 
 MAX_DEPTH: Final = 100
+MAX_REPEATED: Final = 20
+"""Repetitions inside each other: the work of planning grows with the square of the levels, and with it the stack."""
 
 # The alternatives of ORs around an atom: (number of the OR, number of the alternative), outermost first.
 Choices = tuple[tuple[int, int], ...]
@@ -185,7 +187,7 @@ def _exclude_each_other(left: Choices, right: Choices) -> bool:
     return any(taken.get(number, chosen) != chosen for number, chosen in right)
 
 
-def simplify(node: syntax.Pattern, report: Report, depth: int = 0) -> syntax.Pattern:
+def simplify(node: syntax.Pattern, report: Report, depth: int = 0, repeated: int = 0) -> syntax.Pattern:
     """The pattern without single-operand SEQ, AND, OR, ANY and needless repetitions; wrong bounds are reported.
 
     `P{1,1}` is P. A repetition of something optional needs no repetition at all: `(P?){m,n}` is `P{0,n}`,
@@ -194,14 +196,19 @@ def simplify(node: syntax.Pattern, report: Report, depth: int = 0) -> syntax.Pat
     if depth > MAX_DEPTH:
         report.add(f"pattern nested more than {MAX_DEPTH} deep", node.span)
         return syntax.Atom("", span=node.span)
+    repeated += isinstance(node, syntax.Repeat) and node.high != 1
+    if repeated > MAX_REPEATED:
+        note = "a repetition of a repetition of one type is one repetition: `(A a+)+` is `A a+`"
+        report.add(f"repetitions nested more than {MAX_REPEATED} deep", node.span, note)
+        return syntax.Atom("", span=node.span)
     match node:
         case syntax.Combine(_, parts):
-            simple = tuple(simplify(part, report, depth + 1) for part in parts)
+            simple = tuple(simplify(part, report, depth + 1, repeated) for part in parts)
             return simple[0] if len(simple) == 1 else replace(node, parts=simple)
         case syntax.Not(part):
-            return replace(node, part=simplify(part, report, depth + 1))
+            return replace(node, part=simplify(part, report, depth + 1, repeated))
         case syntax.Repeat():
-            return _simple_repeat(node, simplify(node.part, report, depth + 1), report)
+            return _simple_repeat(node, simplify(node.part, report, depth + 1, repeated), report)
     return node
 
 

@@ -7,6 +7,7 @@ from typing import Final
 from stretto.errors import Span, near
 from stretto.pattern.binding.catalog import Catalog
 from stretto.pattern.binding.kinds import a, kind_of
+from stretto.pattern.binding.never_holds import never_holding
 from stretto.pattern.binding.patterns import BoundPattern, PatternBinder, check_sequence
 from stretto.pattern.binding.scope import FamilyRow, Known, Report, Scope, check_size, listing
 from stretto.pattern.binding.streams import TAKEN
@@ -90,7 +91,8 @@ class QueryBinder:
             at = None if query.for_each is None else query.for_each.span
             message = f"`{self.row.name}` is a row and a variable of the pattern"
             self.report.add(message, at, "name the row otherwise")
-        scope = Scope(variables, self.catalog.schema, row=self.row)
+        returned = {item.name: item.value for item in query.returning if item.name is not None}
+        scope = Scope(variables, self.catalog.schema, row=self.row, returned=returned)
         terms = self._terms(scope)
         bound: Query | TrendQuery
         for word, clause in (("KEEP", query.keep), ("LIMIT", query.limit)) if stream else ():
@@ -118,7 +120,10 @@ class QueryBinder:
     def _check_trend(self) -> None:
         query = self.query
         if query.having:
-            note = "trends have no runs to end: write the terms in WHERE"
+            note = (
+                "a query does not filter its totals: filter the result, where each total is a row with `name`"
+            )
+            note += " and `value` (a column with `--layout typed`); conditions on events stand in WHERE"
             self.report.add("HAVING in trend aggregation", query.having[0].span, note)
         if query.for_each is not None:
             note = "it is for detection queries: GROUP BY parts trends"
@@ -168,6 +173,7 @@ class QueryBinder:
             bound = binder.condition(node)
             _check_uses(binder.uses, self.report)
             terms.append((bound, binder.uses, node))
+        self.report.remarks += never_holding((node for _, _, node in terms), scope.variables)
         return terms
 
     def _judging(self, scope: Scope) -> list[Expr]:

@@ -9,6 +9,7 @@ from stretto.pattern.derived.tables import LookupTable
 from stretto.pattern.nodes import Stream
 from stretto.records import dataclass
 from stretto.schema import Kind, Schema
+from stretto.text import syntax
 from stretto.text.values import size_problem
 
 MAX_INT: Final = 2**63 - 1
@@ -88,12 +89,16 @@ class FamilyRow:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The variables in scope, the one that a bare attribute belongs to, and the row of a table, if there are any."""
+    """The variables in scope, the one that a bare attribute belongs to, and the row of a table, if there are any.
+
+    `returned`: the expressions of RETURN by the names of their columns, for messages.
+    """
 
     variables: Mapping[str, Known]
     schema: Schema | None
     bare: Known | None = None
     row: FamilyRow | None = None
+    returned: Mapping[str, syntax.Expression] = field(default_factory=dict)
 
     def kind(self, variable: Known, attribute: str) -> tuple[str, Kind] | None:
         """The attribute's name in a bound term and its kind, or None if there is no such attribute."""

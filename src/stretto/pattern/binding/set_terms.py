@@ -47,7 +47,8 @@ def bind_aggregate(binder: "ExpressionBinder", node: syntax.Call) -> Expr | None
     (argument,) = node.arguments
     if name == "COUNT":
         if isinstance(argument, syntax.Star):
-            note = "it belongs to trend aggregation; write COUNT(v) to count the events of a variable"
+            note = "it belongs to AGGREGATE, and totals are filtered in the result; COUNT(v) counts the events of a"
+            note += " repeated variable in one match"
             binder.report.add("`COUNT(*)` cannot stand here", node.span, note)
             return None
         variable = _set_variable(binder, node, "COUNT(v)")

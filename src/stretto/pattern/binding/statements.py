@@ -1,6 +1,6 @@
 """Statements as written to a bound workload, with every mistake listed."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from stretto.errors import Mistake
@@ -49,14 +49,20 @@ def no_tables(statement: syntax.CreateTable) -> LookupTable:
 
 
 def bind(
-    statements: Sequence[syntax.Statement], schema: Schema | None, read_table: TableReader = no_tables
+    statements: Sequence[syntax.Statement],
+    schema: Schema | None,
+    read_table: TableReader = no_tables,
+    unread: Collection[str] = (),
 ) -> BoundStatements:
-    """Bind a workload. Without a schema only what does not need one is checked, and no query comes back."""
+    """Bind a workload. Without a schema only what does not need one is checked, and no query comes back.
+
+    `unread`: names of statements that could not be parsed. They may mean anything, so no message is about them.
+    """
     runs: tuple[AlikeQueries, ...] = ()
     plain: Sequence[syntax.Statement] = with_names_once(statements)
     if isinstance(plain, Statements):
         runs, plain = plain.alike, tuple(one for _, one in plain.plain)
-    binder = _WorkloadBinder(plain, schema, read_table)
+    binder = _WorkloadBinder(plain, schema, read_table, unread)
     for statement in plain:
         if isinstance(statement, syntax.Query):
             binder.query(statement)
@@ -69,10 +75,14 @@ class _WorkloadBinder:
     """Binds the queries of a workload one by one and sorts them by what can be done with them."""
 
     def __init__(
-        self, statements: Sequence[syntax.Statement], schema: Schema | None, read_table: TableReader
+        self,
+        statements: Sequence[syntax.Statement],
+        schema: Schema | None,
+        read_table: TableReader,
+        unread: Collection[str],
     ) -> None:
         self.report = Report()
-        self.catalog = Catalog(statements, schema, self.report, bind_pattern_stream, read_table)
+        self.catalog = Catalog(statements, schema, self.report, bind_pattern_stream, read_table, unread)
         self.catalog.bind_all()
         self.selections = plain_selections(self.catalog.derived)
         self.derived = frozenset(stream.name for stream in self.catalog.derived)

@@ -38,8 +38,10 @@ from stretto.pattern.functions import (
 from stretto.pattern.predicates import Apply, Const, Expr, Param, Ref, Which
 from stretto.schema import LISTS, Kind
 from stretto.text import syntax
+from stretto.text.printer import expression_text
 
 MAX_DEPTH: Final = 200
+"""Levels of an expression; a function counts as two of them."""
 _INDEX: Final = {"": Which.EACH, "i": Which.CURRENT, "i-1": Which.PREVIOUS}
 
 
@@ -65,7 +67,8 @@ class ExpressionBinder:
                 f"expression nested more than {MAX_DEPTH} deep", node.span, "split it into several terms"
             )
             return None
-        self._depth += 1
+        levels = 2 if isinstance(node, syntax.Call) else 1
+        self._depth += levels
         around = self.quantified
         if isinstance(node, _TESTS) and is_condition(node):
             self.quantified = Quantified()
@@ -75,7 +78,7 @@ class ExpressionBinder:
                 bound = quantify(bound, self.quantified)
             return bound
         finally:
-            self._depth -= 1
+            self._depth -= levels
             self.quantified = around
 
     def condition(self, node: syntax.Expression) -> Expr | None:
@@ -175,6 +178,10 @@ class ExpressionBinder:
         if node.name in known:
             note = f"name one of its attributes, as in `{node.name}.ts`"
             self.report.add(f"variable `{node.name}` is not a value", node.span, note)
+        elif node.name in self.scope.returned:
+            meant = expression_text(self.scope.returned[node.name])
+            note = f"`{node.name}` is a column of RETURN: write what it stands for, `{meant}`"
+            self.report.add(f"attribute `{node.name}` of which variable?", node.span, note)
         else:
             note = f"write `v.{node.name}` with one of the variables {listing(known)}"
             self.report.add(f"attribute `{node.name}` of which variable?", node.span, note)
@@ -374,6 +381,8 @@ class ExpressionBinder:
         else:
             known = function_names()
             note = near(name, known) or f"known: {listing(known, 30)}"
+            if name in ("PREV", "PREVIOUS", "LAG"):
+                note = "neighbours of a repeated variable are `a[i].x` and `a[i-1].x`"
             self.report.add(f"unknown function `{name}`", node.span, note)
         return None
 

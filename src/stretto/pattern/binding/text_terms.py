@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from stretto.errors import near
 from stretto.pattern.binding.kinds import a, kind_of, to_float
 from stretto.pattern.binding.scope import listing
+from stretto.pattern.binding.written import is_quoted
 from stretto.pattern.functions import NUMBERS, SIGNATURES, Signature
 from stretto.pattern.predicates import Apply, Const, Element, Expr
 from stretto.records import dataclass
@@ -320,5 +321,8 @@ def _constant(binder: "ExpressionBinder", node: syntax.Expression, what: str) ->
     if isinstance(bound, Const) and bound.kind is Kind.STRING:
         return bound
     if len(binder.report.mistakes) == before:
-        binder.report.add(f"{what} is a text in single quotes", node.span, "it must not depend on events")
+        note = "it must not depend on events"
+        if isinstance(node, syntax.Name) and is_quoted(node):
+            note = f"write '{node.name}'; double quotes are for names"
+        binder.report.add(f"{what} is a text in single quotes", node.span, note)
     return None

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
+from typing import Final, cast
 from typing import Literal as OneOf
-from typing import cast
 
 from stretto.pattern import nodes
 from stretto.pattern.binding.patterns import BoundPattern
@@ -18,6 +18,10 @@ from stretto.text import syntax
 from stretto.text.printer import expression_text, name_text
 
 Term = tuple[Expr | None, list[NamedVariable], syntax.Expression]
+
+
+MOST_WINDOWS: Final = 10_000_000
+"""The most windows of a query that are open at a time. Their totals take about 3 GB."""
 
 
 def is_trend(query: syntax.Query, report: Report) -> bool:
@@ -91,6 +95,17 @@ def bind_trend(
     )
 
 
+def _check_open_windows(query: syntax.Query, slide: syntax.Duration, report: Report) -> None:
+    """An event has a total in every window that it lies in: their number bounds memory, time and rows."""
+    if query.within.unit != "us" or slide.us <= 0 or not isinstance(query.within.size, int):
+        return
+    windows = -(-query.within.size // slide.us)
+    if windows > MOST_WINDOWS:
+        least = expression_text(syntax.Duration(-(-query.within.size // MOST_WINDOWS)))
+        note = f"at most {MOST_WINDOWS:,} can be open at a time: choose a SLIDE of at least {least}"
+        report.add(f"every event lies in {windows:,} windows", slide.span, note)
+
+
 def check_trend(
     query: syntax.Query, pattern: BoundPattern, scope: Scope, terms: Sequence[Term], report: Report
 ) -> None:
@@ -105,6 +120,7 @@ def check_trend(
         report.add("trend aggregation has a window in time", query.within.span, note)
     if query.slide is not None:
         check_size(query.slide.us, query.slide.span, "SLIDE", report)
+        _check_open_windows(query, query.slide, report)
     for name in query.group_by:
         _check_group(name, scope, report)
     neighbours = set(_neighbours(pattern.root))

@@ -82,7 +82,11 @@ def make_table(name: str, given: Any, origin: str = "") -> LookupTable:
 def read_table(name: str, path: str, folder: Path) -> LookupTable:
     """The table of a file, or of all files of a folder; a relative path is relative to the folder of the workload."""
     file = folder / path
-    if path.endswith("/") or file.is_dir():
+    try:
+        is_folder = path.endswith("/") or file.is_dir()
+    except OSError as error:  # a name that no file can have
+        raise TableError(f"table `{name}` cannot be read: {error.strerror}") from None
+    if is_folder:
         return _read_folder(name, path, file)
     return make_table(name, _rows_of(file, path), f"`{path}`")
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from stretto.explain.model import Meaning, Row
 from stretto.pattern.derived.streams import WindowedValue
-from stretto.pattern.describe import stream_text, term_text, window_text
+from stretto.pattern.describe import joined_terms, stream_text, term_text, window_text
 from stretto.pattern.nodes import Return, Stream, Window
 from stretto.plan.families.members import Pairing
 from stretto.plan.front.leaves import ID
@@ -96,7 +96,7 @@ def _streams(front: Front) -> Iterator[StreamRow]:
 def _encoded(stage: Encoding) -> str:
     """A channel: what its events have, of what they are made, and how many members there are, with the first few."""
     columns = ", ".join(_column(item) for item in stage.columns if ID not in _read(item))
-    wheres = [" AND ".join(term_text(term, EVENT).replace("it.", "") for term in of) for of in stage.members]
+    wheres = [joined_terms(of, EVENT).replace("it.", "") for of in stage.members]
     shown = "; ".join(wheres[:FEW]) + (f"; .. ({len(wheres) - FEW} more)" if len(wheres) > FEW else "")
     return f"channel of {len(wheres)}: {columns} {_of(stage.source)} where {shown}"
 
@@ -137,7 +137,7 @@ def _of(stream: Stream) -> str:
 
 
 def _paired(pairing: Pairing) -> str:
-    terms = " AND ".join(term_text(term, EVENT) for term in pairing.terms)
+    terms = joined_terms(pairing.terms, EVENT)
     where = f", looked up by {terms.replace('it.', '')}" if terms else ""
     return f"paired with {len(pairing.entries):,} combinations of constants{where}"
 

@@ -73,7 +73,7 @@ class MatchReach:
 def _looks_back(op: Forbid, plan: Plan) -> bool:
     """Whether the interval may begin before the first event: also where NEXT may leave out the steps before it."""
     if op.place is not Place.BETWEEN:
-        return op.place is Place.FIRST
+        return op.place.looks_back
     under = plan.ops[op.input]
     while isinstance(under, Filter | Forbid):
         under = plan.ops[under.input]

@@ -16,9 +16,9 @@ from pyspark.sql.types import StructType
 
 from stretto.data.files import open_events
 from stretto.engine.expected_matches import too_many
-from stretto.errors import StrettoError
+from stretto.errors import Remark, StrettoError, summarized
 from stretto.pattern.guessed_schema import guess_schema
-from stretto.pattern.workload import Workload
+from stretto.pattern.workload import Workload, shown_remarks
 from stretto.plan.dag import Plan
 from stretto.plan.spread.spreads import Whole
 from stretto.plan.spread.stream_slices import StreamSpread
@@ -199,7 +199,7 @@ def _prepared(
     )
     publisher = Publisher(job.versions, known, job.optimizer, job.budget, fits)
     begin(publisher, job.workload, tell)
-    for text in _remarks(job, known):
+    for text in summarized(_remarks(job, known)):
         tell(f"warning: {text}")
     if source.columns is not None:
         told = unit_told(source.columns, job.special)
@@ -210,14 +210,14 @@ def _prepared(
     assert publisher.last is not None
     plan = publisher.last.plan
     if isinstance(known, Stats):
-        for text in too_many(plan, known.events, known.seconds):
+        for text in summarized(too_many(plan, known.events, known.seconds)):
             tell(f"warning: {text} (in the first events)")
     spread = fits(plan)
     tell(spread_told(plan, spread, cores))
     return _outputs(job, source, plan, spread), publisher
 
 
-def _remarks(job: StreamJob, known: Stats | Schema) -> list[str]:
+def _remarks(job: StreamJob, known: Stats | Schema) -> list[Remark]:
     """What the workload asks for and the first file, or the statistics that were given, do not have."""
     if isinstance(known, Schema) or not known.rates:
         return []
@@ -226,9 +226,8 @@ def _remarks(job: StreamJob, known: Stats | Schema) -> list[str]:
         bound = job.workload.bind(seen)
     except StrettoError:  # the stream keeps the version before
         return []
-    text, file = job.workload.text, job.workload.file
-    found = [f"{remark.show(text, file)} (in the first events)" for remark in bound.remarks]
-    return [*found, *measured_remarks(bound, known)]
+    shown = [Remark(remark.kind, f"{remark.text} (in the first events)") for remark in shown_remarks(bound)]
+    return [*shown, *measured_remarks(bound, known)]
 
 
 def _refuse_another(job: StreamJob) -> None:
