@@ -1,5 +1,7 @@
 """What is no mistake but perhaps not meant: said by every command, and an error with `check --strict`."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -90,3 +92,14 @@ def test_ids_that_are_not_there(call) -> None:
         assert "no column `y` for the ids of events" in result.err
         assert "they are numbered from 0" in result.err
     assert "for the ids" not in call("run", "rules.cep", "--events", "events.csv").err
+
+
+def test_a_warning_of_the_library_is_one_line() -> None:
+    code = (
+        "from stretto.cli.console import show_warnings_as_lines\n"
+        "from stretto.errors import warn\n"
+        "show_warnings_as_lines()\n"
+        "warn('the cache is full')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr == "warning: the cache is full\n"
