@@ -38,12 +38,24 @@ class Tried:
 
 
 @dataclass(frozen=True, slots=True)
+class Templates:
+    """Queries that differ in constants alone: the cost with each family of them as one template, and one by one.
+
+    Nothing else is shared or reordered in either.
+    """
+
+    queries: int
+    together: float
+    apart: float
+
+
+@dataclass(frozen=True, slots=True)
 class Estimate:
     """What the optimizer expects of a plan.
 
-    `alone` is the cost of the same workload with nothing shared or reordered, `lower_bound` what no plan that was
+    `alone` is the cost of the plan that `--optimizer none` makes of the same workload, `lower_bound` what no plan that was
     considered can go below, if that is known, `seconds` the time the optimizer took. Where the plan was `tried` its
-    cost is what was counted; `alone` and the bound are estimates.
+    cost is what was counted; `alone` and the bound are estimates. `templates`: what these save by themselves.
     """
 
     cost: float
@@ -51,6 +63,7 @@ class Estimate:
     lower_bound: float | None
     seconds: float
     tried: Tried | None = None
+    templates: Templates | None = None
 
     @property
     def estimated(self) -> float:

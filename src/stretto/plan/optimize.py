@@ -34,7 +34,7 @@ from stretto.plan.front.decoding import with_members
 from stretto.plan.front.planning import fronted, listing_leaves, needed_streams
 from stretto.plan.front.stages import Projection, in_stages
 from stretto.plan.grow import growth_order
-from stretto.plan.one_by_one import cost_one_by_one
+from stretto.plan.one_by_one import cost_of_none, cost_of_templates
 from stretto.plan.optimizers import RECIPES, TREND_RECIPES, Recipe, model_of, without_rules
 from stretto.plan.trials.trying import Rival, Trial, best_tried, worth_trying
 from stretto.schema import Schema
@@ -109,8 +109,12 @@ def _of_bound(
     recipe: Recipe,
     time: Budget,
     trial: Trial | None,
+    *,
+    priced: bool = False,
 ) -> Plan:
-    found = settled(_one_by_one(written) if recipe.one_by_one else gathered(written), stats)
+    """The plan of a workload's bound form. `priced`: for its cost alone, with just the families that are there."""
+    families = written if priced else gathered(written) if recipe.templates else _one_by_one(written)
+    found = settled(families, stats)
     bound = found.bound
     streams = needed_streams(bound)
     mops = None
@@ -124,15 +128,20 @@ def _of_bound(
     else:
         plan = _planned(workload, bound, stats, known, optimizer, recipe, time, trial)
     plan = routed(plan, found)
-    if plan.estimate is None or not (written.templates or found.routes or (mops is not None and mops.shares)):
+    if priced:
+        return plan
+    alike = gathered(written)
+    if plan.estimate is None or not (alike.templates or (mops is not None and mops.shares)):
         return plan
 
     def price(queries: BoundWorkload) -> float:
-        none = replace(RECIPES["none"], one_by_one=True)
-        small = _of_bound(workload, queries, stats, known, "none", none, time, None)
+        small = _of_bound(workload, queries, stats, known, "none", RECIPES["none"], time, None, priced=True)
         return 0.0 if small.estimate is None else small.estimate.cost
 
-    return replace(plan, estimate=replace(plan.estimate, alone=cost_one_by_one(gathered(written), price)))
+    estimate = plan.estimate
+    alone = estimate.cost if recipe is RECIPES["none"] else cost_of_none(alike, price)
+    templates = cost_of_templates(alike, price) if found.routes else None
+    return replace(plan, estimate=replace(estimate, alone=alone, templates=templates))
 
 
 def _one_by_one(bound: BoundWorkload) -> BoundWorkload:
