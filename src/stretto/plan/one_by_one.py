@@ -50,9 +50,7 @@ def _cost(bound: BoundWorkload, price: Price, apart: Sequence[Family]) -> float:
     templates = tuple(family for family in bound.templates if id(family) not in gone)
 
     def of(queries: Sequence[Query]) -> float:
-        return price(
-            replace(bound, detections=tuple(queries), templates=templates, families=(), queries=())
-        )
+        return price(replace(bound, detections=tuple(queries), templates=templates, families=(), queries=()))
 
     cost = of(base)
     others = 0.0

@@ -32,7 +32,7 @@ from stretto.plan.families.templates import apart_from_families, routed, settled
 from stretto.plan.forbid import refuse_entangled
 from stretto.plan.front.decoding import with_members
 from stretto.plan.front.planning import fronted, listing_leaves, needed_streams
-from stretto.plan.front.stages import Projection, in_stages
+from stretto.plan.front.stages import in_stages
 from stretto.plan.grow import growth_order
 from stretto.plan.one_by_one import cost_of_none, cost_of_templates
 from stretto.plan.optimizers import RECIPES, TREND_RECIPES, Recipe, model_of, without_rules
@@ -97,7 +97,12 @@ def planned(
 ) -> Plan:
     """The same by a recipe, for which the plan has the name of an optimizer."""
     stats = known if isinstance(known, Stats) else Stats.assumed(known)
-    return _of_bound(workload, workload.bind(stats.schema), stats, known, optimizer, recipe, time, trial)
+    plan = _of_bound(workload, workload.bind(stats.schema), stats, known, optimizer, recipe, time, trial)
+    if plan.estimate is None:
+        return plan
+    alone = plan.estimate.cost if recipe is RECIPES["none"] else plan.estimate.alone
+    estimate = replace(plan.estimate, alone=alone, events=stats.events, rate=stats.total_rate)
+    return replace(plan, estimate=estimate)
 
 
 def _of_bound(
@@ -139,7 +144,7 @@ def _of_bound(
         return 0.0 if small.estimate is None else small.estimate.cost
 
     estimate = plan.estimate
-    alone = estimate.cost if recipe is RECIPES["none"] else cost_of_none(alike, price)
+    alone = estimate.alone if recipe is RECIPES["none"] else cost_of_none(alike, price)
     templates = cost_of_templates(alike, price) if found.routes else None
     return replace(plan, estimate=replace(estimate, alone=alone, templates=templates))
 
@@ -181,11 +186,10 @@ def _behind_a_front(
     plan = with_members(plan, found.merged)
     estimate = plan.estimate
     if estimate is not None:
-        more = sum(stage.cost or 0.0 for stage in found.front.stages if isinstance(stage, Projection))
+        more = found.front.cost
         bound_below = None if estimate.lower_bound is None else estimate.lower_bound + more
-        estimate = replace(
-            estimate, cost=estimate.cost + more, alone=estimate.alone + more, lower_bound=bound_below
-        )
+        alone = estimate.alone + found.front.unshared_cost
+        estimate = replace(estimate, cost=estimate.cost + more, alone=alone, lower_bound=bound_below)
     return replace(plan, schema=stats.schema, front=found.front, estimate=estimate)
 
 
