@@ -66,7 +66,7 @@ def test_queries_over_one_channel(optimizer: str) -> None:
 
 @pytest.mark.parametrize("count", [63, 64, 200])
 def test_none_computes_each_query_of_a_text_by_itself(count: int) -> None:
-    """Events of T and a join and an emit for each query; equal selections of S, of which there are 50, are read once."""
+    """Each query has its scan of T, its join and its emit; equal selections of S, at most 50, are one scan."""
     plan = optimize(alike(count), Stats.of(EVENTS), optimizer="none")
     assert len(plan.ops) == 3 * count + min(count, 50)
 

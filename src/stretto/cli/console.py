@@ -80,7 +80,7 @@ def show_warnings_as_lines() -> None:
         else:
             usual(message, category, *details)
 
-    warnings.showwarning = line
+    warnings.showwarning = line  # type: ignore[assignment]
 
 
 def tell(message: str) -> None:

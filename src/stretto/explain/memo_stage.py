@@ -188,4 +188,4 @@ def _cost_text(cost: float, *, timed: bool) -> str:
     """A cost per second of stream: of our model processor time, of the papers' a number of partial matches."""
     if timed:
         return f"{time_text(cost)} of CPU time per second of stream"
-    return f"{number_text(cost)} partial matches per second of stream"
+    return f"{number_text(cost)} partial matches/s"

@@ -116,8 +116,8 @@ class Meaning:
 class Row:
     """One row. `rows` are those it gives per second (of a unit, the events it takes), None where nothing is known.
 
-    `does` names its inputs. `measured` are the rows of a whole run, `worked` its processor seconds. `members`: the queries of a
-    family that is answered here.
+    `does` names its inputs. `measured` are the rows of a whole run, `worked` its processor seconds.
+    `members`: the queries of a family that is answered here.
     """
 
     id: int

@@ -32,6 +32,7 @@ from stretto.plan.families.templates import apart_from_families, routed, settled
 from stretto.plan.forbid import refuse_entangled
 from stretto.plan.front.decoding import with_members
 from stretto.plan.front.planning import fronted, listing_leaves, needed_streams
+from stretto.plan.front.sampled import Derive, with_derived
 from stretto.plan.front.stages import in_stages
 from stretto.plan.grow import growth_order
 from stretto.plan.one_by_one import cost_of_none, cost_of_templates
@@ -73,18 +74,20 @@ def optimize(
     without: Sequence[str] = (),
     *,
     once: bool = False,
+    derive: Derive | None = None,
 ) -> Plan:
     """The plan for a workload's queries over events with these statistics, or just this schema.
 
     `budget`: seconds that an optimizer which searches may take. `trial`: how plans are tried on sampled events, by an
-    optimizer that compares some; without one the estimates decide. `without`: rules that may not be used. `once`: the
+    optimizer that compares some; without one the estimates decide. `without`: rules that may not be used.
+    `derive`: how sampled events of derived streams are made; without it their terms are assumed. `once`: the
     plan is for the events that were counted alone, and its making should not take longer than it saves. Raises
     QueryError if the workload does not fit the schema or holds a statement that no plan can run.
     """
     time = Budget(DEFAULT_BUDGET_S if budget is None else budget, once=once)
     optimizer = named_without(optimizer, without)
     with uncollected():
-        return planned(workload, known, optimizer, recipe_of(optimizer), time, trial)
+        return planned(workload, known, optimizer, recipe_of(optimizer), time, trial, derive)
 
 
 def planned(
@@ -94,10 +97,12 @@ def planned(
     recipe: Recipe,
     time: Budget,
     trial: Trial | None = None,
+    derive: Derive | None = None,
 ) -> Plan:
     """The same by a recipe, for which the plan has the name of an optimizer."""
     stats = known if isinstance(known, Stats) else Stats.assumed(known)
-    plan = _of_bound(workload, workload.bind(stats.schema), stats, known, optimizer, recipe, time, trial)
+    bound = workload.bind(stats.schema)
+    plan = _of_bound(workload, bound, stats, known, optimizer, recipe, time, trial, derive)
     if plan.estimate is None:
         return plan
     alone = plan.estimate.cost if recipe is RECIPES["none"] else plan.estimate.alone
@@ -114,6 +119,7 @@ def _of_bound(
     recipe: Recipe,
     time: Budget,
     trial: Trial | None,
+    derive: Derive | None = None,
     *,
     priced: bool = False,
 ) -> Plan:
@@ -129,7 +135,12 @@ def _of_bound(
         whole = [query for query in queries if recipe.shared_whole(query, names)]
         mops = recipe.merge(operators_of(made, whole), stats)
     if streams or (mops is not None and mops.shares):
-        plan = _behind_a_front(workload, bound, streams, stats, known, optimizer, recipe, time, mops)
+        counted = stats
+        if derive is not None and isinstance(known, Stats) and not found.routes:
+            none = RECIPES["none"]
+            draft = _behind_a_front(workload, bound, streams, stats, known, "none", none, time, None)
+            counted = with_derived(stats, draft, derive)
+        plan = _behind_a_front(workload, bound, streams, counted, known, optimizer, recipe, time, mops)
     else:
         plan = _planned(workload, bound, stats, known, optimizer, recipe, time, trial)
     plan = routed(plan, found)

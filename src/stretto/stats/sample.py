@@ -94,6 +94,12 @@ class Sample:
         """The events of the complete stretches, one stretch after another."""
         return self._table.slice(0, self.inside)
 
+    @property
+    def stretches(self) -> list[pa.Table]:
+        """The events of each complete stretch."""
+        ends = self._ends
+        return [self._table.slice(low, high - low) for low, high in zip(ends, ends[1:], strict=False)]
+
     # ---- values ------------------------------------------------------------------------------------------------
 
     def values(self, attribute: str, positions: I64) -> Vector:

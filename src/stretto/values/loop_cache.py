@@ -8,7 +8,7 @@ from numba.core.caching import FunctionCache
 from stretto.errors import warn
 
 
-class ForgivingCache(FunctionCache):  # type: ignore[misc]
+class ForgivingCache(FunctionCache):
     """Numba's cache of one function; what cannot be read is compiled again, what cannot be written is not kept."""
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:

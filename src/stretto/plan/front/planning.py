@@ -293,8 +293,10 @@ class _Maker:
         """Return the events per second of a stream that has at most one for each event of its source."""
         source = stream.source.type
         self.reach[stream.name] = self.reach.get(source, 0) + window_us
-        rate = Estimator(self.stats).rate(stream.source)
-        self.stats = self.stats.with_rates({stream.name: rate})
+        rate = self.stats.rates.get(stream.name)
+        if rate is None:
+            rate = Estimator(self.stats).rate(stream.source)
+            self.stats = self.stats.with_rates({stream.name: rate})
         return rate
 
     def _detect(self, together: tuple[DerivedStream, ...], columns: StreamColumns) -> None:
@@ -320,7 +322,8 @@ class _Maker:
         for stream in together:
             rate = rates[stream.name]
             guess = max((self.stats.rate(name) for name in sources_of(stream)), default=1.0)
-            self.stats = self.stats.with_rates({stream.name: guess if rate is None else rate})
+            if stream.name not in self.stats.rates:
+                self.stats = self.stats.with_rates({stream.name: guess if rate is None else rate})
             if isinstance(stream, JoinStream):
                 itself = with_itself(stream, self.leaves)
                 if itself is not None:
