@@ -295,3 +295,38 @@ def test_units_as_lanes(call) -> None:
     assert result.out.count('<g class="measured">') == 4
     assert '<g class="full"><title>unit ' in result.out
     assert "On 4 units: replay speed" in result.out
+
+
+def test_the_ending_of_out_chooses_the_form(call) -> None:
+    Path("names.cep").write_text('QUERY "<script>alert(1)</script>" PATTERN SEQ(A a, B b) WITHIN 10 SECONDS;')
+    assert call("explain", "names.cep", "--out", "plan.html").code == 0
+    page = Path("plan.html").read_text()
+    assert "<svg" in page
+    assert "<script>alert" not in page
+    assert call("explain", "names.cep", "--out", "plan.json").code == 0
+    assert json.loads(Path("plan.json").read_text())["optimizer"] == "auto"
+    assert call("explain", "names.cep", "--out", "plan.mmd").code == 0
+    assert Path("plan.mmd").read_text().startswith("flowchart")
+
+
+@pytest.mark.parametrize("form", ["text", "json", "mermaid"])
+def test_no_plain_text_goes_into_a_page(call, form: str) -> None:
+    result = call("explain", "rules.cep", "--format", form, "--out", "plan.HTML")
+    assert result.code == 2
+    assert (
+        result.err
+        == f"--out plan.HTML is a page: leave --format {form} out, or name a file with another ending\n"
+    )
+    assert not Path("plan.HTML").exists()
+
+
+def test_totals_for_events_and_figures_per_million_without_them(call) -> None:
+    assert "estimated for these " in call("explain", "rules.cep", "--events", "events.csv").out
+    assert call("stats", "rules.cep", "--events", "events.csv", "--out", "s.json").code == 0
+    assert "estimated per million events: " in call("explain", "rules.cep", "--stats", "s.json").out
+
+
+def test_the_plan_of_none_saves_nothing(call) -> None:
+    text = call("explain", "rules.cep", "--events", "events.csv", "--optimizer", "none").out
+    assert "save" not in text
+    assert "--optimizer none" not in text

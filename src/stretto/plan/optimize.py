@@ -56,6 +56,9 @@ A_FIND, AN_ESTIMATE = 3.5e-5, 2.5e-4
 SOLVING = 0.5
 """The part of the time that a solver has at least, however long it took to find what it can choose from."""
 
+LATE, AT_LEAST_S = 2.0, 1.0
+"""By how much longer than the time planning has taken when nothing is tried any more, and seconds that are always fine."""
+
 WITHOUT = " without "
 """Between the name of an optimizer and those of rules that it may not use: a plan made anew keeps to them."""
 ON = " on "
@@ -246,6 +249,8 @@ def _planned(
 
     plan = plan_of(bounded)
     if trial is None or measured is None or not recipe.rivals or not worth_trying(plan, measured):
+        return plan
+    if time.spent > max(LATE * time.seconds, AT_LEAST_S):
         return plan
     assert plan.estimate is not None
     always = plan.estimate.cost - solution.cost(memo, model)

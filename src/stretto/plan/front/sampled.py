@@ -35,7 +35,7 @@ def with_derived(stats: Stats, plan: Plan, derive: Derive) -> Stats:
             raise
         return stats
     kind = stats.schema.special.type
-    counts = {name: 0 for name in front.names}
+    counts = dict.fromkeys(front.names, 0)
     for table in found:
         for one in pc.value_counts(table[kind].combine_chunks().cast(pa.string())).to_pylist():
             if one["values"] in counts:
