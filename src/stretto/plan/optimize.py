@@ -57,7 +57,7 @@ SOLVING = 0.5
 """The part of the time that a solver has at least, however long it took to find what it can choose from."""
 
 LATE, AT_LEAST_S = 2.0, 1.0
-"""By how much longer than the time planning has taken when nothing is tried any more, and seconds that are always fine."""
+"""Times the budget after which no plan is tried any more, and seconds before which that does not matter."""
 
 WITHOUT = " without "
 """Between the name of an optimizer and those of rules that it may not use: a plan made anew keeps to them."""

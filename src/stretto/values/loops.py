@@ -32,7 +32,7 @@ class Loop:
     def compiled(self) -> Any:
         from numba import njit  # noqa: PLC0415 - what this is for
 
-        from stretto.values.loop_cache import keep_on_disk  # noqa: PLC0415 - loads Numba
+        from stretto.loop_cache import keep_on_disk  # noqa: PLC0415 - loads Numba
 
         known = self.py_func.__globals__
         for name in self.py_func.__code__.co_names:

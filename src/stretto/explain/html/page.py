@@ -69,7 +69,8 @@ def _bound(found: Explanation, known: Estimate) -> str:
     """What the gap means."""
     if known.lower_bound is None:
         return "gap to the best of the plans considered: no lower bound"
-    return f"gap to the best of the plans considered, at most; lower bound {time_text(known.lower_bound * found.period)}"
+    lowest = time_text(known.lower_bound * found.period)
+    return f"gap to the best of the plans considered, at most; lower bound {lowest}"
 
 
 def _measured_cards(found: Explanation) -> Iterator[Card]:

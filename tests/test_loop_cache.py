@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from numba.core.caching import IndexDataCacheFile
 
+from stretto import loop_cache
 from stretto.errors import StrettoWarning
-from stretto.values import loop_cache
 from stretto.values.loops import loop
 
 CODE = """
