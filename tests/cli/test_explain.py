@@ -25,9 +25,11 @@ def test_plan_as_text(call) -> None:
 def test_plan_as_json(call) -> None:
     result = call("explain", "rules.cep", "--events", "events.csv", "--format", "json")
     plan = json.loads(result.out)
-    assert set(plan) == {"optimizer", "cost", "lower_bound", "gap", "seconds", "operators", "queries"}
+    contract = {"optimizer", "cost", "lower_bound", "gap", "seconds", "operators", "queries"}
+    assert set(plan) == contract | {"events", "shown", "alone"}
     assert set(plan["queries"]) == {"rise", "pair"}
     keys = {"id", "op", "inputs", "piece", "serves", "rows", "cost", "because"}
+    keys |= {"shown_rows", "shown_cpu_seconds"}
     assert all(set(operator) == keys for operator in plan["operators"])
 
 
@@ -53,7 +55,7 @@ def test_plan_as_a_page(call) -> None:
 def test_a_page_needs_no_events(call) -> None:
     result = call("explain", "rules.cep", "--format", "html")
     assert result.code == 0
-    assert "nothing is known about rows and costs" in read(result.out).text
+    assert "Rows and CPU time are unknown without statistics" in read(result.out).text
 
 
 def test_text_needs_no_events(call) -> None:
@@ -112,7 +114,7 @@ def test_analyze(call) -> None:
     result = call("explain", "rules.cep", "--events", "events.csv", "--analyze", *NONE)
     assert result.code == 0
     lines = result.out.splitlines()
-    assert lines[0] == "plan by none: 7 operators, 2 queries; 5 events over 4s"
+    assert lines[0] == "plan by none: 7 operators, 2 queries; 5 events over 4 s"
     options = ("--events", "events.csv", "--analyze", "--format", "json", *NONE)
     as_json = call("explain", "rules.cep", *options)
     read = json.loads(as_json.out)
@@ -188,8 +190,8 @@ def test_events_from_standard_input_are_measured_and_run(call) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--format", "html", "--stage", "memo"], "--format html shows a plan; leave --stage and --diff out"),
-        (["--format", "html", "--diff", "none"], "--format html shows a plan; leave --stage and --diff out"),
+        (["--format", "html", "--stage", "memo"], "an html page shows a plan; leave --stage and --diff out"),
+        (["--format", "html", "--diff", "none"], "an html page shows a plan; leave --stage and --diff out"),
         (["--format", "mermaid", "--stage", "text"], "--format mermaid draws plans only"),
         (["--format", "mermaid", "--diff", "none"], "--format mermaid draws plans only"),
         (["--format", "mermaid", "--analyze"], "--format mermaid draws plans only"),

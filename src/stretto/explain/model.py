@@ -55,8 +55,9 @@ class Estimate:
     """What the optimizer expects of a plan.
 
     `alone` is the cost of the plan that `--optimizer none` makes of the same workload, `lower_bound` what no plan
-    that was considered can go below, if that is known, `seconds` the time the optimizer took. Where the plan was `tried` its
-    cost is what was counted; `alone` and the bound are estimates. `templates`: what these save by themselves.
+    that was considered can go below, if that is known, `seconds` the time the optimizer took. Where the plan
+    was `tried` its cost is what was counted; `alone` and the bound are estimates.
+    `templates`: what these save by themselves.
     `events`: how many the statistics were counted on, and their `rate` per second; zeros where nobody counted.
     """
 
