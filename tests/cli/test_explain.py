@@ -25,9 +25,11 @@ def test_plan_as_text(call) -> None:
 def test_plan_as_json(call) -> None:
     result = call("explain", "rules.cep", "--events", "events.csv", "--format", "json")
     plan = json.loads(result.out)
-    assert set(plan) == {"optimizer", "cost", "lower_bound", "gap", "seconds", "operators", "queries"}
+    contract = {"optimizer", "cost", "lower_bound", "gap", "seconds", "operators", "queries"}
+    assert set(plan) == contract | {"events", "shown", "alone"}
     assert set(plan["queries"]) == {"rise", "pair"}
     keys = {"id", "op", "inputs", "piece", "serves", "rows", "cost", "because"}
+    keys |= {"shown_rows", "shown_cpu_seconds"}
     assert all(set(operator) == keys for operator in plan["operators"])
 
 
@@ -53,7 +55,7 @@ def test_plan_as_a_page(call) -> None:
 def test_a_page_needs_no_events(call) -> None:
     result = call("explain", "rules.cep", "--format", "html")
     assert result.code == 0
-    assert "nothing is known about rows and costs" in read(result.out).text
+    assert "Rows and CPU time are unknown without statistics" in read(result.out).text
 
 
 def test_text_needs_no_events(call) -> None:
@@ -112,7 +114,7 @@ def test_analyze(call) -> None:
     result = call("explain", "rules.cep", "--events", "events.csv", "--analyze", *NONE)
     assert result.code == 0
     lines = result.out.splitlines()
-    assert lines[0] == "plan by none: 7 operators, 2 queries; 5 events over 4s"
+    assert lines[0] == "plan by none: 7 operators, 2 queries; 5 events over 4 s"
     options = ("--events", "events.csv", "--analyze", "--format", "json", *NONE)
     as_json = call("explain", "rules.cep", *options)
     read = json.loads(as_json.out)
@@ -188,8 +190,8 @@ def test_events_from_standard_input_are_measured_and_run(call) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--format", "html", "--stage", "memo"], "--format html shows a plan; leave --stage and --diff out"),
-        (["--format", "html", "--diff", "none"], "--format html shows a plan; leave --stage and --diff out"),
+        (["--format", "html", "--stage", "memo"], "an html page shows a plan; leave --stage and --diff out"),
+        (["--format", "html", "--diff", "none"], "an html page shows a plan; leave --stage and --diff out"),
         (["--format", "mermaid", "--stage", "text"], "--format mermaid draws plans only"),
         (["--format", "mermaid", "--diff", "none"], "--format mermaid draws plans only"),
         (["--format", "mermaid", "--analyze"], "--format mermaid draws plans only"),
@@ -295,3 +297,38 @@ def test_units_as_lanes(call) -> None:
     assert result.out.count('<g class="measured">') == 4
     assert '<g class="full"><title>unit ' in result.out
     assert "On 4 units: replay speed" in result.out
+
+
+def test_the_ending_of_out_chooses_the_form(call) -> None:
+    Path("names.cep").write_text('QUERY "<script>alert(1)</script>" PATTERN SEQ(A a, B b) WITHIN 10 SECONDS;')
+    assert call("explain", "names.cep", "--out", "plan.html").code == 0
+    page = Path("plan.html").read_text()
+    assert "<svg" in page
+    assert "<script>alert" not in page
+    assert call("explain", "names.cep", "--out", "plan.json").code == 0
+    assert json.loads(Path("plan.json").read_text())["optimizer"] == "auto"
+    assert call("explain", "names.cep", "--out", "plan.mmd").code == 0
+    assert Path("plan.mmd").read_text().startswith("flowchart")
+
+
+@pytest.mark.parametrize("form", ["text", "json", "mermaid"])
+def test_no_plain_text_goes_into_a_page(call, form: str) -> None:
+    result = call("explain", "rules.cep", "--format", form, "--out", "plan.HTML")
+    assert result.code == 2
+    assert (
+        result.err
+        == f"--out plan.HTML is a page: leave --format {form} out, or name a file with another ending\n"
+    )
+    assert not Path("plan.HTML").exists()
+
+
+def test_totals_for_events_and_figures_per_million_without_them(call) -> None:
+    assert "estimated for these " in call("explain", "rules.cep", "--events", "events.csv").out
+    assert call("stats", "rules.cep", "--events", "events.csv", "--out", "s.json").code == 0
+    assert "estimated per million events: " in call("explain", "rules.cep", "--stats", "s.json").out
+
+
+def test_the_plan_of_none_saves_nothing(call) -> None:
+    text = call("explain", "rules.cep", "--events", "events.csv", "--optimizer", "none").out
+    assert "save" not in text
+    assert "--optimizer none" not in text

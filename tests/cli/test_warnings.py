@@ -1,5 +1,7 @@
 """What is no mistake but perhaps not meant: said by every command, and an error with `check --strict`."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -129,3 +131,14 @@ def test_a_misspelled_type_is_reported_without_events(call) -> None:
     assert "type `BigBy` is not defined here" in result.err
     assert "did you mean `BigBuy`" in result.err
     assert "1 warning" in result.out
+
+
+def test_a_warning_of_the_library_is_one_line() -> None:
+    code = (
+        "from stretto.cli.console import show_warnings_as_lines\n"
+        "from stretto.errors import warn\n"
+        "show_warnings_as_lines()\n"
+        "warn('the cache is full')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr == "warning: the cache is full\n"

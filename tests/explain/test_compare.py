@@ -24,29 +24,29 @@ def test_text() -> None:
         == """\
 none and auto: two plans for 2 queries
 
-                          none   auto
-cost per second           21ms  1.5ms  0.071x
-may still be saved     unknown   0.4%
-time to plan               2ms  310ms
-operators                    8      8
-  emit                       2      2
-  filter                     0      1
-  join                       3      2
-  scan                       3      3
-  for several queries        2      3
+                                    none    auto
+CPU time for these 5,000 events    43 ms    3 ms  0.071x
+may still be saved               unknown    0.4%
+time to plan                        2 ms  310 ms
+operators                              8       8
+  emit                                 2       2
+  filter                               0       1
+  join                                 3       2
+  scan                                 3       3
+  for several queries                  2       3
 
 only none computes (1 piece):
-  SEQ(A[x > 100.0] c0, C c1) within 1m  900/s, 20ms  for q2
+  SEQ(A[x > 100] c0, C c1) within 1m  1,800 rows, 40 ms  for q2
 
 only auto computes (1 piece):
-  SEQ(A[x > 100.0] c0, B c1) where c0.x < c1.x within 1m  12/s, 1.5ms  for q1, q2
+  SEQ(A[x > 100] c0, B c1) where c0.x < c1.x within 1m  25 rows, 3 ms  for q1, q2
 
 both compute 5 pieces
 
-cost of all operators a query needs, and its share of them:
-       none  its share   auto  its share
-  q2   21ms       21ms  1.5ms      762us
-  q1  295us      288us  1.5ms      758us
+CPU time of all operators a query needs, and its share of them:
+        none  its share  auto  its share
+  q2   42 ms      42 ms  3 ms     1.5 ms
+  q1  591 us     576 us  3 ms     1.5 ms
 """
     )
 
@@ -62,7 +62,7 @@ def test_pieces_both_compute_may_be_shared_further() -> None:
     assert "both compute 1 piece\n  1 of them share shares among more queries:\n" in text
     assert "    A c0  2 instead of 1 by each of 2 operators\n" in text
     assert "operators a query needs, and those of them that serve no other:" in text
-    assert "cost" not in text
+    assert "CPU time" not in text
 
 
 def test_json_holds_everything() -> None:
@@ -71,11 +71,11 @@ def test_json_holds_everything() -> None:
     assert read["left"]["optimizer"] == "none"
     assert read["right"]["kinds"] == {"emit": 2, "filter": 1, "join": 2, "scan": 3}
     only = [piece for piece in read["pieces"] if piece["left"] is None]
-    assert [piece["piece"] for piece in only] == ["SEQ(A[x > 100.0] c0, B c1) where c0.x < c1.x within 1m"]
+    assert [piece["piece"] for piece in only] == ["SEQ(A[x > 100] c0, B c1) where c0.x < c1.x within 1m"]
     assert only[0]["right"] == {"operators": [2], "serves": ["q1", "q2"], "rows": 12.5, "cost": 1_500_000.0}
     query = read["queries"]["q1"]["right"]
     assert query["operators"] == [0, 1, 2, 3, 4]
-    assert query["pieces"][-1] == "SEQ(A[x > 100.0] c0, B c1) where c0.x < c1.x within 5s"
+    assert query["pieces"][-1] == "SEQ(A[x > 100] c0, B c1) where c0.x < c1.x within 5s"
     assert query["share"] == pytest.approx((12_000 + 3_400 + 1_500_000) / 2 + 250)
 
 
@@ -108,5 +108,5 @@ def test_plans_of_different_queries_are_refused() -> None:
 
 def test_one_side_without_an_estimate() -> None:
     text = comparison_text(diff(without_figures(ALONE), SHARED))
-    assert "cost per second" not in text
-    assert "12/s, 1.5ms  for q1, q2" in text
+    assert "CPU time for" not in text
+    assert "25 rows, 3 ms  for q1, q2" in text

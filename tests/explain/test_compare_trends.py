@@ -36,7 +36,7 @@ def test_text() -> None:
     assert ["trends", "2", "3"] in figures
     assert ["edges", "shared", "1", "0"] in figures
     assert ["MatPoints", "B", "none"] in figures
-    (cost,) = (line for line in figures if line[:1] == ["cost"])
+    (cost,) = (line for line in figures if line[:2] == ["CPU", "time"])
     assert cost[-1].endswith("x")
     only_muse, only_greta, both, edges, by_query = blocks[2:]
     assert only_muse.startswith("only muse computes (1 piece):\n  A, B, C share B from B  ")
@@ -46,7 +46,7 @@ def test_text() -> None:
     assert edges == (
         "shared differently (1 edge):\n  B -> B\n    muse: (one, two)  MP:B\n    greta: (one)(two)"
     )
-    assert by_query.startswith("cost of all operators a query needs")
+    assert by_query.startswith("CPU time of all operators a query needs")
 
 
 def test_json() -> None:
@@ -69,7 +69,7 @@ def test_json() -> None:
 def test_without_statistics_there_are_no_costs() -> None:
     plans = [optimize(Workload.parse(TRENDS), SCHEMA, name) for name in ("muse", "greta")]
     found = diff(*plans)
-    assert "cost" not in comparison_text(found)
+    assert "CPU time" not in comparison_text(found)
     assert comparison_json(found)["left"]["cost"] is None
 
 

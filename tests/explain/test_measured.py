@@ -34,19 +34,19 @@ def test_text() -> None:
     assert (
         measured_text(explanation(SHARED, MEASURED))
         == """\
-plan by auto: 8 operators, 2 queries; 5,000 events over 2s
+plan by auto: 8 operators, 2 queries; 5,000 events over 2 s
 q-error of the rows of 7 operators: mean 1.34 (geometric), median 1.00, worst 3.00 at n6
-time of all operators 3.2ms, estimated 3ms; whole run 250ms
+CPU time of all operators 3.2 ms, estimated 3 ms; whole run 250 ms
 
-                                 rows est.   rows  q-error  time est.   time  share
-n0  scan A c0                         2.4k  2,400     1.00       24us   20us   0.6%
-n1  scan B c0                          680    700     1.03      6.8us   20us   0.6%
-n2  join SEQ(A c0, B c1)                25     10     2.50        3ms    3ms    95%
-n3  filter SEQ(A c0, B c1)             0.8      0     1.00      400ns    1us  <0.1%
-n4  emit q1: SEQ(A a, B b)             0.8      0     1.00      100ns    1us  <0.1%
-n5  scan C c0                           16     16     1.00      160ns   20us   0.6%
-n6  join SEQ(A c0, B c1, C c2)      0.0006      3     3.00      8.5us  100us   3.2%
-n7  emit q2: SEQ(A a, B b, C c)          ?      3        ?          ?    5us   0.2%
+                                 rows est.   rows  q-error  CPU est.     CPU  share
+n0  scan A c0                        2,400  2,400     1.00     24 us   20 us   0.6%
+n1  scan B c0                          680    700     1.03    6.8 us   20 us   0.6%
+n2  join SEQ(A c0, B c1)                25     10     2.50      3 ms    3 ms    95%
+n3  filter SEQ(A c0, B c1)             0.8      0     1.00    400 ns    1 us  <0.1%
+n4  emit q1: SEQ(A a, B b)             0.8      0     1.00    100 ns    1 us  <0.1%
+n5  scan C c0                           16     16     1.00    160 ns   20 us   0.6%
+n6  join SEQ(A c0, B c1, C c2)           0      3     3.00    8.5 us  100 us   3.2%
+n7  emit q2: SEQ(A a, B b, C c)          ?      3        ?         ?    5 us   0.2%
 """
     )
 
@@ -69,8 +69,19 @@ def test_without_estimates_there_is_what_was_measured() -> None:
     text = measured_text(found)
     assert "q-error" not in text
     assert "est" not in text
-    assert re.search(r"^n2  join SEQ\(A c0, B c1\) +10 +3ms +95%$", text, re.MULTILINE)
+    assert re.search(r"^n2  join SEQ\(A c0, B c1\) +10 +3 ms +95%$", text, re.MULTILINE)
     assert measured_json(found)["q_error"] is None
+
+
+def test_the_processor_time_of_the_whole_run() -> None:
+    """Estimates are processor time: operators stand beside operators, and the run with the plan."""
+    found = explanation(SHARED, replace(MEASURED, worked=0.01))
+    line = measured_text(found).splitlines()[2]
+    assert line == (
+        "CPU time of all operators 3.2 ms, estimated 3 ms;"
+        " whole run 250 ms with 10 ms of CPU time, estimated 3 ms"
+    )
+    assert measured_json(found)["cpu_seconds"] == {"estimated": pytest.approx(0.00304), "measured": 0.01}
 
 
 def test_a_span_of_zero_counts_as_a_second() -> None:

@@ -56,7 +56,7 @@ scan_stream            4
 split_in_two          10
 
 most shared of 3 pieces that could serve several queries, single events apart:
-  SEQ(A c0, B c1) where c0.x < c1.x within 10s  1 way, 2/s, 2us at least  for 3: q1, q2, q3
+  SEQ(A c0, B c1) where c0.x < c1.x within 10s  1 way, 2/s, 2,000 partial matches/s at least  for 3: q1, q2, q3
 """
     )
 

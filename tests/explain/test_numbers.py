@@ -2,7 +2,16 @@
 
 import pytest
 
-from stretto.explain.numbers import columns, factor_text, number_text, rate_text, share_text, time_text
+from stretto.explain.numbers import (
+    bytes_text,
+    columns,
+    factor_text,
+    number_text,
+    rate_text,
+    rows_text,
+    share_text,
+    time_text,
+)
 
 
 @pytest.mark.parametrize(
@@ -14,10 +23,11 @@ from stretto.explain.numbers import columns, factor_text, number_text, rate_text
         (9.96, "10"),
         (340, "340"),
         (999.4, "999"),
-        (999.9, "1k"),
-        (1234, "1.2k"),
-        (123_456, "123k"),
-        (5.6e7, "56M"),
+        (999.9, "1,000"),
+        (1234, "1,234"),
+        (123_456, "123,456"),
+        (5.6e7, "56 million"),
+        (1e-5, "1.0e-05"),
         (3e15, "3.0e+15"),
         (float("inf"), "inf"),
     ],
@@ -28,14 +38,40 @@ def test_numbers(number: float, text: str) -> None:
 
 @pytest.mark.parametrize(
     ("nanoseconds", "text"),
-    [(0, "0ns"), (850, "850ns"), (1200, "1.2us"), (3.4e7, "34ms"), (5.6e9, "5.6s"), (1.2e12, "1.2ks")],
+    [
+        (0, "0 ns"),
+        (850, "850 ns"),
+        (1200, "1.2 us"),
+        (3.4e7, "34 ms"),
+        (5.6e9, "5.6 s"),
+        (119e9, "119 s"),
+        (120e9, "2 min"),
+        (3.4 * 60e9, "3.4 min"),
+        (1.2e12, "20 min"),
+        (5 * 3600e9, "5 hours"),
+        (4.7 * 86400e9, "4.7 days"),
+    ],
 )
 def test_times(nanoseconds: float, text: str) -> None:
     assert time_text(nanoseconds) == text
 
 
 def test_rates_shares_and_factors() -> None:
-    assert [rate_text(rows) for rows in (0, 0.0001, 1234)] == ["0/s", "<0.001/s", "1.2k/s"]
+    assert [rate_text(rows) for rows in (0, 0.0001, 1 / 1800, 1234)] == [
+        "0/s",
+        "8.6/day",
+        "2/hour",
+        "1,234/s",
+    ]
+    assert [rows_text(rows) for rows in (0, 0.01, 0.34, 1, 1204, 3e6)] == [
+        "0 rows",
+        "0 rows",
+        "0.3 rows",
+        "1 row",
+        "1,204 rows",
+        "3 million rows",
+    ]
+    assert [bytes_text(size) for size in (0, 850, 1_200_000)] == ["0 B", "850 B", "1.2 MB"]
     assert [share_text(part, 100) for part in (0, 0.01, 0.44, 9.96, 93.2)] == [
         "0%",
         "<0.1%",
@@ -50,6 +86,7 @@ def test_rates_shares_and_factors() -> None:
         "3.2x",
         "14x",
     ]
+    assert factor_text(1204) == "1,204x"
 
 
 def test_columns() -> None:

@@ -104,7 +104,14 @@ AB = "SEQ(A a, B b) WHERE a.x > 100.0 AND a.x < b.x WITHIN"
 SHARED = plan(
     SHARED_OPS,
     "auto",
-    Estimate(cost=1_520_000.0, alone=21_280_000.0, lower_bound=1_513_920.0, seconds=0.31),
+    Estimate(
+        cost=1_520_000.0,
+        alone=21_280_000.0,
+        lower_bound=1_513_920.0,
+        seconds=0.31,
+        events=5_000,
+        rate=2_500.0,
+    ),
     {
         2: f"{AB} 1 MINUTE",
         3: f"{AB} 5 s",
@@ -118,7 +125,9 @@ SHARED = plan(
 ALONE = plan(
     ALONE_OPS,
     "none",
-    Estimate(cost=21_280_000.0, alone=21_280_000.0, lower_bound=None, seconds=0.002),
+    Estimate(
+        cost=21_280_000.0, alone=21_280_000.0, lower_bound=None, seconds=0.002, events=5_000, rate=2_500.0
+    ),
     {
         2: f"{AB} 5 s",
         5: "SEQ(A a, C c) WHERE a.x > 100.0 WITHIN 1 MINUTE",

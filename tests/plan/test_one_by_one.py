@@ -1,15 +1,11 @@
 """What a plan saves is told against every query by itself, also where many queries are one template or one channel."""
 
-from dataclasses import replace
-
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from stretto.pattern.workload import Workload
-from stretto.plan.optimize import optimize, planned
-from stretto.plan.optimizers import RECIPES
-from stretto.solve.common.budget import Budget
+from stretto.plan.optimize import optimize
 from stretto.stats.profile import Stats
 
 EVENTS = pa.table(
@@ -38,9 +34,8 @@ def alone(workload: Workload, optimizer: str) -> float:
 
 
 def cost_of_each(workload: Workload) -> float:
-    """That of a plan which really has every query of the text by itself."""
-    none = replace(RECIPES["none"], one_by_one=True)
-    estimate = planned(workload, Stats.of(EVENTS), "none", none, Budget(1.0)).estimate
+    """The cost of the plan of `none`."""
+    estimate = optimize(workload, Stats.of(EVENTS), optimizer="none").estimate
     assert estimate is not None
     return estimate.cost
 
@@ -67,3 +62,31 @@ def test_queries_over_one_channel(optimizer: str) -> None:
     assert estimate is not None
     assert estimate.cost < estimate.alone
     assert estimate.alone == pytest.approx(cost_of_each(workload))
+
+
+@pytest.mark.parametrize("count", [63, 64, 200])
+def test_none_computes_each_query_of_a_text_by_itself(count: int) -> None:
+    """Each query has its scan of T, its join and its emit; equal selections of S, at most 50, are one scan."""
+    plan = optimize(alike(count), Stats.of(EVENTS), optimizer="none")
+    assert len(plan.ops) == 3 * count + min(count, 50)
+
+
+@pytest.mark.parametrize("optimizer", ["reorder", "share", "mcep", "motto", "rumor"])
+def test_papers_know_no_templates(optimizer: str) -> None:
+    plan = optimize(alike(64), Stats.of(EVENTS), optimizer=optimizer, budget=0.1)
+    assert len(plan.ops) > 64
+
+
+def test_a_table_is_one_query_for_none_too() -> None:
+    workload = Workload.parse(
+        "QUERY q FOR EACH rules r KEY r.id PATTERN SEQ(S a, T b) WHERE a.k = r.k AND b.x > r.x WITHIN 1 SECOND;"
+    )
+    numbers = range(100)
+    rules = pa.table({"id": list(numbers), "k": [n % 50 for n in numbers], "x": [n / 100 for n in numbers]})
+    workload = workload.table("rules", rules)
+    estimate = optimize(workload, Stats.of(EVENTS), optimizer="none").estimate
+    assert estimate is not None
+    assert estimate.alone == estimate.cost
+    assert estimate.templates is not None
+    assert estimate.templates.queries == 100
+    assert estimate.templates.apart > 2 * estimate.templates.together

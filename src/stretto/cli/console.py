@@ -4,14 +4,15 @@ import errno
 import os
 import sys
 import traceback
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NoReturn, TextIO
+from typing import Any, NoReturn, TextIO
 
 import typer
 
 from stretto.cli.interrupts import INTERRUPTED, failures_are_interrupts, say_interrupted
-from stretto.errors import PlanError, QueryError, StrettoError
+from stretto.errors import PlanError, QueryError, StrettoError, StrettoWarning
 from stretto.screen import LINES, counted, visible
 
 FAILED = 1
@@ -67,6 +68,19 @@ def fail(message: str, code: int = WRONG) -> NoReturn:
 def say(message: str) -> None:
     """A message on standard error."""
     typer.echo(visible(message, LINES), err=True)
+
+
+def show_warnings_as_lines() -> None:
+    """Show our own warnings as one line each: where in the code they were raised says nothing to a caller."""
+    usual = warnings.showwarning
+
+    def line(message: Warning | str, category: type[Warning], *details: Any) -> None:
+        if issubclass(category, StrettoWarning):
+            say(f"warning: {message}")
+        else:
+            usual(message, category, *details)
+
+    warnings.showwarning = line  # type: ignore[assignment]
 
 
 def tell(message: str) -> None:

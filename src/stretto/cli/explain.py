@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from typer import Option
 
@@ -48,6 +48,15 @@ class Stage(StrEnum):
     PATTERN = "pattern"
     MEMO = "memo"
     PLAN = "plan"
+
+
+ENDINGS: Final = {
+    ".html": Format.HTML,
+    ".htm": Format.HTML,
+    ".json": Format.JSON,
+    ".mmd": Format.MERMAID,
+    ".mermaid": Format.MERMAID,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,8 +105,13 @@ class ExplainOptions:
         Option(metavar="COMPARISONS", min=1e-9, help="Comparisons that it makes per second, likewise."),
     ] = None
     form: Annotated[
-        Format, Option("--format", help="The form of the output; html is one page with a drawing.")
-    ] = Format.TEXT
+        Format | None,
+        Option(
+            "--format",
+            help="The form of the output; html is one page with a drawing. By default the ending of --out decides"
+            " (.html, .json, .mmd), else text.",
+        ),
+    ] = None
     stage: Annotated[
         Stage, Option(help="The queries as read, their patterns, what could be shared, or the plan.")
     ] = Stage.PLAN
@@ -106,6 +120,11 @@ class ExplainOptions:
     functions: FunctionFiles = None
     master: Master = None
     quiet: Quiet = False
+
+    @property
+    def shown_as(self) -> Format:
+        """The form of the output: the one that is asked for, else by the ending of the file."""
+        return self.form or ENDINGS.get(Path(self.out or "").suffix.lower(), Format.TEXT)
 
     @property
     def capacity(self) -> "Capacity | None":
@@ -135,14 +154,13 @@ def _as_read(options: ExplainOptions) -> str:
     from stretto.cli.inputs import read_workload
 
     read = read_workload(options.workload)
-    return read.to_text() if options.form is Format.TEXT else json.dumps(read.to_json(), indent=2)
+    return read.to_text() if options.shown_as is Format.TEXT else json.dumps(read.to_json(), indent=2)
 
 
 def _understood(options: ExplainOptions) -> str:
     """The requested stage of the workload, bound to what is known of the events."""
     from stretto.cli.inputs import plan_for, read_workload, remarks_on, warn_of
     from stretto.engine.expected_matches import too_many
-    from stretto.plan.explanation import explanation
     from stretto.plan.optimize import named_for, recipe_of
     from stretto.stats.profile import Stats
 
@@ -160,7 +178,7 @@ def _understood(options: ExplainOptions) -> str:
         say("without --events and --stats, the kinds of attributes are guessed from the terms")
         known = guess_schema(read)
     if options.stage is Stage.PATTERN:
-        return _patterns(read, known, options.form)
+        return _patterns(read, known, options.shown_as)
     if options.stage is Stage.MEMO:
         return _memo(options, read, known)
     if options.diff is not None:
@@ -171,7 +189,7 @@ def _understood(options: ExplainOptions) -> str:
         warn_of(too_many(plan, known.events, known.seconds))
     if options.diff is not None:
         other = plan_for(read, known, replace(options.planning, optimizer=options.diff))
-        return _comparison(explanation(plan), explanation(other), options.form)
+        return _comparison(_shown(options, plan), _shown(options, other), options.shown_as)
     by_units = options.spread is SpreadName.UNITS
     if options.units is not None and not by_units:
         return _on_units(options, plan, known, source, options.units)
@@ -183,7 +201,7 @@ def _understood(options: ExplainOptions) -> str:
 
         stats = None if isinstance(known, Schema) else known
         return f"{plan.explain()}\n\n{spread_text(plan, source, stats, options.spread.value, options.units)}"
-    return _plan(plan, options.form)
+    return _plan(plan, options)
 
 
 def _measured(options: ExplainOptions, source: "EventFile", workload: "Workload") -> "Stats":
@@ -210,9 +228,12 @@ def _refuse(options: ExplainOptions) -> None:
     if options.on is On.SPARK and options.events == "-":
         fail("events of standard input are looked at in this process; leave --on out")
     events, stats, diff, analyze = options.events, options.stats, options.diff, options.analyze
-    form, stage = options.form, options.stage
+    form, stage = options.shown_as, options.stage
+    if form is not Format.HTML and ENDINGS.get(Path(options.out or "").suffix.lower()) is Format.HTML:
+        # A browser would run what names in a plain text hold.
+        fail(f"--out {options.out} is a page: leave --format {form} out, or name a file with another ending")
     if form is Format.HTML and (stage is not Stage.PLAN or diff is not None):
-        fail("--format html shows a plan; leave --stage and --diff out")
+        fail("an html page shows a plan; leave --stage and --diff out, or write a file with another ending")
     if form is Format.MERMAID and (stage is not Stage.PLAN or diff is not None or analyze):
         fail("--format mermaid draws plans only; leave --stage, --diff and --analyze out")
     if stage is not Stage.PLAN and (diff is not None or analyze):
@@ -245,9 +266,9 @@ def _on_units(
     units: int,
 ) -> str:
     """What the model says of the plan on units; with --analyze what a run measured on each beside it."""
+    from stretto.explain.text import explanation_text
     from stretto.explain.units import units_text
     from stretto.memo.prices import load
-    from stretto.plan.explanation import explanation
     from stretto.plan.optimizers import RECIPES
     from stretto.plan.placement.placed_text import placed_text
     from stretto.plan.placement.placing import place
@@ -274,9 +295,9 @@ def _on_units(
             again = place(plan, known, units, load(), heavy=run.heavy, **limits) if best else None
             skew = skew_text(placed, run.units, run.heavy, again)
             shown = units_shown(placed, run.units, run.span, skew)
-    if options.form is Format.HTML:
-        return _page(plan, replace(explanation(plan), units=shown))
-    text = f"{plan.explain()}\n{units_text(shown)}"
+    if options.shown_as is Format.HTML:
+        return _page(plan, replace(_shown(options, plan), units=shown))
+    text = f"{explanation_text(_shown(options, plan))}\n{units_text(shown)}"
     if allocation == "best":
         text += f"\n{placed_text(place(plan, known, units, load(), objective='stages', **limits))}"
     return text
@@ -336,7 +357,7 @@ def _memo(options: ExplainOptions, workload: "Workload", known: "Schema | Stats"
     recipe = recipe_of(options.planning.named)
     with mistakes_of(workload):
         memo, pricing = explored(as_read(plannable(workload.bind(stats.schema)), recipe), stats, recipe)
-    return memo_as(memo, None if isinstance(known, Schema) else pricing, options.form.value)
+    return memo_as(memo, None if isinstance(known, Schema) else pricing, options.shown_as.value)
 
 
 def _analysis(options: ExplainOptions, plan: "Plan", source: "EventFile") -> str:
@@ -349,18 +370,30 @@ def _analysis(options: ExplainOptions, plan: "Plan", source: "EventFile") -> str
         from stretto.cli.measuring import measured  # loads the kernels, so after what may be wrong
 
         found = explanation(plan, measured(plan, source, quiet=options.quiet))
-    if options.form is Format.HTML:
+    if options.shown_as is Format.HTML:
         return _page(plan, found)
-    return in_format(options.form.value, lambda: measured_text(found), lambda: measured_json(found))
+    return in_format(options.shown_as.value, lambda: measured_text(found), lambda: measured_json(found))
 
 
-def _plan(plan: "Plan", form: Format) -> str:
-    from stretto.explain.mermaid import to_mermaid
+def _shown(options: ExplainOptions, plan: "Plan") -> "Explanation":
+    """The plan as it is shown: with totals for the events where these are at hand, else per million events."""
     from stretto.plan.explanation import explanation
 
+    return replace(explanation(plan), per_million=options.events is None)
+
+
+def _plan(plan: "Plan", options: ExplainOptions) -> str:
+    from stretto.explain.json import explanation_json
+    from stretto.explain.mermaid import to_mermaid
+    from stretto.explain.numbers import in_format
+    from stretto.explain.text import explanation_text
+
+    found, form = _shown(options, plan), options.shown_as
     if form is Format.MERMAID:
-        return to_mermaid(explanation(plan))
-    return _page(plan, explanation(plan)) if form is Format.HTML else plan.explain(form.value)
+        return to_mermaid(found)
+    if form is Format.HTML:
+        return _page(plan, found)
+    return in_format(form.value, lambda: explanation_text(found), lambda: explanation_json(found))
 
 
 def _comparison(left: "Explanation", right: "Explanation", form: Format) -> str:

@@ -32,8 +32,9 @@ def main() -> None:
 
 def _run() -> None:
     from stretto.cli.app import app
-    from stretto.cli.console import FAILED, admit
+    from stretto.cli.console import FAILED, admit, show_warnings_as_lines
 
+    show_warnings_as_lines()
     try:
         with failures_are_interrupts():
             app()

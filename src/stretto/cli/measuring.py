@@ -3,7 +3,7 @@
 from collections import Counter
 from dataclasses import replace
 from itertools import chain, islice
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any, NamedTuple
 
 import pyarrow.compute as pc
@@ -28,7 +28,14 @@ def measured(plan: Plan, source: EventFile, *, quiet: bool) -> Measured:
     run = _run(plan, source, quiet=quiet)
     done, count = run.engine.counters, run.engine.counts.events
     return Measured(
-        tuple(done.rows), tuple(done.seconds), count, run.span, run.elapsed, run.engine.trend_work, run.totals
+        tuple(done.rows),
+        tuple(done.seconds),
+        count,
+        run.span,
+        run.elapsed,
+        run.engine.trend_work,
+        run.totals,
+        worked=run.worked,
     )
 
 
@@ -60,6 +67,7 @@ class _Run(NamedTuple):
     engine: Engine
     span: float
     elapsed: float
+    worked: float
     totals: Counter[str]
 
 
@@ -69,21 +77,23 @@ def _run(plan: Plan, source: EventFile, *, quiet: bool) -> _Run:
     for batch in islice(events.batches(BATCH), 1):
         Engine(plan, lateness_us=lateness, special=source.special).push(batch)
     engine = Engine(plan, lateness_us=lateness, special=source.special)
+    engine.count_processor_time()
     times: list[int] = []
     totals: Counter[str] = Counter()
-    elapsed = 0.0
+    elapsed = worked = 0.0
     with progress(source.rows, quiet=quiet) as advance:
         for batch in chain(events.batches(BATCH), [None]):
             if batch is not None:
                 times += _bounds(batch.column(source.special.ts))
-            start = perf_counter()
+            start, begun = perf_counter(), process_time()
             found = engine.flush() if batch is None else engine.push(batch)
             elapsed += perf_counter() - start
+            worked += process_time() - begun
             for part in found.total_batches():  # each of one query
                 totals[part.column("query")[0].as_py()] += part.num_rows
             advance(engine.counts)
     span = (max(times) - min(times)) / MICROSECONDS if times else 0.0
-    return _Run(engine, span, elapsed, totals)
+    return _Run(engine, span, elapsed, worked, totals)
 
 
 def _bounds(times: Any) -> list[int]:

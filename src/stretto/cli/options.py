@@ -29,7 +29,13 @@ OutPath = Annotated[str, _OUT]
 SomeOutPath = Annotated[str | None, _OUT]
 Seed = Annotated[int, Option(metavar="N", min=0, help="The same seed gives the same result.")]
 Budget = Annotated[
-    float | None, Option(metavar="SECONDS", min=0, help="The most time that the optimizer may take.")
+    float | None,
+    Option(
+        metavar="SECONDS",
+        min=0,
+        help="About how long the optimizer may search for a better plan (5). It does not bound reading the queries,"
+        " estimating the operators and building the plan: some seconds for each 1,000 different queries.",
+    ),
 ]
 Quiet = Annotated[bool, Option("--quiet", help="Show no progress.")]
 

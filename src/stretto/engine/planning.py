@@ -32,7 +32,7 @@ def optimize(
     """
     from stretto.plan import optimize as planning  # an engine that runs a plan needs none of it
 
-    return planning.optimize(workload, known, optimizer, budget, _trial, without, once=once)
+    return planning.optimize(workload, known, optimizer, budget, _trial, without, once=once, derive=_derive)
 
 
 def _trial(events: pa.Table) -> "Callable[[Plan], Iterator[Counted]]":
@@ -40,3 +40,10 @@ def _trial(events: pa.Table) -> "Callable[[Plan], Iterator[Counted]]":
     from stretto.engine.trial import Tryout
 
     return Tryout(events)
+
+
+def _derive(plan: Plan, stretches: Sequence[pa.Table]) -> list[pa.Table]:
+    """Make the derived streams' events of sampled ones."""
+    from stretto.engine.trial import derived_events
+
+    return derived_events(plan, stretches)

@@ -70,6 +70,7 @@ class StepRunner:
         self._fits: int | None = None  # events of a step that fitted, after one that did not
         self.turns = 0
         self.seconds = 0.0
+        self.timer = perf_counter
 
     def run(self, step: StepRange, done: Counters, matches: Matches, *, closing: bool) -> Iterator[int]:
         """Run a step and add what it finds to the matches; how many it found comes after each part of it.
@@ -199,10 +200,10 @@ class StepRunner:
         self._meter.begin(state + matches.held)
 
     def _scan(self, clock: Clock, attempt: _Attempt, done: Counters) -> dict[int, list[Rows]]:
-        begun, arena = perf_counter(), self._arena
+        begun, arena = self.timer(), self._arena
         at = slice(clock.start - arena.base, clock.end - arena.base)
         scanned = self._index.step(clock, arena.borrowed_types[at], arena.borrowed_ts[at])
-        share = (perf_counter() - begun) / max(len(scanned), 1)
+        share = (self.timer() - begun) / max(len(scanned), 1)
         for number, parts in scanned.items():
             if number < len(self._plan.ops):
                 attempt.made.append((number, sum(map(len, parts))))
@@ -220,7 +221,8 @@ class StepRunner:
         for number, parts in scanned.items():
             if number < len(rows):
                 rows[number] = parts
-        begun = time = perf_counter()
+        timer = self.timer
+        begun = time = timer()
         for number, operator, sources in self._order:
             if not (operator.waiting or any(map(rows.__getitem__, sources))):
                 continue
@@ -244,7 +246,7 @@ class StepRunner:
                 if reuse.debug:
                     reuse.check_rows(rows[number])
             held[number] = operator.held
-            now = perf_counter()
+            now = timer()
             seconds[number] += now - time
             time = now
         self.seconds += time - begun

@@ -1,9 +1,10 @@
 """Plans run on a few events, so that what they do can be counted before one is chosen."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
+from stretto.engine.derived.fronted_plan import FrontedPlan
 from stretto.engine.live_plan import LivePlan
 from stretto.engine.memory.limits import Meter
 from stretto.engine.pace import Pace
@@ -22,6 +23,16 @@ TRIED_STEP = 1 << 12
 """Events after which it is asked for the first time whether a trial goes on; then twice as many, and so on."""
 MEMORY_BYTES = 1 << 30
 """What a plan may hold in a trial; one that needs more of so few events is not worth having."""
+
+
+def derived_events(plan: Plan, stretches: Sequence[pa.Table]) -> list[pa.Table]:
+    """Return stretches of events with the events that the plan's derived streams make of each, in order of time."""
+    found = []
+    for events in stretches:
+        live = FrontedPlan(plan, Meter(MEMORY_BYTES), plan.schema.special)
+        blocks = [live.intake.convert(batch, 0)[0] for batch in events.to_batches()]
+        found.append(pa.Table.from_batches([live.derived(blocks)]))
+    return found
 
 
 class Tryout:

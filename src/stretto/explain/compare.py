@@ -214,7 +214,6 @@ def comparison_json(found: PlanComparison) -> dict[str, Any]:
 def _summary(plan: Explanation) -> dict[str, Any]:
     return {
         **figures_json(plan),
-        "alone": None if plan.estimate is None else plan.estimate.alone,
         "operators": len(plan.rows),
         "kinds": kinds(plan),
         "shared": len(plan.shared),

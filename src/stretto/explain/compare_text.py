@@ -12,7 +12,7 @@ from stretto.explain.compare import (
     kinds,
     matpoint_names,
 )
-from stretto.explain.numbers import columns, factor_text, rate_text, share_text, some, time_text
+from stretto.explain.numbers import columns, factor_text, rows_text, share_text, some, time_text
 from stretto.explain.text import label
 from stretto.screen import as_lines, counted
 
@@ -22,17 +22,22 @@ SHOWN: Final = 20
 
 def comparison_text(found: PlanComparison) -> str:
     """The comparison as a table of figures and lists of pieces, queries and edges, the dearest first."""
-    left, right = titles(found)
+    (left, right), period = titles(found), _period(found)
     blocks = [
         [f"{left} and {right}: two plans for {counted(len(found.queries), 'query')}"],
         list(_figures(found)),
-        _listed(f"only {left} computes", [(one.text, one.left) for one in found.only_left()]),
-        _listed(f"only {right} computes", [(one.text, one.right) for one in found.only_right()]),
+        _listed(f"only {left} computes", [(one.text, one.left) for one in found.only_left()], period),
+        _listed(f"only {right} computes", [(one.text, one.right) for one in found.only_right()], period),
         list(_in_both(found)),
         list(_edges(found)),
         list(_by_query(found)),
     ]
     return "\n\n".join(as_lines(block) for block in blocks if block) + "\n"
+
+
+def _period(found: PlanComparison) -> float:
+    """The seconds of stream that the figures are shown for."""
+    return next((side.period for side in found.sides if side.estimate is not None), 1.0)
 
 
 def titles(found: PlanComparison) -> tuple[str, str]:
@@ -49,7 +54,13 @@ def _figures(found: PlanComparison) -> Iterator[str]:
         # Estimates beside estimates: not every plan was tried.
         costs = here.estimated, there.estimated
         ratio = factor_text(costs[1] / costs[0]) if costs[0] > 0 else ""
-        rows.append(["cost per second", *map(time_text, costs), ratio])
+        rows.append(
+            [
+                f"CPU time {found.left.shown_for}",
+                *(time_text(cost * _period(found)) for cost in costs),
+                ratio,
+            ]
+        )
         gaps = ["unknown" if gap is None else share_text(gap, 1.0) for gap in (here.gap, there.gap)]
         rows.append(["may still be saved", *gaps, ""])
         rows.append(["time to plan", time_text(here.seconds * 1e9), time_text(there.seconds * 1e9), ""])
@@ -67,21 +78,21 @@ def _figures(found: PlanComparison) -> Iterator[str]:
     yield from columns(rows)
 
 
-def _listed(title: str, pieces: Sequence[tuple[str, ComputedBy | None]]) -> list[str]:
+def _listed(title: str, pieces: Sequence[tuple[str, ComputedBy | None]], period: float) -> list[str]:
     """Pieces of one plan alone, the dearest first."""
     found = [(text, one) for text, one in pieces if one is not None]
     if not found:
         return []
     found.sort(key=lambda pair: -(pair[1].cost or 0.0))
     lines = [f"{title} ({counted(len(found), 'piece')}):"]
-    lines += (f"  {text}  {_computation_text(one)}" for text, one in found[:SHOWN])
+    lines += (f"  {text}  {_computation_text(one, period)}" for text, one in found[:SHOWN])
     return [*lines, *_rest(len(found))]
 
 
-def _computation_text(one: ComputedBy) -> str:
-    parts = [] if one.rows is None else [rate_text(one.rows)]
+def _computation_text(one: ComputedBy, period: float) -> str:
+    parts = [] if one.rows is None else [rows_text(one.rows * period)]
     if one.cost is not None:
-        parts.append(time_text(one.cost))
+        parts.append(time_text(one.cost * period))
     if len(one.operators) > 1:
         parts.append(f"{len(one.operators):,} times")
     figures = f"{', '.join(parts)}  " if parts else ""
@@ -136,17 +147,21 @@ def _by_query(found: PlanComparison) -> Iterator[str]:
     left, right = titles(found)
     known = all(plan.estimate is not None for plan in found.sides)
     what = (
-        "cost of all operators a query needs, and its share of them"
+        "CPU time of all operators a query needs, and its share of them"
         if known
         else "operators a query needs, and those of them that serve no other"
     )
     yield f"{what}:"
     own = "its share" if known else "its own"
     rows = [["", left, own, right, own]]
+    period = _period(found)
     ranked = sorted(found.queries.items(), key=lambda item: -_change(item[1]))
     for name, pair in ranked[:SHOWN]:
         rows.append(
-            [name, *(cell for share in pair for cell in (_costs(share) if known else _numbers(share)))]
+            [
+                name,
+                *(cell for share in pair for cell in (_costs(share, period) if known else _numbers(share))),
+            ]
         )
     yield from (f"  {line}" for line in columns(rows))
     yield from _rest(len(ranked))
@@ -160,8 +175,8 @@ def _change(pair: tuple[QueryShare, QueryShare]) -> float:
     return abs(left.share - right.share)
 
 
-def _costs(share: QueryShare) -> tuple[str, str]:
-    return time_text(share.cost or 0.0), time_text(share.share or 0.0)
+def _costs(share: QueryShare, period: float) -> tuple[str, str]:
+    return time_text((share.cost or 0.0) * period), time_text((share.share or 0.0) * period)
 
 
 def _numbers(share: QueryShare) -> tuple[str, str]:

@@ -3,7 +3,7 @@
 from dataclasses import asdict
 from typing import Any
 
-from stretto.explain.model import Explanation, Row, TrendEdge
+from stretto.explain.model import NANOSECONDS, Explanation, Row, TrendEdge
 
 
 def explanation_json(found: Explanation) -> dict[str, Any]:
@@ -11,7 +11,14 @@ def explanation_json(found: Explanation) -> dict[str, Any]:
     return {
         **figures_json(found),
         "operators": [
-            {**row_json(row), "rows": row.rows, "cost": row.cost, "because": row.because, **_matstates(row)}
+            {
+                **row_json(row),
+                "rows": row.rows,
+                "cost": row.cost,
+                "because": row.because,
+                **_shown(found, row),
+                **_matstates(row),
+            }
             for row in found.rows
         ],
         "queries": dict(found.queries),
@@ -27,7 +34,26 @@ def figures_json(found: Explanation) -> dict[str, Any]:
         "optimizer": found.optimizer,
         **{name: getattr(found.estimate, name, None) for name in figures},
         **({} if tried is None else {"tried": asdict(tried)}),
+        **_compared(found),
     }
+
+
+def _compared(found: Explanation) -> dict[str, Any]:
+    """What the text says of the whole plan: for how many events, the cost of `none`, and what templates save."""
+    known = found.estimate
+    if known is None:
+        return {}
+    templates = {} if known.templates is None else {"templates": asdict(known.templates)}
+    return {"events": known.events or None, "shown": found.shown_for, "alone": known.alone, **templates}
+
+
+def _shown(found: Explanation, row: Row) -> dict[str, Any]:
+    """The figures of the text: rows and seconds of processor time for the events that it speaks of."""
+    if found.estimate is None:
+        return {}
+    rows = None if row.rows is None else row.rows * found.period
+    seconds = None if row.cost is None else row.cost * found.period / NANOSECONDS
+    return {"shown_rows": rows, "shown_cpu_seconds": seconds}
 
 
 def row_json(row: Row) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from stretto.explain.json import row_json
 from stretto.explain.model import NANOSECONDS, Explanation, Row, Run
-from stretto.explain.numbers import columns, cut, number_text, share_text, time_text
+from stretto.explain.numbers import columns, cut, number_text, rows_text, share_text, time_text
 from stretto.screen import as_lines, counted
 
 LONGEST: Final = 60
@@ -69,7 +69,11 @@ def measured_json(found: Explanation) -> dict[str, Any]:
         "events": run.events,
         "span": run.span,
         "elapsed": run.elapsed,
-        "seconds": {"estimated": expected, "measured": found.at_work},
+        "seconds": {
+            "estimated": None if known is None else operators_seconds(found, run),
+            "measured": found.at_work,
+        },
+        "cpu_seconds": {"estimated": expected, "measured": run.worked},
         "q_error": errors_json(q_errors(found), "operator"),
         "operators": [
             {
@@ -145,18 +149,32 @@ def q_error_text(error: float) -> str:
 
 
 def _times(found: Explanation, run: Run) -> str:
-    expected = None if found.estimate is None else expected_seconds(found.estimate.cost, run)
-    estimate = "" if expected is None else f", estimated {_seconds(expected)}"
-    return f"time of all operators {_seconds(found.at_work)}{estimate}; whole run {_seconds(run.elapsed)}"
+    """The processor time of all operators and of the whole run, each estimated and measured."""
+    parts = [f"CPU time of all operators {_seconds(found.at_work)}"]
+    known = found.estimate
+    if known is not None:
+        parts.append(f"estimated {_seconds(operators_seconds(found, run))}")
+    whole = f"whole run {_seconds(run.elapsed)}"
+    if run.worked is not None:
+        whole += f" with {_seconds(run.worked)} of CPU time"
+        if known is not None:
+            whole += f", estimated {_seconds(expected_seconds(known.cost, run) or 0.0)}"
+    return f"{', '.join(parts)}; {whole}"
+
+
+def operators_seconds(found: Explanation, run: Run) -> float:
+    """The processor seconds that all operators together are expected to take, reading the events left aside."""
+    return sum(expected_seconds(row.cost, run) or 0.0 for row in found.rows)
 
 
 def _table(found: Explanation, run: Run) -> Iterator[str]:
-    estimated, measured = (["rows est.", "rows", "q-error", "time est.", "time", "share"], [1, 4, 5])
+    estimated, measured = (["rows est.", "rows", "q-error", "CPU est.", "CPU", "share"], [1, 4, 5])
     kept = range(len(estimated)) if found.estimate is not None else measured
     rows = [["", "", *(estimated[i] for i in kept)]]
     for row in found.rows:
         cells = [cell or "?" for cell in cells_of(row, run, found.at_work)]
         title = f"{row.title}: {row.piece}" if row.kind == "emit" else f"{row.title} {row.piece}"
+        title = row.piece if row.piece.startswith(f"{row.title} ") else title
         rows.append([row.name, cut(title, LONGEST), *(cells[i] for i in kept)])
     yield from columns(rows, left=2)
 
@@ -165,7 +183,7 @@ def cells_of(row: Row, run: Run, at_work: float) -> list[str]:
     """Rows as estimated and as measured, the q-error, time as estimated and as measured, and its share."""
     expected, error, cost = expected_rows(row, run), error_of(row, run), expected_seconds(row.cost, run)
     return [
-        "" if expected is None else number_text(expected),
+        "" if expected is None else rows_text(expected).partition(" row")[0],
         "" if row.measured is None else f"{row.measured:,}",
         "" if error is None else q_error_text(error),
         "" if cost is None else _seconds(cost),

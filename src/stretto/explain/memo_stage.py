@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any, Final
 
-from stretto.explain.numbers import columns, in_format, rate_text, some, time_text
+from stretto.explain.numbers import columns, in_format, number_text, rate_text, some, time_text
+from stretto.memo.cost import CostModel
 from stretto.memo.memo import Memo
 from stretto.memo.pricing import Pricing
 from stretto.pattern.describe import piece_text
@@ -158,7 +159,7 @@ def memo_text(memo: Memo, pricing: Pricing | None = None) -> str:
         [f"memo of {counted(found.queries, 'query')}: {sizes}"],
         list(_by_slots(found)),
         list(columns([["rule", "ways"], *([rule, f"{count:,}"] for rule, count in found.ways.items())])),
-        list(_most_shared(found, shared)),
+        list(_most_shared(found, shared, timed=isinstance(pricing, CostModel))),
     ]
     return "\n\n".join(as_lines(block) for block in blocks if block) + "\n"
 
@@ -170,7 +171,7 @@ def _by_slots(found: Description) -> Iterator[str]:
     return columns(rows)
 
 
-def _most_shared(found: Description, shared: int) -> Iterator[str]:
+def _most_shared(found: Description, shared: int, *, timed: bool) -> Iterator[str]:
     if not found.most_shared:
         return
     yield f"most shared of {shared:,} pieces that could serve several queries, single events apart:"
@@ -179,5 +180,12 @@ def _most_shared(found: Description, shared: int) -> Iterator[str]:
         if one.rows is not None:
             figures.append(rate_text(one.rows))
         if one.cost is not None:
-            figures.append(f"{time_text(one.cost)} at least")
+            figures.append(f"{_cost_text(one.cost, timed=timed)} at least")
         yield f"  {one.piece}  {', '.join(figures)}  for {len(one.queries):,}: {some(one.queries, NAMED)}"
+
+
+def _cost_text(cost: float, *, timed: bool) -> str:
+    """A cost per second of stream: of our model processor time, of the papers' a number of partial matches."""
+    if timed:
+        return f"{time_text(cost)} of CPU time per second of stream"
+    return f"{number_text(cost)} partial matches/s"

@@ -3,7 +3,7 @@
 from typing import Final
 
 from stretto.explain.model import EVENTS, UNIT, Explanation, Row, TrendEdge
-from stretto.explain.numbers import cut, rate_text
+from stretto.explain.numbers import cut, rows_text
 from stretto.explain.text import figures_text, label
 from stretto.screen import counted, visible
 
@@ -60,7 +60,7 @@ def _lines(found: Explanation, row: Row) -> list[str]:
     lines = [f'    {row.name}{left}"{shown}"{right}{":::shared" if row.is_shared else ""}']
     for source in row.inputs:
         rows = found.rows[source].rows
-        arrow = "-->" if rows is None else f'-->|"{_escaped(rate_text(rows))}"|'
+        arrow = "-->" if rows is None else f'-->|"{_escaped(rows_text(rows * found.period))}"|'
         lines.append(f"    n{source} {arrow} {row.name}")
     return lines
 

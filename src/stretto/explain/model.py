@@ -15,6 +15,7 @@ from stretto.records import dataclass
 from stretto.screen import counted
 
 NANOSECONDS: Final = 1e9
+MILLION: Final = 1e6
 EVENTS: Final = "events"
 """The kind of a row that is events of a type, for trend queries."""
 UNIT: Final = "trends"
@@ -38,12 +39,26 @@ class Tried:
 
 
 @dataclass(frozen=True, slots=True)
+class Templates:
+    """Queries that differ in constants alone: the cost with each family of them as one template, and one by one.
+
+    Nothing else is shared or reordered in either.
+    """
+
+    queries: int
+    together: float
+    apart: float
+
+
+@dataclass(frozen=True, slots=True)
 class Estimate:
     """What the optimizer expects of a plan.
 
-    `alone` is the cost of the same workload with nothing shared or reordered, `lower_bound` what no plan that was
-    considered can go below, if that is known, `seconds` the time the optimizer took. Where the plan was `tried` its
-    cost is what was counted; `alone` and the bound are estimates.
+    `alone` is the cost of the plan that `--optimizer none` makes of the same workload, `lower_bound` what no plan
+    that was considered can go below, if that is known, `seconds` the time the optimizer took. Where the plan
+    was `tried` its cost is what was counted; `alone` and the bound are estimates.
+    `templates`: what these save by themselves.
+    `events`: how many the statistics were counted on, and their `rate` per second; zeros where nobody counted.
     """
 
     cost: float
@@ -51,6 +66,9 @@ class Estimate:
     lower_bound: float | None
     seconds: float
     tried: Tried | None = None
+    templates: Templates | None = None
+    events: int = 0
+    rate: float = 0.0
 
     @property
     def estimated(self) -> float:
@@ -99,8 +117,8 @@ class Meaning:
 class Row:
     """One row. `rows` are those it gives per second (of a unit, the events it takes), None where nothing is known.
 
-    `does` names its inputs. `measured` are the rows of a whole run, `worked` its seconds. `members`: the queries of a
-    family that is answered here.
+    `does` names its inputs. `measured` are the rows of a whole run, `worked` its processor seconds.
+    `members`: the queries of a family that is answered here.
     """
 
     id: int
@@ -169,6 +187,7 @@ class TrendEdge:
 class Run:
     """A run of the plan: `span` are the seconds from its first event to the last, `elapsed` those that it took.
 
+    `worked` are its seconds of processor time, where they were counted.
     `totals` are the rows of totals of every trend query.
     """
 
@@ -176,6 +195,7 @@ class Run:
     span: float
     elapsed: float
     totals: Mapping[str, int] = field(default_factory=dict)
+    worked: float | None = None
 
     @property
     def seconds(self) -> float:
@@ -187,7 +207,8 @@ class Run:
 class Explanation:
     """A plan: its rows, inputs before their users, and for each query the row that answers it.
 
-    `families`: how many queries stand behind the name of one.
+    `families`: how many queries stand behind the name of one. `per_million`: figures are shown per million events, not
+    for the events that were counted.
     """
 
     optimizer: str
@@ -199,6 +220,25 @@ class Explanation:
     workload: str = ""
     families: Mapping[str, int] = field(default_factory=dict)
     units: UnitsShown | None = None
+    per_million: bool = False
+
+    @property
+    def period(self) -> float:
+        """The seconds of stream that rows and times are shown for: those of the events counted, or of a million."""
+        known = self.estimate
+        if known is None or not known.rate:
+            return 1.0
+        return (MILLION if self.per_million or not known.events else known.events) / known.rate
+
+    @property
+    def shown_for(self) -> str:
+        """What rows and times are shown for, in words."""
+        known = self.estimate
+        if known is None or not known.rate:
+            return "per second of stream"
+        if self.per_million or not known.events:
+            return "per million events"
+        return f"for these {counted(known.events, 'event')}" if known.events > 1 else "for this event"
 
     @property
     def answered(self) -> int:

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Final
 
-from stretto.explain.model import Estimate, Explanation, Row, SharedEdge, TrendEdge
-from stretto.explain.numbers import factor_text, number_text, rate_text, share_text, some, time_text
+from stretto.explain.model import NANOSECONDS, Estimate, Explanation, Row, SharedEdge, TrendEdge
+from stretto.explain.numbers import factor_text, number_text, rows_text, share_text, some, time_text
 from stretto.screen import as_lines, counted
 
 SHOWN: Final = 4
@@ -22,9 +22,10 @@ def explanation_text(found: Explanation, *, limit: int | None = None) -> str:
     lines = [f"plan by {found.optimizer}: {sizes}"]
     if found.estimate is not None:
         lines += [
-            _cost_line(found.estimate),
-            *tried_lines(found.estimate),
+            _cost_line(found, found.estimate),
+            *tried_lines(found),
             _sharing_line(found, found.estimate),
+            *template_lines(found.estimate),
         ]
     lines += (f"{row.name} = {'  '.join(_parts_of_line(found, row))}" for row in shown)
     if len(shown) < len(found.rows):
@@ -34,23 +35,28 @@ def explanation_text(found: Explanation, *, limit: int | None = None) -> str:
     return as_lines(lines) + "\n"
 
 
-def _cost_line(known: Estimate) -> str:
-    """The cost of a plan, that of the same workload alone, and the time it took to find."""
-    return (
-        f"estimated cost {time_text(known.estimated)} per second of stream,"
-        f" {time_text(known.alone)} with nothing shared or reordered;"
-        f" planned in {time_text(known.seconds * 1e9)}"
-    )
+def _cost_line(found: Explanation, known: Estimate) -> str:
+    """The processor time of a plan, that of the plan of `none`, and the time it took to plan."""
+    parts = [f"estimated {found.shown_for}: {time_text(known.estimated * found.period)} of CPU time"]
+    if not is_none(found):
+        parts.append(f"{time_text(known.alone * found.period)} with --optimizer none")
+    return f"{', '.join(parts)}; planned in {time_text(known.seconds * NANOSECONDS)}"
 
 
-def tried_lines(known: Estimate) -> Iterator[str]:
+def is_none(found: Explanation) -> bool:
+    """Return whether this is the plan that all others are compared with."""
+    return found.optimizer.partition(" ")[0] == "none"
+
+
+def tried_lines(found: Explanation) -> Iterator[str]:
     """On what plans were tried, if they were, and both figures of the one that was taken."""
-    if known.tried is not None:
-        one = known.tried
+    if found.estimate is not None and found.estimate.tried is not None:
+        tried, period = found.estimate.tried, found.period
         yield (
-            f"tried on {counted(one.events, 'event')} of the sample, the best of {counted(one.plans, 'plan')}:"
-            f" estimated {time_text(one.estimated)}, by the work counted there {time_text(one.counted)};"
-            " rows and costs below are as counted"
+            f"tried on {counted(tried.events, 'event')} of the sample, the best of {counted(tried.plans, 'plan')}:"
+            f" estimated {time_text(tried.estimated * period)},"
+            f" by the work counted there {time_text(tried.counted * period)};"
+            " the rows and times below are as counted there"
         )
 
 
@@ -58,23 +64,34 @@ def _sharing_line(found: Explanation, known: Estimate) -> str:
     """How much of a plan is shared, what that saves, and how far from the best it may be."""
     parts = [
         f"{len(found.shared):,} of {counted(len(found.rows), 'operator')} serve more than one query",
-        saving_text(known),
+        "" if is_none(found) else saving_text(known),
         bound_text(known),
     ]
     return "; ".join(part for part in parts if part)
 
 
 def saving_text(known: Estimate) -> str:
-    """What the plan saves against the same workload alone; a plan that costs more says so."""
+    """What the plan saves against the plan of `none`; a plan that costs more says so."""
     cost = known.estimated
     if known.alone <= 0 or cost <= 0:
         return ""
     if cost > 1.0005 * known.alone:
-        return f"it costs {factor_text(cost / known.alone)} of what nothing shared or reordered would"
+        return f"it takes {factor_text(cost / known.alone)} the CPU time of --optimizer none"
     if cost > 0.9995 * known.alone:
-        return "nothing is saved by sharing or reordering"
+        return "nothing is saved compared with --optimizer none"
     saved = share_text(known.alone - cost, known.alone)
-    return f"sharing and reordering save {saved} ({factor_text(known.alone / cost)}) of the estimated cost"
+    return f"this plan saves {saved} of the CPU time of --optimizer none ({factor_text(known.alone / cost)})"
+
+
+def template_lines(known: Estimate) -> Iterator[str]:
+    """What templates save by themselves, where queries that differ in constants alone are computed as one."""
+    templates = known.templates
+    if templates is not None and 0 < templates.together < 0.9995 * templates.apart:
+        saved = share_text(templates.apart - templates.together, templates.apart)
+        yield (
+            f"templates alone save {saved} ({factor_text(templates.apart / templates.together)}):"
+            f" {counted(templates.queries, 'query')} that differ only in constants are computed together"
+        )
 
 
 def bound_text(known: Estimate) -> str:
@@ -82,7 +99,7 @@ def bound_text(known: Estimate) -> str:
     if known.gap is None:
         return ""
     if known.gap == 0:
-        return "of the plans considered none is better"
+        return "no plan that was considered is better"
     return f"within {share_text(known.gap, 1.0)} of the best of the plans considered"
 
 
@@ -98,10 +115,10 @@ def _parts_of_line(found: Explanation, row: Row) -> Iterator[str]:
 
 
 def figures_text(found: Explanation, row: Row) -> str:
-    """The rows per second and the cost of one row: `1.2k/s, 34us (12%)`."""
-    parts = [] if row.rows is None else [rate_text(row.rows)]
+    """The rows and the processor time of one row, and its share: `1,204 rows, 3 ms, 9%`."""
+    parts = [] if row.rows is None else [rows_text(row.rows * found.period)]
     if row.cost is not None and found.estimate is not None:
-        parts.append(f"{time_text(row.cost)} ({share_text(row.cost, found.estimate.cost)})")
+        parts += [time_text(row.cost * found.period), share_text(row.cost, found.estimate.cost)]
     return ", ".join(parts)
 
 

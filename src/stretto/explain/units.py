@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from stretto.explain.numbers import columns, number_text, rate_text, time_text
+from stretto.explain.numbers import bytes_text, columns, rate_text, time_text
 from stretto.records import dataclass
 
 NANOSECONDS = 1e9
@@ -76,7 +76,7 @@ def _cells(shown: UnitsShown) -> Iterator[list[str]]:
                 share.operator,
                 rate_text(share.rows),
                 rate_text(share.compared),
-                f"{number_text(share.bytes)}B",
+                bytes_text(share.bytes),
                 f"{share.load:.3g}",
             ]
             done = share.measured
@@ -84,7 +84,7 @@ def _cells(shown: UnitsShown) -> Iterator[list[str]]:
                 cells += [
                     f"{done.rows:,}",
                     f"{done.compared:,}",
-                    f"{number_text(done.held)}B",
+                    bytes_text(done.held),
                     time_text(done.seconds * NANOSECONDS),
                     f"{done.seconds / shown.span:.3g}",
                 ]

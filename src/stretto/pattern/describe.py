@@ -1,6 +1,6 @@
 """Short text of terms, streams, windows and pieces, for EXPLAIN and for error messages of plans."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final, TypeVar
 
 from stretto.pattern.disjunction import streams_of_group
@@ -28,11 +28,13 @@ _TESTS: Final = {
     "has": "CONTAINS",
 }
 _NAMES: Final = {"size": "LENGTH", "any_of": "ANY", "all_of": "ALL"}
+EXACT: Final = 1e15
+"""Doubles below it that are whole numbers are written without `.0`."""
 _BINDS: Final = {
     "or": 1,
     "and": 2,
     "not": 3,
-    **dict.fromkeys(("=", "!=", "<", "<=", ">", ">=", "in", "is_null", *_TESTS), 4),
+    **dict.fromkeys(("=", "!=", "<", "<=", ">", ">=", "in", "is_null", "is_not_null", *_TESTS), 4),
     **dict.fromkeys(("+", "-"), 5),
     **dict.fromkeys(("*", "/", "%"), 6),
     "neg": 7,
@@ -51,21 +53,32 @@ def window_text(window: Window) -> str:
     return duration_text(window.size) if window.unit == "us" else f"{window.size} events"
 
 
-def joined_terms(terms: Sequence[Expr], names: Sequence[str] | None = None, *, beside: bool = False) -> str:
-    """Terms that hold together, an OR among several in parentheses; `beside`: other conditions follow."""
-    if len(terms) == 1 and not beside:
-        return term_text(terms[0], names)
-    return " AND ".join(
-        f"({term_text(term, names)})"
-        if isinstance(term, Apply) and term.op == "or"
-        else term_text(term, names)
-        for term in terms
-    )
-
-
 def term_text(expr: Expr, names: Sequence[str] | None = None) -> str:
-    """A term over columns, by their names or else their numbers: `0.x < 1.x`."""
+    """A term over columns as a user would write it, by the columns' names or else their numbers: `0.x < 1.x`."""
+    return _text(rewrite(expr, _as_written), names, 0)
+
+
+def key_text(expr: Expr, names: Sequence[str] | None = None) -> str:
+    """A term in the spelling that files of statistics know it by, which must not change."""
     return _text(expr, names, 0)
+
+
+def conjunction_text(terms: Iterable[Expr], names: Sequence[str] | None = None) -> str:
+    """Terms that must all hold; an OR among several stands in parentheses."""
+    found = [rewrite(term, _as_written) for term in terms]
+    return " AND ".join(_text(term, names, _BINDS["or"] if len(found) > 1 else 0) for term in found)
+
+
+def _as_written(node: Expr) -> Expr | None:
+    """How a user would write what the binder spells in its own way."""
+    match node:
+        case Apply("=", (value, other)) if value == other:  # how a key asks for a value
+            return Apply("is_not_null", (value,), Kind.BOOL)
+        case Apply("not", (Apply("is_null", (value,)),)):
+            return Apply("is_not_null", (value,), Kind.BOOL)
+        case Const(float(value)) if value.is_integer() and abs(value) < EXACT:
+            return Const(int(value), Kind.INT)
+    return None
 
 
 def _text(expr: Expr, names: Sequence[str] | None, around: int) -> str:
@@ -122,6 +135,8 @@ def _applied(op: str, arguments: tuple[Expr, ...], names: Sequence[str] | None, 
         return f"{_text(arguments[0], names, binds)} IN ({options})"
     if op == "is_null":
         return f"{_text(arguments[0], names, binds)} IS NULL"
+    if op == "is_not_null":
+        return f"{_text(arguments[0], names, binds)} IS NOT NULL"
     if op == "not":
         return f"NOT {_text(arguments[0], names, binds - 1)}"
     if op == "neg":
@@ -144,21 +159,34 @@ def _applied(op: str, arguments: tuple[Expr, ...], names: Sequence[str] | None, 
 
 def stream_text(stream: Stream) -> str:
     """A type with the terms its events pass: `Buy[volume > 1000]`."""
+    return f"{stream.type}[{conjunction_text(stream.where, ('',))}]" if stream.where else stream.type
+
+
+def stream_key(stream: Stream) -> str:
+    """The same in the spelling that files of statistics know it by, which must not change."""
     if not stream.where:
         return stream.type
-    return f"{stream.type}[{joined_terms(stream.where, ('',))}]"
+    return f"{stream.type}[{' AND '.join(key_text(term, ('',)) for term in stream.where)}]"
+
+
+def frame_key(piece: Piece) -> str:
+    """A piece without terms in the spelling that files of statistics know it by, which must not change."""
+    return f"{_shape(piece, None, stream_key)} within {window_text(piece.window)}"
 
 
 def piece_text(piece: Piece, names: Sequence[str] | None = None) -> str:
     """A piece on one line: `SEQ(A, B, C+) where 0.x < 1.x within 10s`; with names of its columns `SEQ(A a, B b) ..`."""
     parts = [_shape(piece, names, stream_text)]
-    more = len(piece.same) > 0
-    terms = [joined_terms(piece.terms, names, beside=more)] if piece.terms else []
-    conditions = [*terms, *(f"[{attribute}]" for attribute in piece.same)]
+    terms = [rewrite(term, _as_written) for term in piece.terms]
+    around = _BINDS["or"] if len(terms) + len(piece.same) > 1 else 0
+    conditions = [
+        *(_text(term, names, around) for term in terms),
+        *(f"[{attribute}]" for attribute in piece.same),
+    ]
     if conditions:
         parts.append("where " + " AND ".join(conditions))
     if piece.having:
-        parts.append("having " + joined_terms(piece.having, names))
+        parts.append("having " + conjunction_text(piece.having, names))
     parts.extend(_negation(negation, piece, names) for negation in piece.negations)
     if piece.window.size:  # one event alone has none
         parts.append(f"within {window_text(piece.window)}")
@@ -238,7 +266,7 @@ def _slot(slot: Slot, names: Sequence[str] | None, shown: Callable[[Stream], str
 
 def _repetition(piece: Piece, names: Sequence[str] | None, shown: Callable[[Stream], str]) -> str:
     """One alternative of a group; its terms read its own columns."""
-    terms = joined_terms(piece.terms, names) if shown is stream_text else ""
+    terms = conjunction_text(piece.terms, names) if shown is stream_text else ""
     shape = _shape(piece, names, shown)
     return f"({shape} where {terms})" if terms else shape
 
@@ -251,7 +279,7 @@ def repetition_text(low: int, high: int | None) -> str:
 
 def _negation(negation: Negation, piece: Piece, names: Sequence[str] | None) -> str:
     known = [_name(i, names) for i in range(piece.width)] + ["it"]
-    terms = joined_terms(negation.terms, known)
+    terms = conjunction_text(negation.terms, known)
     text = f"without {stream_text(negation.stream)} {_place(negation, piece, names)}"
     return text + (f" where {terms}" if terms else "")
 

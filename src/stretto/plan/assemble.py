@@ -36,6 +36,7 @@ class Assembler:
         self.memo, self.builder, self.pricing, self.ambiguous = memo, builder, pricing, ambiguous
         # By identity: a shared computation is one object of the solution, and its operators are added once.
         self._made: dict[int, Made] = {}
+        self._scans: set[int] = set()
 
     def add(self, node: Computation) -> None:
         """Add the operators of one computation; those of its inputs are there."""
@@ -46,12 +47,20 @@ class Assembler:
         ]
         made = self._make(piece, node, sources)
         self._made[id(node)] = made
-        if self.pricing is not None:
+        if self.pricing is not None and not self._is_priced_scan(node):
             rows, cost = (
                 self.pricing.rows(self.memo, node.piece),
                 self.pricing.cost(self.memo, node.piece, node.way),
             )
             self.builder.expect(made.op, rows, cost)
+
+    def _is_priced_scan(self, node: Computation) -> bool:
+        """Return whether this is a scan like one before: equal selections are one operator in every plan."""
+        if node.way.kind is not WayKind.SCAN:
+            return False
+        before = len(self._scans)
+        self._scans.add(node.piece)
+        return len(self._scans) == before
 
     def parts(self, node: Computation, seen: set[int]) -> Iterator[tuple[int, tuple[int, ...]]]:
         """The operators whose rows are those of a query's branch, with the piece's columns that theirs are.

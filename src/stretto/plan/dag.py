@@ -60,6 +60,11 @@ class Plan:
         return self.schema.attributes if self.front is None else self.front.columns
 
     @property
+    def records_cost(self) -> float:
+        """What its operators cost per second, reading the events left aside, as far as that was estimated."""
+        return sum(record.cost or 0.0 for record in self.records)
+
+    @property
     def text_ids(self) -> bool:
         """Whether the ids of events are texts; else they are integers."""
         return self.schema.attributes.get(self.schema.special.id) is Kind.STRING

@@ -6,7 +6,7 @@ from dataclasses import replace
 from stretto.explain.model import Estimate
 from stretto.memo.cost import CostModel
 from stretto.memo.memo import WIDE, Memo
-from stretto.memo.ways import Way
+from stretto.memo.ways import Way, WayKind
 from stretto.plan.build import Builder
 from stretto.solve.common.budget import Budget
 from stretto.solve.common.solution import Solution
@@ -34,11 +34,22 @@ def estimated(
     known = None if trends is None else trends.estimate
     shared, apart = (0.0, 0.0) if known is None else (known.cost, known.alone)
     return Estimate(
-        cost=always + solution.cost(memo, model) + shared,
+        cost=always + _cost(memo, solution, model) + shared,
         alone=always + alone_cost(memo, model) + apart,
         lower_bound=bound,
         seconds=time.spent,
     )
+
+
+def _cost(memo: Memo, solution: Solution, model: CostModel) -> float:
+    """The cost of a solution's operators: equal selections are one scan, also where nothing else is shared."""
+    scans: set[int] = set()
+    total = 0.0
+    for node in solution.nodes():
+        if node.way.kind is not WayKind.SCAN or node.piece not in scans:
+            total += model.cost(memo, node.piece, node.way)
+            scans.update([node.piece] if node.way.kind is WayKind.SCAN else [])
+    return total
 
 
 def _complete(builder: Builder, model: CostModel) -> None:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from stretto.errors import StrettoError
 from stretto.explain.model import Explanation, Meaning, Row, Run, TrendEdge
 from stretto.pattern.describe import (
+    conjunction_text,
     duration_text,
-    joined_terms,
     place_text,
     repetition_text,
     shape_text,
@@ -35,9 +35,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What a run did: rows that each operator gave (matches, of an Emit) and its seconds at work.
+    """What a run did: rows that each operator gave (matches, of an Emit) and its seconds of processor time.
 
-    `span` are the seconds from the first event to the last, `elapsed` those that the whole run took. `trends`: what was
+    `span` are the seconds from the first event to the last, `elapsed` those that the whole run took, `worked` those of
+    its processor time. `trends`: what was
     done for trend queries, if there are any, and `totals` how many rows of totals each of them has.
     """
 
@@ -48,6 +49,7 @@ class Measured:
     elapsed: float
     trends: TrendWork | None = None
     totals: Mapping[str, int] = field(default_factory=dict)
+    worked: float | None = None
 
 
 def explanation(plan: "Plan", measured: Measured | None = None) -> Explanation:
@@ -73,7 +75,7 @@ def explanation(plan: "Plan", measured: Measured | None = None) -> Explanation:
     if measured is not None:
         names = () if trends is None else (query.name for query in trends.queries)
         totals = {name: measured.totals.get(name, 0) for name in names}
-        run = Run(measured.events, measured.span, measured.elapsed, totals)
+        run = Run(measured.events, measured.span, measured.elapsed, totals, measured.worked)
     text = "" if plan.workload is None else plan.workload.text or plan.workload.to_text()
     families = _families(plan)
     return Explanation(plan.optimizer, tuple(rows), queries, edges, plan.estimate, run, text, families)
@@ -266,7 +268,7 @@ def _parts(op: Union | Emit, names: Sequence[str]) -> Iterator[str]:
 
 def _terms(word: str, terms: Sequence[Expr], names: Sequence[str]) -> Iterator[str]:
     if terms:
-        yield f"{word} {joined_terms(terms, names, beside=True)}"
+        yield f"{word} {conjunction_text(terms, names)}"
 
 
 def _distinct(pairs: Iterable[tuple[int, str]]) -> Iterator[str]:

@@ -32,9 +32,10 @@ from stretto.plan.families.templates import apart_from_families, routed, settled
 from stretto.plan.forbid import refuse_entangled
 from stretto.plan.front.decoding import with_members
 from stretto.plan.front.planning import fronted, listing_leaves, needed_streams
-from stretto.plan.front.stages import Projection, in_stages
+from stretto.plan.front.sampled import Derive, with_derived
+from stretto.plan.front.stages import in_stages
 from stretto.plan.grow import growth_order
-from stretto.plan.one_by_one import cost_one_by_one
+from stretto.plan.one_by_one import cost_of_none, cost_of_templates
 from stretto.plan.optimizers import RECIPES, TREND_RECIPES, Recipe, model_of, without_rules
 from stretto.plan.trials.trying import Rival, Trial, best_tried, worth_trying
 from stretto.schema import Schema
@@ -55,6 +56,9 @@ A_FIND, AN_ESTIMATE = 3.5e-5, 2.5e-4
 SOLVING = 0.5
 """The part of the time that a solver has at least, however long it took to find what it can choose from."""
 
+LATE, AT_LEAST_S = 2.0, 1.0
+"""Times the budget after which no plan is tried any more, and seconds before which that does not matter."""
+
 WITHOUT = " without "
 """Between the name of an optimizer and those of rules that it may not use: a plan made anew keeps to them."""
 ON = " on "
@@ -73,18 +77,20 @@ def optimize(
     without: Sequence[str] = (),
     *,
     once: bool = False,
+    derive: Derive | None = None,
 ) -> Plan:
     """The plan for a workload's queries over events with these statistics, or just this schema.
 
     `budget`: seconds that an optimizer which searches may take. `trial`: how plans are tried on sampled events, by an
-    optimizer that compares some; without one the estimates decide. `without`: rules that may not be used. `once`: the
+    optimizer that compares some; without one the estimates decide. `without`: rules that may not be used.
+    `derive`: how sampled events of derived streams are made; without it their terms are assumed. `once`: the
     plan is for the events that were counted alone, and its making should not take longer than it saves. Raises
     QueryError if the workload does not fit the schema or holds a statement that no plan can run.
     """
     time = Budget(DEFAULT_BUDGET_S if budget is None else budget, once=once)
     optimizer = named_without(optimizer, without)
     with uncollected():
-        return planned(workload, known, optimizer, recipe_of(optimizer), time, trial)
+        return planned(workload, known, optimizer, recipe_of(optimizer), time, trial, derive)
 
 
 def planned(
@@ -94,10 +100,17 @@ def planned(
     recipe: Recipe,
     time: Budget,
     trial: Trial | None = None,
+    derive: Derive | None = None,
 ) -> Plan:
     """The same by a recipe, for which the plan has the name of an optimizer."""
     stats = known if isinstance(known, Stats) else Stats.assumed(known)
-    return _of_bound(workload, workload.bind(stats.schema), stats, known, optimizer, recipe, time, trial)
+    bound = workload.bind(stats.schema)
+    plan = _of_bound(workload, bound, stats, known, optimizer, recipe, time, trial, derive)
+    if plan.estimate is None:
+        return plan
+    alone = plan.estimate.cost if recipe is RECIPES["none"] else plan.estimate.alone
+    estimate = replace(plan.estimate, alone=alone, events=stats.events, rate=stats.total_rate)
+    return replace(plan, estimate=estimate)
 
 
 def _of_bound(
@@ -109,8 +122,13 @@ def _of_bound(
     recipe: Recipe,
     time: Budget,
     trial: Trial | None,
+    derive: Derive | None = None,
+    *,
+    priced: bool = False,
 ) -> Plan:
-    found = settled(_one_by_one(written) if recipe.one_by_one else gathered(written), stats)
+    """The plan of a workload's bound form. `priced`: for its cost alone, with just the families that are there."""
+    families = written if priced else gathered(written) if recipe.templates else _one_by_one(written)
+    found = settled(families, stats)
     bound = found.bound
     streams = needed_streams(bound)
     mops = None
@@ -120,19 +138,29 @@ def _of_bound(
         whole = [query for query in queries if recipe.shared_whole(query, names)]
         mops = recipe.merge(operators_of(made, whole), stats)
     if streams or (mops is not None and mops.shares):
-        plan = _behind_a_front(workload, bound, streams, stats, known, optimizer, recipe, time, mops)
+        counted = stats
+        if derive is not None and isinstance(known, Stats) and not found.routes:
+            none = RECIPES["none"]
+            draft = _behind_a_front(workload, bound, streams, stats, known, "none", none, time, None)
+            counted = with_derived(stats, draft, derive)
+        plan = _behind_a_front(workload, bound, streams, counted, known, optimizer, recipe, time, mops)
     else:
         plan = _planned(workload, bound, stats, known, optimizer, recipe, time, trial)
     plan = routed(plan, found)
-    if plan.estimate is None or not (written.templates or found.routes or (mops is not None and mops.shares)):
+    if priced:
+        return plan
+    alike = gathered(written)
+    if plan.estimate is None or not (alike.templates or (mops is not None and mops.shares)):
         return plan
 
     def price(queries: BoundWorkload) -> float:
-        none = replace(RECIPES["none"], one_by_one=True)
-        small = _of_bound(workload, queries, stats, known, "none", none, time, None)
+        small = _of_bound(workload, queries, stats, known, "none", RECIPES["none"], time, None, priced=True)
         return 0.0 if small.estimate is None else small.estimate.cost
 
-    return replace(plan, estimate=replace(plan.estimate, alone=cost_one_by_one(gathered(written), price)))
+    estimate = plan.estimate
+    alone = estimate.alone if recipe is RECIPES["none"] else cost_of_none(alike, price)
+    templates = cost_of_templates(alike, price) if found.routes else None
+    return replace(plan, estimate=replace(estimate, alone=alone, templates=templates))
 
 
 def _one_by_one(bound: BoundWorkload) -> BoundWorkload:
@@ -172,11 +200,10 @@ def _behind_a_front(
     plan = with_members(plan, found.merged)
     estimate = plan.estimate
     if estimate is not None:
-        more = sum(stage.cost or 0.0 for stage in found.front.stages if isinstance(stage, Projection))
+        more = found.front.cost
         bound_below = None if estimate.lower_bound is None else estimate.lower_bound + more
-        estimate = replace(
-            estimate, cost=estimate.cost + more, alone=estimate.alone + more, lower_bound=bound_below
-        )
+        alone = estimate.alone + found.front.unshared_cost
+        estimate = replace(estimate, cost=estimate.cost + more, alone=alone, lower_bound=bound_below)
     return replace(plan, schema=stats.schema, front=found.front, estimate=estimate)
 
 
@@ -222,6 +249,8 @@ def _planned(
 
     plan = plan_of(bounded)
     if trial is None or measured is None or not recipe.rivals or not worth_trying(plan, measured):
+        return plan
+    if time.spent > max(LATE * time.seconds, AT_LEAST_S):
         return plan
     assert plan.estimate is not None
     always = plan.estimate.cost - solution.cost(memo, model)

@@ -72,7 +72,8 @@ class Recipe:
     `mops`: rules by which operators of streams and queries are computed as one, `worth`: whether a channel is, by
     statistics. `shared_whole`: the queries that these are about, given the names of derived streams.
     `on_units`: the solver for a number of units, where an optimizer plans for some; `allocation`: how it gives them.
-    `one_by_one`: whether these see every query of a text, also where many are alike and could be one template.
+    `templates`: whether queries of a text that differ in constants alone are planned as one. Papers know no templates,
+    and `none` is every query by itself; a table's `FOR EACH` is one template for every optimizer.
     `as_written`: whether it may go by the order of a query's text, as the papers do. `disjunctions`: whether an ANY
     is one piece, which may be a chain of joins; else its alternatives are apart. `prefixes`: whether runs may go on
     from those over common first steps.
@@ -88,7 +89,7 @@ class Recipe:
     mops: tuple[MRule, ...] = ()
     worth: Callable[[Stats], Worth] = lambda _: always
     shared_whole: Callable[[Query, Collection[str]], bool] = lambda _query, _streams: True
-    one_by_one: bool = False
+    templates: bool = False
     on_units: UnitSolver | None = None
     allocation: Allocation = "best"
     prefixes: bool = False
@@ -376,7 +377,6 @@ RECIPES: Final[Mapping[str, Recipe]] = MappingProxyType(
             "RUMOR: operators merged by rules, streams that are read alike as channels",
             mops=PRIORITIES,
             prefixes=True,
-            one_by_one=True,
         ),
         "rumor-no-channels": Recipe(
             as_written,
@@ -385,7 +385,6 @@ RECIPES: Final[Mapping[str, Recipe]] = MappingProxyType(
             "RUMOR without channels: only operators that read the same streams are merged",
             mops=tuple(rule for rule in PRIORITIES if rule.__name__ not in CHANNELS),
             prefixes=True,
-            one_by_one=True,
         ),
         "decopa": Recipe(
             as_written,
@@ -411,6 +410,7 @@ RECIPES: Final[Mapping[str, Recipe]] = MappingProxyType(
             partial(split_for_units, UNITS),
             "ours for units: split and allocation together, for all queries at once; see `explain --units`",
             as_written=False,
+            templates=True,
             on_units=split_for_units,
         ),
         "auto": Recipe(
@@ -420,6 +420,7 @@ RECIPES: Final[Mapping[str, Recipe]] = MappingProxyType(
             "every rule, by what the engine would spend; the best few plans are tried on sampled events",
             rivals,
             as_written=False,
+            templates=True,
             disjunctions=True,
             mops=PRIORITIES,
             worth=channel_costs,

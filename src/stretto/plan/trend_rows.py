@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from stretto.explain.model import EVENTS, UNIT, MatStateFigures, Meaning, Row, SharedEdge, TrendEdge
 from stretto.explain.numbers import some
-from stretto.pattern.describe import joined_terms, stream_text
+from stretto.pattern.describe import conjunction_text, stream_text
 from stretto.trends.graph import merged, processing_order
 from stretto.trends.plan import Condition, TrendPlan, TrendUnit, UnitPart
 from stretto.trends.work import TrendWork
@@ -153,8 +153,8 @@ def _parted(plan: TrendPlan, edge: int) -> list[tuple[int, ...]]:
 
 
 def _condition_text(condition: Condition | None) -> str:
-    """`0.x < 1.x`: of neighbours, 0 is the earlier and 1 the later one; empty where it always holds."""
-    alternatives = [joined_terms(terms) for terms in condition or ()]
+    """`earlier.x < later.x`, of neighbours; empty where it always holds."""
+    alternatives = [conjunction_text(terms, ("earlier", "later")) for terms in condition or ()]
     if len(alternatives) > 1:
         alternatives = [f"({one})" if " AND " in one else one for one in alternatives]
     return " OR ".join(alternatives)

@@ -6,6 +6,7 @@ there. Rare types get some events of their own besides: they tell of values, not
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -93,6 +94,12 @@ class Sample:
     def events(self) -> pa.Table:
         """The events of the complete stretches, one stretch after another."""
         return self._table.slice(0, self.inside)
+
+    @property
+    def stretches(self) -> list[pa.Table]:
+        """The events of each complete stretch."""
+        ends = self._ends
+        return [self._table.slice(low, high - low) for low, high in pairwise(ends)]
 
     # ---- values ------------------------------------------------------------------------------------------------
 

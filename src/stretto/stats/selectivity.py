@@ -8,7 +8,7 @@ from zlib import crc32
 
 import numpy as np
 
-from stretto.pattern.describe import stream_text
+from stretto.pattern.describe import stream_key
 from stretto.pattern.nodes import Stream
 from stretto.pattern.order import NO_ORDER
 from stretto.pattern.predicates import Apply, Const, Expr, Reduce, Ref, columns_of, numbered, walk
@@ -267,7 +267,7 @@ class Selectivities:
         if len(attributes) > 1 or len(set(members)) < len(members):
             return None
         (attribute,) = attributes
-        words = " = ".join(f"{stream_text(stream)}.{attribute}" for stream, _ in members), "agreement"
+        words = " = ".join(f"{stream_key(stream)}.{attribute}" for stream, _ in members), "agreement"
         found = self.counts.get(words)
         if found is None:
             seen = [self._seen(stream, ()) for stream, _ in members]
@@ -370,6 +370,8 @@ def _assumed(term: Expr) -> float:
             return 1.0 if value is True else 0.0
         case Apply(op="and", arguments=arguments):
             return assumed(arguments)
+        case Apply(op="=", arguments=(one, other)) if one == other:
+            return 1.0  # asks for a value, which the keys of derived streams have
         case Apply(op="or", arguments=arguments):
             return 1.0 - prod(1.0 - _assumed(argument) for argument in arguments)
         case Apply(op="not", arguments=(argument,)):

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from stretto.pattern.canonical.pieces import canonical
 from stretto.pattern.canonical.terms import canonical_conditions
 from stretto.pattern.comparisons import equality
-from stretto.pattern.describe import joined_terms, piece_text, stream_text
+from stretto.pattern.describe import frame_key, key_text, stream_key
 from stretto.pattern.disjoint_sets import DisjointSets
 from stretto.pattern.nodes import Stream, Window
 from stretto.pattern.order import NO_ORDER, Order
@@ -234,13 +234,13 @@ def rounded(window: Window) -> Window:
 def stream_words(stream: Stream) -> tuple[str, str]:
     """The conjunction that a stream's events pass, and whose events they are."""
     terms = canonical_conditions(stream.where)
-    return joined_terms(terms, (stream.type,)), stream.type
+    return " AND ".join(key_text(term, (stream.type,)) for term in terms), stream.type
 
 
 def cluster_words(cluster: Cluster) -> tuple[str, str]:
     """The terms of a cluster by event types, and the frame in which they are measured."""
     names = _names(cluster.frame.streams)
-    return joined_terms(cluster.terms, names), frame_words(cluster.frame)
+    return " AND ".join(key_text(term, names) for term in cluster.terms), frame_words(cluster.frame)
 
 
 def link_words(frame: TupleFrame, link: Link) -> tuple[str, str]:
@@ -258,9 +258,9 @@ def frame_words(frame: TupleFrame) -> str:
     given = [_link_text(link, names) for link in frame.given]
     on = f" given {' AND '.join(given)}" if given else ""
     if frame.window is None or len(frame.streams) == 1:
-        return ", ".join(stream_text(stream) for stream in frame.streams) + on
+        return ", ".join(stream_key(stream) for stream in frame.streams) + on
     slots = tuple(Slot(stream) for stream in frame.streams)
-    shape, _, window = piece_text(Piece(slots, frame.order, (), (), (), frame.window)).rpartition(" within ")
+    shape, _, window = frame_key(Piece(slots, frame.order, (), (), (), frame.window)).rpartition(" within ")
     return f"{shape}{on} within {window}"
 
 

@@ -32,12 +32,14 @@ class Loop:
     def compiled(self) -> Any:
         from numba import njit  # noqa: PLC0415 - what this is for
 
+        from stretto.loop_cache import keep_on_disk  # noqa: PLC0415 - loads Numba
+
         known = self.py_func.__globals__
         for name in self.py_func.__code__.co_names:
             called = known.get(name)
             if isinstance(called, (Loop, Operation)):
                 known[name] = called.compiled  # Numba knows its own loops only
-        return njit(cache=True, nogil=True, **self._options)(self.py_func)
+        return keep_on_disk(njit(nogil=True, **self._options)(self.py_func))
 
 
 class Operation:

@@ -86,7 +86,8 @@ def test_families_of_queries_in_other_words_are_what_the_oracle_says(
             alike_queries(rng), SCHEMA, tuple(random_events(rng, ("A", "B", "C"), most=20)), {}
         )
         workload = sample.workload()
-        plan = optimize(workload, SCHEMA, rng.choice(("none", "auto")), budget=0.5)
+        optimizer = rng.choice(("none", "auto"))
+        plan = optimize(workload, SCHEMA, optimizer, budget=0.5)
         expected = expected_of(workload.bind(SCHEMA), sample)
         queries = tuple(query for query, _ in expected.values())
         for runner in RUNNERS:
@@ -94,7 +95,7 @@ def test_families_of_queries_in_other_words_are_what_the_oracle_says(
             for name, (_, matches) in expected.items():
                 about = f"{name} of seed {seed}, {runner.__name__}\n{sample.text}"
                 assert_same_matches(found[name], matches, about=about)
-        whole += families_of(plan) == [6]
+        whole += families_of(plan) == ([6] if optimizer == "auto" else [])
         matched += any(matches for _, matches in expected.values())
     assert whole >= 7
     assert matched >= 4
@@ -124,7 +125,7 @@ def test_other_patterns_variables_and_returns_are_other_families(monkeypatch: py
         "QUERY g{} PATTERN SEQ(R a, S b) WHERE a.v > {} WITHIN 1 MINUTE SELECT NEXT;",
     ]
     written = "\n".join(text.format(n, n) for text in texts for n in range(3))
-    assert families_of(optimize(Workload.parse(written), READINGS, "none")) == [3] * len(texts)
+    assert families_of(optimize(Workload.parse(written), READINGS)) == [3] * len(texts)
 
 
 def test_families_of_a_text_meet_each_other_and_single_queries() -> None:
@@ -134,7 +135,7 @@ def test_families_of_a_text_meet_each_other_and_single_queries() -> None:
         f"QUERY q{number} PATTERN SEQ(R a, S b) WHERE {shapes[number % 3].format(number)} WITHIN 1 MINUTE;"
         for number in range(300)
     ]
-    plan = optimize(Workload.parse("\n".join(texts)), READINGS, "none")
+    plan = optimize(Workload.parse("\n".join(texts)), READINGS)
     assert families_of(plan) == [300]
     ts = pa.array([1, 2], pa.timestamp("us"))
     events = pa.table({"ts": ts, "type": ["R", "S"], "v": [7.25, 0.0], "k": [0, 0], "host": ["h", "h"]})

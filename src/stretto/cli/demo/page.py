@@ -6,7 +6,7 @@ from typing import Any, Final
 from stretto.explain.html.page import rendered
 from stretto.explain.html.picture import picture
 from stretto.explain.model import ENDS, SOURCES, Explanation, Row
-from stretto.explain.numbers import factor_text, rate_text, share_text, time_text
+from stretto.explain.numbers import factor_text, rows_text, share_text, time_text
 from stretto.explain.text import explanation_text, saving_text
 from stretto.records import dataclass
 
@@ -130,9 +130,9 @@ def _operator(plan: Explanation, row: Row) -> dict[str, Any]:
         "piece": row.piece,
         "serves": len(row.serves),
         "queries": ", ".join(row.serves),
-        "rows": "" if row.rows is None else rate_text(row.rows),
+        "rows": "" if row.rows is None else rows_text(row.rows * plan.period),
         "cost": ""
         if cost is None or known is None
-        else f"{time_text(cost)} ({share_text(cost, known.cost)})",
+        else f"{time_text(cost * plan.period)} ({share_text(cost, known.cost)})",
         "because": row.because,
     }

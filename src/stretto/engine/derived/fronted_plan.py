@@ -18,6 +18,7 @@ from stretto.engine.stream.intake import Intake
 from stretto.plan.dag import Plan
 from stretto.plan.families.paired_runs import with_paired_runs
 from stretto.schema import Special
+from stretto.values.times import END_OF_TIME
 
 
 class FrontedPlan(LivePlan):
@@ -54,6 +55,11 @@ class FrontedPlan(LivePlan):
         if len(matches) > before:
             yield len(matches) - before
         yield from super().take([events] if len(events) else [], until, matches, closing=closing)
+
+    def derived(self, blocks: list[Block]) -> pa.RecordBatch:
+        """Return all events of a finished stream, raw and derived ones, in order of time."""
+        raw = concat_blocks(blocks) if blocks else self._none
+        return self.to_arrow(self._front.step(raw, END_OF_TIME, Matches(outputs_of(self.plan)), closing=True))
 
     def thin(self, thinning: Thinners | None) -> None:
         super().thin(thinning)

@@ -52,7 +52,7 @@ class Trends:
     def __init__(
         self, plan: TrendPlan, kinds: Mapping[str, Kind], strings: Strings, limit: int | None = None
     ) -> None:
-        self.plan, self._strings = plan, strings
+        self.plan, self._strings, self.timer = plan, strings, perf_counter
         known: dict[tuple[str, ...], Partitions] = {}
         self._partitions = known
         self._runs: list[_UnitRun] = []
@@ -136,12 +136,12 @@ class Trends:
         for node, count in gathered.nodes.items():
             self._nodes[node] += count
         for number, taken in gathered.units:
-            begun = perf_counter()
+            begun = self.timer()
             if len(taken):
                 self._runs[number].executor.take(taken, events)
                 last = int(taken.ts[-1])
                 self._last = last if self._last is None else max(self._last, last)
-            self._done[number] = self._done[number].plus(UnitWork(len(taken), perf_counter() - begun))
+            self._done[number] = self._done[number].plus(UnitWork(len(taken), self.timer() - begun))
 
     def _keys(
         self, run: _UnitRun, positions: I64, start: int, events: Events, coded: dict[tuple[str, ...], I64]
@@ -159,11 +159,11 @@ class Trends:
         """The totals of all windows that end at `until` or before; events before it come no more."""
         self._until = until
         for number, run in enumerate(self._runs):
-            begun = perf_counter()
+            begun = self.timer()
             results, rows = run.executor.close(until, meter.left), []
             if len(results.member):
                 rows = list(total_rows(self.plan, run.unit, results, run.partitions, self._strings))
-            self._done[number] = self._done[number].plus(UnitWork(seconds=perf_counter() - begun))
+            self._done[number] = self._done[number].plus(UnitWork(seconds=self.timer() - begun))
             yield from rows
 
 

@@ -17,7 +17,7 @@ from stretto.explain.html.sections import sections
 from stretto.explain.measured import geometric_mean, measured_text, q_error_text, q_errors
 from stretto.explain.model import NANOSECONDS, Estimate, Explanation
 from stretto.explain.numbers import factor_text, share_text, time_text
-from stretto.explain.text import bound_text, explanation_text, saving_text
+from stretto.explain.text import bound_text, explanation_text, is_none, saving_text, template_lines
 from stretto.explain.units import units_text
 from stretto.screen import LINES, counted, visible
 
@@ -49,23 +49,28 @@ def _cards(found: Explanation) -> Iterator[Card]:
     known = found.estimate
     if known is None:
         return
-    counted_too = "" if known.tried is None else f"; {time_text(known.cost)} by the work counted on a sample"
-    yield time_text(known.estimated), f"estimated cost per second of stream{counted_too}"
-    yield time_text(known.alone), _against(known)
-    yield ("unknown" if known.gap is None else share_text(known.gap, 1.0)), _bound(known)
+    period = found.period
+    counted_too = (
+        "" if known.tried is None else f"; {time_text(known.cost * period)} by the work counted on a sample"
+    )
+    yield time_text(known.estimated * period), f"estimated CPU time {found.shown_for}{counted_too}"
+    if not is_none(found):
+        yield time_text(known.alone * period), _against(known)
+    yield ("unknown" if known.gap is None else share_text(known.gap, 1.0)), _bound(found, known)
     yield time_text(known.seconds * NANOSECONDS), "to plan"
 
 
 def _against(known: Estimate) -> str:
     times = f", {factor_text(known.alone / known.estimated)} as much" if known.estimated > 0 else ""
-    return f"by none, with nothing shared or reordered{times}"
+    return f"with --optimizer none{times}"
 
 
-def _bound(known: Estimate) -> str:
+def _bound(found: Explanation, known: Estimate) -> str:
     """What the gap means."""
     if known.lower_bound is None:
         return "gap to the best of the plans considered: no lower bound"
-    return f"gap to the best of the plans considered, at most; lower bound {time_text(known.lower_bound)}"
+    lowest = time_text(known.lower_bound * found.period)
+    return f"gap to the best of the plans considered, at most; lower bound {lowest}"
 
 
 def _measured_cards(found: Explanation) -> Iterator[Card]:
@@ -82,11 +87,12 @@ def _measured_cards(found: Explanation) -> Iterator[Card]:
 
 def _summary(found: Explanation) -> Iterator[str]:
     if found.estimate is None:
-        yield "Without statistics of the events nothing is known about rows and costs: give --events or --stats."
+        yield "Rows and CPU time are unknown without statistics of the events: give --events or --stats."
         return
-    said = [text for text in (saving_text(found.estimate), bound_text(found.estimate)) if text]
-    if said:
-        yield f"{'; '.join(said)}."
+    saving = "" if is_none(found) else saving_text(found.estimate)
+    sentences = (saving, *template_lines(found.estimate), bound_text(found.estimate))
+    if said := "; ".join(filter(None, sentences)):
+        yield f"{said[0].upper()}{said[1:]}."
 
 
 def _texts(found: Explanation) -> Iterator[tuple[str, str]]:

@@ -6,7 +6,7 @@ from typing import Final
 from stretto.explain.html.barycenter import rows_of
 from stretto.explain.html.drawing import BOX_HEIGHT, LOOP, Box, Connection, Drawing, bow, curve, place, short
 from stretto.explain.model import EVENTS, UNIT, Explanation, Row, TrendEdge
-from stretto.explain.numbers import rate_text
+from stretto.explain.numbers import rows_text
 from stretto.explain.text import label
 from stretto.screen import counted
 
@@ -33,7 +33,7 @@ def picture(found: Explanation, queries: Collection[str]) -> Drawing:
     ]
     lines += (_edge(found, edge, places, lowest, numbers) for edge in edges)
     has_way_back = any(places[edge.target][0] < places[edge.source][0] for edge in edges)
-    boxes = [_box(row, places[row.id], serves[row.id]) for row in wanted]
+    boxes = [_box(row, places[row.id], serves[row.id], found.period) for row in wanted]
     return Drawing(boxes, lines, lowest + LOOP * 2 if has_way_back else lowest)
 
 
@@ -67,13 +67,13 @@ def _places(wanted: Sequence[Row], edges: Sequence[TrendEdge]) -> dict[int, Poin
     return {number: place(columns[index], apart * rows[index], down) for number, index in at.items()}
 
 
-def _box(row: Row, at: Point, queries: list[int]) -> Box:
+def _box(row: Row, at: Point, queries: list[int], period: float) -> Box:
     count = counted(len(row.serves), "query")
     label = row.piece.split()[0] if row.kind == "scan" else row.piece if row.kind == EVENTS else row.kind
     shown = row.serves[0] if row.kind == "emit" else f"{label}, {count}"
     kinds = ["query"] if row.kind in ("emit", UNIT) else ["shared"] if row.is_shared else ["own"]
     kinds += ["matpoint"] if row.is_matpoint else []
-    about = row.piece + ("" if row.rows is None else f"  ({rate_text(row.rows)} expected)")
+    about = row.piece + ("" if row.rows is None else f"  ({rows_text(row.rows * period)} expected)")
     return Box(row.name, *at, short(shown), about, " ".join(kinds), queries)
 
 

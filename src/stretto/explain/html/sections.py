@@ -11,7 +11,7 @@ from stretto.explain.html.lanes import LaneDrawing, lanes_of
 from stretto.explain.html.picture import fitting, picture
 from stretto.explain.measured import cells_of
 from stretto.explain.model import SOURCES, Explanation, Row, TrendEdge
-from stretto.explain.numbers import number_text, rate_text, share_text, some, time_text
+from stretto.explain.numbers import number_text, rows_text, share_text, some, time_text
 from stretto.explain.text import label
 from stretto.explain.units import UnitsShown
 from stretto.explain.units import cells_of as units_cells
@@ -106,9 +106,9 @@ def _units(shown: UnitsShown) -> Section:
 
 def _about_operators(found: Explanation) -> str:
     if found.run is None:
-        return "What each computes, for whom; rows and cost per second of stream as estimated; the rule behind it."
+        return f"What each computes, for whom; rows and CPU time {found.shown_for}, as estimated; the rule behind it."
     return (
-        "What each computes, for whom, by which rule; rows and time of the whole run as estimated and as measured. "
+        "What each computes, for whom, by which rule; rows and CPU time of the whole run as estimated and as measured. "
         "The q-error is the factor by which an estimate of rows is off."
     )
 
@@ -116,9 +116,9 @@ def _about_operators(found: Explanation) -> str:
 def _operators(found: Explanation) -> Table:
     heads = ["", "computes", "serves", "rule"]
     heads += (
-        ["rows", "cost", "share"]
+        ["rows", "CPU time", "share"]
         if found.run is None
-        else ["rows est.", "rows", "q-error", "time est.", "time", "share"]
+        else ["rows est.", "rows", "q-error", "CPU est.", "CPU", "share"]
     )
     numbers = {query: number for number, query in enumerate(found.queries)}
     rows = []
@@ -134,8 +134,8 @@ def _figures(found: Explanation, row: Row) -> list[str]:
         return cells_of(row, found.run, found.at_work)
     known, cost = found.estimate, row.cost
     return [
-        "" if row.rows is None else rate_text(row.rows),
-        "" if cost is None else time_text(cost),
+        "" if row.rows is None else rows_text(row.rows * found.period).partition(" row")[0],
+        "" if cost is None else time_text(cost * found.period),
         "" if cost is None or known is None else share_text(cost, known.cost),
     ]
 
@@ -164,7 +164,7 @@ def _about_queries(found: Explanation) -> str:
     costs = (
         ""
         if found.estimate is None
-        else " Its share of the cost divides each operator among those it serves."
+        else " Its share of the CPU time divides each operator among those it serves."
     )
     return (
         f"{len(found.shared):,} of {counted(len(found.rows), 'operator')} serve more than one query. "
@@ -174,7 +174,7 @@ def _about_queries(found: Explanation) -> str:
 
 def _queries(found: Explanation, drawn: int) -> Table:
     heads = ["query", "companions", "operators", "shared"]
-    heads += [] if found.estimate is None else ["cost of all", "its share"]
+    heads += [] if found.estimate is None else ["CPU time of all", "its share"]
     totals = None if found.run is None or not found.run.totals else found.run.totals
     heads += [] if totals is None else ["totals"]
     rows = []
@@ -188,7 +188,7 @@ def _queries(found: Explanation, drawn: int) -> Table:
         )
         cells = [query, named(companions, always=True) or "none", f"{len(needed):,}", f"{len(common):,}"]
         if found.estimate is not None:
-            cells += map(time_text, found.needed_cost(query))
+            cells += (time_text(cost * found.period) for cost in found.needed_cost(query))
         if totals is not None:
             cells.append(f"{totals[query]:,}" if query in totals else "")
         chooses = number if number < drawn else None

@@ -5,7 +5,9 @@ from dataclasses import replace
 from typing import TypeVar
 
 from stretto.errors import QueryError
+from stretto.memo.mops.channel_cost import ENCODE, READ
 from stretto.memo.mops.mplan import MPlan
+from stretto.memo.mops.operators import OperatorKind
 from stretto.pattern.derived.columns import NoCommonColumn, StreamColumns
 from stretto.pattern.derived.streams import (
     DerivedStream,
@@ -43,6 +45,7 @@ from stretto.plan.front.stages import (
 from stretto.plan.ops import Emit
 from stretto.records import dataclass
 from stretto.schema import Kind
+from stretto.stats.estimate import Estimator
 from stretto.stats.profile import Stats
 
 PlanQueries = Callable[[tuple[Query, ...], Stats], Plan]
@@ -228,15 +231,20 @@ class _Maker:
             case EncodedSelections():
                 own = carried(first.name, first.source.type, self.leaves)
                 columns_ = (*first.columns, *own)
-                self.stages.append(Encoding(first.name, first.source, columns_, first.members))
+                rows = self._follow(first)
+                cost = self._known(ENCODE * self.stats.rate(first.source.type))
+                stage = Encoding(first.name, first.source, columns_, first.members, self._known(rows), cost)
+                self.stages.append(stage)
                 terms = [term for where in first.members for term in where]
                 self._read(*first.source.where, *terms, *(item.value for item in columns_))
-                self._follow(first)
             case Selection():
                 own = carried(first.name, first.source.type, self.leaves)
                 made = Projection(first.name, first.source, (*first.columns, *own), _pairing(first))
-                self._follow(first)
-                self._project(made if made.pairing is None else self._priced(made, made.pairing))
+                rows = self._follow(first)
+                if made.pairing is not None:
+                    self._project(self._priced(made, made.pairing))
+                else:
+                    self._project(self._copied(made, rows))
             case WindowAggregate():
                 parts = tuple(self._aggregation(stream) for stream in together)
                 self.stages.append(parts[0] if len(parts) == 1 else SharedAggregation(parts))
@@ -251,8 +259,21 @@ class _Maker:
         encoded = isinstance(stream, EncodedAggregate)
         if encoded:
             self.reads.add(class_column(source))
-        self._follow(stream, stream.window_us)
-        return Aggregation(stream, carried(stream.name, source, self.leaves), encoded)
+        rows = self._follow(stream, stream.window_us)
+        cost = self._known(rows * READ[OperatorKind.ALPHA])
+        own = carried(stream.name, source, self.leaves)
+        return Aggregation(stream, own, encoded, self._known(rows), cost)
+
+    def _copied(self, stage: Projection, rows: float) -> Projection:
+        """A selection with its events per second and its cost."""
+        cost = rows * READ[OperatorKind.PI]
+        if stage.source.where:
+            cost += self.stats.rate(stage.source.type) * READ[OperatorKind.SIGMA]
+        return replace(stage, rows=self._known(rows), cost=self._known(cost))
+
+    def _known(self, rows: float) -> float | None:
+        """A figure, if it rests on events that somebody counted."""
+        return rows if self.stats.events else None
 
     def _priced(self, stage: Projection, pairing: Pairing) -> Projection:
         """A pairing with its events per second, which are those that others read, and its cost."""
@@ -268,10 +289,15 @@ class _Maker:
         self._read(*stage.source.where, *(item.value for item in stage.columns))
         self._read(*(() if stage.pairing is None else stage.pairing.terms))
 
-    def _follow(self, stream: Selection | WindowAggregate, window_us: int = 0) -> None:
+    def _follow(self, stream: Selection | WindowAggregate, window_us: int = 0) -> float:
+        """Return the events per second of a stream that has at most one for each event of its source."""
         source = stream.source.type
         self.reach[stream.name] = self.reach.get(source, 0) + window_us
-        self.stats = self.stats.with_rates({stream.name: self.stats.rate(source)})
+        rate = self.stats.rates.get(stream.name)
+        if rate is None:
+            rate = Estimator(self.stats).rate(stream.source)
+            self.stats = self.stats.with_rates({stream.name: rate})
+        return rate
 
     def _detect(self, together: tuple[DerivedStream, ...], columns: StreamColumns) -> None:
         queries: dict[str, Query] = {}
@@ -296,11 +322,12 @@ class _Maker:
         for stream in together:
             rate = rates[stream.name]
             guess = max((self.stats.rate(name) for name in sources_of(stream)), default=1.0)
-            self.stats = self.stats.with_rates({stream.name: guess if rate is None else rate})
+            if stream.name not in self.stats.rates:
+                self.stats = self.stats.with_rates({stream.name: guess if rate is None else rate})
             if isinstance(stream, JoinStream):
                 itself = with_itself(stream, self.leaves)
                 if itself is not None:
-                    self._project(itself)
+                    self._project(self._copied(itself, Estimator(self.stats).rate(itself.source)))
 
     def plan_of(self, queries: Sequence[Query]) -> Plan:
         """The plan of some queries over what there is so far."""

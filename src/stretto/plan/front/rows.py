@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from stretto.explain.model import Meaning, Row
 from stretto.pattern.derived.streams import WindowedValue
-from stretto.pattern.describe import joined_terms, stream_text, term_text, window_text
+from stretto.pattern.describe import conjunction_text, stream_text, term_text, window_text
 from stretto.pattern.nodes import Return, Stream, Window
 from stretto.plan.families.members import Pairing
 from stretto.plan.front.leaves import ID
@@ -81,7 +81,8 @@ def _streams(front: Front) -> Iterator[StreamRow]:
                     text, rule = f"{_of(stage.source)[3:]} {_paired(stage.pairing)}", "pair_with_constants"
                 yield stage.name, (stage.source.type,), text, (stage.rows, stage.cost), rule
             case Encoding():
-                yield stage.name, (stage.source.type,), _encoded(stage), (None, None), "classify_events"
+                known = stage.rows, stage.cost
+                yield stage.name, (stage.source.type,), _encoded(stage), known, "classify_events"
             case Aggregation():
                 yield _aggregated(stage)
             case SharedAggregation(parts):
@@ -96,7 +97,7 @@ def _streams(front: Front) -> Iterator[StreamRow]:
 def _encoded(stage: Encoding) -> str:
     """A channel: what its events have, of what they are made, and how many members there are, with the first few."""
     columns = ", ".join(_column(item) for item in stage.columns if ID not in _read(item))
-    wheres = [joined_terms(of, EVENT).replace("it.", "") for of in stage.members]
+    wheres = [conjunction_text(of, ("",)) for of in stage.members]
     shown = "; ".join(wheres[:FEW]) + (f"; .. ({len(wheres) - FEW} more)" if len(wheres) > FEW else "")
     return f"channel of {len(wheres)}: {columns} {_of(stage.source)} where {shown}"
 
@@ -107,7 +108,7 @@ def _aggregated(stage: Aggregation) -> StreamRow:
     groups = ", ".join(term_text(group, EVENT).removeprefix("it.") for group in stream.groups)
     text = f"{columns} {_of(stream.source)}{f' by {groups}' if groups else ''}"
     text += f"  within {window_text(Window(stream.window_us))}"
-    return stream.name, (stream.source.type,), text, (None, None), "aggregate_window"
+    return stream.name, (stream.source.type,), text, (stage.rows, stage.cost), "aggregate_window"
 
 
 def _cost(plan: "Plan", query: str) -> float | None:
@@ -137,8 +138,8 @@ def _of(stream: Stream) -> str:
 
 
 def _paired(pairing: Pairing) -> str:
-    terms = joined_terms(pairing.terms, EVENT)
-    where = f", looked up by {terms.replace('it.', '')}" if terms else ""
+    terms = conjunction_text(pairing.terms, ("",))
+    where = f", looked up by {terms}" if terms else ""
     return f"paired with {len(pairing.entries):,} combinations of constants{where}"
 
 

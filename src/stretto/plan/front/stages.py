@@ -31,7 +31,7 @@ class Projection:
     """One event of stream `name` per event of the source, with these columns.
 
     With a pairing: one per event and entry of a family that it concerns; columns may read the entry's constants.
-    `rows`, `cost`: of a pairing, as estimated; None where nothing is known of the events.
+    `rows`, `cost`: per second, as estimated; None where nothing is known of the events.
     """
 
     name: str
@@ -50,6 +50,8 @@ class Encoding:
     source: Stream
     columns: tuple[Return, ...]
     members: tuple[tuple[Expr, ...], ...]
+    rows: float | None = field(default=None, compare=False)
+    cost: float | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,8 @@ class Aggregation:
     carried: tuple[Return, ...]
     """Leaves of the source."""
     encoded: bool = False
+    rows: float | None = field(default=None, compare=False)
+    cost: float | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,10 +138,33 @@ class Front:
     selective: bool = False
 
     @property
+    def cost(self) -> float:
+        """What making all streams and the queries of sides costs per second, as far as that was estimated."""
+        return sum(map(_cost, self.stages)) + sum(side.plan.records_cost for side in self.sides)
+
+    @property
+    def unshared_cost(self) -> float:
+        """The same with the detections of each stage as `none` would plan them."""
+        plans = [stage.plan for stage in self.stages if isinstance(stage, Detections)]
+        plans += [side.plan for side in self.sides]
+        more = sum(0.0 if p.estimate is None else p.estimate.alone - p.estimate.cost for p in plans)
+        return self.cost + more
+
+    @property
     def horizon_events(self) -> int:
         """How many events back some window of events reaches; 0: there is none."""
         plans = [stage.plan for stage in self.stages if isinstance(stage, Detections)]
         return max((plan.horizon_events for plan in (*plans, *(side.plan for side in self.sides))), default=0)
+
+
+def _cost(stage: Stage) -> float:
+    match stage:
+        case SharedAggregation(parts):
+            return sum(part.cost or 0.0 for part in parts)
+        case Detections(plan):
+            return plan.records_cost
+        case _:
+            return stage.cost or 0.0
 
 
 def as_query(join: JoinStream) -> Query:
