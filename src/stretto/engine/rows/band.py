@@ -371,9 +371,10 @@ class Band:
         loop = band_rows if len(bounds) else range_rows
         if not is_due(loop, candidates) and candidates <= self._few(meter):
             if sieve is not None:
-                sieve.pass_by()
+                sieve.stop()
             yield self._few_joined(probe, (lo, hi, bounds), last_lane, stored_first=stored_first)
             return
+        sieve = None if sieve is None or sieve.stopped else sieve
         probing = self._laid_out(probe)
         at = (0, self.width) if stored_first else (self._probing.width, 0)
         made, width = 0, self.width + self._probing.width
