@@ -1,7 +1,5 @@
 """Blocks of rows with times in 32 bits, and memory that serves again."""
 
-import pickle
-
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -9,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stretto.engine.kernels import when_to_compile
-from stretto.engine.memory.spare_blocks import SpareBlocks
 from stretto.engine.rows import row_blocks
 from stretto.engine.run import Engine
 from stretto.pattern.nodes import Window
@@ -59,32 +56,17 @@ def test_matches_have_the_times_of_their_events(gap_us, monkeypatch):
         assert len(matches.started(half, 1 << 62)) == (times.min(axis=0) >= half).sum()
 
 
-def test_a_block_serves_again_when_nothing_shows_its_memory():
-    spare = SpareBlocks(1 << 22)
-    first = spare.block((2, 10_000), np.int64)
-    place, view = first.ctypes.data, first[1]
-    del first
-    assert spare.block((2, 10_000), np.int64).ctypes.data != place
-    shown = pa.array(view)
-    del view
-    assert spare.block((2, 10_000), np.int64).ctypes.data != place
-    del shown
-    again = [spare.block((2, 10_000), np.int64) for _ in range(2)]
-    assert place in [block.ctypes.data for block in again]
-    assert again[0].ctypes.data != again[1].ctypes.data
-
-
-def test_blocks_that_are_kept_are_no_more_than_a_bound():
-    spare = SpareBlocks(300_000)
-    held = [spare.block((1, 20_000), np.int32) for _ in range(5)]
-    assert 0 < spare.nbytes <= 300_000 < sum(block.nbytes for block in held)
-    assert spare.block((1, 200_000), np.int64).nbytes > 300_000 >= spare.nbytes
-
-
-def test_blocks_are_not_written_to_files():
-    spare = SpareBlocks(300_000)
-    spare.block((1, 20_000), np.int32)
-    assert spare.nbytes
-    again = pickle.loads(pickle.dumps(spare))
-    assert not again.nbytes
-    assert len(pickle.dumps(again)) < 1_000
+def test_columns_that_a_caller_holds_do_not_change(monkeypatch):
+    """Each push drops its matches but for one column, which shows the memory that the join wrote."""
+    monkeypatch.setattr(when_to_compile, "always", True)
+    ts = np.arange(60_000)
+    events = pa.table({"ts": pa.array(ts).cast(pa.timestamp("us")), "type": np.array(["A", "B"])[ts % 2]})
+    text = "QUERY q PATTERN SEQ(A a, B b) WITHIN 20 MICROSECONDS;"
+    engine = Engine(optimize(Workload.parse(text), Schema.of(events.schema, ("A", "B")), "none"))
+    held, copies = [], []
+    for batch in events.to_batches(max_chunksize=4_000):
+        held.append(engine.push(batch)["q"]["b"])
+        copies.append(held[-1].to_numpy().copy())
+    assert sum(map(len, copies)) > 200_000
+    for column, copy in zip(held, copies, strict=True):
+        np.testing.assert_array_equal(column.to_numpy(), copy)

@@ -389,7 +389,7 @@ class Band:
             i, j, left = begin, 0, int(here * self._share)
             while i < end or (sieve is not None and sieve.pending):
                 room = max(min(self._block, here, self._few(meter)), 1)
-                times, out = blocks_for(width, room, left if narrow else None, since, meter)
+                times, out = blocks_for(width, room, left if narrow else None, since)
                 n, i, j = write(self._lanes, *ranges, since or 0, times, out, i, j, *more)
                 made, left = made + n, left - n
                 if n == self._block:
