@@ -4,17 +4,26 @@ The walk is for streams that are too long for the oracle. It reads matches as ro
 `start`, and one id for each variable, in the order in which KEEP looks at them.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+from tests.support.strategies import Sample
 
 Matrix = npt.NDArray[np.int64]
 WORDS = ("ALL", "FIRST", "FIRST", "APART", "APART", "APART", "LONGEST")
 TIMES = ("detected", "end", "start")
+CLAUSES = (
+    "",
+    "",
+    " KEEP APART",
+    " KEEP LONGEST",
+    " KEEP FIRST FOR 4 us LIMIT 2 PER 6 us",
+    " LIMIT 1 PER 5 us",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +58,17 @@ def random_keep(rng: Random, variables: tuple[str, ...], durations: tuple[int, .
     limited = word == "ALL" or rng.random() < 0.25
     most, period = (rng.choice((1, 2, 5)), rng.choice(durations)) if limited else (0, 0)
     return Keep(word, per, lasting, most, period)
+
+
+def with_keeps(rng: Random, sample: Sample) -> Sample:
+    """Return a workload whose queries over windows of time have KEEP and LIMIT clauses, most of them."""
+    statements = [
+        f"{text};"
+        if "EVENTS" in text or not text.lstrip().startswith("QUERY")
+        else f"{text}{rng.choice(CLAUSES)};"
+        for text in sample.text.split(";")[:-1]
+    ]
+    return replace(sample, text="".join(statements))
 
 
 def rows_of(table: pa.Table, variables: tuple[str, ...]) -> Matrix:
