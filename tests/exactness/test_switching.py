@@ -11,6 +11,7 @@ from random import Random
 
 import pytest
 from tests.support.comparison import assert_same_matches, matches_of
+from tests.support.join_orders import plan_of_any_joins
 from tests.support.random_events import in_batches, out_of_order, to_table
 from tests.support.strategies import Sample, random_workload
 from tests.support.variations import sharing_workload
@@ -19,21 +20,13 @@ from stretto import oracle
 from stretto.engine.kernels import when_to_compile
 from stretto.engine.run import Engine
 from stretto.errors import QueryError
-from stretto.memo.explore import Rules, explore
-from stretto.memo.memo import build_memo
-from stretto.memo.rules.join_left_to_right import join_left_to_right
-from stretto.memo.rules.split_in_two import split_in_two
 from stretto.oracle.detections import Event, Match
 from stretto.pattern.nodes import Query
 from stretto.pattern.workload import Workload
-from stretto.plan.assemble import assemble
-from stretto.plan.build import Builder
-from stretto.plan.check import check
 from stretto.plan.dag import Plan
 from stretto.plan.optimize import optimize, plannable
 from stretto.plan.optimizers import RECIPES
 from stretto.schema import Schema
-from stretto.solve.common.solution import Solution, each_alone, one_way_each
 from stretto.values.times import END_OF_TIME, START_OF_TIME
 
 WORKLOADS = int(os.environ.get("STRETTO_SWITCHED", "100"))
@@ -46,14 +39,7 @@ def some_plan(workload: Workload, schema: Schema, rng: Random) -> Plan:
     """Any of the plans that the memo's ways allow, or that of a named optimizer."""
     if rng.random() < 0.3:
         return optimize(workload, schema, rng.choice(sorted(RECIPES)), BUDGET_S)
-    detections = plannable(workload.bind(schema))
-    memo = build_memo(detections)
-    explore(memo, Rules((join_left_to_right, split_in_two)))
-    chosen = {number: rng.randrange(len(ways)) for number, ways in enumerate(memo.ways) if ways}
-    nodes = one_way_each(memo, chosen) if rng.random() < 0.7 else each_alone(memo, chosen)
-    builder = Builder(schema.attributes)
-    emits = assemble(detections, memo, Solution(nodes), builder)
-    return check(Plan(tuple(builder.ops), emits, tuple(builder.records), schema, "some", workload=workload))
+    return plan_of_any_joins(workload, schema, rng)
 
 
 @dataclass(slots=True)

@@ -13,6 +13,7 @@ import pytest
 from tests.exactness import test_derived_streams, test_random_families
 from tests.support import runners
 from tests.support.comparison import assert_same_matches, matches_of
+from tests.support.keeps import with_keeps
 from tests.support.random_events import to_table
 from tests.support.strategies import Sample, random_workload, with_ties
 
@@ -72,22 +73,10 @@ def _sample(seed: int) -> Sample:
     return with_ties(rng, sample) if seed % 2 else sample
 
 
-KEEPS = ("", "", " KEEP APART", " KEEP LONGEST", " KEEP FIRST FOR 4 us LIMIT 2 PER 6 us", " LIMIT 1 PER 5 us")
-
-
-def _thinned(rng: Random, text: str) -> str:
-    """The same queries, some with KEEP or LIMIT: which of several matches of one time is kept, ids decide."""
-    found = [
-        f"{one};" if "EVENTS" in one or not one.lstrip().startswith("QUERY") else f"{one}{rng.choice(KEEPS)};"
-        for one in text.split(";")[:-1]
-    ]
-    return "".join(found)
-
-
 @pytest.mark.parametrize("seed", range(SEED, SEED + WORKLOADS))
 def test_the_engine_finds_what_the_oracle_finds(seed: int) -> None:
     sample = _sample(seed)
-    sample = replace(sample, text=_thinned(Random(seed), sample.text))
+    sample = with_keeps(Random(seed), sample)
     schema = replace(sample.schema, attributes={**sample.schema.attributes, "id": Kind.STRING})
     workload = Workload.parse(sample.text)
     try:

@@ -1,7 +1,5 @@
 """Blocks of rows with times in 32 bits, and memory that serves again."""
 
-import pickle
-
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -9,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stretto.engine.kernels import when_to_compile
-from stretto.engine.memory.spare_blocks import SpareBlocks
 from stretto.engine.rows import row_blocks
 from stretto.engine.run import Engine
 from stretto.pattern.nodes import Window
@@ -59,32 +56,9 @@ def test_matches_have_the_times_of_their_events(gap_us, monkeypatch):
         assert len(matches.started(half, 1 << 62)) == (times.min(axis=0) >= half).sum()
 
 
-def test_a_block_serves_again_when_nothing_shows_its_memory():
-    spare = SpareBlocks(1 << 22)
-    first = spare.block((2, 10_000), np.int64)
-    place, view = first.ctypes.data, first[1]
-    del first
-    assert spare.block((2, 10_000), np.int64).ctypes.data != place
-    shown = pa.array(view)
-    del view
-    assert spare.block((2, 10_000), np.int64).ctypes.data != place
-    del shown
-    again = [spare.block((2, 10_000), np.int64) for _ in range(2)]
-    assert place in [block.ctypes.data for block in again]
-    assert again[0].ctypes.data != again[1].ctypes.data
-
-
-def test_blocks_that_are_kept_are_no_more_than_a_bound():
-    spare = SpareBlocks(300_000)
-    held = [spare.block((1, 20_000), np.int32) for _ in range(5)]
-    assert 0 < spare.nbytes <= 300_000 < sum(block.nbytes for block in held)
-    assert spare.block((1, 200_000), np.int64).nbytes > 300_000 >= spare.nbytes
-
-
-def test_blocks_are_not_written_to_files():
-    spare = SpareBlocks(300_000)
-    spare.block((1, 20_000), np.int32)
-    assert spare.nbytes
-    again = pickle.loads(pickle.dumps(spare))
-    assert not again.nbytes
-    assert len(pickle.dumps(again)) < 1_000
+def test_new_blocks_are_never_the_memory_of_a_column_that_is_held():
+    _, out = row_blocks.blocks_for(2, 10_000, 10_000, 0)
+    column = out[1]
+    del out
+    blocks = [row_blocks.blocks_for(2, 10_000, 10_000, 0)[1] for _ in range(3)]
+    assert not any(np.shares_memory(column, block) for block in blocks)

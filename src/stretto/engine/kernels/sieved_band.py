@@ -201,7 +201,8 @@ def _alike(
     stored_first, first, last = lanes[first_lane], probing[0], probing[1]
     newest, earlier, least, place = marks[0, 0], marks[1, 0], marks[2, 0], marks[3, 0]
     written, n, left_out = counts[0], counts[1], 0
-    reached = 0  # of APART: no stored row before it begins after the mark
+    # For APART: every stored row before this one ends at or before the last mark. Marks only rise, so this stays true.
+    reached = 0
     while i < lo.shape[0] and n < probe.shape[0]:
         then, begin = last[i], max(j, lo[i])
         end = max(hi[i], begin)
@@ -218,10 +219,13 @@ def _alike(
             if mark != NEVER and word == FIRST and then - mark < gap:
                 skipped = end
             elif mark != NEVER and word == APART:
-                reached = max(reached, lo[i])
-                while reached < end and lasts[reached] - mark < gap:
-                    reached += 1
+                # Ranges may begin earlier than the range before them, if the order terms of the last join say so.
+                # Therefore rows before the range are dropped only after one of its rows was.
                 skipped = max(begin, min(reached, end))
+                while skipped < end and lasts[skipped] - mark < gap:
+                    skipped += 1
+                if skipped > begin:
+                    reached = max(reached, skipped)
         # Of these it is enough to know how many there are.
         if terms <= 2:
             for r in range(np.uint64(begin), np.uint64(skipped)):

@@ -25,7 +25,12 @@ def is_due(kernel: Any, work: int) -> bool:
     if key in _due:
         return True
     _spent[key] += work
-    due = _spent[key] > PATIENCE or bool(kernel.signatures)
+    due = _spent[key] > PATIENCE or is_compiled(kernel)
     if due:
         _due[key] = kernel
     return due
+
+
+def is_compiled(kernel: Any) -> bool:
+    """Return whether the loop was compiled, or loaded from disk, in this process."""
+    return bool(kernel.signatures)

@@ -1,12 +1,10 @@
 """The bound on memory: bytes that are held, and bytes that a step makes, counted as blocks of them are allocated."""
 
 from collections.abc import Callable
-from dataclasses import field
 
 import numpy as np
 
 from stretto.engine.memory.freed_memory import keep_freed_memory
-from stretto.engine.memory.spare_blocks import SpareBlocks
 from stretto.records import dataclass
 from stretto.values.rows import Rows
 from stretto.values.strings import Strings
@@ -14,9 +12,6 @@ from stretto.values.vector import Vector
 
 TEXT_BYTES = 200
 """Of a text beside its characters: the object, its place in the list, and its entry in the dictionary."""
-
-SPARE_PARTS = 64
-"""One of so many parts of the memory is kept to be written to again."""
 
 Undo = Callable[[], None]
 """Makes the state of an operator what it was."""
@@ -34,7 +29,7 @@ class Meter:
 
     `outside`: what lies around the operators and is known before a step: events on their way in, texts, snapshots,
     results that are kept. `held`: all that is held when a step begins; `used`: what the step has made since. `at`: the
-    operator at work, and `rows`: those that it has made. `spare`: blocks to write to again; a small part of the limit.
+    operator at work, and `rows`: those that it has made.
     """
 
     limit: int
@@ -44,10 +39,6 @@ class Meter:
     rows: int = 0
     peak: int = 0
     at: int = 0
-    spare: SpareBlocks = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.spare = SpareBlocks(self.limit // SPARE_PARTS)
 
     @property
     def left(self) -> int:
@@ -56,7 +47,7 @@ class Meter:
     def begin(self, state: int) -> None:
         """A step begins, and operators hold `state`; TooMuch if that alone is past the limit."""
         keep_freed_memory()
-        self.held, self.used, self.rows = self.outside + state + self.spare.nbytes, 0, 0
+        self.held, self.used, self.rows = self.outside + state, 0, 0
         self.charge(0)
 
     def charge(self, size: int, rows: int = 0) -> None:

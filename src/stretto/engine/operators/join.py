@@ -61,7 +61,7 @@ class JoinOperator(Bookkeeping):
         for look in self._looks:
             look.band.expire(before)
         if clock.sieve is not None and not (self.may_sieve and self._in_turn(inputs)):
-            clock.sieve.pass_by()
+            clock.sieve.stop()
             clock = replace(clock, sieve=None)
         out: list[Rows] = []
         for rows in (self._met if self._around else self._found)(inputs, clock):

@@ -371,9 +371,10 @@ class Band:
         loop = band_rows if len(bounds) else range_rows
         if not is_due(loop, candidates) and candidates <= self._few(meter):
             if sieve is not None:
-                sieve.pass_by()
+                sieve.stop()
             yield self._few_joined(probe, (lo, hi, bounds), last_lane, stored_first=stored_first)
             return
+        sieve = None if sieve is None or sieve.stopped else sieve
         probing = self._laid_out(probe)
         at = (0, self.width) if stored_first else (self._probing.width, 0)
         made, width = 0, self.width + self._probing.width
@@ -388,7 +389,7 @@ class Band:
             i, j, left = begin, 0, int(here * self._share)
             while i < end or (sieve is not None and sieve.pending):
                 room = max(min(self._block, here, self._few(meter)), 1)
-                times, out = blocks_for(width, room, left if narrow else None, since, meter)
+                times, out = blocks_for(width, room, left if narrow else None, since)
                 n, i, j = write(self._lanes, *ranges, since or 0, times, out, i, j, *more)
                 made, left = made + n, left - n
                 if n == self._block:

@@ -4,19 +4,18 @@ Rows that become matches as they are have 32-bit positions and, where the times 
 times: what is written to new memory for a match is most of what it costs.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
 from stretto.engine.memory.first_touch import ask_for_pages
-from stretto.engine.memory.limits import Meter
 from stretto.pattern.nodes import Window
 from stretto.values.rows import I64, Rows
 
 SPAN_US = 1 << 32
 """Times that 32 bits tell apart."""
-MANY = 1 << 12
-"""Rows of a block that is worth keeping to be written to again."""
+FEWEST = 1 << 12
+"""Rows that a block has room for, however few are expected."""
 WORTH = 1 << 12
 """Candidates per half of such a span: with fewer, to cut blocks there costs more than narrow times save."""
 
@@ -47,18 +46,14 @@ def stretches(
         begin = end
 
 
-def blocks_for(
-    width: int, room: int, expected: int | None, since: int | None, meter: Meter
-) -> tuple[I64, I64]:
+def blocks_for(width: int, room: int, expected: int | None, since: int | None) -> tuple[I64, I64]:
     """Blocks for the times and the columns of so many rows. `expected`: of those that stay; None: they do not."""
     if expected is None:  # their memory is soon free, and used again
         return np.empty((2, room), np.int64), np.empty((width, room), np.int64)
-    new: Callable[..., I64] = np.empty
-    if room >= MANY:  # of few sizes, so that blocks serve again; what is never touched of them costs nothing
-        room = 1 << (room - 1).bit_length()
-        room = min(room, max(MANY, 1 << expected.bit_length())) if expected > 0 else room
-        new = meter.spare.block
-    times, out = new((2, room), np.int64 if since is None else np.uint32), new((width, room), np.int32)
+    if expected > 0:
+        room = min(room, max(FEWEST, 2 * expected))
+    times = np.empty((2, room), np.int64 if since is None else np.uint32)
+    out = np.empty((width, room), np.int32)
     for block in (times, out):
         ask_for_pages(block, min(room, expected))
     return times, out

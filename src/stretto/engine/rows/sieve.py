@@ -46,6 +46,7 @@ class Sieve:
 
     `marks`: as the step begins, and brought up to date. `order`: the columns by whose ids matches of one time and start
     are ordered; `borrowed_ids`: of all events, from the one at position `base` on; empty: they are the positions.
+    `stopped`: no match is left out any more.
     """
 
     word: int
@@ -56,9 +57,11 @@ class Sieve:
     keys: Keys | None = None
     order: Sequence[int] = ()
     borrowed_ids: I64 = field(default_factory=lambda: _NOTHING)
+    stopped: bool = field(init=False)
     _counts: I64 = field(init=False)
 
     def __post_init__(self) -> None:
+        self.stopped = False
         self._counts = np.array((0, 0, 0, bool(self.order)), np.int64)
 
     @property
@@ -76,8 +79,13 @@ class Sieve:
         """Whether all that is written is kept; else there may be more, and what is kept is among it."""
         return bool(self._counts[3])
 
-    def pass_by(self) -> None:
-        """Some matches are written without having been looked at."""
+    def stop(self) -> None:
+        """Leave out no more matches in this step.
+
+        To be called before matches are written that the sieve does not see. One of them may be kept, and its mark
+        would be missing: the walk over all matches drops and keeps others than a sieve without that mark.
+        """
+        self.stopped = True
         self._counts[3] = 0
 
     def arguments(self, columns: Sequence[int]) -> tuple[I64, I64, I64, I64, I64, I64]:
