@@ -154,3 +154,24 @@ def test_a_mistake_in_a_folder_names_the_file(tmp_path: Path) -> None:
 def test_files_that_do_not_fit_together(tmp_path: Path, second: str, expected: str) -> None:
     folder_of(tmp_path, a=GOOD, b=second)
     assert expected in told(tmp_path, TABLE.format("limits") + QUERY)
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        (
+            '{"id": 1}\n{"id": ' + "[" * 20_000 + "]" * 20_000 + "}",
+            "line 2 is nested more than 100 levels deep",
+        ),
+        ('{"id":\n' * 20_000, "line 101 is nested more than 100 levels deep"),
+        ('{"id": "\\udc00"}\n', "half of a surrogate pair"),
+    ],
+    ids=["deep", "open", "half"],
+)
+def test_json_that_no_parser_should_see(tmp_path: Path, rows: str, expected: str) -> None:
+    (tmp_path / "limits.json").write_text(rows)
+    said = told(tmp_path, TABLE.format("limits.json") + QUERY)
+    assert (
+        f"`limits.json` cannot be read: {expected if 'half' not in expected else 'it holds ' + expected}"
+        in said
+    )
