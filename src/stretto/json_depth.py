@@ -10,13 +10,14 @@ DEEPEST: Final = 100
 """The most objects and lists around a value."""
 TOO_DEEP: Final = f"nested more than {DEEPEST} levels deep"
 HALF_PAIR: Final = "half of a surrogate pair"
+HALF: Final = (
+    r"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F]"
+)
+"""Regular expression of half of a surrogate pair, in JSON text without doubled backslashes."""
 
 # Outside of strings a byte counts as it stands. A string that is not closed ends with its line.
 _STRING: Final = re.compile(rb'"(?:[^"\\\n]|\\.)*+"?')
-_HALF: Final = re.compile(
-    rb"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])"
-    rb"|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F]"
-)
+_HALF: Final = re.compile(HALF.encode())
 _NEWLINE, _RETURN, _OPEN, _CLOSE = b"\n\r{}"
 
 
