@@ -175,3 +175,10 @@ def test_json_that_no_parser_should_see(tmp_path: Path, rows: str, expected: str
         f"`limits.json` cannot be read: {expected if 'half' not in expected else 'it holds ' + expected}"
         in said
     )
+
+
+def test_a_list_is_no_key(tmp_path: Path) -> None:
+    (tmp_path / "limits.json").write_text('{"id": ["a"], "low": 1.5, "horizon": "1 s"}\n')
+    said = told(tmp_path, TABLE.format("limits.json") + QUERY)
+    assert "`id` is a list" in said
+    assert "a key is a text, a number, a time or a truth value" in said
