@@ -26,7 +26,7 @@ from stretto.engine.stream.intake import set_apart
 from stretto.engine.stream.reorder import Reorder, late_mask
 from stretto.engine.stream.repeated_ids import RepeatedIds
 from stretto.engine.units.divided import UnitCounts, divided, heavy_events
-from stretto.errors import EngineError
+from stretto.errors import EngineError, StrettoError
 from stretto.pattern.workload import Workload
 from stretto.plan.dag import Plan, attributes_of, need_plan, read_columns
 from stretto.plan.placement.heavy import HeavyEvent
@@ -438,9 +438,17 @@ class Engine:
     def restore(cls, plan: Plan, snapshot: Snapshot, **options: Any) -> Self:
         """An engine for the same plan that goes on where the snapshot was taken; `options` as for a new one."""
         engine = cls(plan, **({"lateness_us": snapshot.lateness_us} | options))
-        engine._rebuild(snapshot, plan, engine.counters)
-        engine.counts = snapshot.counts
-        engine.kept_state = snapshot.kept
+        try:
+            engine._rebuild(snapshot, plan, engine.counters)
+            engine.counts = snapshot.counts
+            engine.kept_state = snapshot.kept
+        except (MemoryError, StrettoError):
+            raise
+        except Exception as error:
+            raise EngineError(
+                f"the snapshot cannot be restored: it is damaged, or of another plan ({error});"
+                " restore an older one, or start afresh"
+            ) from error
         arena = engine._live.arena
         engine.repeats.remember(
             np.asarray(engine._known_ids(arena.ids(np.arange(arena.base, arena.end))), np.int64)

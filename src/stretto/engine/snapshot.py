@@ -5,8 +5,9 @@ so a store that keeps them by name writes only what is new.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
+from itertools import pairwise
 from typing import Any, Final, Self
 
 import numpy as np
@@ -20,6 +21,7 @@ from stretto.schema import Kind, Special
 from stretto.values.strings import Strings
 
 VERSION = 1
+MOST: Final = int(np.iinfo(np.int64).max)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +96,42 @@ class Snapshot:
             steps = tuple(StepRange(**step) for step in header["steps"])
             chunks = {step.name: from_ipc(files[step.name]) for step in steps}
             pending = tuple(from_ipc(files[f"pending-{i}"]) for i in range(header["pending"]))
-            times = (header["greatest"], header["until"], header["lateness_us"])
-            counts = Counts(**header["counts"])
-            return cls(steps, chunks, pending, *times, counts, kept=header.get("kept", ""))
-        except (KeyError, TypeError, ValueError, pa.ArrowInvalid) as error:
-            raise EngineError(f"a damaged snapshot: {error!r}") from error
+            greatest, until, lateness_us = map(_number, map(header.get, ("greatest", "until", "lateness_us")))
+            counts = Counts(**{name: _number(count) for name, count in header["counts"].items()})
+            _check_steps(steps, chunks)
+            kept = _text(header.get("kept", ""))
+            return cls(steps, chunks, pending, greatest, until, lateness_us, counts, kept=kept)
+        except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
+            what = f"{error} is missing" if isinstance(error, KeyError) else error
+            raise EngineError(
+                f"a damaged snapshot: {what} (restore an older one, or start afresh)"
+            ) from error
+
+
+def _number(read: Any) -> int:
+    """Return an integer of a header; raise TypeError where it is none of 64 bits."""
+    if type(read) is not int or not -MOST <= read <= MOST:
+        raise TypeError(f"{read!r} stands where an integer is due")
+    return read
+
+
+def _text(read: Any) -> str:
+    """Return a text of a header; raise TypeError where it is none."""
+    if not isinstance(read, str):
+        raise TypeError(f"{read!r} stands where a text is due")
+    return read
+
+
+def _check_steps(steps: Sequence[StepRange], chunks: Mapping[str, pa.RecordBatch]) -> None:
+    """Raise ValueError where steps do not follow each other, or have other numbers of events than their chunks."""
+    for step in steps:
+        for number in (step.start, step.end, step.since, step.until):
+            _number(number)
+        if step.start < 0 or chunks[step.name].num_rows != step.end - step.start:
+            raise ValueError(f"the chunk {step.name} has {chunks[step.name].num_rows:,} events")
+    for before, after in pairwise(steps):
+        if before.end != after.start or before.until > after.since:
+            raise ValueError(f"{after.name} does not follow {before.name}")
 
 
 NO_RAW_EVENT: Final = int(np.iinfo(np.int64).min)
@@ -142,6 +175,12 @@ def to_ipc(batch: pa.RecordBatch, options: pa.ipc.IpcWriteOptions | None = None)
 
 
 def from_ipc(data: bytes) -> pa.RecordBatch:
-    """The batch that `to_ipc` wrote."""
-    with pa.ipc.open_stream(data) as reader:
-        return reader.read_next_batch()
+    """Return the batch that `to_ipc` wrote. Raise ValueError for damaged data: Arrow trusts offsets and codes."""
+    try:
+        with pa.ipc.open_stream(data) as reader:
+            batch = reader.read_next_batch()
+        batch.validate(full=True)
+    except (pa.ArrowException, OSError, StopIteration) as error:
+        lines = str(error).strip().splitlines() or ["it ends before the first batch"]
+        raise ValueError(f"no Arrow data, or damaged: {lines[0]}") from error
+    return batch

@@ -60,15 +60,25 @@ class Head:
 
     @classmethod
     def from_text(cls, text: str) -> "Head":
-        """What `to_text` wrote; StrettoSparkError for that of another layout."""
-        value = json.loads(text)
-        layout = value.pop("layout")
+        """Return what `to_text` wrote; raise StrettoSparkError for damaged text, or that of another layout."""
+        try:
+            value = json.loads(text)
+            layout = value.pop("layout")
+            head = value | {"counts": Counts(**value["counts"])} if layout == LAYOUT else {}
+            found = cls(**head)
+            _check_kinds(found)
+        except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
+            what = f"{error} is missing" if isinstance(error, KeyError) else error
+            raise StrettoSparkError(
+                f"the checkpoint is damaged: the numbers of a target cannot be read: {what}"
+                " (start with another checkpoint)"
+            ) from error
         if layout != LAYOUT:
             raise StrettoSparkError(
                 f"the checkpoint holds a state of layout {layout}, and this release reads layout {LAYOUT}: "
                 "start with a new checkpoint, or go on with the release that wrote it"
             )
-        return cls(**(value | {"counts": Counts(**value["counts"])}))
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +159,13 @@ class TargetState:
 
     def batches(self, head: Head) -> Iterator[pa.RecordBatch]:
         """The events of all chunks, in the order in which they were added."""
-        yield from map(from_payload, self.payloads(head))
+        for payload in self.payloads(head):
+            try:
+                yield from_payload(payload)
+            except ValueError as error:
+                raise StrettoSparkError(
+                    f"the checkpoint is damaged: a chunk of the window: {error}"
+                ) from error
 
     def payloads(self, head: Head) -> Iterator[bytes]:
         """All chunks, in the order in which they were added."""
@@ -177,6 +193,16 @@ class TargetState:
             if timer != NO_TIMER:
                 self._handle.registerTimer(timer)
         return replace(head, timer_ms=timer)
+
+
+def _check_kinds(head: Head) -> None:
+    """Raise TypeError where something stands in the place of a number or a text."""
+    values = asdict(head)
+    counts = values.pop("counts")
+    for name, value in (values | counts).items():
+        fits = isinstance(value, str) if name in ("spread", "kept") else type(value) is int
+        if not fits and not (value is None and name in ("due_us", "horizon_us", "version")):
+            raise TypeError(f"`{name}` is {value!r}")
 
 
 def _missing(number: int) -> StrettoSparkError:
