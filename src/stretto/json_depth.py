@@ -28,7 +28,7 @@ def load_json(text: str | bytes) -> Any:
         raise ValueError(TOO_DEEP)
     if has_half_pair(data):
         raise ValueError(f"it holds {HALF_PAIR}, which is not Unicode text")
-    return json.loads(text)
+    return json.loads(data.decode())
 
 
 def too_deep_at(data: bytes) -> int | None:
@@ -54,19 +54,22 @@ def has_half_pair(data: bytes) -> bool:
 
 
 def is_flat(data: bytes) -> bool:
-    """Return whether a parser may read these lines as one stream without nesting too deeply.
+    """Return whether a parser may read these lines as one stream of objects, none nested too deeply.
 
-    `data` ends with a newline. Strings are looked at only where a line has many brackets, or is no object. Lines
-    that begin with `{` and end with `}` cannot add up: if one leaves a list or a string open, then the first byte of
-    the next line is an error.
+    `data` ends with a newline. Every line must begin with `{`: Arrow ends the process where the first value is null.
+    Strings are looked at only where a line has many brackets. Lines that also end with `}` cannot add up: if one
+    leaves a list or a string open, then the first byte of the next line is an error.
     """
     codes = np.frombuffer(data, np.uint8)
     ends = np.flatnonzero(codes == _NEWLINE)
     starts = np.append(0, ends[:-1] + 1)
+    others = np.flatnonzero(codes[starts] != _OPEN).tolist()
+    if not all(data[starts[line] : ends[line]].lstrip().startswith(b"{") for line in others):
+        return False
     last = codes[np.maximum(ends - 1, 0)]
     if (last == _RETURN).any():
         last = np.where(last == _RETURN, codes[np.maximum(ends - 2, 0)], last)
-    if (codes[starts] == _OPEN).all() and (last == _CLOSE).all():
+    if (last == _CLOSE).all():
         opened = np.flatnonzero((codes & 0xDF) == ord("["))
         if len(opened) <= DEEPEST:
             return True

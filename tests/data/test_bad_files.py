@@ -311,3 +311,23 @@ def test_a_value_of_a_hundred_levels_is_read(tmp_path: Path) -> None:
     events = open_events(text(tmp_path, "e.jsonl", f'{{"ts": 1, "type": "A", "x": {nested}}}\n'))
     assert read(events).num_rows == 1
     assert not events.rejected
+
+
+@pytest.mark.parametrize(
+    "line", ["null", "  null", 'null {"ts": 1, "type": "A"}', '{"ts": 1, "type": "A"} null', "3"]
+)
+@pytest.mark.parametrize("place", [0, 30, 59])
+def test_lines_that_are_no_object_are_rejected(tmp_path: Path, line: str, place: int) -> None:
+    """A null that comes first ends Arrow's process, and one that comes later would be an event of nulls."""
+    lines = ['{"ts": 1, "type": "A", "x": 1}'] * 60
+    lines[place] = line
+    events = open_events(text(tmp_path, "e.jsonl", "\n".join(lines)))
+    assert read(events).num_rows == 59
+    assert events.take_rejected()["text"].to_pylist() == [line]
+
+
+def test_surrogates_as_bytes_are_no_text(tmp_path: Path) -> None:
+    lines = b'{"ts": 1, "type": "A", "s": "x"}\n{"ts": 1, "type": "A", "s": "\xed\xa0\x80"}\n'
+    events = open_events(text(tmp_path, "e.jsonl", lines))
+    assert read(events).num_rows == 1
+    assert events.take_rejected()["reason"].to_pylist()[0].endswith("line 2: not UTF-8 text")

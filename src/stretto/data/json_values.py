@@ -19,7 +19,7 @@ def load(text: bytes) -> dict[str, Any] | str:
     if too_deep_at(text) is not None:
         return f"not JSON that can be read: {TOO_DEEP}"
     try:
-        value = json.loads(text)
+        value = json.loads(text.decode())
     except UnicodeDecodeError:
         return "not UTF-8 text"
     except json.JSONDecodeError as error:

@@ -446,8 +446,8 @@ class Engine:
             raise
         except Exception as error:
             raise EngineError(
-                f"the snapshot cannot be restored: it is damaged, or of another plan ({error});"
-                " restore an older one, or start afresh"
+                "the snapshot cannot be restored: it is damaged, or of another plan"
+                " (restore an older one, or start afresh)"
             ) from error
         arena = engine._live.arena
         engine.repeats.remember(
@@ -478,6 +478,11 @@ class Engine:
         end = live.arena.end
         self._again(StepRange(end, end, snapshot.until, snapshot.until))
         pending = [live.intake.convert(batch, 0)[0] for batch in snapshot.pending]
+        if any(len(block) and int(block.ts.min()) < snapshot.until for block in pending):
+            raise EngineError(
+                "a damaged snapshot: events that wait are earlier than those that were run"
+                " (restore an older one, or start afresh)"
+            )
         ranks = live.strings.ranks_among if plan.text_ids else None
         self._reorder = Reorder(self._reorder.lateness_us, snapshot.greatest, pending, ranks)
         live.go_on_from(counters)

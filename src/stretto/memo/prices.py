@@ -132,5 +132,5 @@ def _parsed(text: str, place: Path) -> Prices:
             )
     try:
         return replace(Prices(), **{name: float(value) for name, value in found.items()})
-    except StrettoError as error:
+    except (OverflowError, StrettoError) as error:
         raise StrettoError(f"{place}: {error}; {hint}") from error

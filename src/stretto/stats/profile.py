@@ -219,8 +219,12 @@ class Stats:
                 figure(read.get("otherwise", 0.0)),
                 Selectivities.from_json(read),
             )
-        except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
-            what = f"{error} is missing" if isinstance(error, KeyError) else error
+        except (AttributeError, LookupError, OverflowError, TypeError, ValueError) as error:
+            what: object = error
+            if isinstance(error, KeyError):
+                what = f"{error} is missing"
+            elif isinstance(error, AttributeError | IndexError | TypeError):
+                what = "something else stands where an object or a list is due"
             raise StrettoError(
                 f"not a file of statistics, or damaged: {what} (`stretto stats` writes a new one)"
             ) from error

@@ -44,23 +44,23 @@ class Skew:
             int(figure(read["distinct"])),
             figure(read["sum_of_squares"]),
             figure(read["heaviest"]),
-            tuple((_plain(value), figure(share)) for value, share in read["heavy"]),
+            tuple((_plain(heavy[0]), figure(heavy[1])) for heavy in read["heavy"]),
             figure(read["rest"]),
             figure(read["effective"]),
         )
 
 
 def name_of(read: Any) -> str:
-    """Return a name of a file of statistics; raise TypeError where it is no text."""
+    """Return a name of a file of statistics; raise ValueError where it is no text."""
     if not isinstance(read, str):
-        raise TypeError(f"{read!r} stands where a name is due")
+        raise ValueError(f"{read!r} stands where a name is due")  # noqa: TRY004 - what is wrong is the file
     return read
 
 
 def _plain(read: Any) -> Any:
-    """Return a value of an attribute; raise TypeError for a list or an object."""
+    """Return a value of an attribute; raise ValueError for a list or an object."""
     if isinstance(read, list | dict):
-        raise TypeError(f"{read!r} stands where a value is due")
+        raise ValueError(f"{read!r} stands where a value is due")  # noqa: TRY004 - what is wrong is the file
     return read
 
 

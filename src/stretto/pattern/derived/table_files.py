@@ -30,6 +30,8 @@ def _json(file: Any) -> pa.Table:
     line = too_deep_at(data)
     if line is not None:
         raise ValueError(f"line {line} is {TOO_DEEP}")
+    if data.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"null"):  # Arrow ends the process
+        raise ValueError("its first row is null, not an object")
     if has_half_pair(data):
         raise ValueError(f"it holds {HALF_PAIR}, which is not Unicode text")
     return pa_json.read_json(

@@ -6,15 +6,16 @@ ones reads no events. Partial matches are no state: they can be found again from
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, field, replace
-from typing import Final
+from dataclasses import asdict, field, fields, replace
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
 
-from stretto.engine.snapshot import Counts
+from stretto.engine.snapshot import SHOWN, Counts, numbers_in
 from stretto.records import dataclass
+from stretto.screen import shortened
 from stretto.spark.errors import StrettoSparkError
 from stretto.spark.packed import from_payload, to_payload
 from stretto.values.rows import I64
@@ -64,11 +65,11 @@ class Head:
         try:
             value = json.loads(text)
             layout = value.pop("layout")
-            head = value | {"counts": Counts(**value["counts"])} if layout == LAYOUT else {}
-            found = cls(**head)
-            _check_kinds(found)
+            found = _head_of(value) if layout == LAYOUT else cls()
         except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
-            what = f"{error} is missing" if isinstance(error, KeyError) else error
+            what: object = f"{error} is missing" if isinstance(error, KeyError) else error
+            if isinstance(error, AttributeError | TypeError):
+                what = "they are no object"
             raise StrettoSparkError(
                 f"the checkpoint is damaged: the numbers of a target cannot be read: {what}"
                 " (start with another checkpoint)"
@@ -195,14 +196,18 @@ class TargetState:
         return replace(head, timer_ms=timer)
 
 
-def _check_kinds(head: Head) -> None:
-    """Raise TypeError where something stands in the place of a number or a text."""
-    values = asdict(head)
-    counts = values.pop("counts")
-    for name, value in (values | counts).items():
-        fits = isinstance(value, str) if name in ("spread", "kept") else type(value) is int
+def _head_of(read: dict[str, Any]) -> Head:
+    """Return the head of its fields; raise ValueError where there are others, or they hold something else."""
+    unknown = read.keys() - {one.name for one in fields(Head)}
+    if unknown:
+        raise ValueError(f"nothing is called `{min(unknown)}`")
+    for name, value in read.items():
+        fits = (
+            isinstance(value, str) if name in ("spread", "kept") else type(value) is int or name == "counts"
+        )
         if not fits and not (value is None and name in ("due_us", "horizon_us", "version")):
-            raise TypeError(f"`{name}` is {value!r}")
+            raise ValueError(f"`{name}` is {shortened(repr(value), SHOWN)}")
+    return Head(**read | {"counts": numbers_in(Counts, read["counts"])})
 
 
 def _missing(number: int) -> StrettoSparkError:

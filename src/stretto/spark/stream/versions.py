@@ -76,7 +76,9 @@ class Version:
         except StrettoError:
             raise
         except Exception as error:  # a pickle that was cut off raises anything
-            raise StrettoSparkError(f"a damaged version of the workload: {error}") from error
+            raise StrettoSparkError(
+                "a damaged version of the workload: it cannot be read back (start with another checkpoint)"
+            ) from error
 
 
 def _digest(text: str) -> str:
