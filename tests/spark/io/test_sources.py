@@ -171,6 +171,16 @@ def test_json_lines_are_rejected_as_in_process(spark: SparkSession, tmp_path: Pa
     assert len(rejected) == 20
 
 
+@pytest.mark.parametrize(
+    "given", ["{}", '{"type": "struct", "fields": [[]]}', '{"fields":' * 500, "{" * 100_000]
+)
+def test_json_that_is_no_schema_is_told(given: str) -> None:
+    with pytest.raises(
+        StrettoSparkError, match=r"no list of columns .*(not the JSON that Spark writes|deep|Expecting)"
+    ):
+        parse_schema(given)
+
+
 def test_json_lines_and_columns_that_are_remembered(spark: SparkSession, tmp_path: Path) -> None:
     event = {"ts": "2024-01-01T09:00:00Z", "type": "A", "id": 7, "x": 1, "on": True, "inner": {"a": 1}}
     folder = folder_with(tmp_path, "1.jsonl", json.dumps(event) + "\n{broken\n")
