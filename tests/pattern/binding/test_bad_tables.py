@@ -182,3 +182,24 @@ def test_a_list_is_no_key(tmp_path: Path) -> None:
     said = told(tmp_path, TABLE.format("limits.json") + QUERY)
     assert "`id` is a list" in said
     assert "a key is a text, a number, a time or a truth value" in said
+
+
+def test_damaged_columns_of_a_table_file_are_told(tmp_path: Path) -> None:
+    codes = pa.DictionaryArray.from_arrays(pa.array([0, 7], pa.int32()), pa.array(["a"]), safe=False)
+    table = pa.table({"id": codes})
+    with (
+        pa.OSFile(str(tmp_path / "limits.arrow"), "wb") as file,
+        pa.ipc.new_file(file, table.schema) as writer,
+    ):
+        writer.write_table(table)
+    assert "`limits.arrow` cannot be read: " in told(tmp_path, TABLE.format("limits.arrow") + QUERY)
+
+
+def test_a_column_whose_name_is_no_text_is_told(tmp_path: Path) -> None:
+    (tmp_path / "limits.csv").write_bytes(b"id,l\x80w\n1,2\n")
+    assert "`limits.csv` cannot be read: " in told(tmp_path, TABLE.format("limits.csv") + QUERY)
+
+
+def test_a_first_row_that_is_null_is_told(tmp_path: Path) -> None:
+    (tmp_path / "limits.json").write_text(' null\n{"id": 1}\n')
+    assert "its first row is null, not an object" in told(tmp_path, TABLE.format("limits.json") + QUERY)
