@@ -331,3 +331,11 @@ def test_surrogates_as_bytes_are_no_text(tmp_path: Path) -> None:
     events = open_events(text(tmp_path, "e.jsonl", lines))
     assert read(events).num_rows == 1
     assert events.take_rejected()["reason"].to_pylist()[0].endswith("line 2: not UTF-8 text")
+
+
+@pytest.mark.parametrize("form", [".arrow", ".parquet"])
+def test_a_column_whose_name_is_no_text_is_told(tmp_path: Path, form: str) -> None:
+    path = write(tmp_path / f"e{form}", EVENTS.rename_columns([*EVENTS.column_names[:-1], "some_name"]))
+    path.write_bytes(path.read_bytes().replace(b"some_name", b"some\x80name"))
+    with pytest.raises(EventsError, match=r"not a readable .* file, or damaged"):
+        open_events(path)
