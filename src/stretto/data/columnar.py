@@ -96,7 +96,11 @@ def open_parquet(path: Path, special: Special) -> ColumnarPart:
     @contextmanager
     def raw(names: list[str], threads: bool) -> Iterator[Iterator[pa.RecordBatch]]:
         # Without pre_buffer: it would keep every page that was read until the file is closed.
-        with pq.ParquetFile(path, read_dictionary=[special.type, *coded], pre_buffer=False) as opened:
+        try:
+            file = pq.ParquetFile(path, read_dictionary=[special.type, *coded], pre_buffer=False)
+        except KeyError as error:
+            raise ValueError("its columns have other names than its schema") from error
+        with file as opened:
             yield opened.iter_batches(batch_size=STEP, columns=names, use_threads=threads)
 
     return _checked(ColumnarPart(str(path), "Parquet", schema, special, rows, raw))
